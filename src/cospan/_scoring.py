@@ -7,20 +7,29 @@ reports need of either: a fine histogram of every angle, the alignments of at mo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from .alignment import Alignment
+from cospan._sampling import Reservoir, rows_within
+from cospan.errors import InputError
+from cospan.sources import Chunk
 
-__all__ = ["BINS", "KEPT_ROWS", "SHOWN_ROWS", "ScoredGroup"]
+if TYPE_CHECKING:
+    from cospan.alignment import Alignment
+    from cospan.frame import JointFrame
+
+__all__ = ["BINS", "KEPT_ROWS", "SHOWN_ROWS", "ScoredGroup", "Scorer", "score_columns"]
 
 BINS = 900  # a tenth of a degree each; 30, 45, 60 or 90 bins are sums of these
 KEPT_ROWS = 100_000  # alignments kept in memory
 SHOWN_ROWS = 2_000  # rows whose values are kept, to be drawn
+SHOWN_BYTES = 2**25  # and no more of them than this much memory holds
+
+Sink = Callable[[str, NDArray[Any], "Alignment"], None]  # set's name, identifiers, angles
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,3 +84,94 @@ class ScoredGroup:
 
     def __repr__(self) -> str:
         return f"ScoredGroup({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
+
+
+class Scorer(NamedTuple):
+    """How rows are scored: the frame, the weighting, and the side a row belongs to."""
+
+    frame: JointFrame
+    weighting: str
+    side: str | None = None  # "a" or "b": leave the row itself out; None: rows of neither set
+
+    def align(self, rows: NDArray[Any]) -> Alignment:
+        """Angles of the rows, honest ones where they helped to make the frame."""
+        if self.side is None:
+            return self.frame.align(rows, weighting=self.weighting)
+        nothing = rows[:0]
+        pair = (rows, nothing) if self.side == "a" else (nothing, rows)
+        both = self.frame.leave_one_out(*pair, weighting=self.weighting)
+        return both.a if self.side == "a" else both.b
+
+    def score(
+        self,
+        name: str,
+        chunks: Iterable[Chunk],
+        *,
+        seed: int = 0,
+        total: int | None = None,
+        sink: Sink | None = None,
+    ) -> ScoredGroup:
+        """Score every row of the chunks.
+
+        `total` is the size of the set where the chunks are only a sample of it; `sink` gets
+        every chunk's angles, e.g. to write them to a file.
+        """
+        counts = np.zeros(BINS, dtype=np.int64)
+        kept: Reservoir[_Scored] = Reservoir(KEPT_ROWS, seed)
+        # The same seed, so the same draws: the rows shown are among the rows kept.
+        size = rows_within(SHOWN_BYTES, self.frame.n_features, SHOWN_ROWS)
+        shown: Reservoir[Chunk] = Reservoir(size, seed)
+        for chunk in chunks:
+            alignment = self.align(chunk.rows)
+            counts += np.histogram(alignment.degrees, bins=BINS, range=(0, 90))[0]
+            kept.add(_Scored(alignment, chunk.ids, chunk.labels))
+            shown.add(Chunk(chunk.rows, chunk.ids, None))
+            if sink is not None:
+                sink(name, chunk.ids, alignment)
+        if kept.seen == 0:
+            raise InputError(f"{name} has no rows to score; check the file and its filters.")
+        alignment, ids, labels = kept.result()
+        rows = shown.result().rows
+        return ScoredGroup(
+            name=name,
+            n=kept.seen,
+            counts=counts,
+            alignment=alignment,
+            ids=ids,
+            rows=rows,
+            row_index=np.searchsorted(kept.positions, shown.positions),
+            attribution=self.attribution(rows),
+            leave_one_out=self.side is not None,
+            sampled=total is not None and total > kept.seen,
+            total=kept.seen if total is None else total,
+            labels=labels,
+        )
+
+    def attribution(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """What each feature of each row adds to -cos 2θ."""
+        from cospan.attribution import attribute
+
+        return np.asarray(attribute(self.frame, rows).features)
+
+
+class _Scored(NamedTuple):
+    alignment: Alignment
+    ids: NDArray[Any]
+    labels: NDArray[Any] | None
+
+
+def score_columns(name: str, ids: NDArray[Any], alignment: Alignment) -> dict[str, NDArray[Any]]:
+    """The columns of a table of scores: one row a sample, angles in degrees."""
+    shares = np.asarray(alignment.shares)
+    return {
+        "set": np.full(len(ids), name),
+        "id": ids,
+        "theta": np.asarray(alignment.degrees),
+        "cost_a": np.asarray(alignment.cost_a),
+        "cost_b": np.asarray(alignment.cost_b),
+        "share_a": shares[:, 0],
+        "share_shared": shares[:, 1],
+        "share_b": shares[:, 2],
+        "outside": np.asarray(alignment.outside),
+        "relational": np.asarray(alignment.relational),
+    }

@@ -9,19 +9,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._scoring import ScoredGroup
+from cospan._plain import comparison_dict
+from cospan._scoring import ScoredGroup, score_columns
+from cospan._text import summary_lines
 
 if TYPE_CHECKING:
-    from .audit import LabelAudit
-    from .frame import JointFrame
-    from .significance import Separation, ShiftTest
+    from cospan.audit import LabelAudit
+    from cospan.frame import JointFrame
+    from cospan.significance import Separation, ShiftTest
 
-__all__ = ["Comparison", "ScoredGroup"]
+__all__ = ["Comparison", "ScoredGroup", "TopFeatures"]
+
+
+class TopFeatures(NamedTuple):
+    """Indices of the features that pull most to A, that both sets share, that pull most to B."""
+
+    a: NDArray[np.intp]
+    shared: NDArray[np.intp]
+    b: NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,9 +105,75 @@ class Comparison:
         """Identifiers of the rows of `audit`, in its order."""
         if self.audit_of == "z" and self.group_z is not None:
             return self.group_z.ids
-        if self.group_a.ids.dtype.kind == self.group_b.ids.dtype.kind:
-            return np.concatenate([self.group_a.ids, self.group_b.ids])
-        return np.concatenate([self.group_a.ids.astype(str), self.group_b.ids.astype(str)])
+        return _join([self.group_a.ids, self.group_b.ids])
+
+    @property
+    def audit_degrees(self) -> NDArray[np.float64]:
+        """Angles in degrees of the rows of `audit`, in its order."""
+        groups = self.groups[2:] if self.audit_of == "z" else self.groups[:2]
+        return np.concatenate([np.asarray(group.alignment.degrees) for group in groups])
+
+    @property
+    def feature_spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Root mean square of each feature about the centre, in A and in B, shrinkage included."""
+        H = np.asarray(self.frame.H, dtype=float)
+        c, s = np.asarray(self.frame.c, dtype=float), np.asarray(self.frame.s, dtype=float)
+        spread = [np.sqrt((w * w) @ (H * H)) for w in (c, s)]
+        if not self.frame.balance:  # then the frame holds sums over rows, not means
+            spread[0] /= np.sqrt(self.frame.n_a)
+            spread[1] /= np.sqrt(self.frame.n_b)
+        return spread[0], spread[1]
+
+    def top_features(self, n: int = 5) -> TopFeatures:
+        """The features to name first.
+
+        Most A-like are those with the lowest `effect_a` (on average they pull A's rows to A),
+        most B-like those with the highest `effect_b`; most shared are, of the others, those
+        whose spread is large in A and in B alike.
+        """
+        to_a = np.argsort(self.effect_a, kind="stable")[:n]
+        to_b = np.argsort(-self.effect_b, kind="stable")[:n]
+        to_a, to_b = to_a[self.effect_a[to_a] < 0], to_b[self.effect_b[to_b] > 0]
+        common = np.minimum(*self.feature_spread)
+        common[np.concatenate([to_a, to_b])] = -1
+        shared = np.argsort(-common, kind="stable")[:n]
+        return TopFeatures(to_a, shared[common[shared] > 0], to_b)
+
+    def summary(self, width: int = 80) -> str:
+        """The comparison as text of about `width` columns, as the command line prints it."""
+        return "\n".join(text for _, text in summary_lines(self, width)).rstrip() + "\n"
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row a scored sample, as a dataframe of the first library found.
+
+        Columns: set, id, theta (degrees), cost_a, cost_b, share_a, share_shared, share_b,
+        outside, relational, and suspicion where the audit covers the row (else NaN).
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+        """
+        from cospan._tables import make_frame
+
+        tables = [score_columns(g.name, g.ids, g.alignment) for g in self.groups]
+        columns = {key: _join([table[key] for table in tables]) for key in tables[0]}
+        columns["suspicion"] = np.concatenate(self._suspicion())
+        return make_frame(columns, backend)
+
+    def _suspicion(self) -> list[NDArray[np.float64]]:
+        """The audit's suspicion group by group, NaN where it does not reach."""
+        parts = [np.full(len(group.ids), np.nan) for group in self.groups]
+        if self.audit is not None:
+            audited = slice(2, None) if self.audit_of == "z" else slice(0, 2)
+            start = 0
+            for part in parts[audited]:
+                part[:] = np.asarray(self.audit.suspicion)[start : start + len(part)]
+                start += len(part)
+        return parts
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything but the rows, as plain types: ``json.dumps`` takes it."""
+        return comparison_dict(self)
 
     def __repr__(self) -> str:
         z = "" if self.group_z is None else f", {self.group_z.n} scored"
@@ -108,6 +184,18 @@ class Comparison:
 
     def save_html(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML file, and return its path."""
-        from .report import save_html  # the report reads comparisons, so it comes in late
+        from cospan.report import save_html  # the report reads comparisons, so it comes in late
 
         return save_html(self, path)
+
+    def _repr_html_(self) -> str:
+        from cospan.report import notebook_html
+
+        return notebook_html(self)
+
+
+def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate; identifiers of unlike kinds (row numbers, file names) become text."""
+    if len({part.dtype.kind for part in parts}) > 1:
+        parts = [part.astype(str) for part in parts]
+    return np.concatenate(parts)

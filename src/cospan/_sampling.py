@@ -1,0 +1,117 @@
+"""A uniform sample of rows from chunks that are seen once.
+
+Every row draws a number; the rows with the smallest numbers stay. The numbers depend on the seed
+and the row's position alone, so the sample is the same however the rows are cut into chunks, and
+a smaller sample with the same seed is part of a larger one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Reservoir", "rows_within"]
+
+T = TypeVar("T", bound=tuple[Any, ...])
+
+FEWEST_ROWS = 200
+
+
+def rows_within(n_bytes: int, n_features: int, most: int) -> int:
+    """How many float64 rows fit into so many bytes: at most `most`, but never just a handful.
+
+    Examples
+    --------
+    >>> rows_within(2**25, 64, 2_000), rows_within(2**25, 100_000, 2_000)
+    (2000, 200)
+    """
+    return min(most, max(FEWEST_ROWS, n_bytes // (8 * n_features)))
+
+
+class Reservoir(Generic[T]):
+    """Keeps `size` rows, each equally likely, of all that are added.
+
+    What is added are named tuples of columns of one length (arrays, or anything with
+    ``column[index]`` and ``concatenate``; None for a column that is not there).
+
+    Examples
+    --------
+    >>> from cospan.sources import Chunk
+    >>> sample = Reservoir(3, seed=0)
+    >>> for start in range(0, 1000, 100):
+    ...     ids = np.arange(start, start + 100)
+    ...     sample.add(Chunk(ids[:, None] / 10, ids))
+    >>> sample.result().ids, sample.seen
+    (array([269, 855, 921]), 1000)
+    """
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.size = size
+        self.seen = 0
+        self._rng = np.random.default_rng(seed)
+        self._bound = np.inf  # rows with larger numbers have no chance any more
+        self._held = 0
+        self._keys: list[NDArray[np.float64]] = []
+        self._positions: list[NDArray[np.intp]] = []
+        self._items: list[T] = []
+
+    def add(self, item: T) -> None:
+        """Offer rows; their values are copied if they stay."""
+        n = next(len(column) for column in item if column is not None)
+        keys = self._rng.random(n)
+        index = np.flatnonzero(keys < self._bound)
+        if len(index):
+            self._keys.append(keys[index])
+            self._positions.append(self.seen + index)
+            self._items.append(_take(item, index))
+            self._held += len(index)
+        self.seen += n
+        if self._held >= 2 * self.size:
+            self._shrink()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row seen is still here."""
+        return self.seen <= self.size
+
+    @property
+    def positions(self) -> NDArray[np.intp]:
+        """Which rows the result has, counted from 0 in the order they were added."""
+        self._shrink()
+        return self._positions[0] if self._positions else np.zeros(0, dtype=np.intp)
+
+    def result(self) -> T:
+        """The sample, in the order the rows were added; an error when nothing was added."""
+        self._shrink()
+        return self._items[0]
+
+    def _shrink(self) -> None:
+        """Merge the pieces into one and drop what does not fit."""
+        if not self._items or (len(self._items) == 1 and self._held <= self.size):
+            return
+        keys, positions = np.concatenate(self._keys), np.concatenate(self._positions)
+        item = _join(self._items)
+        if len(keys) > self.size:
+            keep = np.sort(np.argpartition(keys, self.size - 1)[: self.size])
+            keys, positions, item = keys[keep], positions[keep], _take(item, keep)
+            self._bound = float(keys.max())
+        self._keys, self._positions, self._items = [keys], [positions], [item]
+        self._held = len(keys)
+
+
+def _take(item: T, index: NDArray[np.intp]) -> T:
+    return type(item)(*(None if column is None else column[index] for column in item))
+
+
+def _join(items: list[T]) -> T:
+    return type(items[0])(*map(_concatenate, zip(*items, strict=True)))
+
+
+def _concatenate(columns: tuple[Any, ...]) -> Any:
+    if any(column is None for column in columns):
+        return None
+    if isinstance(columns[0], np.ndarray):
+        return np.concatenate(columns)
+    return type(columns[0]).concatenate(list(columns))
