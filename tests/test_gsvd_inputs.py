@@ -1,0 +1,202 @@
+"""What may go into the GSVD, what may not, and that inputs are left alone."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from cospan import gsvd, gsvdvals
+from cospan.errors import CospanError, InputError
+from matrices import acceptance_ratios
+
+
+@pytest.fixture
+def pair():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((12, 5)), rng.standard_normal((9, 5))
+
+
+FACTORS = ("c", "s", "H", "U", "V")
+
+
+def same_bits(first, second):
+    return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in FACTORS)
+
+
+# ---- inputs that are all right ----------------------------------------------------------------
+
+
+def test_same_input_same_bits(pair):
+    assert same_bits(gsvd(*pair), gsvd(*pair))
+
+
+def test_same_bits_for_a_pair_large_enough_for_threads():
+    rng = np.random.default_rng(1)
+    A, B = rng.standard_normal((300, 200)), rng.standard_normal((250, 200))
+    assert same_bits(gsvd(A, B), gsvd(A, B))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(12, 9, 5), (60, 50, 5), (3, 4, 15), (70, 3, 8)])
+def test_layout_does_not_matter_and_nothing_is_written_to(shape, dtype, tmp_path):
+    """Fortran order, strided views, read-only and memory-mapped rows stay byte-identical."""
+    p, q, d = shape
+    rng = np.random.default_rng([2, *shape])
+    A, B = (rng.standard_normal((n, d)).astype(dtype) for n in (p, q))
+    expected = gsvd(A, B)
+    strided = np.zeros((2 * p, 3 * d), dtype)[::2, ::3]
+    strided[:] = A
+    frozen = A.copy()
+    frozen.flags.writeable = False
+    np.save(tmp_path / "rows.npy", A)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    for given in (np.asfortranarray(A), strided, frozen, mapped, A[::-1][::-1]):
+        before, other = given.tobytes(), B.tobytes()
+        result = gsvd(given, B)
+        assert given.tobytes() == before
+        assert B.tobytes() == other
+        assert np.abs(result.angles - expected.angles).max() < 100 * np.finfo(dtype).eps
+        assert not any(
+            np.shares_memory(given, x) for x in (result.c, result.s, result.H, result.U, result.V)
+        )
+
+
+def test_results_can_be_written_to_without_touching_the_input(pair):
+    A, B = pair
+    before = A.copy(), B.copy()
+    result = gsvd(A, B)
+    for x in (result.c, result.s, result.H, result.U, result.V):
+        x[...] = -1
+    assert np.array_equal(A, before[0])
+    assert np.array_equal(B, before[1])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, bool])
+def test_integers_are_raised_to_float64(dtype):
+    rng = np.random.default_rng(3)
+    A, B = (rng.integers(0, 2, (n, 4)).astype(dtype) for n in (9, 8))
+    result = gsvd(A, B)
+    assert result.H.dtype == np.float64
+    assert same_bits(result, gsvd(A.astype(float), B.astype(float)))
+
+
+def test_float16_is_raised_to_float32_and_float32_kept(pair):
+    A, B = (x.astype(np.float16) for x in pair)
+    for result in (gsvd(A, B), gsvd(A.astype(np.float32), B.astype(np.float32))):
+        assert {getattr(result, name).dtype for name in FACTORS} == {np.dtype(np.float32)}
+
+
+def test_the_wider_one_of_two_dtypes_wins(pair):
+    A, B = pair
+    assert gsvd(A.astype(np.float32), B).c.dtype == np.float64
+    assert gsvd(A.astype(np.int32), B.astype(np.float32)).c.dtype == np.float64
+
+
+def test_lists_are_fine():
+    assert gsvd([[3.0, 0.0]], [[4.0, 0.0], [0.0, 1.0]]).blocks == (0, 1, 1)
+    assert gsvdvals([[3, 0]], [[4, 0], [0, 1]])[0].tolist() == [0.6, 0.0]
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 3), (4, 0, 3), (0, 2, 5), (1, 0, 1), (0, 30, 4)])
+def test_one_set_may_be_empty(shape):
+    p, q, d = shape
+    rng = np.random.default_rng([4, *shape])
+    A, B = rng.standard_normal((p, d)), rng.standard_normal((q, d))
+    result = gsvd(A, B)
+    rank = min(max(p, q), d)
+    assert result.blocks == ((rank, 0, 0) if p else (0, 0, rank))
+    assert result.U.shape == (p, rank if p else 0)
+    assert result.V.shape == (q, rank if q else 0)
+    assert max(acceptance_ratios(A, B, result)) < 10
+
+
+def test_one_row_one_column():
+    result = gsvd([[-3.0]], [[4.0]])
+    assert np.allclose([result.c[0], result.s[0], result.H[0, 0]], [0.6, 0.8, 5.0], rtol=1e-15)
+    assert (result.U.tolist(), result.V.tolist()) == ([[-1.0]], [[1.0]])
+
+
+def test_no_warning_is_given_on_hard_but_legal_input():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gsvd(np.zeros((3, 2)), np.zeros((2, 2)))
+        gsvd(np.full((3, 2), 1e300), np.full((2, 2), 1e-300))
+        gsvd(np.full((3, 2), 1e308), np.full((2, 2), 1e308))
+        gsvd(np.full((3, 2), 5e-324), np.eye(2))
+
+
+# ---- inputs that are wrong --------------------------------------------------------------------
+
+
+def spoiled(x, row, column, value):
+    x = x.copy()
+    x[row, column] = value
+    return x
+
+
+BAD = {
+    "complex": (lambda x: x + 1j, ("complex",)),
+    "object": (lambda x: x.astype(object), ("object",)),
+    "text": (lambda x: x.astype(str), ("not numeric",)),
+    "one dimension": (lambda x: x[0], ("two dimensions",)),
+    "three dimensions": (lambda x: x[None], ("two dimensions",)),
+    "no columns": (lambda x: x[:, :0], ("column",)),
+    "NaN": (lambda x: spoiled(x, 7, 3, np.nan), ("NaN", "row 7", "column 3")),
+    "Inf": (lambda x: spoiled(x, 2, 4, np.inf), ("Inf", "row 2", "column 4")),
+    "-Inf": (lambda x: spoiled(x, 0, 1, -np.inf), ("Inf", "row 0", "column 1")),
+    "sparse": (csr_array, ("sparse", "toarray")),
+    "ragged": (lambda x: [[1.0, 2.0], [3.0]], ("unlike lengths",)),
+    "None": (lambda x: None, ()),
+}
+
+
+@pytest.mark.parametrize("which", ["A", "B"])
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_named_with_its_place(pair, which, kind):
+    spoil, words = BAD[kind]
+    A, B = (spoil(x) if name == which else x for name, x in zip("AB", pair, strict=True))
+    with pytest.raises(InputError) as caught:
+        gsvd(A, B)
+    message = str(caught.value)
+    assert message.startswith(f"{which} ")
+    for word in words:
+        assert word in message
+    assert "\n" not in message
+    with pytest.raises(InputError):
+        gsvdvals(A, B)
+
+
+def test_unlike_columns_name_both_counts(pair):
+    A, B = pair
+    with pytest.raises(InputError, match=r"A has 5 columns and B has 4"):
+        gsvd(A, B[:, :4])
+
+
+def test_no_rows_at_all():
+    with pytest.raises(InputError, match="at least one"):
+        gsvd(np.zeros((0, 3)), np.zeros((0, 3)))
+
+
+@pytest.mark.parametrize("tol", [-1e-3, 1.0, np.nan, "small", True, [1e-3]])
+def test_a_tolerance_is_a_number_from_0_to_1(pair, tol):
+    with pytest.raises(InputError, match="tol is"):
+        gsvd(*pair, tol=tol)
+
+
+def test_our_errors_are_value_errors_too(pair):
+    with pytest.raises(ValueError, match="A is complex"):
+        gsvd(pair[0] + 1j, pair[1])
+    assert issubclass(InputError, CospanError)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_large_matrix_with_one_bad_entry_is_refused_within_a_second(value):
+    rng = np.random.default_rng(5)
+    A, B = rng.standard_normal((3000, 784)), rng.standard_normal((2000, 784))
+    B[1999, 783] = value
+    start = time.perf_counter()
+    with pytest.raises(InputError, match=r"B .*row 1999, column 783"):
+        gsvd(A, B)
+    assert time.perf_counter() - start < 1

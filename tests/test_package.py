@@ -1,0 +1,194 @@
+"""The architecture: who may import whom, what is public, and what stays lazy."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cospan
+
+SOURCE = Path(cospan.__file__).parent
+
+# From the bottom to the top. A module imports only modules that stand in an earlier line, except
+# for type checkers (under `if TYPE_CHECKING`). A package counts as one module. A private module
+# without a line of its own (a helper) stands right above the highest module it imports.
+ORDER = """
+    errors
+    _arrays
+    _tolerance
+    _validate
+    decomposition
+    summary
+    alignment shrinkage
+    directions
+    frame
+    attribution
+    distribution
+    significance
+    sensitivity
+    audit
+    procrustes
+    multiway
+    estimator
+    model_file
+    sources
+    comparison
+    plots
+    report
+    experiments
+    cli
+"""
+LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.split()}
+
+# Methods that hand their object to a module above, such as Comparison.save_html: the import
+# stands inside the method, so that loading the module below never loads the one above.
+HANDED_UP = {("comparison", "report")}
+
+HEAVY = ("matplotlib", "pyarrow", "torch", "pandas", "polars", "altair", "dask", "typer")
+
+
+def module_files():
+    return sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+def module_of(path):
+    """Name of the module, or of the package directly under cospan, that a file belongs to."""
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def dotted(path):
+    parts = ("cospan", *path.relative_to(SOURCE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path, *, inside_functions=True):
+    """Absolute names of everything a file imports at run time."""
+    package = dotted(path).split(".")
+    if path.name != "__init__.py":
+        package = package[:-1]
+    found = []
+
+    def visit(node):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            for child in node.orelse:
+                visit(child)
+            return
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not inside_functions:
+            return
+        if isinstance(node, ast.Import):
+            found.extend(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            found.extend(f"{stem}.{alias.name}" for alias in node.names)
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    visit(ast.parse(path.read_text(encoding="utf-8")))
+    return found
+
+
+def own_imports(path, **options):
+    """The modules of cospan that a file imports; "cospan" for names of the package itself."""
+    modules = {module_of(file) for file in module_files()} | set(LAYER)
+    names = [name.split(".") for name in imports(path, **options)]
+    own = [[*parts, ""] for parts in names if parts[0] == "cospan"]
+    return {parts[1] if parts[1] in modules else "cospan" for parts in own}
+
+
+def files_of(module):
+    return [path for path in module_files() if module_of(path) == module]
+
+
+def layer(module, above=()):
+    """The line a module stands in; that of a helper follows from what it imports."""
+    if module in LAYER:
+        return LAYER[module]
+    assert module not in above, f"the helpers {[*above, module]} import each other in a circle"
+    below = set().union(*(own_imports(path) for path in files_of(module))) - {module, "cospan"}
+    return max((layer(other, (*above, module)) + 0.01 for other in below), default=0.0)
+
+
+def test_every_public_module_has_its_place():
+    unknown = {module_of(path) for path in module_files()} - set(LAYER)
+    public = sorted(name for name in unknown if not name.startswith("_"))
+    assert not public, f"give {public} a line in ORDER"
+
+
+@pytest.mark.parametrize("path", module_files(), ids=dotted)
+def test_imports_point_down(path):
+    here = module_of(path)
+    for other in own_imports(path) - {here, "cospan"}:
+        if (here, other) in HANDED_UP:
+            assert other not in own_imports(path, inside_functions=False)
+        else:
+            assert layer(other) < layer(here), f"{here} must not import {other}"
+
+
+@pytest.mark.parametrize("path", module_files(), ids=dotted)
+def test_nobody_imports_public_names_through_the_package(path):
+    """Only what runs at the very top may: from below, it would be an import upwards."""
+    names = {name for name in imports(path) if name.split(".")[0] == "cospan"}
+    through = {n for n in names if n == "cospan" or n.removeprefix("cospan.") in cospan.__all__}
+    assert through == set() or module_of(path) in ("cli", "experiments")
+
+
+def test_the_direction_test_sees_imports_that_point_up(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "SOURCE", tmp_path)
+    (tmp_path / "_helper.py").write_text("from cospan.frame import JointFrame\n")
+    (tmp_path / "summary.py").write_text("def f():\n    from ._helper import g\n")
+    assert layer("_helper") > LAYER["frame"]
+    with pytest.raises(AssertionError, match="summary must not import _helper"):
+        test_imports_point_down(tmp_path / "summary.py")
+
+
+def numerics_used(path):
+    """Linear algebra that a file imports or reaches through an attribute (np.linalg)."""
+    used = {name for name in imports(path) if name.split(".")[0] in ("scipy", "sklearn")}
+    used |= {name for name in imports(path) if name.startswith("numpy.linalg")}
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    return used | {ast.unparse(node) for node in attributes if node.attr == "linalg"}
+
+
+@pytest.mark.parametrize("name", ["report", "plots"])
+def test_pictures_and_reports_do_no_numerics(name):
+    assert {dotted(path): used for path in files_of(name) if (used := numerics_used(path))} == {}
+
+
+def test_distribution_sees_angles_only():
+    for path in files_of("distribution"):
+        linear = {name for name in numerics_used(path) if "linalg" in name}
+        assert linear == set()
+        assert own_imports(path) <= {"errors", "_arrays", "_tolerance", "_validate", "_text"}
+
+
+@pytest.mark.parametrize("path", module_files(), ids=dotted)
+def test_names_a_module_lists_exist(path):
+    module = importlib.import_module(dotted(path))
+    listed = list(getattr(module, "__all__", ()))
+    assert len(listed) == len(set(listed))
+    assert [name for name in listed if not hasattr(module, name)] == []
+
+
+def test_public_names_are_what_exists():
+    assert len(cospan.__all__) == len(set(cospan.__all__))
+    for name in cospan.__all__:
+        assert getattr(cospan, name) is not None
+    assert set(cospan.__all__) <= set(dir(cospan))
+    modules = {dotted(path).split(".")[1] for path in module_files()}
+    public = {name for name in vars(cospan) if not name.startswith("_")} - modules
+    assert public <= set(cospan.__all__)
+
+
+def test_import_stays_light():
+    code = f"import sys, cospan; print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_types_are_shipped():
+    assert (SOURCE / "py.typed").exists()
