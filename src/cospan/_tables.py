@@ -1,0 +1,84 @@
+"""Columns of a result as a dataframe of whichever library is there.
+
+Results offer ``to_frame()``; this is what they call. No dataframe library is a dependency of the
+core, so the first installed one of pandas, polars and pyarrow is taken, or the one asked for.
+"""
+
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cospan.errors import InputError, MissingDependencyError
+
+__all__ = ["make_frame"]
+
+BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def make_frame(columns: Mapping[str, ArrayLike], backend: str | None = None) -> Any:
+    """A dataframe with these columns, in this order.
+
+    Parameters
+    ----------
+    columns
+        One-dimensional columns of one length, by name.
+    backend
+        ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the first of them installed.
+
+    Returns
+    -------
+    pandas.DataFrame, polars.DataFrame or pyarrow.Table
+
+    Examples
+    --------
+    >>> from cospan._tables import make_frame
+    >>> make_frame({"id": ["x", "y"], "theta": [0.1, 1.2]}, backend="pandas")
+      id  theta
+    0  x    0.1
+    1  y    1.2
+    """
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    _check_lengths(arrays)
+    name = _choose(backend)
+    if name == "pandas":
+        return importlib.import_module("pandas").DataFrame(arrays)
+    if name == "polars":
+        return importlib.import_module("polars").DataFrame(_plain_text(arrays))
+    return importlib.import_module("pyarrow").table(_plain_text(arrays))
+
+
+def _check_lengths(arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    shapes = {name: array.shape for name, array in arrays.items()}
+    if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise InputError(f"Columns must be one-dimensional and of one length, but are: {listed}.")
+
+
+def _choose(backend: str | None) -> str:
+    if backend is None:
+        installed = [name for name in BACKENDS if importlib.util.find_spec(name) is not None]
+        if not installed:
+            raise MissingDependencyError(
+                "A table needs one of pandas, polars or pyarrow, and none is installed: install "
+                "one, for instance with pip install pandas."
+            )
+        return installed[0]
+    if backend not in BACKENDS:
+        raise InputError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}.")
+    if importlib.util.find_spec(backend) is None:
+        raise MissingDependencyError(
+            f"backend={backend!r} is not installed: pip install {backend}, or leave backend out."
+        )
+    return backend
+
+
+def _plain_text(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
+    """Text columns as lists: polars and pyarrow do not read NumPy's fixed-width text."""
+    return {
+        name: array.tolist() if array.dtype.kind in "US" else array
+        for name, array in arrays.items()
+    }

@@ -1,0 +1,68 @@
+"""Columns become a dataframe of the library asked for, or of the first one installed."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from cospan._tables import BACKENDS, make_frame
+from cospan.errors import InputError, MissingDependencyError
+
+COLUMNS = {
+    "id": np.array(["a", "bc", "d"]),
+    "theta": np.array([0.1, 0.2, np.nan]),
+    "count": np.array([1, 2, 3]),
+    "flagged": np.array([True, False, True]),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_backend_keeps_names_order_and_values(backend):
+    pytest.importorskip(backend)
+    table = make_frame(COLUMNS, backend=backend)
+    assert type(table).__module__.split(".")[0] == backend
+    names = table.column_names if backend == "pyarrow" else list(table.columns)
+    assert names == list(COLUMNS)
+    assert list(map(str, table["id"])) == ["a", "bc", "d"]
+    np.testing.assert_array_equal(np.asarray(table["theta"]), COLUMNS["theta"])
+    np.testing.assert_array_equal(np.asarray(table["count"]), COLUMNS["count"])
+    np.testing.assert_array_equal(np.asarray(table["flagged"]), COLUMNS["flagged"])
+
+
+def only(*installed):
+    real = importlib.util.find_spec
+
+    def find(name, package=None):
+        if name in BACKENDS and name not in installed:
+            return None
+        return real(name, package)
+
+    return find
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_first_installed_library_is_taken(monkeypatch, backend):
+    pytest.importorskip(backend)
+    monkeypatch.setattr(importlib.util, "find_spec", only(backend))
+    assert type(make_frame({"x": [1.0]})).__module__.split(".")[0] == backend
+
+
+def test_without_any_library_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", only())
+    with pytest.raises(MissingDependencyError, match="pandas, polars or pyarrow"):
+        make_frame({"x": [1.0]})
+    with pytest.raises(MissingDependencyError, match="pip install polars"):
+        make_frame({"x": [1.0]}, backend="polars")
+
+
+def test_bad_columns_and_backends_are_refused():
+    with pytest.raises(InputError, match=r"one length, but are: x \(1,\), y \(2,\)"):
+        make_frame({"x": [1.0], "y": [1.0, 2.0]})
+    with pytest.raises(InputError, match="one-dimensional"):
+        make_frame({"x": [[1.0]]})
+    with pytest.raises(InputError, match="'excel'"):
+        make_frame({"x": [1.0]}, backend="excel")
+
+
+def test_no_columns_make_an_empty_table():
+    assert make_frame({}, backend="pandas").shape == (0, 0)
