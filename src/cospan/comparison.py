@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from cospan.frame import JointFrame
     from cospan.significance import Separation, ShiftTest
 
-__all__ = ["Comparison", "ScoredGroup", "TopFeatures"]
+__all__ = ["Comparison", "ScoredGroup", "TopFeatures", "compare"]
+
+SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
+TESTED_ROWS = 5_000  # rows of each set that enter the permutation test
 
 
 class TopFeatures(NamedTuple):
@@ -199,3 +202,102 @@ def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
     if len({part.dtype.kind for part in parts}) > 1:
         parts = [part.astype(str) for part in parts]
     return np.concatenate(parts)
+
+
+def compare(
+    A: Any,
+    B: Any = None,
+    Z: Any = None,
+    *,
+    labels: Any = None,
+    label: Any = None,
+    a: Any = None,
+    b: Any = None,
+    name_a: str | None = None,
+    name_b: str | None = None,
+    name_z: str | None = None,
+    center: Any = "pooled",
+    balance: bool = True,
+    shrinkage: float | str = "auto",
+    weighting: str = "cost",
+    tol: float | None = None,
+    standardize: bool = False,
+    seed: int = 0,
+    n_permutations: int = 999,
+    image_shape: tuple[int, ...] | None = None,
+    score_all: bool | None = None,
+    exact: bool | None = None,
+    progress: Progress | None = None,
+    sink: Sink | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare two sets of vectors: the whole way from data to verdict in one call.
+
+    Parameters
+    ----------
+    A, B : anything that :func:`cospan.sources.open_source` takes
+        The two sets: arrays, dataframes, paths of files or folders. Without `B`, `label`, `a`
+        and `b` take two classes out of `A`.
+    Z : the same, optional
+        More rows to score.
+    labels : column name or array, optional
+        Labels of `Z`, to be audited: each one is `name_a` or `name_b` (or 0 or 1).
+    label, a, b : optional
+        Where the classes of `A` and `B` stand (a column), and which class to take of each.
+    name_a, name_b, name_z : str, optional
+        What to call the sets. Default: the classes, the file names, or A, B and Z.
+    center, balance, shrinkage, tol
+        As for :meth:`cospan.JointFrame.fit`.
+    weighting : {"cost", "frame"}
+        How a sample's angle is made of its coordinates.
+    standardize : bool
+        Divide every feature by its standard deviation over both sets first. The frame and all
+        results still take and show the features in their own units.
+    seed : int
+        For samples, permutations and intervals: the same seed gives the same numbers.
+    n_permutations : int
+        Permutations of the shift test; 0 leaves it out.
+    image_shape : tuple of int, optional
+        (height, width) or (height, width, channels) where the features are pixels.
+    score_all : bool, optional
+        Score every row of A and B, which takes a second pass over them, or only a uniform
+        sample. Default: every row where both sets together have at most 200,000.
+    exact : bool, optional
+        Summaries by QR instead of Gram matrices. Default: where shrinkage is below 1e-3, since
+        only then the difference shows.
+    progress : callable, optional
+        Called as ``progress(stage, rows_done, rows_in_all_or_None)``.
+    sink : callable, optional
+        Called as ``sink(name, ids, alignment)`` for every chunk of rows scored; implies
+        ``score_all=True``.
+    **options
+        For the sources: columns, id_column, chunk_rows, missing, strict, image_size,
+        image_mode, max_bad_images.
+
+    Returns
+    -------
+    Comparison
+    """
+    started = time.perf_counter()
+    as_option(weighting, "weighting", ("cost", "frame"))
+    if exact is None:
+        exact = needs_exact(as_shrinkage(shrinkage))
+    names = (name_a, name_b, name_z)
+    sets = open_sets(A, B, Z, label=label, a=a, b=b, labels=labels, names=names, **options)
+    read_a = read_set(sets.a, sets.names[0], exact=exact, seed=seed, progress=progress)
+    read_b = read_set(sets.b, sets.names[1], exact=exact, seed=seed + 1, progress=progress)
+    scale = pooled_deviation(read_a.summary, read_b.summary) if standardize else None
+    frame = fit_frame(
+        read_a, read_b, scale, center=center, balance=balance, shrinkage=shrinkage, tol=tol
+    )
+    if score_all is None:
+        score_all = sink is not None or read_a.rows + read_b.rows <= SCORED_ROWS
+    own = [
+        score_own(Scorer(frame, weighting, side), read, score_all, seed, progress, sink)
+        for side, read in (("a", read_a), ("b", read_b))
+    ]
+    group_z = None
+    if sets.z is not None:
+        chunks = watched(sets.z, f"scoring {sets.names[2]}", progress)
+        group_z = Scorer(frame, weighting).score(sets.names[2], chunks, seed=seed, sink=sink)
+    return _conclude(...)

@@ -1,0 +1,111 @@
+"""What a comparison is given becomes two or three sources with one set of features.
+
+Two sets may come as two things, or as two classes of one table (`label`, `a`, `b`). Either way
+both end up named differently, with the same features in the same order.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cospan.errors import InputError
+from cospan.sources import Source, check_same_features, open_source
+from cospan.sources.base import listing
+
+__all__ = ["Sets", "open_sets"]
+
+
+class Sets(NamedTuple):
+    """The sources of a comparison and their names; `z` is None where only two sets are given."""
+
+    a: Source
+    b: Source
+    z: Source | None
+    names: tuple[str, str, str]
+
+
+def open_sets(
+    A: Any,
+    B: Any = None,
+    Z: Any = None,
+    *,
+    label: Any = None,
+    a: Any = None,
+    b: Any = None,
+    labels: Any = None,
+    names: tuple[str | None, str | None, str | None] = (None, None, None),
+    **options: Any,
+) -> Sets:
+    """Open the sets to compare, and the rows to score with them.
+
+    Parameters
+    ----------
+    A, B, Z
+        Anything :func:`cospan.sources.open_source` takes. Without `B`, two classes of `A`.
+    label, a, b
+        Where the classes of `A` and `B` stand, and which class to take from each.
+    labels
+        Where the labels of `Z` stand, or one label a row.
+    names : tuple of three str or None
+        What to call the sets; default: the classes, the files, or A, B and Z.
+    **options
+        Passed on to :func:`cospan.sources.open_source`.
+    """
+    if labels is not None and Z is None:
+        raise InputError("labels belong to Z, and there is no Z; pass the rows they label.")
+    if B is None:
+        B, (a, b) = A, _two_classes(A, label, a, b, options)
+    elif label is None and (a is not None or b is not None):
+        raise InputError("a and b name classes; label must say where the classes stand.")
+    first = _open(A, label, a, names[0], "A", options)
+    second = check_same_features(first, _open(B, label, b, names[1], "B", options))
+    third = None
+    if Z is not None:
+        third = check_same_features(first, _open(Z, labels, None, names[2], "Z", options))
+    called = [source.name for source in (first, second)]
+    if called[0] == called[1]:
+        called = [f"{called[0]} (A)", f"{called[1]} (B)"]
+    return Sets(first, second, third, (called[0], called[1], third.name if third else "Z"))
+
+
+def _open(obj: Any, label: Any, value: Any, name: str | None, letter: str, options: Any) -> Source:
+    if name is None and value is not None:
+        name = str(value)
+    if name is None and not isinstance(obj, (str, os.PathLike, Source)):
+        name = letter  # a variable has no name of its own
+    return open_source(obj, label=label, label_value=value, name=name, **options)
+
+
+def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
+    """The two classes to take out of one table: those named, or the only two there are."""
+    if label is None:
+        raise InputError(
+            "only one set is given; pass a second one, or label, a and b to take two classes of it."
+        )
+    if a is None or b is None:
+        a, b = _only_two(A, label, a, b, options)
+    if str(a) == str(b):
+        raise InputError(f"both sets are class {str(a)!r}; name two different classes as a and b.")
+    return a, b
+
+
+def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
+    classes: set[Any] = set()
+    for chunk in open_source(A, label=label, **options).chunks():
+        if chunk.labels is not None:
+            classes.update(np.unique(chunk.labels).tolist())
+    found = sorted(classes, key=str)
+    if len(found) != 2:
+        raise InputError(
+            f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to compare "
+            "with a and b."
+        )
+    first, second = found
+    if a is not None:
+        return a, second if str(first) == str(a) else first
+    if b is not None:
+        return (second if str(first) == str(b) else first), b
+    return first, second

@@ -1,0 +1,173 @@
+"""Checks on what users pass, and their messages.
+
+Each message names the argument, says what is wrong with it and where, and what to do. Finiteness
+is checked here, before any LAPACK call: an SVD of a matrix with an Inf can hang.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cospan._arrays import Array, is_array, namespace, to_numpy
+from cospan.errors import InputError
+
+__all__ = ["as_option", "as_rows", "as_shrinkage", "as_tol", "as_weights", "feature_names_of"]
+
+
+def feature_names_of(X: object) -> tuple[str, ...] | None:
+    """Column names of a dataframe, as strings; None for anything without names."""
+    columns = getattr(X, "columns", None)
+    if columns is None or is_array(X):
+        return None
+    names = getattr(X, "column_names", columns)  # pyarrow keeps the names apart from the columns
+    return tuple(str(name) for name in names)
+
+
+def _as_array(X: Any, name: str) -> Array:
+    if is_array(X):
+        return X
+    if hasattr(X, "toarray"):
+        raise InputError(f"{name} is a sparse matrix; pass {name}.toarray() if it fits in memory.")
+    if hasattr(X, "column_names") and hasattr(X, "to_pandas"):  # pyarrow.Table
+        return np.column_stack([column.to_numpy() for column in X.columns])
+    try:
+        return np.asarray(X)
+    except ValueError:
+        raise InputError(
+            f"{name} has rows of unlike lengths; every row needs the same number of features."
+        ) from None
+
+
+def _check_dtype(array: Array, name: str) -> Array:
+    """Floating of at least 32 bits, or an error."""
+    xp = namespace(array)
+    if isinstance(array, np.ndarray) and array.dtype.kind not in "biuf":
+        if array.dtype.kind == "c":
+            raise InputError(f"{name} is complex; cospan compares real data (pass {name}.real?).")
+        raise InputError(
+            f"{name} has dtype {array.dtype}, which is not numeric; "
+            f"convert it first, for example with numpy.asarray({name}, dtype=float)."
+        )
+    if xp.isdtype(array.dtype, "complex floating"):
+        raise InputError(f"{name} is complex; cospan compares real data (pass its real part?).")
+    if array.dtype in (xp.float32, xp.float64):
+        return array
+    if array.dtype == getattr(xp, "float16", None) or array.dtype == getattr(xp, "bfloat16", None):
+        return xp.astype(array, xp.float32)
+    return xp.astype(array, xp.float64)
+
+
+def check_finite(array: Array, name: str, *, first_row: int = 0) -> None:
+    """Raise where the first NaN or Inf sits."""
+    xp = namespace(array)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(xp.sum(array)) if math.prod(array.shape) else 0.0
+    # A finite sum proves finite entries in one pass; only a suspicious one needs the mask.
+    if math.isfinite(total):
+        return
+    bad = ~to_numpy(xp.isfinite(array))
+    if not bad.any():
+        return
+    row, column = (int(i) for i in np.argwhere(bad)[0])
+    kind = "NaN" if math.isnan(float(array[row, column])) else "Inf"
+    raise InputError(
+        f"{name} contains {kind} at row {first_row + row}, column {column} "
+        f"({int(bad.sum())} such entries); drop those rows or fill them in."
+    )
+
+
+def as_rows(
+    X: Any,
+    name: str,
+    *,
+    d: int | None = None,
+    allow_empty: bool = False,
+    first_row: int = 0,
+) -> Array:
+    """X as a finite two-dimensional array of float32 or float64, rows being samples.
+
+    Arrays keep their namespace, device and dtype; integers become float64, float16 float32.
+    Nothing is copied that need not be.
+
+    Parameters
+    ----------
+    X : array-like or dataframe
+    name : str
+        What to call it in messages.
+    d : int, optional
+        The number of columns it must have.
+    allow_empty : bool
+        Whether no rows at all are all right.
+    first_row : int
+        What to call row 0 in messages, for chunks of something longer.
+    """
+    array = _as_array(X, name)
+    if array.ndim != 2:
+        hint = f"; use {name}.reshape(1, -1) for one sample" if array.ndim == 1 else ""
+        raise InputError(
+            f"{name} must have two dimensions (rows are samples), got {array.ndim}{hint}."
+        )
+    array = _check_dtype(array, name)
+    rows, columns = array.shape
+    if columns == 0:
+        raise InputError(f"{name} has no columns; at least one feature is needed.")
+    if d is not None and columns != d:
+        raise InputError(f"{name} has {columns} features where {d} are expected.")
+    if rows == 0 and not allow_empty:
+        raise InputError(f"{name} has no rows; at least one sample is needed.")
+    check_finite(array, name, first_row=first_row)
+    return array
+
+
+def as_weights(weights: Any, rows: int, name: str = "sample_weight") -> np.ndarray:
+    """One finite weight ≥ 0 a row, not all of them 0."""
+    try:
+        array = np.asarray(to_numpy(weights) if is_array(weights) else weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers, one for each row.") from None
+    if array.ndim == 0:
+        array = np.full(rows, float(array))
+    if array.shape != (rows,):
+        raise InputError(f"{name} has shape {array.shape} where ({rows},) is expected.")
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise InputError(
+            f"{name} at row {bad[0]} is {array[bad[0]]}; weights must be finite and not negative."
+        )
+    if rows and not array.any():
+        raise InputError(f"{name} is zero for every row; at least one row must count.")
+    return array
+
+
+def as_option(value: object, name: str, allowed: Sequence[str]) -> str:
+    """One of a few words."""
+    if isinstance(value, str) and value in allowed:
+        return value
+    choices = ", ".join(repr(word) for word in allowed)
+    raise InputError(f"{name} is {value!r}; it must be one of {choices}.")
+
+
+def as_shrinkage(value: object) -> float | str:
+    """A number in [0, 1), or "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        number = float(value)
+        if 0 <= number < 1:
+            return number
+    raise InputError(f"shrinkage is {value!r}; it must be a number in [0, 1) or 'auto'.")
+
+
+def as_tol(value: object) -> float | None:
+    """A relative tolerance in [0, 1), or None for the default."""
+    if value is None:
+        return None
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        number = float(value)
+        if 0 <= number < 1:
+            return number
+    raise InputError(f"tol is {value!r}; it must be a number in [0, 1), or None for the default.")

@@ -1,0 +1,90 @@
+"""Comparison → report: one self-contained HTML file, Markdown, or JSON.
+
+:func:`write` does all of it. Each format is written from one frozen
+:class:`~cospan.report.content.ReportContent`; ``README.md`` in this folder says how the page works.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .._files import write_text
+from ..errors import InputError
+from .content import ReportContent, content_of
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison
+
+__all__ = [
+    "ReportContent",
+    "content_of",
+    "fragment",
+    "save_html",
+    "to_html",
+    "to_json",
+    "to_markdown",
+    "write",
+]
+
+
+def to_html(comparison: Comparison) -> str:
+    """The report as one HTML page that needs no other file and no network."""
+    from .html import page
+
+    return page(content_of(comparison))
+
+
+def to_markdown(comparison: Comparison) -> str:
+    """The report as Markdown."""
+    from .markdown import markdown
+
+    return markdown(content_of(comparison))
+
+
+def to_json(comparison: Comparison) -> str:
+    """The report's whole content as JSON."""
+    from .serialise import json_text
+
+    return json_text(content_of(comparison), indent=2)
+
+
+def fragment(comparison: Comparison) -> str:
+    """A short static summary as HTML without scripts, for notebooks."""
+    from .html import notebook_fragment
+
+    return notebook_fragment(content_of(comparison))
+
+
+_WRITERS = {"html": to_html, "md": to_markdown, "json": to_json}
+
+
+def write(
+    comparison: Comparison, path: str | os.PathLike[str], format: str | None = None
+) -> Path:
+    """Write the report of a comparison, whole or not at all, and return its path.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What :func:`cospan.compare` returned.
+    path : str or path-like
+        Where to write.
+    format : {"html", "md", "json"}, optional
+        By default what the path ends in, and HTML where that says nothing.
+    """
+    target = Path(path)
+    if format is None:
+        ending = target.suffix.lower().lstrip(".")
+        format = {"markdown": "md", "json": "json", "md": "md"}.get(ending, "html")
+    if format not in _WRITERS:
+        raise InputError(
+            f"the report format {format!r} is unknown; choose one of {', '.join(_WRITERS)}."
+        )
+    return write_text(target, _WRITERS[format](comparison))
+
+
+def save_html(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
+    """Write the report as one HTML file; what ``Comparison.save_html`` calls."""
+    return write(comparison, path, format="html")

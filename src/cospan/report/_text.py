@@ -1,0 +1,70 @@
+"""Names from the data, made safe to print: no control characters, no endless lines.
+
+Escaping is the writers' business (HTML, Markdown and JSON differ); what happens here holds for
+all of them. Letters of any script and emoji pass unchanged.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["clean", "count", "percent", "significant"]
+
+LONGEST_NAME = 120
+_TAIL = 24  # file names and identifiers often differ at their end only
+# Marks that turn the reading direction of the text after them; letters themselves need none.
+_BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def clean(value: object, longest: int = LONGEST_NAME) -> str:
+    r"""Text of a name, one line, at most `longest` characters, with invisible controls spelled out.
+
+    >>> clean("a\nb"), clean("x\u202etxt.exe"), clean("ab" * 100, longest=30)
+    ('a b', 'x\\u202etxt.exe', 'ababa…bababababababababababab')
+    """
+    text = str(value)
+    if len(text) > longest:
+        text = text[: longest - _TAIL - 1] + "…" + text[-_TAIL:]
+    return "".join(map(_visible, text)).strip() or "(no name)"
+
+
+def _visible(character: str) -> str:
+    if character.isspace():
+        return " "
+    # Cc: controls; Cs: halves of surrogate pairs, which UTF-8 cannot carry
+    if character in _BIDI_CONTROLS or unicodedata.category(character) in ("Cc", "Cs"):
+        return f"\\u{ord(character):04x}"
+    return character
+
+
+def count(n: int) -> str:
+    """A whole number with thin groups of three digits.
+
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return f"{n:,}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with one decimal, never rounded up to certainty.
+
+    >>> percent(0.98372), percent(0.99999), percent(1.0), percent(0.0001)
+    ('98.4 %', 'over 99.9 %', '100 %', 'under 0.1 %')
+    """
+    if share in (0.0, 1.0):
+        return f"{share:.0%}".replace("%", " %")
+    if share > 0.9995:
+        return "over 99.9 %"
+    if share < 0.0005:
+        return "under 0.1 %"
+    return f"{100 * share:.1f} %"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number in few digits, without an exponent where one can do without.
+
+    >>> significant(2.34567), significant(0.0), significant(1e-7)
+    ('2.35', '0', '1e-07')
+    """
+    return f"{value:.{digits}g}"

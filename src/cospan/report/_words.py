@@ -1,0 +1,225 @@
+"""The sentences and numbers of a report, in words a newcomer understands."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ._text import clean, count, percent, significant
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison, ScoredGroup
+    from ..significance import Estimate
+    from ._samples import Samples
+
+__all__ = [
+    "Number",
+    "counted",
+    "isolated",
+    "named_groups",
+    "numbers",
+    "settings",
+    "shown",
+    "verdict",
+    "warnings",
+]
+
+FEW_ROWS = 30
+DOUBT = 0.05  # p-values above this are no evidence of a difference
+
+
+@dataclass(frozen=True)
+class Number:
+    """A measure, its interval where it has one, and what it means."""
+
+    label: str
+    value: float
+    low: float | None
+    high: float | None
+    confidence: float | None
+    meaning: str
+
+    @property
+    def text(self) -> str:
+        return significant(self.value)
+
+    @property
+    def interval(self) -> str:
+        if self.low is None or self.high is None or self.confidence is None:
+            return ""
+        return f"{self.confidence:.0%} interval {self.low:.3g} to {self.high:.3g}".replace("%", " %")
+
+
+def named_groups(comparison: Comparison) -> Iterator[tuple[str, str, ScoredGroup]]:
+    """(key, name, group) of A, of B and, where rows were scored, of Z."""
+    yield "A", comparison.name_a, comparison.group_a
+    yield "B", comparison.name_b, comparison.group_b
+    if comparison.group_z is not None:
+        yield "Z", comparison.group_z.name, comparison.group_z
+
+
+def isolated(name: str) -> str:
+    """A name for the middle of a sentence: one written right to left must not turn the rest."""
+    if any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in name):
+        return f"\u2068{name}\u2069"
+    return name
+
+
+def verdict(comparison: Comparison, names: dict[str, str]) -> tuple[str, str]:
+    """Two sentences: do the sets differ, and by how much."""
+    both = f"{isolated(names['A'])} and {isolated(names['B'])}"
+    own_side = percent(_own_side(comparison))
+    shift, auc = comparison.shift, comparison.separation.auc.value
+    if shift is not None and shift.pvalue > DOUBT:
+        found = f"Nothing here shows that {both} differ"
+    elif auc >= 0.99:
+        found = f"{both} lie almost entirely apart"
+    elif auc >= 0.9:
+        found = f"{both} are clearly different, with some overlap"
+    elif auc >= 0.7:
+        found = f"{both} differ, but overlap a good deal"
+    else:
+        found = f"{both} are hard to tell apart, row by row"
+    first = f"{found}: cut at 45°, {own_side} of their rows fall on their own side."
+    return first, _distance_sentence(comparison)
+
+
+def _own_side(comparison: Comparison) -> float:
+    a, b = np.asarray(comparison.group_a.counts), np.asarray(comparison.group_b.counts)
+    middle = len(a) // 2
+    return float((a[:middle].sum() + b[middle:].sum()) / max(a.sum() + b.sum(), 1))
+
+
+def _distance_sentence(comparison: Comparison) -> str:
+    distance = comparison.separation.fisher_rao
+    text = (
+        f"Their distributions of angles are {distance.value:.2f} apart on a scale from 0 (the same) "
+        f"to 3.14 (nothing in common), {_level(distance)} interval {distance.low:.2f} to "
+        f"{distance.high:.2f} (Fisher-Rao distance)"
+    )
+    shift = comparison.shift
+    if shift is None:
+        return f"{text}."
+    as_far = round(shift.pvalue * (shift.n_permutations + 1)) - 1
+    times = "none" if as_far == 0 else count(as_far)
+    return (
+        f"{text}; of {count(shift.n_permutations)} random regroupings of the rows {times} came out "
+        f"as far apart (p = {significant(shift.pvalue, 2)})."
+    )
+
+
+def _level(estimate: Estimate) -> str:
+    return f"{estimate.confidence:.0%}".replace("%", " %")
+
+
+def numbers(comparison: Comparison) -> tuple[Number, ...]:
+    """The measures of the separation, and the p-value where there is one."""
+    separation = comparison.separation
+    found = [
+        _number(
+            "Fisher-Rao distance",
+            separation.fisher_rao,
+            "Between the two distributions of angles: 0 the same, 3.14 nothing in common.",
+        ),
+        _number(
+            "AUC",
+            separation.auc,
+            "Chance that a random row of B has a larger angle than a random row of A: "
+            "0.5 no difference, 1 always.",
+        ),
+        _number(
+            "Overlap",
+            separation.overlap,
+            "What the two histograms have in common: 0 nothing, 1 all.",
+        ),
+        _number(
+            "Hellinger distance",
+            separation.hellinger,
+            "The Fisher-Rao distance on another scale, from 0 to 1.",
+        ),
+    ]
+    if comparison.shift is not None:
+        meaning = (
+            f"How often one of {count(comparison.shift.n_permutations)} random regroupings of the "
+            "rows comes out as far apart; small means the difference is no accident."
+        )
+        p = float(comparison.shift.pvalue)
+        found.append(Number("p-value", p, None, None, None, meaning))
+    return tuple(found)
+
+
+def _number(label: str, estimate: Estimate, meaning: str) -> Number:
+    return Number(
+        label,
+        round(float(estimate.value), 6),
+        round(float(estimate.low), 6),
+        round(float(estimate.high), 6),
+        float(estimate.confidence),
+        meaning,
+    )
+
+
+def warnings(comparison: Comparison, n_conflicts: int | None) -> tuple[str, ...]:
+    """What a reader should know first: the comparison's own warnings and the report's."""
+    found = [clean(text, longest=600) for text in comparison.warnings]
+    few = [
+        f"{isolated(clean(name))} has {count(group.total)}"
+        for key, name, group in named_groups(comparison)
+        if key != "Z" and group.total < FEW_ROWS
+    ]
+    if few:
+        found.append(f"Few rows: {', '.join(few)}. Read the intervals before the numbers.")
+    if comparison.frame.blocks[1] == 0:
+        found.append(
+            "The two sets share no direction: every angle is 0° or 90° by construction. "
+            "More rows or some shrinkage would let them be compared."
+        )
+    if n_conflicts:
+        labels = "label conflicts" if n_conflicts == 1 else "labels conflict"
+        found.append(f"{count(n_conflicts)} {labels} with the angle; see the table below.")
+    return tuple(found)
+
+
+def settings(comparison: Comparison) -> tuple[tuple[str, str], ...]:
+    """The settings used, as (name, value)."""
+    frame = comparison.frame
+    found = [(clean(key), clean(value)) for key, value in comparison.settings.items()]
+    found += [
+        ("shrinkage used (α)", significant(float(frame.shrinkage))),
+        ("directions", "{} only A, {} shared, {} only B".format(*frame.blocks)),
+        ("features", count(len(comparison.feature_names))),
+        ("time", f"{comparison.seconds:.1f} s"),
+        ("cospan", comparison.version),
+    ]
+    return tuple(found)
+
+
+def counted(comparison: Comparison) -> Iterator[str]:
+    """What the histograms count."""
+    for key, name, group in named_groups(comparison):
+        label = key if key == "Z" else f"{key} ({isolated(clean(name))})"
+        if group.sampled:
+            yield (
+                f"{label}: a uniform sample of {count(group.n)} of {count(group.total)} rows was "
+                "scored; histograms and the threshold count this sample."
+            )
+        else:
+            yield (
+                f"{label}: all {count(group.n)} rows are counted in the histograms and at the "
+                "threshold."
+            )
+
+
+def shown(samples: Samples, comparison: Comparison) -> str:
+    """How many rows are shown one by one."""
+    total = sum(group.total for _, _, group in named_groups(comparison))
+    if len(samples.samples) >= total:
+        return f"All {count(total)} rows can be looked at one by one."
+    return (
+        f"{count(len(samples.samples))} rows, spread evenly over the bins, can be looked at one by "
+        f"one; the file holds no others of the {count(total)}."
+    )

@@ -1,0 +1,249 @@
+"""The page's charts as Vega-Lite specifications, made with Altair.
+
+No colour and no name from the data stands in a specification: the page's script sets colours from
+the style sheet, so that charts follow light and dark, and names are text of the page. What moves
+(threshold, chosen bin, chosen direction) is a parameter that the script sets.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .content import Group, ReportContent
+
+__all__ = ["drawn_counts", "javascript", "specifications"]
+
+# Stand-ins for colours; the script puts the style sheet's in (`painted` in page/charts.js).
+A, B, Z, INK, SHADE = "@a", "@b", "@z", "@ink", "@shade"
+SHARED = "@shared"
+DEGREES = [0, 15, 30, 45, 60, 75, 90]
+
+
+def specifications(content: ReportContent) -> dict[str, dict[str, Any]]:
+    """Specifications by the id of the element they are drawn in."""
+    return {
+        "chart-angles": _finished(angles(content), height=280),
+        "chart-posterior": _finished(posterior(content), height=200),
+        "chart-spectrum": _finished(spectrum(content), height=240),
+    }
+
+
+@lru_cache(maxsize=1)
+def javascript() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script, in the version Altair writes for."""
+    import altair
+    import vl_convert
+
+    major, minor, *_ = altair.SCHEMA_VERSION.split(".")
+    bundle: str = vl_convert.javascript_bundle(vl_version=f"{major}.{minor}")
+    return bundle.replace("</script", "<\\/script")
+
+
+def drawn_counts(group: Group, bins: int) -> NDArray[np.int64]:
+    """Counts of a group in the bins drawn, summed from the finer ones."""
+    return np.asarray(group.counts, dtype=np.int64).reshape(bins, -1).sum(axis=1)
+
+
+def _shares(group: Group, bins: int) -> NDArray[np.float64]:
+    counts = drawn_counts(group, bins)
+    return counts / max(int(counts.sum()), 1)
+
+
+def _finished(chart: Any, height: int) -> dict[str, Any]:
+    specification: dict[str, Any] = chart.properties(width="container", height=height).to_dict()
+    specification.pop("$schema")  # an address; the page knows its version
+    specification.pop("config", None)  # comes from the style sheet
+    return specification
+
+
+def _degrees(field: str, title: str | None) -> Any:
+    import altair as alt
+
+    axis = alt.Axis(values=DEGREES, labelExpr="datum.value + '°'", grid=False, title=title)
+    return alt.X(field, type="quantitative", scale=alt.Scale(domain=[0, 90]), axis=axis)
+
+
+def angles(content: ReportContent) -> Any:
+    """Histograms of θ, the threshold, the chosen bin, and a target to click in every bin."""
+    import altair as alt
+
+    width = 90 / content.bins
+    steps = [
+        {"group": group.key, "x": i * width, "share": round(float(share), 5)}
+        for group in content.groups
+        # a step needs an end: the last bin's height once more, at 90°
+        for i, share in enumerate(np.append(s := _shares(group, content.bins), s[-1]))
+    ]
+    base = alt.Chart(alt.InlineData(values=steps)).encode(
+        x=_degrees("x", "angle θ"),
+        y=alt.Y(
+            "share:Q",
+            stack=None,
+            axis=alt.Axis(format="%", tickCount=4, title="share of the group's rows"),
+        ),
+    )
+    layers = [
+        base.transform_filter(f"datum.group === '{key}'").mark_area(
+            interpolate="step-after",
+            color=colour,
+            fillOpacity=0.42,
+            line={"color": colour, "strokeWidth": 1.8, "strokeDash": dash},
+        )
+        for key, colour, dash in (("A", A, [1, 0]), ("B", B, [6, 2]))
+    ]
+    if any(group.key == "Z" for group in content.groups):
+        scored = base.transform_filter("datum.group === 'Z'")
+        layers.append(scored.mark_line(interpolate="step-after", color=Z, strokeWidth=2))
+    return alt.layer(_chosen_bin(content), *layers, _threshold(), _targets(content))
+
+
+def _chosen_bin(content: ReportContent) -> Any:
+    """The band behind the chosen bin."""
+    import altair as alt
+
+    width = 90 / content.bins
+    values = [{"bin": i, "from": i * width, "to": (i + 1) * width} for i in range(content.bins)]
+    chosen = alt.param(name="chosen", value=-1)
+    return (
+        alt.Chart(alt.InlineData(values=values))
+        .mark_rect(color=SHADE)
+        .encode(x=_degrees("from", "angle θ"), x2="to:Q")
+        .transform_filter("datum.bin === chosen")
+        .add_params(chosen)
+    )
+
+
+def _threshold() -> Any:
+    import altair as alt
+
+    threshold = alt.param(name="threshold", value=45)
+    return (
+        alt.Chart(alt.InlineData(values=[{"at": 0}]))
+        .transform_calculate(at="threshold")
+        .mark_rule(color=INK, strokeWidth=1.6, strokeDash=[3, 3])
+        .encode(x=_degrees("at", "angle θ"))
+        .add_params(threshold)
+    )
+
+
+def _targets(content: ReportContent) -> Any:
+    """Invisible columns, one for each bin: easier to hit than a short bar."""
+    import altair as alt
+
+    width = 90 / content.bins
+    values: list[dict[str, Any]] = [
+        {
+            "bin": i,
+            "from": i * width,
+            "to": (i + 1) * width,
+            "θ": f"{i * width:g}° to {(i + 1) * width:g}°",
+            **{
+                f"rows of {group.key}": int(drawn_counts(group, content.bins)[i])
+                for group in content.groups
+            },
+        }
+        for i in range(content.bins)
+    ]
+    tooltip = ["θ:N", *(alt.Tooltip(f"rows of {g.key}:Q", format=",") for g in content.groups)]
+    return (
+        alt.Chart(alt.InlineData(values=values))
+        .mark_rect(opacity=0, cursor="pointer")
+        .encode(x=_degrees("from", "angle θ"), x2="to:Q", tooltip=tooltip)
+    )
+
+
+def posterior(content: ReportContent) -> Any:
+    """The share of A and of B among the rows in each bin, sets of equal size assumed."""
+    import altair as alt
+
+    width = 90 / content.bins
+    shares = [_shares(content.group(key), content.bins) for key in "AB"]
+    values = []
+    for i, (a, b) in enumerate(zip(*shares, strict=True)):
+        empty = a + b == 0
+        middle = np.radians((i + 0.5) * width)
+        # no row in the bin: what the angle alone says, drawn translucent
+        of_a = float(np.cos(middle) ** 2 if empty else a / (a + b))
+        edges = {"from": i * width, "to": (i + 1) * width, "empty": bool(empty)}
+        note = "no rows here: cos²θ instead" if empty else f"{of_a:.1%}"
+        values.append({**edges, "low": 0.0, "high": of_a, "group": "A", "share of A": note})
+        values.append({**edges, "low": of_a, "high": 1.0, "group": "B", "share of A": note})
+    bars = (
+        alt.Chart(alt.InlineData(values=values))
+        .mark_bar(stroke=SHADE, strokeWidth=0.5)
+        .encode(
+            x=_degrees("from", "angle θ"),
+            x2="to:Q",
+            y=alt.Y("low:Q", axis=alt.Axis(format="%", tickCount=3, title="share of A and of B")),
+            y2="high:Q",
+            color=alt.Color(
+                "group:N", scale=alt.Scale(domain=["A", "B"], range=[A, B]), legend=None
+            ),
+            opacity=alt.condition("datum.empty", alt.value(0.18), alt.value(0.85)),
+            tooltip=["share of A:N"],
+        )
+    )
+    return alt.layer(bars, _even_line())
+
+
+def _even_line() -> Any:
+    import altair as alt
+
+    return (
+        alt.Chart(alt.InlineData(values=[{"low": 0.5}]))
+        .mark_rule(color=INK, strokeDash=[3, 3], opacity=0.7)
+        .encode(y="low:Q")
+    )
+
+
+def spectrum(content: ReportContent) -> Any:
+    """The angle of every direction, in order, coloured by what it belongs to."""
+    import altair as alt
+
+    found = content.spectrum
+    shown = {direction.index for direction in found.directions}
+    values = [
+        {
+            "direction": i + 1,
+            "angle": angle,
+            "shown": i in shown,
+            "from": min(angle, 45.0),
+            "to": max(angle, 45.0),
+        }
+        for i, angle in found.angles
+    ]
+    x = alt.X(
+        "direction:Q",
+        scale=alt.Scale(domain=[0.5, found.size + 0.5], nice=False),
+        axis=alt.Axis(grid=False, tickMinStep=1, title="direction, from A's to B's"),
+    )
+    axis = alt.Axis(values=[0, 15, 30, 45, 60, 75, 90], labelExpr="datum.value + '°'", title="angle")
+    y = alt.Y("angle:Q", scale=alt.Scale(domain=[0, 90]), axis=axis)
+    colour = alt.Color(
+        "angle:Q",
+        scale=alt.Scale(domain=[0, 45, 90], range=[A, SHARED, B]),
+        legend=None,
+    )
+    base = alt.Chart(alt.InlineData(values=values)).encode(x=x)
+    stems = base.mark_rule(opacity=0.35).encode(y=alt.Y("from:Q"), y2="to:Q", color=colour)
+    dots = base.mark_point(filled=True, size=34, opacity=1, cursor="pointer").encode(
+        y=y, color=colour, tooltip=["direction:Q", alt.Tooltip("angle:Q", format=".1f")]
+    )
+    return alt.layer(_walker(), stems, dots)
+
+
+def _walker() -> Any:
+    """The line at the direction that the slider has come to."""
+    import altair as alt
+
+    return (
+        alt.Chart(alt.InlineData(values=[{"at": 0}]))
+        .transform_calculate(at="direction")
+        .mark_rule(color=INK, strokeWidth=1.6, strokeDash=[3, 3])
+        .encode(x="at:Q")
+        .add_params(alt.param(name="direction", value=1))
+    )

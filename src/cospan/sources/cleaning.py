@@ -1,0 +1,229 @@
+"""The same cleaning behind every reader: take a class, deal with gaps, refuse infinities.
+
+Everything works block by block, so that memory stays bounded whatever the size of the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.errors import InputError, SourceError
+
+from .base import Chunk, Options, Reader, listing
+
+__all__ = ["clean", "even", "float_type", "joined", "matches"]
+
+
+def clean(reader: Reader, options: Options, size: int, name: str) -> Iterator[Chunk]:
+    """The reader's blocks as finite float chunks, of uneven size."""
+    fill = _column_means(reader, options, size, name) if options.missing == "mean" else None
+    gaps = _Gaps(reader.feature_names, reader.n_features, name)
+    given = 0
+    for block in _taken(reader, options, size, name):
+        chunk = block._replace(rows=block.rows.astype(reader.dtype, copy=False))
+        if not _all_finite(chunk.rows):
+            _refuse_infinite(chunk, reader.feature_names, name)
+            absent = np.isnan(chunk.rows)
+            if options.missing == "error":
+                gaps.count(absent)
+            elif fill is not None:
+                chunk = chunk._replace(rows=np.where(absent, fill, chunk.rows))
+            else:
+                chunk = chunk.take(~absent.any(axis=1))
+        # After the first gap the rest is read only to count: the message names them all.
+        if len(chunk.rows) and not gaps.found:
+            given += len(chunk.rows)
+            yield chunk
+    gaps.refuse_if_any()
+    if not given:
+        raise SourceError(f"{name}: every row has a missing value, so missing='drop' leaves none.")
+
+
+def even(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
+    """The same rows in chunks of `size`, the last one shorter."""
+    waiting: list[Chunk] = []
+    count = 0
+    for chunk in chunks:
+        waiting.append(chunk)
+        count += len(chunk.rows)
+        if count < size:
+            continue
+        whole = joined(waiting)
+        stop = count - count % size
+        for start in range(0, stop, size):
+            yield whole.take(slice(start, start + size)) if count > size else whole
+        waiting = [whole.take(slice(stop, None))] if stop < count else []
+        count -= stop
+    if waiting:
+        yield joined(waiting)
+
+
+def joined(chunks: list[Chunk]) -> Chunk:
+    """Several chunks as one."""
+    if len(chunks) == 1:
+        return chunks[0]
+    labels = [chunk.labels for chunk in chunks if chunk.labels is not None]
+    return Chunk(
+        np.concatenate([chunk.rows for chunk in chunks]),
+        np.concatenate([chunk.ids for chunk in chunks]),
+        np.concatenate(labels) if labels else None,
+    )
+
+
+def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """The float type that rows of `dtype` are given as: float32 stays, integers get float64."""
+    if dtype.kind == "f":
+        return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    kind = {"c": "complex numbers", "O": "Python objects", "V": "records"}.get(dtype.kind)
+    raise InputError(f"{name}: holds {kind or dtype}, and rows of real numbers are needed.")
+
+
+def matches(labels: NDArray[Any], value: object) -> NDArray[np.bool_]:
+    """Which labels are `value`, whether it was given as a number or as text.
+
+    >>> matches(np.array([3, 4, 3]), "3")
+    array([ True, False,  True])
+    """
+    if labels.dtype.kind == "b":
+        truth = {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())
+        return np.zeros(len(labels), bool) if truth is None else labels == truth
+    if labels.dtype.kind in "iuf":
+        try:
+            number = float(str(value))
+        except ValueError:
+            return np.zeros(len(labels), bool)
+        return np.asarray(labels == number)
+    texts = [None if label is None else str(label) for label in labels.tolist()]
+    return np.array([text == str(value) for text in texts], dtype=bool)
+
+
+def _taken(reader: Reader, options: Options, size: int, name: str) -> Iterator[Chunk]:
+    """Blocks with only the rows of the class asked for, or with complete labels."""
+    value = options.label_value
+    others: set[Any] = set()
+    rows = kept = 0
+    for block in reader.blocks(size):
+        rows += len(block.rows)
+        if block.labels is not None and value is not None:
+            mask = matches(block.labels, value)
+            if not kept and not mask.any():
+                others.update(np.unique(block.labels[~_unlabelled(block.labels)]).tolist())
+            block = (block if mask.all() else block.take(mask))._replace(labels=None)
+        elif block.labels is not None:
+            block = _labelled(block, options, name)
+        kept += len(block.rows)
+        if len(block.rows):
+            yield block
+    if not rows:
+        raise SourceError(f"{name}: has no rows.")
+    if not kept and value is not None:
+        raise InputError(
+            f"{name}: no row has the label {value!r}; the labels there are "
+            f"{listing(sorted(others, key=str), 20)}."
+        )
+    if not kept:
+        raise SourceError(f"{name}: no row has a label.")
+
+
+def _unlabelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    if labels.dtype.kind == "f":
+        return np.isnan(labels)
+    if labels.dtype.kind == "O":
+        return np.array([x is None or x != x for x in labels.tolist()], dtype=bool)
+    return np.zeros(len(labels), bool)
+
+
+def _labelled(block: Chunk, options: Options, name: str) -> Chunk:
+    """Every row given with a label has one."""
+    labels = block.labels
+    if labels is None or labels.dtype.kind not in "fO":
+        return block
+    bare = _unlabelled(labels)
+    if bare.any() and options.missing != "drop":
+        raise InputError(
+            f"{name}: {int(bare.sum()):,} rows have no label, the first of them "
+            f"{block.ids[bare][0]}; label them, or leave them out with missing='drop'."
+        )
+    block = block.take(~bare)
+    if labels.dtype.kind == "O" and block.labels is not None and len(block.labels):
+        block = block._replace(labels=np.array(block.labels.tolist()))
+    return block
+
+
+def _all_finite(rows: NDArray[Any]) -> bool:
+    # A sum is several times cheaper than a mask, and is finite only if every number is; an
+    # overflow of large finite numbers falls back to the mask.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(rows.sum()):
+            return True
+    return bool(np.isfinite(rows).all())
+
+
+def _refuse_infinite(chunk: Chunk, names: tuple[str, ...] | None, name: str) -> None:
+    where = np.argwhere(np.isinf(chunk.rows))
+    if len(where):
+        row, column = where[0]
+        label = names[column] if names else str(column)
+        raise InputError(
+            f"{name}: column {label!r} is infinite in row {chunk.ids[row]}; "
+            "replace or remove infinite values first."
+        )
+
+
+def _column_means(reader: Reader, options: Options, size: int, name: str) -> NDArray[Any]:
+    """Mean of each column's present values among the rows taken: one pass."""
+    total = np.zeros(reader.n_features)
+    count = np.zeros(reader.n_features, dtype=np.int64)
+    for block in _taken(reader, options, size, name):
+        rows = block.rows.astype(reader.dtype, copy=False)
+        _refuse_infinite(block._replace(rows=rows), reader.feature_names, name)
+        present = ~np.isnan(rows)
+        total += np.where(present, rows, 0).sum(axis=0, dtype=np.float64)
+        count += present.sum(axis=0)
+    if not count.all():
+        empty = np.flatnonzero(count == 0)
+        names = [reader.feature_names[i] if reader.feature_names else str(i) for i in empty]
+        raise InputError(
+            f"{name}: column {listing(names)} has no value at all, so there is no mean to put in; "
+            "leave it out with columns=."
+        )
+    return (total / count).astype(reader.dtype)
+
+
+class _Gaps:
+    """Counts missing values by column, for one message about all of them."""
+
+    def __init__(self, names: tuple[str, ...] | None, n_features: int, source: str) -> None:
+        self._names = names
+        self._source = source
+        self._by_column = np.zeros(n_features, dtype=np.int64)
+        self._rows = 0
+
+    @property
+    def found(self) -> bool:
+        return self._rows > 0
+
+    def count(self, absent: NDArray[np.bool_]) -> None:
+        self._by_column += absent.sum(axis=0)
+        self._rows += int(absent.any(axis=1).sum())
+
+    def refuse_if_any(self, limit: int = 8) -> None:
+        if not self.found:
+            return
+        worst = np.argsort(-self._by_column, kind="stable")[: np.count_nonzero(self._by_column)]
+        parts = [
+            f"{(self._names[i] if self._names else str(i))!r} ({self._by_column[i]:,})"
+            for i in worst[:limit]
+        ]
+        more = f" and {len(worst) - limit:,} more columns" if len(worst) > limit else ""
+        raise InputError(
+            f"{self._source}: values are missing in {self._rows:,} rows, in column "
+            f"{', '.join(parts)}{more}; missing='drop' leaves these rows out, "
+            "missing='mean' puts in the column's mean."
+        )

@@ -1,0 +1,201 @@
+"""Parquet and Arrow files, one or many, streamed in bounded memory.
+
+Parquet is read through ``ParquetFile.iter_batches`` and not through a dataset scanner: the scanner
+decodes whole row groups ahead, and a row group of the usual million rows with 784 columns has
+3 GB. ``iter_batches`` decodes only the pages it needs, from small buffers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cospan.errors import SourceError
+
+from .base import listing
+from .paths import reading
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ArrowFiles", "ParquetFiles", "saved_dataset"]
+
+#: All column buffers of a Parquet file together take about this much.
+BUFFER_BYTES = 32 * 2**20
+
+
+class _Files:
+    """Several files of one kind as one table."""
+
+    kind: str
+
+    def __init__(self, files: Sequence[Path], root: Path, notes: tuple[str, ...] = ()) -> None:
+        self.name = root.name or str(root)
+        self.notes = notes
+        self._files = list(files)
+        self._partitions = [_partition(file, root) for file in self._files]
+        own, self.n_rows = self._look()
+        self.schema = _with_partitions(own, self._partitions)
+        self.hidden = frozenset(self._partitions[0])
+        self.index = _pandas_index(own)
+
+    def _look(self) -> tuple[pa.Schema, int | None]:
+        """The first file's schema (the others must have its columns) and the number of rows."""
+        first: pa.Schema | None = None
+        total: int | None = 0
+        for file in self._files:
+            with reading(file, self.kind):
+                schema, rows = self._look_into(file)
+            total = None if rows is None or total is None else total + rows
+            first = schema if first is None else first
+            absent = [name for name in first.names if name not in set(schema.names)]
+            if absent:
+                raise SourceError(
+                    f"{file}: lacks column {listing(absent)}, which {self._files[0].name} has."
+                )
+        if total == 0:
+            raise SourceError(f"{self.name}: has no rows.")
+        return first, total
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        own = [column for column in columns if column not in self.hidden]
+        for file, values in zip(self._files, self._partitions, strict=True):
+            with reading(file, self.kind):
+                for batch in self._read(file, own, size):
+                    for name in self.hidden & set(columns):
+                        constant = pa.repeat(values[name], batch.num_rows)
+                        batch = batch.append_column(name, constant)
+                    yield batch.select(list(columns))
+
+    def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
+        raise NotImplementedError
+
+    def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
+        raise NotImplementedError
+
+
+class ParquetFiles(_Files):
+    """Parquet: row counts and types are known without reading a row."""
+
+    kind = "Parquet"
+
+    def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(file) as parquet:
+            return parquet.schema_arrow, parquet.metadata.num_rows
+
+    def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq
+
+        buffer = max(4096, BUFFER_BYTES // max(1, len(columns)))
+        with pq.ParquetFile(file, buffer_size=buffer, pre_buffer=False) as parquet:
+            # Asking for "a" also gives a column "a.b"; the caller selects once more.
+            yield from parquet.iter_batches(batch_size=size, columns=columns)
+
+
+class ArrowFiles(_Files):
+    """Arrow IPC: the file format (Feather) and the stream format, memory-mapped."""
+
+    kind = "Arrow"
+
+    def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
+        import pyarrow as pa
+
+        with closing(_mapped(file)) as stream:
+            if not _is_file_format(file):
+                return pa.ipc.open_stream(stream).schema, None
+            reader = pa.ipc.open_file(stream)
+            return reader.schema, reader.count_rows()
+
+    def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
+        with closing(_mapped(file)) as stream:
+            for batch in _ipc_batches(stream, _is_file_format(file), columns):
+                for start in range(0, batch.num_rows, size):
+                    yield batch.select(columns).slice(start, size)
+
+
+def saved_dataset(folder: Path, part: str | None) -> ArrowFiles | None:
+    """A Hugging Face dataset written by ``save_to_disk``, without its library; None if it is none.
+
+    Such a folder holds Arrow streams and a ``state.json`` that names them in order; a dictionary of
+    splits is a folder of such folders.
+    """
+    splits = folder / "dataset_dict.json"
+    if splits.is_file():
+        with reading(splits, "a list of splits"):
+            names = list(json.loads(splits.read_text(encoding="utf-8"))["splits"])
+        if part is None and len(names) == 1:
+            part = names[0]
+        if part not in names:
+            raise SourceError(
+                f"{folder}: holds the splits {listing(names)}; say which one, "
+                f"as in {folder}::{names[0] if names else 'train'}."
+            )
+        folder = folder / str(part)
+    state = folder / "state.json"
+    if not (state.is_file() and (folder / "dataset_info.json").is_file()):
+        return None
+    with reading(state, "the state of a saved dataset"):
+        content: dict[str, Any] = json.loads(state.read_text(encoding="utf-8"))
+        files = [folder / Path(entry["filename"]).name for entry in content["_data_files"]]
+    if content.get("_indices_data_files"):
+        raise SourceError(
+            f"{folder}: was saved with an order of its own beside the data; "
+            "call flatten_indices() before save_to_disk()."
+        )
+    return ArrowFiles(files, folder)
+
+
+def _mapped(file: Path) -> Any:
+    import pyarrow as pa
+
+    return pa.memory_map(str(file), "r")
+
+
+def _is_file_format(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(6) == b"ARROW1"
+
+
+def _ipc_batches(stream: Any, file_format: bool, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    if not file_format:
+        yield from pa.ipc.open_stream(stream)
+        return
+    names = pa.ipc.open_file(stream).schema.names
+    options = pa.ipc.IpcReadOptions(included_fields=sorted(names.index(c) for c in columns))
+    reader = pa.ipc.open_file(stream, options=options)
+    for number in range(reader.num_record_batches):
+        yield reader.get_batch(number)
+
+
+def _partition(file: Path, root: Path) -> dict[str, str]:
+    """``label=cat/part-0.parquet`` says that the rows of the file have label cat."""
+    if not file.is_relative_to(root):
+        return {}
+    pairs = [place.split("=", 1) for place in file.relative_to(root).parts[:-1] if "=" in place]
+    return {key: value for key, value in pairs}
+
+
+def _with_partitions(schema: pa.Schema, partitions: list[dict[str, str]]) -> pa.Schema:
+    import pyarrow as pa
+
+    if any(set(part) != set(partitions[0]) for part in partitions):
+        raise SourceError("The folder's files lie under different key=value folders.")
+    for key in partitions[0]:
+        schema = schema.append(pa.field(key, pa.string()))
+    return schema
+
+
+def _pandas_index(schema: pa.Schema) -> str | None:
+    """The column in which pandas keeps a dataframe's index, if it is one."""
+    metadata = schema.pandas_metadata
+    columns = metadata.get("index_columns", []) if metadata else []
+    return next((c for c in columns if isinstance(c, str) and c in schema.names), None)

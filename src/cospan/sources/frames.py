@@ -1,0 +1,141 @@
+"""Dataframes in memory: Arrow tables as they are, every other kind through narwhals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cospan.errors import MissingDependencyError
+
+from .base import Options
+from .tables import TableReader
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pyarrow as pa
+
+__all__ = ["frame_reader"]
+
+#: Rows looked at to find what columns of Python objects hold.
+PROBE_ROWS = 1000
+INDEX = "__index__"
+
+
+def frame_reader(obj: Any, options: Options, name: str | None) -> TableReader | None:
+    """A reader for a dataframe, or None if `obj` is none."""
+    if not _looks_like_a_table(obj):
+        return None
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Reading tables needs pyarrow: install cospan[app]."
+        ) from error
+
+    if isinstance(obj, pa.Table | pa.RecordBatch):
+        table = obj if isinstance(obj, pa.Table) else pa.Table.from_batches([obj])
+        return TableReader(ArrowStream(table, name or "Arrow table"), options)
+    frame = _narwhals_frame(obj)
+    if frame is not None:
+        return TableReader(FrameStream(frame, name or f"{_kind(obj)} dataframe"), options)
+    if hasattr(obj, "__arrow_c_stream__"):
+        return TableReader(ArrowStream(pa.table(obj), name or type(obj).__name__), options)
+    return None
+
+
+class ArrowStream:
+    """An Arrow table in memory."""
+
+    index: str | None = None
+    hidden: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, table: pa.Table, name: str) -> None:
+        self.name = name
+        self.schema = table.schema
+        self.n_rows: int | None = table.num_rows
+        self._table = table
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        yield from self._table.select(list(columns)).to_batches(max_chunksize=size)
+
+
+class FrameStream:
+    """An eager dataframe, turned into Arrow one slice at a time."""
+
+    hidden: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, frame: nw.DataFrame[Any], name: str) -> None:
+        import narwhals as nw
+
+        self.name = name
+        self.n_rows: int | None = frame.shape[0]
+        self._frame = frame
+        self._index = _own_index(nw.maybe_get_index(frame))
+        self._integer_index = getattr(self._index, "dtype", None) == "int64"
+        self.index = INDEX if self._index is not None else None
+        self.schema = self._find_schema()
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        own = [column for column in columns if column != INDEX]
+        for start in range(0, self.n_rows or 0, size):
+            table = self._frame[start : start + size].select(own).to_arrow()
+            if self._index is not None and INDEX in columns:
+                values = self._index[start : start + size]
+                index = values if self._integer_index else [str(value) for value in values]
+                table = table.append_column(INDEX, pa.array(index))
+            yield from table.combine_chunks().select(list(columns)).to_batches()
+
+    def _find_schema(self) -> pa.Schema:
+        """Arrow types of the columns; one that Arrow cannot take counts as empty."""
+        import pyarrow as pa
+
+        head = self._frame[: min(PROBE_ROWS, self._frame.shape[0])]
+        fields = []
+        for column in head.columns:
+            try:
+                type_ = head.select(column).to_arrow().schema.field(0).type
+            except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+                type_ = pa.null()
+            fields.append(pa.field(column, type_))
+        if self._index is not None:
+            fields.append(pa.field(INDEX, pa.string()))
+        return pa.schema(fields)
+
+
+def _looks_like_a_table(obj: Any) -> bool:
+    return hasattr(obj, "__arrow_c_stream__") or any(
+        hasattr(obj, attribute)
+        for attribute in ("__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__")
+        + ("columns", "collect_schema", "schema")
+    )
+
+
+def _narwhals_frame(obj: Any) -> nw.DataFrame[Any] | None:
+    try:
+        import narwhals as nw
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Reading dataframes needs narwhals: install cospan[app]."
+        ) from error
+
+    if nw.dependencies.is_pandas_dataframe(obj) and any(type(c) is not str for c in obj.columns):
+        obj = obj.set_axis([str(column) for column in obj.columns], axis=1)
+    frame = nw.from_native(obj, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        return frame.collect()
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _own_index(index: Any) -> Any | None:
+    """A dataframe's index unless it only counts the rows."""
+    if index is None or (type(index).__name__ == "RangeIndex" and index.start == 0):
+        return None
+    return index
+
+
+def _kind(obj: Any) -> str:
+    return type(obj).__module__.partition(".")[0]

@@ -1,0 +1,132 @@
+"""Paths: from a name on disk to the reader that understands it, and plain words when none does."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cospan.errors import SourceError
+
+__all__ = ["check_readable", "files_below", "reading", "sniff", "split_part"]
+
+#: First bytes of the formats read here (and of some that users try).
+MAGIC = {
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    b"\xff\xff\xff\xff": "Arrow stream",
+    b"\x93NUMPY": "NPY",
+    b"PK\x03\x04": "zip (NPZ)",
+    b"PK\x05\x06": "zip (NPZ)",
+    b"\x89HDF": "HDF5",
+    b"\x1f\x8b": "gzip",
+    b"FEA1": "Feather version 1",
+    b"\x89PNG": "an image",
+    b"\xff\xd8\xff": "an image",
+    b"GIF8": "an image",
+    b"%PDF": "PDF",
+    b"\x80\x04": "pickle",
+    b"\x80\x05": "pickle",
+    b"SQLite format 3": "SQLite",
+}
+
+
+def split_part(text: str) -> tuple[Path, str | None]:
+    """``"file.npz::name"`` into the file and the name of the array in it.
+
+    >>> split_part("data.h5::train/x")
+    (PosixPath('data.h5'), 'train/x')
+    """
+    path, mark, part = text.rpartition("::")
+    if mark and path:
+        return Path(path).expanduser(), part
+    return Path(text).expanduser(), None
+
+
+def check_readable(path: Path) -> None:
+    """Say in one sentence why `path` cannot be opened, if it cannot."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise SourceError(_not_there(path)) from None
+    except OSError as error:
+        raise SourceError(f"{path}: {_reason(error)}.") from None
+    if not os.access(path, os.R_OK):
+        raise SourceError(f"{path}: you have no permission to read it.")
+    if path.is_file() and status.st_size == 0:
+        raise SourceError(f"{path}: the file is empty.")
+    if not path.is_file() and not path.is_dir():
+        raise SourceError(f"{path}: is neither a file nor a folder; use '-' for standard input.")
+
+
+@contextmanager
+def reading(path: Path | str, kind: str) -> Iterator[None]:
+    """Turn what goes wrong inside other libraries into one sentence about the file."""
+    from zipfile import BadZipFile
+
+    try:
+        yield
+    except (EOFError, zlib.error, BadZipFile) as error:
+        raise SourceError(f"{path}: is damaged or cut short ({_brief(error)}).") from error
+    except OSError as error:
+        reason = _reason(error) if error.errno else f"cannot be read as {kind} ({_brief(error)})"
+        raise SourceError(f"{path}: {reason}.") from error
+    except (ValueError, KeyError, MemoryError, UnicodeError) as error:
+        if isinstance(error, SourceError) or type(error).__module__.startswith("cospan"):
+            raise
+        raise SourceError(f"{path}: cannot be read as {kind} ({_brief(error)}).") from error
+
+
+def sniff(path: Path) -> str | None:
+    """What the first bytes say about a file."""
+    with reading(path, "a file"), path.open("rb") as stream:
+        head = stream.read(16)
+    for magic, kind in MAGIC.items():
+        if head.startswith(magic):
+            return kind
+    if len(head) >= 4 and head[:2] == b"\0\0" and head[2] in (8, 9, 11, 12, 13, 14):
+        return "IDX"
+    return None
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Every file in `folder` and below, sorted; links are followed, loops are not."""
+    seen: set[tuple[int, int]] = set()
+    for place, folders, files in os.walk(folder, followlinks=True):
+        status = os.stat(place)
+        if (status.st_dev, status.st_ino) in seen:
+            folders.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        for name in sorted(files):
+            if not name.startswith((".", "_")):
+                yield Path(place) / name
+
+
+def _not_there(path: Path) -> str:
+    parent = path.parent
+    if not parent.is_dir():
+        return f"{path}: there is no folder {parent}."
+    near = difflib.get_close_matches(path.name, os.listdir(parent), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{path}: there is no such file or folder.{hint}"
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "its symbolic links run in a circle"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return "you have no permission to read it"
+    return (error.strerror or str(error)).lower().rstrip(".")
+
+
+def _brief(error: BaseException) -> str:
+    """The first line of another library's message, not too long."""
+    lines = str(error).strip().splitlines()
+    text = lines[0].rstrip(".") if lines else type(error).__name__
+    return text if len(text) <= 160 else text[:157] + "..."

@@ -1,0 +1,193 @@
+"""Tables: which columns are features, and how Arrow batches become rows of numbers.
+
+A *table stream* (dataframes in ``frames``, files in ``columnar``) gives Arrow record batches;
+:class:`TableReader` decides once, from the schema, what each column is good for, and converts.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.errors import CospanWarning, InputError, SourceError
+
+from . import arrow_rows
+from .base import Chunk, Options, listing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["TableReader", "TableStream"]
+
+
+class TableStream(Protocol):
+    """Arrow record batches with known columns, as often as asked."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def schema(self) -> pa.Schema: ...
+    @property
+    def n_rows(self) -> int | None: ...
+    @property
+    def index(self) -> str | None:
+        """A column that identifies rows and is no feature, if the table brings one."""
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Columns that can serve as label or id but never as a feature (folder partitions)."""
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        """Batches of at most `size` rows with these columns, in this order."""
+
+
+class _Feature(NamedTuple):
+    column: str
+    shape: tuple[int, ...]  # () for a number, (768,) for a list of 768 numbers
+
+    @property
+    def width(self) -> int:
+        return int(np.prod(self.shape, dtype=int))
+
+    def names(self) -> Iterator[str]:
+        if not self.shape:
+            yield self.column
+        for index in np.ndindex(*self.shape) if self.shape else ():
+            yield f"{self.column}[{','.join(map(str, index))}]"
+
+
+class TableReader:
+    """The numeric columns of a table as rows; lists of numbers count as several features."""
+
+    def __init__(self, stream: TableStream, options: Options) -> None:
+        self.name = stream.name
+        self.n_rows = stream.n_rows
+        self.notes = stream.notes
+        self._stream = stream
+        self._labels: NDArray[Any] | None = None
+        _refuse_duplicates(stream)
+        self._label = self._label_column(options)
+        self._id = options.id_column or stream.index
+        if options.id_column is not None:
+            _require(stream, [options.id_column], "id_column")
+        self._features = self._find_features(options)
+        names = [name for feature in self._features for name in feature.names()]
+        self.feature_names: tuple[str, ...] | None = tuple(names)
+        self.n_features = len(names)
+        types = [stream.schema.field(feature.column).type for feature in self._features]
+        self.dtype = arrow_rows.common_float(types)
+        only = self._features[0].shape if len(self._features) == 1 else ()
+        self.image_shape: tuple[int, ...] | None = only if len(only) in (2, 3) else None
+
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        features = [feature.column for feature in self._features]
+        shapes = [feature.shape for feature in self._features]
+        extra = [column for column in (self._label, self._id) if column is not None]
+        wanted = list(dict.fromkeys([*features, *extra]))
+        start = 0
+        for batch in self._stream.batches(wanted, size):
+            n = batch.num_rows
+            rows = arrow_rows.to_rows(
+                batch.select(features), shapes, self.dtype, where=(self.name, start)
+            )
+            ids = np.arange(start, start + n)
+            if self._id is not None:
+                ids = arrow_rows.to_values(batch.column(self._id))
+            labels = None if self._labels is None else self._labels[start : start + n]
+            if self._label is not None:
+                labels = arrow_rows.to_values(batch.column(self._label))
+            start += n
+            yield Chunk(rows, ids, labels)
+
+    def _label_column(self, options: Options) -> str | None:
+        label = options.label
+        if label is None:
+            return None
+        if isinstance(label, int | np.integer):
+            names = self._stream.schema.names
+            if not -len(names) <= label < len(names):
+                raise InputError(f"{self.name}: there is no column number {label} for the label.")
+            return str(names[label])
+        if isinstance(label, str):
+            _require(self._stream, [label], "label")
+            return label
+        self._labels = np.asarray(label)
+        if self.n_rows is not None and self._labels.shape != (self.n_rows,):
+            raise InputError(
+                f"{self.name}: there are {len(self._labels):,} labels for {self.n_rows:,} rows."
+            )
+        return None
+
+    def _find_features(self, options: Options) -> list[_Feature]:
+        schema = self._stream.schema
+        apart = {self._label, self._id, *self._stream.hidden}
+        if options.columns is not None:
+            chosen = [str(column) for column in options.columns]
+            _require(self._stream, chosen, "columns")
+        else:
+            chosen = [column for column in schema.names if column not in apart]
+        useless = [c for c in chosen if not arrow_rows.is_numeric(schema.field(c).type)]
+        if useless:
+            self._leave_out(useless, options)
+        chosen = [column for column in chosen if column not in set(useless)]
+        if not chosen:
+            raise SourceError(
+                f"{self.name}: no column holds numbers (it has {listing(schema.names)})."
+            )
+        return [_Feature(column, shape) for column, shape in self._shapes(chosen).items()]
+
+    def _leave_out(self, columns: list[str], options: Options) -> None:
+        types = [str(self._stream.schema.field(column).type) for column in columns]
+        many = len(columns) > 1
+        described = (
+            f"{self.name}: column{'s' if many else ''} {listing(columns)} "
+            f"{'are' if many else 'is'} not numeric ({listing(sorted(set(types)), 3)})"
+        )
+        if options.columns is not None:
+            raise InputError(f"{described}; take it out of columns=, or turn it into numbers.")
+        if options.strict:
+            raise InputError(f"{described}; strict=True refuses the table as it is.")
+        warnings.warn(f"{described} and left out.", CospanWarning, stacklevel=6)
+
+    def _shapes(self, columns: list[str]) -> dict[str, tuple[int, ...]]:
+        """How many numbers each column holds in a row; lists need a look at the first rows."""
+        schema = self._stream.schema
+        lists = [c for c in columns if arrow_rows.is_list(schema.field(c).type)]
+        shapes: dict[str, tuple[int, ...]] = {column: () for column in columns}
+        if not lists:
+            return shapes
+        waiting = set(lists)
+        for batch in self._stream.batches(lists, 1024):
+            for column in list(waiting):
+                shape = arrow_rows.list_shape(batch.column(column))
+                if shape is not None:
+                    shapes[column] = shape
+                    waiting.discard(column)
+            if not waiting:
+                return shapes
+        raise SourceError(f"{self.name}: column {listing(sorted(waiting))} holds only empty lists.")
+
+
+def _refuse_duplicates(stream: TableStream) -> None:
+    names = stream.schema.names
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise SourceError(
+            f"{stream.name}: more than one column is called {listing(twice)}; rename them."
+        )
+
+
+def _require(stream: TableStream, columns: Sequence[str], option: str) -> None:
+    absent = [column for column in columns if column not in stream.schema.names]
+    if absent:
+        raise InputError(
+            f"{stream.name}: has no column {listing(absent)} (asked for by {option}=); "
+            f"its columns are {listing(stream.schema.names, 20)}."
+        )
