@@ -75,8 +75,9 @@ def angles(content: ReportContent) -> Any:
     steps = [
         {"group": group.key, "x": i * width, "share": round(float(share), 5)}
         for group in content.groups
+        for shares in [_shares(group, content.bins)]
         # a step needs an end: the last bin's height once more, at 90°
-        for i, share in enumerate(np.append(s := _shares(group, content.bins), s[-1]))
+        for i, share in enumerate([*shares, shares[-1]])
     ]
     base = alt.Chart(alt.InlineData(values=steps)).encode(
         x=_degrees("x", "angle θ"),

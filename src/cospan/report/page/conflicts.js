@@ -1,0 +1,67 @@
+// The table of rows whose label conflicts with their angle.
+
+const order = { by: "suspicion", falling: true };
+
+function conflictRows() {
+  const rows = content.conflicts.map((conflict) => {
+    const sample = content.samples[conflict.sample];
+    return { ...conflict, id: sample.id, theta: sample.theta, shown: sample };
+  });
+  const compare = (one, other) =>
+    typeof one === "number" ? one - other : one.localeCompare(other, undefined, { numeric: true });
+  rows.sort((one, other) => compare(one[order.by], other[order.by]) * (order.falling ? -1 : 1));
+  return rows;
+}
+
+function showConflicts() {
+  const body = byId("conflict-table").querySelector("tbody");
+  body.replaceChildren(...conflictRows().map(conflictRow));
+  for (const button of byId("conflict-table").querySelectorAll("th button")) {
+    const heading = button.closest("th");
+    heading.removeAttribute("aria-sort");
+    if (button.dataset.sort === order.by) {
+      heading.setAttribute("aria-sort", order.falling ? "descending" : "ascending");
+    }
+  }
+}
+
+function conflictRow(conflict) {
+  const cells = [];
+  if (content.pictures) {
+    const picture = conflict.shown.picture === null ? [] : [pictureOf(conflict.shown)];
+    cells.push(element("td", { children: picture }));
+  }
+  const open = element("button", { className: "open", children: [nameOf(conflict.id)] });
+  cells.push(
+    element("td", { children: [open] }),
+    element("td", { children: [nameOf(conflict.label)] }),
+    element("td", { children: [nameOf(conflict.suggested)] }),
+    element("td", { className: "right", text: degrees(conflict.theta) }),
+    element("td", { className: "right", text: conflict.suspicion.toFixed(3) }),
+  );
+  const row = element("tr", { children: cells });
+  row.addEventListener("click", () => {
+    for (const other of row.parentElement.children) other.classList.toggle("chosen", other === row);
+    order.open = conflict.shown;
+    showOpened();
+  });
+  return row;
+}
+
+function showOpened() {
+  if (order.open) byId("conflict-sample").replaceChildren(cardOf(order.open));
+}
+
+function startConflicts() {
+  if (!byId("conflict-table")) return;
+  for (const button of byId("conflict-table").querySelectorAll("th button")) {
+    button.addEventListener("click", () => {
+      const by = button.dataset.sort;
+      order.falling = order.by === by ? !order.falling : by === "suspicion" || by === "theta";
+      order.by = by;
+      showConflicts();
+    });
+  }
+  drawn(showConflicts);
+  drawn(showOpened);
+}
