@@ -14,10 +14,14 @@ infinities and hands out float chunks of even size.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
-from .base import Chunk, Options, Source
+from cospan.errors import InputError
+
+from .base import Chunk, Options, Reader, Source
+from .features import check_same_features
 
 __all__ = ["Chunk", "Source", "check_same_features", "open_source"]
 
@@ -90,21 +94,64 @@ def open_source(
     >>> chunk.ids
     array([1, 2])
     """
-    raise NotImplementedError
+    options = Options(
+        label=label,
+        label_value=label_value,
+        columns=_as_columns(columns),
+        id_column=id_column,
+        chunk_rows=chunk_rows,
+        missing=missing,
+        strict=strict,
+        image_size=(image_size, image_size) if isinstance(image_size, int) else image_size,
+        image_mode=image_mode,
+        max_bad_images=max_bad_images,
+    )
+    if isinstance(obj, Source):
+        if options != Options():
+            raise InputError(f"{obj.name} is an open source already; give the options on opening.")
+        return obj
+    return Source(_reader(obj, options, name), options, name=name)
 
 
-def check_same_features(a: Source, b: Source) -> Source:
-    """Make sure that two sources have the same features; give `b` in the order of `a`.
+def _reader(obj: Any, options: Options, name: str | None) -> Reader:
+    """Pick the reader. The modules stay unloaded until one is needed: pyarrow takes its time."""
+    import numpy as np
 
-    Returns
-    -------
-    Source
-        `b` itself, or `b` with its columns in the order of `a` when both name the same features
-        in another order.
+    from .arrays import array_reader, is_array
+    from .frames import frame_reader
 
-    Raises
-    ------
-    InputError
-        When the features differ; the message lists those only in `a` and only in `b`.
-    """
-    raise NotImplementedError
+    if isinstance(obj, str) and obj == "-":
+        from .stdin import stdin_reader
+
+        return stdin_reader(options)
+    if isinstance(obj, str | os.PathLike):
+        from .files import path_reader
+
+        return path_reader(os.fspath(obj), options)
+    if hasattr(obj, "__dask_graph__"):
+        # The place for Dask collections: a reader whose blocks are computed partitions.
+        raise InputError("Dask collections are not read as sources; call .compute() first.")
+    if is_array(obj):
+        return array_reader(obj, options, name or "array")
+    table = frame_reader(obj, options, name)
+    if table is not None:
+        return table
+    if isinstance(obj, list | tuple) or hasattr(obj, "__array__"):
+        return array_reader(_as_array(obj, np.asarray), options, name or "array")
+    raise InputError(
+        f"An object of type {type(obj).__name__} cannot be read as rows; "
+        "give an array, a dataframe, or the path of a file or folder."
+    )
+
+
+def _as_array(obj: Any, convert: Any) -> Any:
+    try:
+        return convert(obj)
+    except ValueError as error:
+        raise InputError(f"The {type(obj).__name__} is no table of numbers ({error}).") from error
+
+
+def _as_columns(columns: Sequence[str | int] | None) -> tuple[str | int, ...] | None:
+    if columns is None:
+        return None
+    return (columns,) if isinstance(columns, str | int) else tuple(columns)

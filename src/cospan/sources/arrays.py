@@ -49,9 +49,7 @@ class ArrayReader:
         if options.label is not None and labels is None:
             self._label_column = _column_number(options.label, self._width, name)
         elif labels is not None and len(labels) != self.n_rows:
-            raise InputError(
-                f"{name}: there are {len(labels):,} labels for {self.n_rows:,} rows."
-            )
+            raise InputError(f"{name}: there are {len(labels):,} labels for {self.n_rows:,} rows.")
         self._columns = self._chosen(options)
         self.n_features = self._width if self._columns is None else len(self._columns)
         self.image_shape = _image_shape(shape) if self._columns is None else None
@@ -143,7 +141,7 @@ def to_numpy(array: Any) -> NDArray[Any]:
 
     if isinstance(array, np.ma.MaskedArray):
         floats = float_type(array.dtype, "array")
-        return np.asarray(array.astype(floats).filled(np.nan))
+        return np.asarray(np.ma.filled(array.astype(floats), np.nan))
     if isinstance(array, np.ndarray):
         return array
     if sparse.issparse(array):

@@ -88,7 +88,9 @@ def to_rows(
         # One run of plain columns, or one list column, at a time.
         if shapes[stop - 1]:
             column = batch.column(stop - 1)
-            parts.append(_list_rows(column, shapes[stop - 1], dtype, batch.column_names[start], where))
+            parts.append(
+                _list_rows(column, shapes[stop - 1], dtype, batch.column_names[start], where)
+            )
         elif stop < len(shapes) and not shapes[stop]:
             continue
         else:

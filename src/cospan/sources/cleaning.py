@@ -133,7 +133,7 @@ def _taken(reader: Reader, options: Options, size: int, name: str) -> Iterator[C
 
 def _unlabelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
     if labels.dtype.kind == "f":
-        return np.isnan(labels)
+        return np.asarray(np.isnan(labels))
     if labels.dtype.kind == "O":
         return np.array([x is None or x != x for x in labels.tolist()], dtype=bool)
     return np.zeros(len(labels), bool)

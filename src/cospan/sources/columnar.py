@@ -180,8 +180,9 @@ def _partition(file: Path, root: Path) -> dict[str, str]:
     """``label=cat/part-0.parquet`` says that the rows of the file have label cat."""
     if not file.is_relative_to(root):
         return {}
-    pairs = [place.split("=", 1) for place in file.relative_to(root).parts[:-1] if "=" in place]
-    return {key: value for key, value in pairs}
+    places = file.relative_to(root).parts[:-1]
+    pairs = (place.partition("=")[::2] for place in places if "=" in place)
+    return dict(pairs)
 
 
 def _with_partitions(schema: pa.Schema, partitions: list[dict[str, str]]) -> pa.Schema:

@@ -19,6 +19,15 @@ __all__ = ["frame_reader"]
 #: Rows looked at to find what columns of Python objects hold.
 PROBE_ROWS = 1000
 INDEX = "__index__"
+#: What gives away a dataframe, before narwhals is loaded to make sure.
+TABLE_ATTRIBUTES = (
+    "__arrow_c_stream__",
+    "__dataframe__",
+    "__narwhals_dataframe__",
+    "__narwhals_lazyframe__",
+    "collect_schema",
+    "columns",
+)
 
 
 def frame_reader(obj: Any, options: Options, name: str | None) -> TableReader | None:
@@ -107,11 +116,8 @@ class FrameStream:
 
 
 def _looks_like_a_table(obj: Any) -> bool:
-    return hasattr(obj, "__arrow_c_stream__") or any(
-        hasattr(obj, attribute)
-        for attribute in ("__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__")
-        + ("columns", "collect_schema", "schema")
-    )
+    # On the type: asking a lazy frame itself for its columns would compute them.
+    return any(hasattr(type(obj), attribute) for attribute in TABLE_ATTRIBUTES)
 
 
 def _narwhals_frame(obj: Any) -> nw.DataFrame[Any] | None:

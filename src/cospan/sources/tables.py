@@ -160,7 +160,7 @@ class TableReader:
         """How many numbers each column holds in a row; lists need a look at the first rows."""
         schema = self._stream.schema
         lists = [c for c in columns if arrow_rows.is_list(schema.field(c).type)]
-        shapes: dict[str, tuple[int, ...]] = {column: () for column in columns}
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(columns, ())
         if not lists:
             return shapes
         waiting = set(lists)

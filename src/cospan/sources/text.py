@@ -1,13 +1,15 @@
 """CSV and TSV files, one or many, streamed by Arrow.
 
 Arrow guesses column types from the first block alone. Whole numbers there may turn out to be
-fractions later, so every number column is read as float64; labels and identifiers keep their type.
+fractions later, so number columns are read as float64; labels and identifiers keep their type.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +24,34 @@ if TYPE_CHECKING:
 __all__ = ["TextFiles"]
 
 BLOCK_BYTES = 4 * 2**20
+HEAD_BYTES = 2**20
+DELIMITERS = ",;\t|"
 #: A pandas index is written as a first column without a name.
 INDEX = ""
 
 
 class TextFiles:
-    """Delimited text as a table."""
+    """Delimited text as a table.
+
+    The first line names the columns unless it consists of numbers (then they are f0, f1, ...);
+    a first line that counts 0, 1, 2, ... is a header all the same, as dataframes without column
+    names write it. `keep` names the columns whose type must not change.
+    """
 
     hidden: frozenset[str] = frozenset()
 
-    def __init__(self, files: Sequence[Path], name: str, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        files: Sequence[Path],
+        name: str,
+        keep: Collection[object] = (),
+        notes: tuple[str, ...] = (),
+    ) -> None:
         self.name = name
         self.notes = notes
         self.n_rows: int | None = None
         self._files = list(files)
+        self._keep = keep
         self._delimiter, self._header = _layout(self._files[0])
         self.schema = self._guess(self._files[0])
         self.index = INDEX if self.schema.names[0] == INDEX else None
@@ -47,16 +63,27 @@ class TextFiles:
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         for file in self._files:
-            with self._explained(file):
-                for batch in self._open(file, columns):
+            with self._explained(file), self._open(file, columns) as reader:
+                for batch in reader:
                     for start in range(0, batch.num_rows, size):
-                        yield batch.select(list(columns)).slice(start, size)
+                        yield batch.slice(start, size)
 
     def _guess(self, file: Path) -> pa.Schema:
-        with self._explained(file), self._open(file, None) as reader:
-            return reader.schema
+        import pyarrow as pa
 
-    def _open(self, file: Path, columns: Sequence[str] | None, threads: bool = True) -> Any:
+        with self._explained(file), self._open(file, None) as reader:
+            names: list[str] = reader.schema.names
+        numbers = {i for i in self._keep if isinstance(i, int) and -len(names) <= i < len(names)}
+        exact = {*self._keep, INDEX, *(names[i] for i in numbers)}
+        fields = [
+            pa.field(field.name, pa.float64())
+            if pa.types.is_integer(field.type) and field.name not in exact
+            else field
+            for field in reader.schema
+        ]
+        return pa.schema(fields)
+
+    def _open(self, file: Path, columns: Sequence[str] | None, *, threads: bool = True) -> Any:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -74,3 +101,76 @@ class TextFiles:
             parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter),
             convert_options=arrow_csv.ConvertOptions(strings_can_be_null=True, **convert),
         )
+
+    @contextmanager
+    def _explained(self, file: Path) -> Iterator[None]:
+        """Arrow's complaints about text, in words about rows and columns."""
+        import pyarrow as pa
+
+        try:
+            with reading(file, "CSV encoded as UTF-8"):
+                yield
+        except SourceError as error:
+            cause = error.__cause__
+            text = str(cause)
+            if not isinstance(cause, pa.ArrowInvalid):
+                raise
+            if "columns, got" in text:
+                raise SourceError(f"{file}: {self._ragged(file, text)}.") from cause
+            wrong = re.search(
+                r"column #(\d+): CSV conversion error to \w+: invalid value '(.*)'", text
+            )
+            if wrong:
+                column = self.schema.names[int(wrong[1])]
+                raise SourceError(
+                    f"{file}: column {column!r} holds {wrong[2]!r} after values of type "
+                    f"{self.schema.field(column).type} in its first rows; correct it, or leave "
+                    "the column out with columns=."
+                ) from cause
+            raise
+
+    def _ragged(self, file: Path, text: str) -> str:
+        """Which line has too few or too many fields: known only when one thread reads."""
+        import pyarrow as pa
+
+        try:
+            with self._open(file, None, threads=False) as reader:
+                for _ in reader:
+                    pass
+        except pa.ArrowInvalid as error:
+            text = str(error)
+        found = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", text)
+        if not found:
+            return text.rstrip(".")
+        line = f"line {found[1]}" if found[1] else "a line"
+        return f"{line} has {found[3]} fields where the first line has {found[2]}"
+
+
+def _layout(file: Path) -> tuple[str, bool]:
+    """The delimiter, and whether the first line names the columns."""
+    import pyarrow as pa
+
+    with reading(file, "CSV"), pa.input_stream(str(file), compression="detect") as stream:
+        head = bytes(stream.read(HEAD_BYTES))
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SourceError(f"{file}: is encoded as UTF-16; save it as UTF-8.")
+    if b"\0" in head:
+        raise SourceError(f"{file}: is not a text file, so it cannot be read as CSV.")
+    try:
+        lines = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "ignore").splitlines()
+        line = next(line for line in lines if line.strip())
+    except StopIteration:
+        raise SourceError(f"{file}: holds nothing but blank space.") from None
+    delimiter = max(DELIMITERS, key=line.count)
+    fields = next(csv.reader([line], delimiter=delimiter))
+    counting = [str(i) for i in range(len(fields))]
+    counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
+    return delimiter, counted or not all(_is_number(field) for field in fields)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

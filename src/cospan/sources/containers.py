@@ -1,0 +1,138 @@
+"""Files that hold several arrays: safetensors, HDF5 and Zarr, through their libraries."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.errors import MissingDependencyError, SourceError
+
+from .arrays import ArrayReader, label_array, to_numpy
+from .base import Options
+from .numpy_files import choose_part
+from .paths import reading
+
+__all__ = ["hdf5_reader", "safetensors_reader", "zarr_reader"]
+
+
+def safetensors_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
+    """One tensor of a safetensors file, read slice by slice."""
+    from safetensors import SafetensorError, safe_open
+
+    def tensor(name: str) -> tuple[Any, Any]:
+        handle: Any = safe_open(path, framework="numpy")
+        if handle.get_slice(name).get_dtype() == "BF16":
+            _require("torch", f"{path}: tensor {name!r} is bfloat16, and reading it")
+            handle = safe_open(path, framework="pt")
+        return handle, handle.get_slice(name)
+
+    try:
+        with reading(path, "safetensors"):
+            names = list(_keys(safe_open(path, framework="numpy")))
+            member = choose_part(path, names, part, options.label)
+            _, first = tensor(member)
+            shape = tuple(first.get_shape())
+            dtype = to_numpy(first[:1]).dtype if shape and 0 not in shape else np.dtype(float)
+    except SafetensorError as error:
+        raise SourceError(f"{path}: is no whole safetensors file ({error}).") from error
+
+    def pieces(size: int) -> Iterator[NDArray[Any]]:
+        _, view = tensor(member)
+        for start in range(0, shape[0], size):
+            yield to_numpy(view[start : start + size])
+
+    def lookup(label: str) -> NDArray[Any] | None:
+        return to_numpy(tensor(label)[1][:]) if label in names else None
+
+    name = path.name if part is None else f"{path.name}::{member}"
+    labels = label_array(options, name, lookup)
+    return ArrayReader(name, shape, dtype, pieces, options, labels=labels)
+
+
+def hdf5_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
+    """One dataset of an HDF5 file, read slice by slice."""
+    h5py = _require("h5py", f"{path}: reading HDF5")
+    found: dict[str, int] = {}
+
+    def note(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            found[name] = item.ndim
+
+    with reading(path, "HDF5"), h5py.File(path, "r") as file:
+        file.visititems(note)
+        member = choose_part(path, _matrices(found, part), part, options.label)
+        shape, dtype = file[member].shape, file[member].dtype
+
+    def pieces(size: int) -> Iterator[NDArray[Any]]:
+        with reading(path, "HDF5"), h5py.File(path, "r") as file:
+            for start in range(0, shape[0], size):
+                yield np.asarray(file[member][start : start + size])
+
+    def lookup(label: str) -> NDArray[Any] | None:
+        if label not in found:
+            return None
+        with reading(path, "HDF5"), h5py.File(path, "r") as file:
+            values = file[label]
+            text = h5py.check_string_dtype(values.dtype) is not None
+            return np.asarray(values.asstr()[:] if text else values[:])
+
+    name = path.name if part is None else f"{path.name}::{member}"
+    labels = label_array(options, name, lookup)
+    return ArrayReader(name, shape, dtype, pieces, options, labels=labels)
+
+
+def zarr_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
+    """One array of a Zarr store, read in steps that fit its own chunks."""
+    zarr = _require("zarr", f"{path}: reading Zarr")
+    with reading(path, "Zarr"):
+        try:
+            node = zarr.open(str(path), mode="r")
+        except (TypeError, zarr.errors.BaseZarrError) as error:
+            raise SourceError(f"{path}: cannot be read as Zarr ({error}).") from error
+    arrays: dict[str, Any] = {}
+    if isinstance(node, zarr.Group):
+        arrays = {name: item for name, item in node.members(None) if isinstance(item, zarr.Array)}
+        dimensions = {name: item.ndim for name, item in arrays.items()}
+        member = choose_part(path, _matrices(dimensions, part), part, options.label)
+        node = arrays[member]
+    elif part is not None:
+        raise SourceError(f"{path}: is one array and has no part {part!r}.")
+    shape = tuple(node.shape)
+
+    def pieces(size: int) -> Iterator[NDArray[Any]]:
+        # A step that cuts a stored chunk in two would decompress it twice.
+        stored = int(node.chunks[0])
+        step = max(stored, size - size % stored) if stored <= 4 * size else size
+        with reading(path, "Zarr"):
+            for start in range(0, shape[0], step):
+                yield np.asarray(node[start : start + step])
+
+    def lookup(label: str) -> NDArray[Any] | None:
+        return np.asarray(arrays[label][:]) if label in arrays else None
+
+    name = path.name if part is None else f"{path.name}::{part}"
+    labels = label_array(options, name, lookup)
+    return ArrayReader(name, shape, np.dtype(node.dtype), pieces, options, labels=labels)
+
+
+def _keys(handle: Any) -> Iterator[str]:
+    yield from handle.keys()
+
+
+def _matrices(dimensions: dict[str, int], part: str | None) -> list[str]:
+    """The arrays to choose from: those with rows and features, or all when one is named."""
+    return [name for name, n in dimensions.items() if part is not None or n >= 2]
+
+
+def _require(package: str, purpose: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{purpose} needs the package {package}, which is not installed."
+        ) from error

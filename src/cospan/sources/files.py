@@ -1,0 +1,155 @@
+"""From a path to the reader that understands what lies there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cospan.errors import InputError, MissingDependencyError, SourceError
+
+from .base import Options, Reader, listing
+from .columnar import ArrowFiles, ParquetFiles, saved_dataset
+from .containers import hdf5_reader, safetensors_reader, zarr_reader
+from .idx import idx_reader, is_idx
+from .images import IMAGE_SUFFIXES, ImageReader
+from .numpy_files import npy_reader, npz_reader
+from .paths import check_readable, files_below, reading, sniff, split_part
+from .tables import TableReader, TableStream
+from .text import TextFiles
+
+__all__ = ["path_reader"]
+
+PARQUET = frozenset((".parquet", ".pq"))
+ARROW = frozenset((".arrow", ".feather", ".ipc", ".arrows"))
+TEXT = frozenset((".csv", ".tsv", ".tab", ".txt"))
+HDF5 = frozenset((".h5", ".hdf5", ".hdf"))
+PACKED = frozenset((".gz", ".bz2", ".zst"))
+#: What a file with this ending must begin like.
+EXPECTED = {
+    **dict.fromkeys(PARQUET, ("Parquet",)),
+    **dict.fromkeys(ARROW, ("Arrow", "Arrow stream")),
+    **dict.fromkeys(HDF5, ("HDF5",)),
+    **dict.fromkeys(TEXT, (None,)),
+    ".npy": ("NPY",),
+    ".npz": ("zip (NPZ)",),
+}
+#: Formats that can be told by their first bytes when the ending says nothing.
+BY_CONTENT = {
+    "Parquet": ".parquet",
+    "Arrow": ".arrow",
+    "Arrow stream": ".arrow",
+    "HDF5": ".h5",
+    "NPY": ".npy",
+    "zip (NPZ)": ".npz",
+}
+READABLE = "CSV, Parquet, Arrow, NPY, NPZ, safetensors, HDF5, Zarr, IDX, or a folder of images"
+
+
+def path_reader(text: str, options: Options) -> Reader:
+    """The reader for a file or folder, or for one array of a file (``file::part``)."""
+    path, part = split_part(text)
+    if part is not None and not path.exists() and Path(text).exists():
+        path, part = Path(text), None
+    check_readable(path)
+    return _folder(path, part, options) if path.is_dir() else _file(path, part, options)
+
+
+def _file(path: Path, part: str | None, options: Options) -> Reader:
+    if is_idx(path):
+        return idx_reader(path, options)
+    kind = _kind(path)
+    if kind == ".npz":
+        return npz_reader(path, part, options)
+    if kind == ".safetensors":
+        return safetensors_reader(path, part, options)
+    if kind in HDF5:
+        return hdf5_reader(path, part, options)
+    if part is not None:
+        raise InputError(f"{path}: holds one table or array and has no part {part!r}.")
+    if kind == ".npy":
+        return npy_reader(path, options)
+    if kind in IMAGE_SUFFIXES:
+        raise SourceError(f"{path}: is a single image; give the folder that holds the images.")
+    return TableReader(_table([path], path, kind, options), options)
+
+
+def _folder(path: Path, part: str | None, options: Options) -> Reader:
+    if any((path / marker).is_file() for marker in ("zarr.json", ".zarray", ".zgroup")):
+        return zarr_reader(path, part, options)
+    saved = saved_dataset(path, part) if _have_arrow() else None
+    if saved is not None:
+        return TableReader(saved, options)
+    if part is not None:
+        raise InputError(f"{path}: is a folder and has no part {part!r}.")
+    with reading(path, "a folder"):
+        files = list(files_below(path))
+    images = [file for file in files if file.suffix.lower() in IMAGE_SUFFIXES]
+    tables = {
+        kind: [file for file in files if _suffix(file) in kind] for kind in (PARQUET, ARROW, TEXT)
+    }
+    if len(images) > sum(map(len, tables.values())):
+        return ImageReader(path, images, options)
+    kinds = [kind for kind, found in tables.items() if found]
+    if len(kinds) > 1 or (kinds and images):
+        mixed = {_suffix(file) for kind in kinds for file in tables[kind]}
+        mixed |= {file.suffix for file in images}
+        raise SourceError(
+            f"{path}: mixes files of different kinds ({listing(sorted(mixed))}); give a folder "
+            "with one kind, or one file."
+        )
+    if not kinds:
+        raise SourceError(
+            f"{path}: holds no images and no CSV, Parquet or Arrow files"
+            + (f" (only {listing([file.name for file in files], 3)})." if files else ".")
+        )
+    for file in tables[kinds[0]]:
+        check_readable(file)
+        _kind(file)
+    return TableReader(_table(tables[kinds[0]], path, min(kinds[0]), options), options)
+
+
+def _table(files: Sequence[Path], root: Path, kind: str, options: Options) -> TableStream:
+    if not _have_arrow():
+        raise MissingDependencyError(f"{root}: reading tables needs pyarrow: install cospan[app].")
+    if kind in PARQUET:
+        return ParquetFiles(files, root)
+    if kind in ARROW:
+        return ArrowFiles(files, root)
+    keep = [x for x in (options.label, options.id_column) if isinstance(x, str | int)]
+    return TextFiles(files, root.name or str(root), keep)
+
+
+def _kind(path: Path) -> str:
+    """The ending that stands for the file's format; the first bytes must agree with it."""
+    suffix, content = _suffix(path), sniff(path)
+    if suffix in EXPECTED:
+        packed = suffix in TEXT and path.suffix.lower() in PACKED
+        if content not in EXPECTED[suffix] and not packed:
+            raise SourceError(_contradiction(path, suffix, content))
+        return suffix
+    if suffix == ".safetensors" or suffix in IMAGE_SUFFIXES:
+        return suffix
+    if content in BY_CONTENT:
+        return BY_CONTENT[content]
+    what = f"begins like {content}" if content else f"has the ending {path.suffix!r}"
+    raise SourceError(f"{path}: {what}, which is none of {READABLE}.")
+
+
+def _contradiction(path: Path, suffix: str, content: str | None) -> str:
+    wanted = next((kind for kind in EXPECTED[suffix] if kind), "text")
+    if content is None:
+        return f"{path}: does not begin like {wanted}; it is damaged or something else."
+    return f"{path}: begins like {content} and not like {wanted}; give it the right ending."
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix in PACKED:
+        suffix = Path(path.stem).suffix.lower()
+    return suffix
+
+
+def _have_arrow() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pyarrow") is not None
