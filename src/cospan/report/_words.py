@@ -97,9 +97,9 @@ def _own_side(comparison: Comparison) -> float:
 def _distance_sentence(comparison: Comparison) -> str:
     distance = comparison.separation.fisher_rao
     text = (
-        f"Their distributions of angles are {distance.value:.2f} apart on a scale from 0 (the same) "
-        f"to 3.14 (nothing in common), {_level(distance)} interval {distance.low:.2f} to "
-        f"{distance.high:.2f} (Fisher-Rao distance)"
+        f"Their angles are {distance.value:.2f} apart ({_level(distance)} interval "
+        f"{distance.low:.2f} to {distance.high:.2f}) on the Fisher-Rao scale from 0, the same, to "
+        "3.14, nothing in common"
     )
     shift = comparison.shift
     if shift is None:
@@ -107,7 +107,7 @@ def _distance_sentence(comparison: Comparison) -> str:
     as_far = round(shift.pvalue * (shift.n_permutations + 1)) - 1
     times = "none" if as_far == 0 else count(as_far)
     return (
-        f"{text}; of {count(shift.n_permutations)} random regroupings of the rows {times} came out "
+        f"{text}; {times} of {count(shift.n_permutations)} random regroupings of the rows came out "
         f"as far apart (p = {significant(shift.pvalue, 2)})."
     )
 

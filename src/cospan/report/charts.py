@@ -19,7 +19,7 @@ __all__ = ["drawn_counts", "javascript", "specifications"]
 
 # Stand-ins for colours; the script puts the style sheet's in (`painted` in page/charts.js).
 A, B, Z, INK, SHADE = "@a", "@b", "@z", "@ink", "@shade"
-SHARED = "@shared"
+SHARED, A_SOFT, B_SOFT = "@shared", "@a-soft", "@b-soft"
 DEGREES = [0, 15, 30, 45, 60, 75, 90]
 
 
@@ -226,15 +226,33 @@ def spectrum(content: ReportContent) -> Any:
     y = alt.Y("angle:Q", scale=alt.Scale(domain=[0, 90]), axis=axis)
     colour = alt.Color(
         "angle:Q",
-        scale=alt.Scale(domain=[0, 45, 90], range=[A, SHARED, B]),
+        scale=alt.Scale(domain=[0, 45, 90], range=[A, SHARED, B], interpolate="rgb"),
         legend=None,
     )
     base = alt.Chart(alt.InlineData(values=values)).encode(x=x)
     stems = base.mark_rule(opacity=0.35).encode(y=alt.Y("from:Q"), y2="to:Q", color=colour)
-    dots = base.mark_point(filled=True, size=34, opacity=1, cursor="pointer").encode(
+    dots = base.mark_point(filled=True, size=46, opacity=1, cursor="pointer").encode(
         y=y, color=colour, tooltip=["direction:Q", alt.Tooltip("angle:Q", format=".1f")]
     )
-    return alt.layer(_walker(), stems, dots)
+    return alt.layer(_blocks(content, x), _walker(), stems, dots)
+
+
+def _blocks(content: ReportContent, x: Any) -> Any:
+    """Shaded grounds under the directions that only A and that only B has."""
+    import altair as alt
+
+    r, _, t = content.spectrum.blocks
+    end = content.spectrum.size + 0.5
+    values = [
+        {"direction": 0.5, "end": r + 0.5, "block": "A-only"},
+        {"direction": end - t, "end": end, "block": "B-only"},
+    ]
+    scale = alt.Scale(domain=["A-only", "B-only"], range=[A_SOFT, B_SOFT])
+    return (
+        alt.Chart(alt.InlineData(values=[v for v, n in zip(values, (r, t), strict=True) if n]))
+        .mark_rect(opacity=0.8)
+        .encode(x=x, x2="end:Q", fill=alt.Fill("block:N", scale=scale, legend=None))
+    )
 
 
 def _walker() -> Any:

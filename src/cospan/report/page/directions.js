@@ -10,24 +10,43 @@ function leaning(direction) {
   return "shared by both";
 }
 
+function directionPicture(place) {
+  const { spectrum } = content;
+  walk.bytes ??= bytesOf(spectrum.data);
+  const size = spectrum.height * spectrum.width;
+  const bytes = walk.bytes.subarray(place * size, (place + 1) * size);
+  const label = `direction ${spectrum.directions[place].index + 1}`;
+  return pixels(bytes, spectrum.height, spectrum.width, label, divergingMap("low", "middle", "high"));
+}
+
 function showDirection() {
   const { spectrum } = content;
   const direction = spectrum.directions[walk.place];
   byId("direction-title").textContent = `Direction ${whole(direction.index + 1)} of ${whole(spectrum.size)}`;
   byId("direction-note").textContent = `${degrees(direction.angle)} · ${leaning(direction)}`;
   if (spectrum.data) {
-    walk.bytes ??= bytesOf(spectrum.data);
-    const size = spectrum.height * spectrum.width;
-    const bytes = walk.bytes.subarray(walk.place * size, (walk.place + 1) * size);
-    const map = divergingMap("low", "middle", "high");
-    const label = `direction ${direction.index + 1}`;
-    byId("direction-picture").replaceChildren(pixels(bytes, spectrum.height, spectrum.width, label, map));
+    byId("direction-picture").replaceChildren(directionPicture(walk.place));
+    const buttons = [...byId("direction-features").querySelectorAll("button")];
+    buttons.forEach((button, place) => button.setAttribute("aria-current", place === walk.place));
   } else {
     const rows = direction.features.map((f) => ({ name: f.feature, size: f.weight }));
     byId("direction-features").replaceChildren(barList(rows, "signs"));
   }
   byId("walk").value = String(walk.place);
   setSignal("chart-spectrum", "direction", direction.index + 1);
+}
+
+// All directions shown, small, in order: a click goes there.
+function showSheet() {
+  const buttons = content.spectrum.directions.map((direction, place) => {
+    const button = element("button", { children: [directionPicture(place)] });
+    button.type = "button";
+    button.title = `${direction.index + 1}: ${degrees(direction.angle)}`;
+    button.addEventListener("click", () => walkTo(place));
+    return button;
+  });
+  const sheet = element("div", { className: "sheet", children: buttons });
+  byId("direction-features").replaceChildren(sheet);
 }
 
 function walkTo(place) {
@@ -46,6 +65,7 @@ function startDirections() {
   byId("walk").addEventListener("input", () => walkTo(Number(byId("walk").value)));
   byId("walk-before").addEventListener("click", () => walkTo(walk.place - 1));
   byId("walk-after").addEventListener("click", () => walkTo(walk.place + 1));
+  if (content.spectrum.data) drawn(showSheet);
   drawn(showDirection);
 }
 
@@ -66,7 +86,7 @@ function showEffects() {
     return;
   }
   const largest = Math.max(...content.effects.flatMap((f) => [Math.abs(f.in_a), Math.abs(f.in_b)]), 1e-300);
-  const list = element("div", { className: "bars pulls" });
+  const list = element("div", { className: "bars pulls wide" });
   for (const effect of content.effects) {
     const bars = [bar(effect.in_a / largest), bar(effect.in_b / largest)];
     const track = element("span", { className: "track double", children: bars });

@@ -1,6 +1,6 @@
 // Single rows as cards, and the rows of the bin that was clicked.
 
-const FIRST_CARDS = 12;
+const FIRST_CARDS = 6;
 let pictureBytes = null;
 let attributionBytes = null;
 
@@ -36,7 +36,7 @@ function cardOf(sample) {
   if (sample.picture !== null) {
     const figures = [captioned(pictureOf(sample), "the row")];
     if (content.pictures.attribution) {
-      figures.push(captioned(attributionOf(sample), "pull: blue to A, orange to B"));
+      figures.push(captioned(attributionOf(sample), "pull on θ"));
     }
     card.append(element("div", { className: "pair", children: figures }));
   }
@@ -48,10 +48,12 @@ function cardOf(sample) {
   return card;
 }
 
+// Where the row's squared length lies; parts of 0 % are left out.
 function sharesOf(sample) {
-  const [a, shared, b] = sample.shares.map((share) => `${Math.round(100 * share)} %`);
-  const outside = sample.outside > 0.005 ? ` · outside ${Math.round(100 * sample.outside)} %` : "";
-  const text = `A-only ${a} · shared ${shared} · B-only ${b}${outside}`;
+  const [a, shared, b] = sample.shares;
+  const parts = [["A-only", a], ["shared", shared], ["B-only", b], ["outside both", sample.outside]];
+  const there = parts.filter(([, share]) => share >= 0.005);
+  const text = there.map(([name, share]) => `${name} ${Math.round(100 * share)} %`).join(" · ");
   return element("div", { className: "shares", text });
 }
 
@@ -69,8 +71,8 @@ function showBin() {
   const shown = bin.all ? mixed : mixed.slice(0, FIRST_CARDS);
   byId("bin-title").textContent = `Rows from ${+(bin.index * width).toFixed(2)}° to ${+((bin.index + 1) * width).toFixed(2)}°`;
   const found = content.groups.map((g) => `${whole(rowsInBin(g, bin.index))} of ${g.key}`).join(", ");
-  const part = shown.length ? `; ${whole(shown.length)} shown of ${whole(here.length)} in this file.` : ".";
-  byId("bin-note").textContent = `${found}${part}`;
+  const kept = here.length ? ` ${whole(shown.length)} of the ${whole(here.length)} in this file are shown.` : "";
+  byId("bin-note").textContent = `Rows in this bin: ${found}.${kept}`;
   byId("bin-samples").replaceChildren(...shown.map(cardOf));
   byId("bin-more").hidden = shown.length === mixed.length;
   byId("bin-before").disabled = bin.index === 0;
