@@ -8,29 +8,79 @@ The way of the data, in order:
 3. `JointFrame` decomposes two summaries together, by the `gsvd`: directions that only A has,
    those both share, those only B has. `shrinkage` chooses how much to trust weak directions.
 4. `frame.align(Z)` gives every sample its `Alignment`: the angle θ, 0° for A, 90° for B.
+5. `distribution`, `significance` and `sensitivity` say what the angles of two groups amount to;
+   `directions`, `attribution` and `procrustes` what they are made of; `audit` whose label looks
+   wrong.
+6. `compare` walks the whole way in one call, `AlignmentAngleClassifier` brings it to
+   scikit-learn, `report` and `plots` show it, and `cli` types it.
 """
 
-from cospan.decomposition import GSVD, Blocks, gsvd, gsvdvals
-from cospan.distribution import (
-    angle_histogram,
-    bhattacharyya,
-    bin_posterior,
-    fisher_rao,
-    hellinger,
-    posterior_ambiguity,
-)
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cospan.alignment import Alignment
+    from cospan.decomposition import GSVD, Blocks, gsvd, gsvdvals
+    from cospan.distribution import (
+        angle_histogram,
+        bhattacharyya,
+        bin_posterior,
+        fisher_rao,
+        hellinger,
+        posterior_ambiguity,
+    )
+    from cospan.frame import JointFrame, LeaveOneOut
+    from cospan.summary import RowSample, Summary
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "GSVD",
-    "Blocks",
-    "angle_histogram",
-    "bhattacharyya",
-    "bin_posterior",
-    "fisher_rao",
-    "gsvd",
-    "gsvdvals",
-    "hellinger",
-    "posterior_ambiguity",
-]
+# Public names and the modules they live in. They are imported on first use, so that `import
+# cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
+_PUBLIC = {
+    "Alignment": "alignment",
+    "Blocks": "decomposition",
+    "GSVD": "decomposition",
+    "JointFrame": "frame",
+    "LeaveOneOut": "frame",
+    "RowSample": "summary",
+    "Summary": "summary",
+    "angle_histogram": "distribution",
+    "bhattacharyya": "distribution",
+    "bin_posterior": "distribution",
+    "fisher_rao": "distribution",
+    "gsvd": "decomposition",
+    "gsvdvals": "decomposition",
+    "hellinger": "distribution",
+    "posterior_ambiguity": "distribution",
+}
+
+__all__ = [*_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'cospan' has no attribute {name!r}")
+    value = getattr(import_module(f"cospan.{_PUBLIC[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])
+
+
+class _Package(ModuleType):
+    """The package, in which a public function is not hidden by the module of the same name.
+
+    Importing `cospan.sensitivity` would bind that module to ``cospan.sensitivity``, where the
+    public function belongs.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _PUBLIC and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -88,6 +88,11 @@ def columns(x: Array, index: Array) -> Array:
     return x[:, index] if is_numpy(x) else namespace(x).take(x, index, axis=1)
 
 
+def copied(x: Array) -> Array:
+    """x in memory of its own."""
+    return namespace(x).asarray(x, copy=True)
+
+
 def asfortran(x: Array) -> Array:
     """NumPy arrays in LAPACK's own order; others as they are."""
     return np.asfortranarray(x) if is_numpy(x) else x
@@ -120,7 +125,23 @@ def gram(x: Array) -> Array:
         return x.T @ x
     operand, transposed = _blas_operand(x)
     syrk = scipy.linalg.get_blas_funcs("syrk", (operand,))
-    upper = np.triu(syrk(1.0, operand, trans=1 - transposed))
+    return mirrored(syrk(1.0, operand, trans=1 - transposed))
+
+
+def add_gram(total: Array, x: Array) -> Array:
+    """``total + xᵀ x``, for NumPy in place and in the upper triangle only (see `mirrored`)."""
+    if not is_numpy(x):
+        return total + x.T @ x
+    operand, transposed = _blas_operand(x)
+    syrk = scipy.linalg.get_blas_funcs("syrk", (operand,))
+    return syrk(1.0, operand, beta=1.0, c=asfortran(total), trans=1 - transposed, overwrite_c=1)
+
+
+def mirrored(total: Array) -> Array:
+    """What `add_gram` summed, as a full symmetric matrix."""
+    if not is_numpy(total):
+        return total
+    upper = np.triu(total)
     return upper + np.triu(upper, 1).T
 
 
@@ -205,6 +226,13 @@ def cholesky(x: Array) -> Array:
     if is_numpy(x):
         return scipy.linalg.cholesky(x, lower=False, check_finite=False)
     return namespace(x).linalg.cholesky(x, upper=True)
+
+
+def solve_triangular_transposed(R: Array, b: Array) -> Array:
+    """x with Rᵀ x = b, for an upper triangular R."""
+    if is_numpy(R):
+        return scipy.linalg.solve_triangular(R, b, trans=1, check_finite=False)
+    return namespace(R).linalg.solve(R.T, b)
 
 
 def reciprocal_condition(R: Array) -> float:

@@ -27,8 +27,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import POLISH_BELOW, nearly_singular, rank_tolerance
@@ -85,7 +83,9 @@ class GSVD:
     def reconstruct(self) -> tuple[Array, Array]:
         """A and B multiplied out again."""
         if self.U is None or self.V is None:
-            raise InputError("This GSVD has no U and V to multiply; use gsvd(..., compute_uv=True).")
+            raise InputError(
+                "This GSVD has no U and V to multiply; use gsvd(..., compute_uv=True)."
+            )
         r, k, _ = self.blocks
         A = arrays.matmul(self.U, self.c[: r + k, None] * self.H[: r + k, :])
         B = arrays.matmul(self.V, self.s[r:, None] * self.H[r:, :])

@@ -1,0 +1,147 @@
+"""Alignment: the angle θ of scored samples, and what stands behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import RELATIONAL_SHARE
+from cospan.errors import InputError
+
+__all__ = ["Alignment"]
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Scored samples, one entry a sample.
+
+    Attributes
+    ----------
+    theta : array, (n,)
+        The alignment angle in radians: 0 = explained by A, π/2 = by B, π/4 = by both alike.
+    cost_a, cost_b : array, (n,)
+        What it costs to represent the sample with A's rows and with B's: θ is
+        ``arctan2(cost_a, cost_b)``. With ``weighting="frame"`` these are ‖s∘y‖ and ‖c∘y‖.
+    shares : array, (n, 3)
+        How much of ‖y‖² lies in the directions only A has, those shared, those only B has. With
+        shrinkage every direction is shared.
+    outside : array, (n,)
+        The share of the sample's squared norm that lies outside both sets: ``‖z - Hᵀy‖²/‖z‖²``.
+    relational : array of bool, (n,)
+        Whether both sets can represent the sample. Where this is false, read θ with care: the
+        unshrunk formula gives missing directions no cost.
+    weighting : str
+        ``"cost"`` or ``"frame"``.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame
+    >>> frame = JointFrame.fit([[2.0, 0], [0, 1]], [[1.0, 0], [0, 2]], center="none", shrinkage=0)
+    >>> alignment = frame.align([[1.0, 0], [0, 1], [2, 1]])
+    >>> alignment.degrees.round(2)
+    array([26.57, 63.43, 34.5 ])
+    >>> alignment.predict()
+    array([0, 1, 0])
+    """
+
+    theta: Array
+    cost_a: Array
+    cost_b: Array
+    shares: Array
+    outside: Array
+    relational: Array
+    weighting: str
+
+    @classmethod
+    def from_costs(
+        cls,
+        squared_a: Array,
+        squared_b: Array,
+        *,
+        shares: Array | None,
+        outside: Array | None,
+        weighting: str,
+    ) -> Alignment:
+        """From squared costs. No shares: all of it shared; no `outside`: none of it."""
+        xp = arrays.namespace(squared_a)
+        cost_a, cost_b = xp.sqrt(squared_a), xp.sqrt(squared_b)
+        # At the centre both costs are 0 and no side is nearer.
+        nothing = (cost_a == 0) & (cost_b == 0)
+        theta = xp.where(nothing, xp.full_like(cost_a, math.pi / 4), xp.atan2(cost_a, cost_b))
+        relational = xp.ones_like(nothing)
+        if shares is None:
+            none = xp.zeros_like(theta)
+            shares = xp.stack((none, xp.ones_like(theta), none), axis=1)
+        else:
+            relational = (shares[:, 0] <= RELATIONAL_SHARE) & (shares[:, 2] <= RELATIONAL_SHARE)
+        if outside is None:
+            outside = xp.zeros_like(theta)
+        else:
+            relational = relational & (outside <= RELATIONAL_SHARE)
+        return cls(theta, cost_a, cost_b, shares, outside, relational, weighting)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Alignment]) -> Alignment:
+        """Several alignments, one after the other, as one."""
+        if not parts:
+            raise InputError("There is no alignment to concatenate; pass at least one.")
+        if len(parts) == 1:
+            return parts[0]
+        xp = arrays.namespace(parts[0].theta)
+        columns = [f.name for f in fields(cls) if f.name != "weighting"]
+        joined = {name: xp.concat([getattr(part, name) for part in parts]) for name in columns}
+        return cls(**joined, weighting=parts[0].weighting)
+
+    @property
+    def degrees(self) -> Array:
+        """θ in degrees."""
+        return self.theta * (180 / math.pi)
+
+    @property
+    def posterior(self) -> Array:
+        """(n, 2): the paper's posterior of A and B, ``(cos²θ, sin²θ)``."""
+        xp = arrays.namespace(self.theta)
+        return xp.stack((xp.cos(self.theta) ** 2, xp.sin(self.theta) ** 2), axis=1)
+
+    def predict(self, threshold: float = math.pi / 4) -> Array:
+        """0 for A where θ ≤ `threshold` (radians), else 1 for B."""
+        if not 0 <= threshold <= math.pi / 2:
+            raise InputError(f"threshold is {threshold}; it must lie in [0, π/2] radians.")
+        xp = arrays.namespace(self.theta)
+        return xp.astype(self.theta > threshold, xp.int64)
+
+    def __len__(self) -> int:
+        return int(self.theta.shape[0])
+
+    def __getitem__(self, index: Any) -> Alignment:
+        if isinstance(index, (int, np.integer)):
+            index = slice(index, index + 1 or None)
+        if isinstance(index, slice):
+            chosen = {f.name: getattr(self, f.name)[index] for f in fields(self)[:-1]}
+        else:
+            index = np.asarray(index)
+            chosen = {f.name: _take(getattr(self, f.name), index) for f in fields(self)[:-1]}
+        return Alignment(**chosen, weighting=self.weighting)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "Alignment(no samples)"
+        degrees = arrays.to_numpy(self.degrees)
+        return (
+            f"Alignment({len(self):,} samples, θ from {degrees.min():.1f}° to "
+            f"{degrees.max():.1f}°, median {np.median(degrees):.1f}°, {self.weighting!r})"
+        )
+
+
+def _take(x: Array, index: np.ndarray) -> Array:
+    if arrays.is_numpy(x):
+        return x[index]
+    positions = np.flatnonzero(index) if index.dtype == bool else index
+    xp = arrays.namespace(x)
+    return xp.take(x, xp.asarray(positions, device=x.device), axis=0)

@@ -1,0 +1,668 @@
+"""JointFrame: two summaries, prepared and decomposed; it scores samples.
+
+Preparation: each set is centred, weighed and shrunk (see `JointFrame.fit`). The prepared pair has
+one GSVD, and with y the coordinates of a sample in its frame H, every cost is a weighted norm of
+y. So scoring is one matrix product and one pass over its result.
+
+Where the rows do not fill the feature space (rank below d), the frame works inside their span:
+`basis` holds an orthonormal basis of it and `core` the frame in its coordinates, H = core @
+basisᵀ. Under shrinkage all directions off the span are alike for both sets, with variance αλ;
+they enter both costs through the norm of what lies off the span, and are never written out.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import FAST_SHRINKAGE, rank_tolerance
+from cospan._validate import (
+    as_option,
+    as_rows,
+    as_shrinkage,
+    as_tol,
+    as_weights,
+    feature_names_of,
+)
+from cospan.alignment import Alignment
+from cospan.decomposition import GSVD, Blocks, decompose
+from cospan.errors import CospanWarning, InputError
+from cospan.shrinkage import choose_shrinkage, left_out_cost
+from cospan.summary import Summary
+
+__all__ = ["JointFrame", "LeaveOneOut"]
+
+_CENTERS = ("pooled", "each", "none")
+_WEIGHTINGS = ("cost", "frame")
+# Bytes of samples scored at once: large enough for full BLAS speed, small beside the data.
+_SCORE_BYTES = 2**26
+
+
+class LeaveOneOut(NamedTuple):
+    """The training rows' own angles, each computed as if the row had not been there."""
+
+    a: Alignment
+    b: Alignment
+
+
+class _Prepared(NamedTuple):
+    """What is settled before the decomposition."""
+
+    center: Array  # taken off new samples
+    center_a: Array  # taken off A's rows
+    center_b: Array
+    center_mode: str
+    weight_a: float  # what a row's square counts: 1/n when balanced
+    weight_b: float
+    lam: float
+
+
+@dataclass(frozen=True, eq=False)
+class JointFrame:
+    """The joint frame of two sets, ready to score samples.
+
+    Make one with :meth:`fit` (from rows) or :meth:`from_summaries`.
+
+    Attributes
+    ----------
+    c, s : array, (m,)
+        Cosines, falling, and sines, rising, of the directions.
+    blocks : Blocks
+        How many directions only A has, both share, only B has.
+    center : array, (d,)
+        Taken off every new sample. `center_a`, `center_b`: off the rows of A and of B.
+    center_mode : str
+        ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``.
+    balance : bool
+    shrinkage : float
+        The α in use, also when it was chosen by ``"auto"``.
+    lam : float
+        λ, the mean variance that shrinkage pulls towards.
+    tol : float or None
+    n_a, n_b : float
+        Sizes of the sets (sums of weights).
+    feature_names : tuple of str or None
+    U, V : array or None
+        Left factors of the prepared rows; only with ``fit(..., keep_uv=True)``.
+    """
+
+    c: Array
+    s: Array
+    blocks: Blocks
+    center: Array
+    center_a: Array
+    center_b: Array
+    center_mode: str
+    balance: bool
+    shrinkage: float
+    lam: float
+    tol: float | None
+    n_a: float
+    n_b: float
+    feature_names: tuple[str, ...] | None
+    core: Array = field(repr=False)  # (m, e): H in the coordinates of the basis
+    inverse: Array = field(repr=False)  # (e, m): its pseudo-inverse
+    basis: Array | None = field(repr=False, default=None)  # (d, e), or None for all of the space
+    U: Array | None = field(repr=False, default=None)
+    V: Array | None = field(repr=False, default=None)
+
+    # ---- making -------------------------------------------------------------------------------
+
+    @classmethod
+    def fit(
+        cls,
+        A: Any,
+        B: Any,
+        *,
+        center: Any = "pooled",
+        balance: bool = True,
+        shrinkage: float | str = "auto",
+        tol: float | None = None,
+        sample_weight_a: Any = None,
+        sample_weight_b: Any = None,
+        keep_uv: bool = False,
+    ) -> JointFrame:
+        """Fit the frame to rows in memory.
+
+        Parameters
+        ----------
+        A, B : array-like or dataframe, (p, d) and (q, d)
+        center : {"pooled", "each", "none"} or array (d,)
+            ``"pooled"``: one vector is taken off A, B and every new sample: the midpoint of the
+            two means when balanced, else the mean of all rows. ``"each"``: each set loses its own
+            mean, new samples lose nothing (the paper's way). Or a vector to take off everything.
+        balance : bool
+            Divide rows by √p and √q, so that the sizes of the sets do not tilt θ.
+        shrinkage : float in [0, 1) or "auto"
+            α: the sets' matrices S become ``(1-α) S + α λ I``, with λ their mean variance.
+            ``"auto"`` takes the α with the best leave-one-out AUC. 0 is the paper's way.
+        tol : float, optional
+            As in :func:`cospan.gsvd`.
+        sample_weight_a, sample_weight_b : array-like, optional
+            A weight of 2 counts like a row that occurs twice.
+        keep_uv : bool
+            Keep U and V, for the coefficients behind directions; needs ``shrinkage=0``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from cospan import JointFrame
+        >>> X, y = load_digits(return_X_y=True)
+        >>> fours, nines = X[y == 4], X[y == 9]
+        >>> frame = JointFrame.fit(fours[:120], nines[:120])
+        >>> frame
+        JointFrame(120 rows against 120, 64 features, rank 64, shrinkage 0.127)
+        >>> test = frame.align(fours[120:])
+        >>> float((test.predict() == 0).mean().round(3))
+        1.0
+        """
+        a = Summary.of(A, sample_weight_a, name="A")
+        b = Summary.of(B, sample_weight_b, name="B")
+        frame = cls.from_summaries(
+            a, b, center=center, balance=balance, shrinkage=shrinkage, tol=tol
+        )
+        return frame._with_uv(A, B) if keep_uv else frame
+
+    @classmethod
+    def from_summaries(
+        cls,
+        a: Summary,
+        b: Summary,
+        *,
+        center: Any = "pooled",
+        balance: bool = True,
+        shrinkage: float | str = "auto",
+        tol: float | None = None,
+    ) -> JointFrame:
+        """Fit the frame to two summaries; parameters as in :meth:`fit`.
+
+        A fast summary (``exact=False``) needs a shrinkage of at least 1e-3.
+        """
+        alpha, tol = as_shrinkage(shrinkage), as_tol(tol)
+        names = _common_names(a, b)
+        prepared = _prepare(a, b, center, balance)
+        if alpha == "auto":
+            alpha = _automatic(a, b, prepared)
+        alpha = float(alpha)
+        if alpha < FAST_SHRINKAGE and not (a.exact and b.exact):
+            raise InputError(
+                f"A fast summary has too few digits for shrinkage {alpha:g}; use at least "
+                f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True."
+            )
+        if alpha > 0 and prepared.lam == 0:
+            raise InputError(
+                "Every row of A and B equals the centre, so there is nothing to compare; "
+                "check that the features vary."
+            )
+        factors, basis = _decomposed(a, b, prepared, alpha, tol)
+        inverse = _pseudo_inverse(factors.H)
+        if factors.blocks.k == 0 and alpha == 0:
+            _warn_nothing_shared(a, b)
+        return cls(
+            c=factors.c,
+            s=factors.s,
+            blocks=factors.blocks,
+            center=prepared.center,
+            center_a=prepared.center_a,
+            center_b=prepared.center_b,
+            center_mode=prepared.center_mode,
+            balance=bool(balance),
+            shrinkage=alpha,
+            lam=prepared.lam,
+            tol=tol,
+            n_a=a.n,
+            n_b=b.n,
+            feature_names=names,
+            core=factors.H,
+            inverse=inverse,
+            basis=basis,
+        )
+
+    # ---- looking ------------------------------------------------------------------------------
+
+    @property
+    def H(self) -> Array:
+        """The frame, (m, d): its rows are the directions in feature space."""
+        return self.core if self.basis is None else arrays.matmul(self.core, self.basis.T)
+
+    @property
+    def angles(self) -> Array:
+        """Each direction's angle in radians."""
+        return arrays.namespace(self.c).atan2(self.s, self.c)
+
+    @property
+    def rank(self) -> int:
+        """The number of directions."""
+        return int(self.c.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.center.shape[0])
+
+    @property
+    def weight_a(self) -> float:
+        """What the square of one of A's rows counts: 1/p when balanced, else 1."""
+        return 1 / self.n_a if self.balance else 1.0
+
+    @property
+    def weight_b(self) -> float:
+        return 1 / self.n_b if self.balance else 1.0
+
+    @property
+    def off_space_variance(self) -> float:
+        """αλ, the variance of both sets in directions off the span; 0 if those are no directions.
+
+        Only frames that work inside a span have such directions.
+        """
+        return self.shrinkage * self.lam if self.basis is not None else 0.0
+
+    def __repr__(self) -> str:
+        return (
+            f"JointFrame({self.n_a:,.6g} rows against {self.n_b:,.6g}, {self.n_features} features, "
+            f"rank {self.rank}, shrinkage {self.shrinkage:g})"
+        )
+
+    # ---- scoring ------------------------------------------------------------------------------
+
+    def coordinates(self, Z: Any) -> Array:
+        """Coordinates (n, m) of samples in the frame: y with Hᵀy = z - center in least squares."""
+        rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
+        return self._scorer(rows).coordinates(rows, self.center)[0]
+
+    def align(self, Z: Any, *, weighting: str = "cost") -> Any:
+        """The alignment angle of every sample.
+
+        Parameters
+        ----------
+        Z : array-like (n, d), or an iterable of such chunks
+        weighting : {"cost", "frame"}
+            ``"cost"``: arctan2(‖y/c‖, ‖y/s‖), the paper's definition. ``"frame"``:
+            arctan2(‖s∘y‖, ‖c∘y‖), with which the paper's table was computed.
+
+        Returns
+        -------
+        Alignment
+            Or, for chunks, an iterator of Alignments: constant memory.
+        """
+        weighting = as_option(weighting, "weighting", _WEIGHTINGS)
+        if _is_chunks(Z):
+            return self._align_chunks(Z, weighting)
+        _check_names(Z, self.feature_names)
+        rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
+        return self._scored(rows, self.center, weighting, None)
+
+    def leave_one_out(
+        self,
+        A: Any,
+        B: Any,
+        *,
+        weighting: str = "cost",
+        sample_weight_a: Any = None,
+        sample_weight_b: Any = None,
+    ) -> LeaveOneOut:
+        """The training rows' honest angles: each as if the frame had been fitted without it.
+
+        Exact, without refitting (centre, λ and divisor held). Scoring training rows with
+        :meth:`align` flatters: every row helped to build its own side.
+
+        Parameters
+        ----------
+        A, B : array-like
+            The rows the frame was fitted to, or some of them.
+        weighting : {"cost", "frame"}
+        sample_weight_a, sample_weight_b : array-like, optional
+            The weights used in fitting; a row of weight 2 loses one of its two occurrences.
+
+        Returns
+        -------
+        LeaveOneOut
+            With the Alignments ``a`` and ``b``.
+        """
+        return LeaveOneOut(
+            self.left_out(A, "A", weighting=weighting, sample_weight=sample_weight_a),
+            self.left_out(B, "B", weighting=weighting, sample_weight=sample_weight_b),
+        )
+
+    def left_out(
+        self, X: Any, side: str, *, weighting: str = "cost", sample_weight: Any = None
+    ) -> Alignment:
+        """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
+        weighting = as_option(weighting, "weighting", _WEIGHTINGS)
+        side = as_option(side, "side", ("A", "B"))
+        rows = as_rows(X, side, d=self.n_features, allow_empty=True)
+        weights = np.ones(rows.shape[0])
+        if sample_weight is not None:
+            weights = np.minimum(as_weights(sample_weight, rows.shape[0]), 1.0)
+        weight, center = (
+            (self.weight_a, self.center_a) if side == "A" else (self.weight_b, self.center_b)
+        )
+        removed = _Removed(side, (1 - self.shrinkage) * weight * weights)
+        return self._scored(rows, center, weighting, removed)
+
+    def _align_chunks(self, chunks: Iterable[Any], weighting: str) -> Iterator[Alignment]:
+        seen = 0
+        for chunk in chunks:
+            _check_names(chunk, self.feature_names)
+            rows = as_rows(chunk, "Z", d=self.n_features, allow_empty=True, first_row=seen)
+            seen += rows.shape[0]
+            yield self._scored(rows, self.center, weighting, None)
+
+    def _scored(
+        self, rows: Array, center: Array, weighting: str, removed: _Removed | None
+    ) -> Alignment:
+        scorer = self._scorer(rows)
+        step = max(1, _SCORE_BYTES // (8 * self.n_features))
+        parts = []
+        for start in range(0, max(rows.shape[0], 1), step):
+            part = slice(start, start + step)
+            taken = None if removed is None else _Removed(removed.side, removed.weight[part])
+            parts.append(scorer.align(rows[part, :], center, weighting, taken))
+        return Alignment.concatenate(parts)
+
+    def _scorer(self, rows: Array) -> _Scorer:
+        """Constants of scoring in the namespace, device and dtype that suit the rows."""
+        xp = arrays.namespace(rows)
+        # Without shrinkage weak directions count as much as strong ones: float32 is too coarse.
+        dtype = rows.dtype if self.shrinkage >= FAST_SHRINKAGE else xp.float64
+        reference = xp.astype(rows[:0, :], dtype, copy=False)
+        return _Scorer(self, reference)
+
+    def _with_uv(self, A: Any, B: Any) -> JointFrame:
+        """This frame with U and V, for α = 0: U = A H⁺ / c on the prepared rows."""
+        raise NotImplementedError
+
+
+class _Removed(NamedTuple):
+    """Which set's rows these are, and the weight each loses when it is left out."""
+
+    side: str
+    weight: np.ndarray
+
+
+class _Scorer:
+    """The frame's constants, laid out for scoring rows of one dtype on one device."""
+
+    def __init__(self, frame: JointFrame, reference: Array) -> None:
+        self.frame = frame
+        self.reference = reference
+        self.inverse = arrays.like(frame.inverse, reference)
+        self.basis = None if frame.basis is None else arrays.like(frame.basis, reference)
+        c, s = arrays.to_numpy(frame.c), arrays.to_numpy(frame.s)
+        r, k, t = frame.blocks
+        block = np.repeat([0, 1, 2], [r, k, t])
+        table = {
+            "cost": (_inverse_square(c), _inverse_square(s)),
+            "frame": (s**2, c**2),
+        }
+        # y² times this table gives both squared costs, ‖y‖² and the three blocks' parts of it.
+        # With one block only, the shares need no computing.
+        extra = np.ones((len(c), 1))
+        if r or t:
+            extra = np.column_stack([extra, block == 0, block == 1, block == 2])
+        self.tables = {
+            name: arrays.like(np.column_stack([*costs, extra]), reference)
+            for name, costs in table.items()
+        }
+
+    def coordinates(self, rows: Array, center: Array) -> tuple[Array, Array | None, Array | None]:
+        """Coordinates y, and, in a span, the squared norms off it and of the whole sample."""
+        xp = arrays.namespace(rows)
+        moved = xp.astype(rows, self.reference.dtype, copy=False)
+        if bool(xp.any(center != 0)):
+            moved = moved - arrays.like(center, self.reference)[None, :]
+        if self.basis is None:
+            return moved @ self.inverse, None, None
+        inside = moved @ self.basis
+        whole = xp.sum(moved * moved, axis=1)
+        off = xp.clip(whole - xp.sum(inside * inside, axis=1), 0.0, math.inf)
+        # Below rounding there is nothing off the span.
+        floor = 4 * self.frame.n_features * arrays.eps(whole) * whole
+        off = xp.where(off <= floor, xp.zeros_like(off), off)
+        return inside @ self.inverse, off, whole
+
+    def align(
+        self, rows: Array, center: Array, weighting: str, removed: _Removed | None
+    ) -> Alignment:
+        xp = arrays.namespace(rows)
+        y, off, whole = self.coordinates(rows, center)
+        sums = (y * y) @ self.tables[weighting]
+        squared_a, squared_b, squared_y = sums[:, 0], sums[:, 1], sums[:, 2]
+        variance = self.frame.off_space_variance
+        outside = None
+        if off is not None and variance:
+            # c = s = √½ and ‖h‖² = 2αλ in each direction off the span.
+            per_cost = 1 / variance if weighting == "cost" else 0.25 / variance
+            squared_a, squared_b = squared_a + per_cost * off, squared_b + per_cost * off
+            squared_y = squared_y + off * (0.5 / variance)
+        elif off is not None:
+            outside = off / xp.where(whole == 0, xp.ones_like(whole), whole)
+        if removed is not None:
+            weight = arrays.like(removed.weight, squared_a)
+            squared_a, squared_b = _left_out(
+                squared_a, squared_b, squared_y, weight, weighting, removed.side
+            )
+        shares = None
+        if sums.shape[1] > 3:
+            norm = xp.where(squared_y == 0, xp.ones_like(squared_y), squared_y)
+            shares = sums[:, 3:] / norm[:, None]
+        return Alignment.from_costs(
+            squared_a, squared_b, shares=shares, outside=outside, weighting=weighting
+        )
+
+
+def _inverse_square(x: np.ndarray) -> np.ndarray:
+    """1/x², with 1/0 read as 0."""
+    return np.where(x > 0, 1 / np.where(x > 0, x, 1.0) ** 2, 0.0)
+
+
+def _left_out(
+    a: Array, b: Array, y: Array, weight: Array, weighting: str, side: str
+) -> tuple[Array, Array]:
+    """Squared costs once the row has left its own side."""
+    if weighting == "cost":
+        return (left_out_cost(a, weight), b) if side == "A" else (a, left_out_cost(b, weight))
+    # With T = S_A + S_B and x leaving S_A: T⁻¹x is scaled, and S_A loses weight·xxᵀ; the common
+    # scale cancels in the angle, so what remains is ‖c∘y‖² - weight·‖y‖⁴ for A's own part.
+    xp = arrays.namespace(a)
+    own = b if side == "A" else a
+    own = xp.clip(own - weight * y * y, 0.0, math.inf)
+    return (a, own) if side == "A" else (own, b)
+
+
+# ---- preparing --------------------------------------------------------------------------------
+
+
+def _common_names(a: Summary, b: Summary) -> tuple[str, ...] | None:
+    if a.n_features != b.n_features:
+        raise InputError(
+            f"A has {a.n_features} features and B has {b.n_features}; "
+            "both need the same features in the same order."
+        )
+    names = a.feature_names or b.feature_names
+    if b.feature_names not in (None, names):
+        unlike = [
+            f"{x!r} and {y!r}" for x, y in zip(names or (), b.feature_names, strict=True) if x != y
+        ]
+        raise InputError(
+            f"A and B name their features unlike (first: {unlike[0]}); "
+            "bring the columns into the same order."
+        )
+    return names
+
+
+def _check_names(Z: object, names: tuple[str, ...] | None) -> None:
+    found = feature_names_of(Z)
+    if found is None or names is None or found == names:
+        return
+    if sorted(found) == sorted(names):
+        raise InputError("Z has the frame's columns in another order; reorder them by name.")
+    unknown = sorted(set(found) - set(names))[:3]
+    missing = sorted(set(names) - set(found))[:3]
+    raise InputError(
+        f"Z's columns are not the frame's (missing: {missing}, unknown: {unknown}); "
+        "pass the features the frame was fitted to."
+    )
+
+
+def _prepare(a: Summary, b: Summary, center: Any, balance: bool) -> _Prepared:
+    weight_a, weight_b = (1 / a.n, 1 / b.n) if balance else (1.0, 1.0)
+    zero = 0 * a.mean
+    if not isinstance(center, str):
+        given = as_rows(np.atleast_2d(arrays.to_numpy(center)), "center", d=a.n_features)
+        vector = arrays.like(given[0, :], a.mean)
+        mode, centers = "given", (vector, vector, vector)
+    else:
+        mode = as_option(center, "center", _CENTERS)
+        if mode == "pooled":
+            part = 0.5 if balance else b.n / (a.n + b.n)
+            middle = a.mean + part * (b.mean - a.mean)
+            centers = (middle, middle, middle)
+        else:
+            centers = (zero, a.mean, b.mean) if mode == "each" else (zero, zero, zero)
+    traces = a.trace_about(centers[1], weight_a) + b.trace_about(centers[2], weight_b)
+    return _Prepared(*centers, mode, weight_a, weight_b, traces / (2 * a.n_features))
+
+
+def _decomposed(
+    a: Summary, b: Summary, prepared: _Prepared, alpha: float, tol: float | None
+) -> tuple[GSVD, Array | None]:
+    """GSVD of the prepared pair in the coordinates of a basis, and that basis (None: all)."""
+    d = a.n_features
+    eps = max(a.eps, b.eps)
+    if not (a.exact and b.exact):
+        left, right = (
+            arrays.cholesky(_shrunk_matrix(matrix, alpha, prepared.lam))
+            for matrix in _scatters(a, b, prepared)
+        )
+        return decompose(left, right, tol=tol, compute_uv=False), None
+    left = a.factor_about(prepared.center_a, prepared.weight_a)
+    right = b.factor_about(prepared.center_b, prepared.weight_b)
+    basis = None
+    if left.shape[0] + right.shape[0] < d:
+        left, right, basis = _in_span(left, right)
+    if alpha > 0:
+        left, right = (_shrunk_factor(x, alpha, prepared.lam) for x in (left, right))
+        return decompose(left, right, tol=tol, compute_uv=False), basis
+    tol = rank_tolerance(d, d, eps) if tol is None else tol
+    factors = decompose(left, right, tol=tol, compute_uv=False)
+    if basis is None and factors.rank < d:
+        return _compressed(factors)
+    if basis is not None and factors.rank < basis.shape[1]:
+        factors, inner = _compressed(factors)
+        basis = arrays.matmul(basis, inner)
+    return factors, basis
+
+
+def _compressed(factors: GSVD) -> tuple[GSVD, Array]:
+    """A frame that does not fill its space, in an orthonormal basis of its own span."""
+    orthogonal = arrays.qr(factors.H.T)
+    basis = orthogonal.apply(arrays.identity(factors.rank, factors.H))
+    inside = GSVD(factors.c, factors.s, orthogonal.R.T, None, None, factors.blocks)
+    return inside, basis
+
+
+def _in_span(left: Array, right: Array) -> tuple[Array, Array, Array]:
+    """Two factors in an orthonormal basis of their rows, which are fewer than the columns."""
+    xp = arrays.namespace(left)
+    rows = left.shape[0]
+    orthogonal = arrays.qr(xp.concat((left, right), axis=0).T)
+    basis = orthogonal.apply(arrays.identity(orthogonal.R.shape[0], left))
+    inside = orthogonal.R.T
+    return inside[:rows, :], inside[rows:, :], basis
+
+
+def _shrunk_factor(factor: Array, alpha: float, lam: float) -> Array:
+    """Triangular factor of (1-α) S + αλ I, from a factor of S."""
+    xp = arrays.namespace(factor)
+    ridge = math.sqrt(alpha * lam) * arrays.identity(factor.shape[1], factor)
+    return arrays.triangular_factor(xp.concat((math.sqrt(1 - alpha) * factor, ridge), axis=0))
+
+
+def _shrunk_matrix(matrix: Array, alpha: float, lam: float) -> Array:
+    return (1 - alpha) * matrix + alpha * lam * arrays.identity(matrix.shape[0], matrix)
+
+
+def _scatters(a: Summary, b: Summary, prepared: _Prepared) -> tuple[Array, Array]:
+    return (
+        a.scatter_about(prepared.center_a, prepared.weight_a),
+        b.scatter_about(prepared.center_b, prepared.weight_b),
+    )
+
+
+def _pseudo_inverse(core: Array) -> Array:
+    """Inverse of the square frame, refined by nothing: a triangular solve behind a QR."""
+    orthogonal = arrays.qr(core.T)
+    eye = arrays.identity(core.shape[0], core)
+    # core = Rᵀ Qᵀ, hence core⁻¹ = Q R⁻ᵀ
+    return orthogonal.apply(arrays.solve_triangular_transposed(orthogonal.R, eye))
+
+
+def _automatic(a: Summary, b: Summary, prepared: _Prepared) -> float:
+    """α by leave-one-out over the summaries' samples of rows."""
+    if prepared.lam == 0:
+        return FAST_SHRINKAGE
+    if len(a.sample) == 0 or len(b.sample) == 0:
+        raise InputError(
+            "shrinkage='auto' needs rows to try on and these summaries keep none; "
+            "give a number, or make them with sample_size > 0."
+        )
+    centers = (arrays.to_numpy(prepared.center_a), arrays.to_numpy(prepared.center_b))
+    rows = tuple(part.sample.rows - center for part, center in zip((a, b), centers, strict=True))
+    weights = (prepared.weight_a, prepared.weight_b)
+    counts = (a.sample.weights, b.sample.weights)
+    removed = tuple(
+        np.minimum(count, 1.0) * weight for count, weight in zip(counts, weights, strict=True)
+    )
+    off_space = None
+    left = a.factor_about(prepared.center_a, prepared.weight_a) if a.exact else None
+    right = b.factor_about(prepared.center_b, prepared.weight_b) if b.exact else None
+    if left is not None and right is not None and left.shape[0] + right.shape[0] < a.n_features:
+        left, right, basis = _in_span(left, right)
+        scatters = (arrays.gram(left), arrays.gram(right))
+        host = arrays.to_numpy(basis)
+        inside = tuple(arrays.matmul(x, host) for x in rows)
+        off_space = tuple(
+            np.clip((x**2).sum(1) - (y**2).sum(1), 0.0, None)
+            for x, y in zip(rows, inside, strict=True)
+        )
+        rows = inside
+    else:
+        scatters = _scatters(a, b, prepared)
+    return choose_shrinkage(
+        (rows[0], rows[1]),
+        (arrays.to_numpy(scatters[0]), arrays.to_numpy(scatters[1])),
+        (removed[0], removed[1]),
+        counts,
+        prepared.lam,
+        None if off_space is None else (off_space[0], off_space[1]),
+    )
+
+
+def _warn_nothing_shared(a: Summary, b: Summary) -> None:
+    warnings.warn(
+        f"A ({a.count} rows) and B ({b.count} rows) share no direction of the {a.n_features}-"
+        "dimensional feature space, so without shrinkage no sample has a meaningful angle; "
+        "use more rows, or shrinkage='auto'.",
+        CospanWarning,
+        stacklevel=3,
+    )
+
+
+def _is_chunks(Z: Any) -> bool:
+    """Is Z an iterable of two-dimensional chunks (rather than rows)?"""
+    if arrays.is_array(Z) or feature_names_of(Z) is not None or isinstance(Z, (str, bytes)):
+        return False
+    if hasattr(Z, "__next__"):
+        return True
+    if not isinstance(Z, Iterable) or hasattr(Z, "__array__"):
+        return False
+    if isinstance(Z, (list, tuple)):
+        return bool(Z) and getattr(Z[0], "ndim", None) == 2
+    return not hasattr(Z, "__len__")
