@@ -6,17 +6,17 @@ Rows are samples. For A (p, d) and B (q, d),
 
 with one frame H for both. Symbols, and what others call them:
 
-=====================  ==============  ======================  ===================  ==================
-here                   the paper       LAPACK ``ggsvd3``       MATLAB ``gsvd``      Julia ``svd(A, B)``
-=====================  ==============  ======================  ===================  ==================
-``A`` (p, d)           Aᵀ              A (M, N)                A                    A
-``H`` (m, d)           Hᵀ              (0 R) Qᵀ                X'                   R0 * Q'
-``c`` falling          diagonal of C   ALPHA                   diagonal of C        a
-``s`` rising           diagonal of S   BETA                    diagonal of S        b
-``U`` (p, r+k)         Uᵀ, trimmed     U, first columns        U, trimmed           U, trimmed
-``V`` (q, k+t)         Vᵀ, trimmed     V, trimmed              V, trimmed           V, trimmed
-``blocks`` (r, k, t)   r, k, t         K, L and the zeros      —                    k, l
-=====================  ==============  ======================  ===================  ==================
+====================  =============  ==================  ===============  =================
+here                  the paper      LAPACK ``ggsvd3``   MATLAB ``gsvd``  Julia ``svd(A,B)``
+====================  =============  ==================  ===============  =================
+``A`` (p, d)          Aᵀ             A (M, N)            A                A
+``H`` (m, d)          Hᵀ             (0 R) Qᵀ            X'               R0 * Q'
+``c`` falling         diagonal of C  ALPHA               diagonal of C    a
+``s`` rising          diagonal of S  BETA                diagonal of S    b
+``U`` (p, r+k)        Uᵀ, trimmed    U, first columns    U, trimmed       U, trimmed
+``V`` (q, k+t)        Vᵀ, trimmed    V, trimmed          V, trimmed       V, trimmed
+``blocks`` (r, k, t)  r, k, t        K, L and the zeros  (not given)      k, l
+====================  =============  ==================  ===============  =================
 
 (MATLAB orders the values the other way round: c rising.)
 """
