@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from cospan._sampling import Reservoir, rows_within
@@ -15,7 +15,7 @@ from cospan.sources import Chunk, Source
 if TYPE_CHECKING:
     from cospan.summary import Summary
 
-__all__ = ["Progress", "ReadSet", "pooled_deviation", "read_set", "watched"]
+__all__ = ["Progress", "ReadSet", "read_set", "watched"]
 
 SAMPLE_ROWS = 20_000
 SAMPLE_BYTES = 3 * 2**24  # 48 MB a set
@@ -56,7 +56,8 @@ def read_set(
             found = "one row" if sample.seen else "no rows"
             raise InputError(f"{name} has {found}; a set needs at least 2, better 30.")
 
-    summary = Summary.of_chunks(rows(), exact=exact, seed=seed)
+    summary = Summary.of_chunks(rows(), exact=exact, seed=seed, name=name)
+    summary = replace(summary, feature_names=source.feature_names)
     return ReadSet(name, source, summary, sample.result(), sample.complete, sample.seen)
 
 
@@ -68,15 +69,3 @@ def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[C
         done += len(chunk.rows)
         if progress is not None:
             progress(stage, done, source.n_rows)
-
-
-def pooled_deviation(a: Summary, b: Summary) -> NDArray[np.float64]:
-    """Standard deviation of each feature over the rows of both sets; 1 where it is constant."""
-    n = a.n + b.n
-    between = a.n * b.n / n * np.square(np.asarray(a.mean) - np.asarray(b.mean))
-    within = [np.square(np.asarray(s.R)).sum(axis=0) for s in (a, b)]
-    deviation = np.sqrt((within[0] + within[1] + between) / n)
-    largest = np.maximum(np.abs(np.asarray(a.mean)), np.abs(np.asarray(b.mean)))
-    # rounding leaves a constant feature with a deviation of a few eps of its value
-    constant = deviation <= 64 * np.finfo(float).eps * largest
-    return np.where(constant | (deviation == 0), 1.0, deviation)

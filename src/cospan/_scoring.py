@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._own_attribution import own_attribution
 from cospan._sampling import Reservoir, rows_within
 from cospan.errors import InputError
 from cospan.sources import Chunk
@@ -91,16 +92,13 @@ class Scorer(NamedTuple):
 
     frame: JointFrame
     weighting: str
-    side: str | None = None  # "a" or "b": leave the row itself out; None: rows of neither set
+    side: str | None = None  # "A" or "B": leave the row itself out; None: rows of neither set
 
     def align(self, rows: NDArray[Any]) -> Alignment:
         """Angles of the rows, honest ones where they helped to make the frame."""
         if self.side is None:
-            return self.frame.align(rows, weighting=self.weighting)
-        nothing = rows[:0]
-        pair = (rows, nothing) if self.side == "a" else (nothing, rows)
-        both = self.frame.leave_one_out(*pair, weighting=self.weighting)
-        return both.a if self.side == "a" else both.b
+            return cast("Alignment", self.frame.align(rows, weighting=self.weighting))
+        return self.frame.left_out(rows, self.side, weighting=self.weighting)
 
     def score(
         self,
@@ -140,18 +138,12 @@ class Scorer(NamedTuple):
             ids=ids,
             rows=rows,
             row_index=np.searchsorted(kept.positions, shown.positions),
-            attribution=self.attribution(rows),
+            attribution=own_attribution(self.frame, rows, self.side, self.weighting),
             leave_one_out=self.side is not None,
             sampled=total is not None and total > kept.seen,
             total=kept.seen if total is None else total,
             labels=labels,
         )
-
-    def attribution(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """What each feature of each row adds to -cos 2θ."""
-        from cospan.attribution import attribute
-
-        return np.asarray(attribute(self.frame, rows).features)
 
 
 class _Scored(NamedTuple):

@@ -7,6 +7,8 @@ every row (a set's own rows by leave-one-out), tests, audits and explains. What 
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,9 +16,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan import __version__
+from cospan._opening import open_sets
 from cospan._plain import comparison_dict
-from cospan._scoring import ScoredGroup, score_columns
+from cospan._scoring import ScoredGroup, Sink, score_columns
+from cospan._stages import (
+    Progress,
+    Settings,
+    audit_groups,
+    fit_sets,
+    mean_effect,
+    remarks,
+    score_sets,
+    separate,
+    shift_of_sets,
+)
 from cospan._text import summary_lines
+from cospan.errors import InputError
+from cospan.sources import Source
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
@@ -24,9 +41,6 @@ if TYPE_CHECKING:
     from cospan.significance import Separation, ShiftTest
 
 __all__ = ["Comparison", "ScoredGroup", "TopFeatures", "compare"]
-
-SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
-TESTED_ROWS = 5_000  # rows of each set that enter the permutation test
 
 
 class TopFeatures(NamedTuple):
@@ -192,9 +206,9 @@ class Comparison:
         return save_html(self, path)
 
     def _repr_html_(self) -> str:
-        from cospan.report import notebook_html
+        from cospan.report import fragment
 
-        return notebook_html(self)
+        return fragment(self)
 
 
 def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
@@ -279,25 +293,56 @@ def compare(
     Comparison
     """
     started = time.perf_counter()
-    as_option(weighting, "weighting", ("cost", "frame"))
-    if exact is None:
-        exact = needs_exact(as_shrinkage(shrinkage))
+    settings = Settings(
+        center=center,
+        balance=balance,
+        shrinkage=shrinkage,
+        weighting=weighting,
+        tol=tol,
+        standardize=standardize,
+        seed=seed,
+        n_permutations=n_permutations,
+        score_all=True if sink is not None else score_all,
+        exact=exact,
+    )
     names = (name_a, name_b, name_z)
     sets = open_sets(A, B, Z, label=label, a=a, b=b, labels=labels, names=names, **options)
-    read_a = read_set(sets.a, sets.names[0], exact=exact, seed=seed, progress=progress)
-    read_b = read_set(sets.b, sets.names[1], exact=exact, seed=seed + 1, progress=progress)
-    scale = pooled_deviation(read_a.summary, read_b.summary) if standardize else None
-    frame = fit_frame(
-        read_a, read_b, scale, center=center, balance=balance, shrinkage=shrinkage, tol=tol
+    fitted = fit_sets(sets, settings, progress)
+    groups = score_sets(sets, fitted, settings, progress, sink)
+    audit, audit_of = audit_groups(groups, sets, classes=(a, b))
+    return Comparison(
+        name_a=sets.names[0],
+        name_b=sets.names[1],
+        frame=fitted.frame,
+        group_a=groups[0],
+        group_b=groups[1],
+        group_z=groups[2] if len(groups) > 2 else None,
+        separation=separate(groups, settings),
+        shift=shift_of_sets(fitted, settings),
+        audit=audit,
+        effect_a=mean_effect(groups[0]),
+        effect_b=mean_effect(groups[1]),
+        feature_names=sets.a.feature_names or tuple(f"x{j}" for j in range(sets.a.n_features)),
+        image_shape=_shape_of_images(image_shape, sets.a),
+        settings={**fitted.settings.as_dict(), **_given(options)},
+        warnings=remarks(fitted, groups, audit, sets),
+        version=__version__,
+        seconds=time.perf_counter() - started,
+        audit_of=audit_of,
     )
-    if score_all is None:
-        score_all = sink is not None or read_a.rows + read_b.rows <= SCORED_ROWS
-    own = [
-        score_own(Scorer(frame, weighting, side), read, score_all, seed, progress, sink)
-        for side, read in (("a", read_a), ("b", read_b))
-    ]
-    group_z = None
-    if sets.z is not None:
-        chunks = watched(sets.z, f"scoring {sets.names[2]}", progress)
-        group_z = Scorer(frame, weighting).score(sets.names[2], chunks, seed=seed, sink=sink)
-    return _conclude(...)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _shape_of_images(given: tuple[int, ...] | None, source: Source) -> tuple[int, ...] | None:
+    if given is None:
+        return source.image_shape
+    shape = (given[0], given[0]) if len(given) == 1 else tuple(int(side) for side in given)
+    if len(shape) > 3 or math.prod(shape) != source.n_features:
+        raise InputError(
+            f"image_shape {'x'.join(map(str, shape))} has {math.prod(shape):,} values where a row "
+            f"has {source.n_features:,} features; give height, width and perhaps channels."
+        )
+    return shape

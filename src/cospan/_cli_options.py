@@ -1,0 +1,304 @@
+"""The options of the command line: each one's flag, help text and check, said once.
+
+Commands in :mod:`cospan.cli` name these types; groups of them that travel together come as
+frozen settings at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+SETTINGS = "How to compare"
+READING = "How to read the data"
+OUTPUT = "What to write"
+
+
+class Center(StrEnum):
+    pooled = "pooled"
+    each = "each"
+    none = "none"
+
+
+class Weighting(StrEnum):
+    cost = "cost"
+    frame = "frame"
+
+
+class Missing(StrEnum):
+    error = "error"
+    drop = "drop"
+    mean = "mean"
+
+
+class ImageMode(StrEnum):
+    gray = "L"
+    colour = "RGB"
+
+
+class Preset(StrEnum):
+    paper = "paper"
+
+
+class Format(StrEnum):
+    html = "html"
+    md = "md"
+    json = "json"
+
+
+class Threshold(NamedTuple):
+    """A condition of --fail-on: ``fisher-rao>1.5`` or ``p<0.01``."""
+
+    quantity: str
+    bound: float
+
+    def crossed(self, value: float) -> bool:
+        return value > self.bound if self.quantity == "fisher-rao" else value < self.bound
+
+    def __str__(self) -> str:
+        return f"{self.quantity}{'>' if self.quantity == 'fisher-rao' else '<'}{self.bound:g}"
+
+
+# ---- parsers: a wrong value is wrong usage, exit code 2 -----------------------------------------
+
+
+def parse_shrinkage(text: str) -> float | str:
+    """``auto``, or a number in [0, 1)."""
+    if text == "auto":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise typer.BadParameter(f"{text!r} is neither 'auto' nor a number from 0 to below 1.")
+    return value
+
+
+def parse_threshold(text: str) -> Threshold:
+    """A condition of --fail-on."""
+    match = re.fullmatch(r"\s*(fisher-rao\s*>|p\s*<)\s*(\S+)\s*", text)
+    try:
+        bound = float(match[2]) if match else None
+    except ValueError:
+        bound = None
+    if match is None or bound is None or bound != bound:
+        raise typer.BadParameter(
+            f"{text!r} is no threshold; write for instance 'fisher-rao>1.5' or 'p<0.01' (quoted)."
+        )
+    return Threshold(match[1].rstrip("<> "), bound)
+
+
+def parse_shape(text: str) -> tuple[int, ...]:
+    """``28``, ``28x28`` or ``32x32x3``."""
+    match = re.fullmatch(r"(\d{1,5})(?:x(\d{1,5}))?(?:x(\d{1,2}))?", text.lower())
+    shape = tuple(int(part) for part in match.groups() if part) if match else ()
+    if not shape or min(shape) < 1:
+        raise typer.BadParameter(f"{text!r} is no image size; write HEIGHTxWIDTH, e.g. 28x28.")
+    return shape
+
+
+def parse_columns(text: str) -> list[str | int]:
+    """Names or numbers of columns between commas."""
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise typer.BadParameter("no column is named; write names or numbers between commas.")
+    return [int(name) if name.isdigit() else name for name in names]
+
+
+# ---- the options ---------------------------------------------------------------------------------
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only results and errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say what is being done.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+Label = Annotated[
+    str | None,
+    typer.Option(
+        help="Column (or array, or labels file) that holds the classes.", metavar="COLUMN"
+    ),
+]
+Names = Annotated[str | None, typer.Option(metavar="NAME", help="What to call the set.")]
+
+CenterOption = Annotated[
+    Center | None,
+    typer.Option(help="What to take off the rows [default: pooled].", rich_help_panel=SETTINGS),
+]
+Balance = Annotated[
+    bool | None,
+    typer.Option(
+        "--balance/--no-balance",
+        help="Whether unlike sizes of the sets are evened out [default: balance].",
+        rich_help_panel=SETTINGS,
+    ),
+]
+Shrinkage = Annotated[
+    str | None,
+    typer.Option(
+        parser=parse_shrinkage,
+        metavar="NUMBER|auto",
+        help="From 0 to below 1; auto: best by leave-one-out [default: auto].",
+        rich_help_panel=SETTINGS,
+    ),
+]
+WeightingOption = Annotated[
+    Weighting | None,
+    typer.Option(
+        help="How an angle is made of coordinates [default: cost].", rich_help_panel=SETTINGS
+    ),
+]
+Tol = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Relative tolerance of rank decisions [default: from the data's precision].",
+        rich_help_panel=SETTINGS,
+    ),
+]
+Standardize = Annotated[
+    bool,
+    typer.Option(
+        "--standardize",
+        help="Divide each feature by its standard deviation over both sets.",
+        rich_help_panel=SETTINGS,
+    ),
+]
+PresetOption = Annotated[
+    Preset | None,
+    typer.Option(
+        help="paper: centre each set, no balance, no shrinkage, as in the paper's experiments.",
+        rich_help_panel=SETTINGS,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(min=0, help="For samples and permutations.", rich_help_panel=SETTINGS),
+]
+Permutations = Annotated[
+    int,
+    typer.Option(min=0, help="For the p-value; 0 leaves it out.", rich_help_panel=SETTINGS),
+]
+AllRows = Annotated[
+    bool | None,
+    typer.Option(
+        "--all-rows/--sample",
+        help="Score every row in a second pass, or a sample "
+        "[default: every row up to 200,000 rows in all].",
+        rich_help_panel=SETTINGS,
+    ),
+]
+Exact = Annotated[
+    bool | None,
+    typer.Option(
+        "--exact/--fast",
+        help="QR or Gram matrices [default: exact where shrinkage is below 0.001].",
+        rich_help_panel=SETTINGS,
+    ),
+]
+
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        parser=parse_columns,
+        metavar="NAME,NAME,…",
+        help="Features to take, by name or number [default: every numeric column].",
+        rich_help_panel=READING,
+    ),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="COLUMN",
+        help="Column that identifies a row; it is no feature then.",
+        rich_help_panel=READING,
+    ),
+]
+MissingOption = Annotated[
+    Missing,
+    typer.Option(help="What to do about missing values.", rich_help_panel=READING),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse non-numeric columns instead of leaving them out.",
+        rich_help_panel=READING,
+    ),
+]
+ChunkRows = Annotated[
+    int | None,
+    typer.Option(min=1, help="Rows in memory at a time [default: 32 MB].", rich_help_panel=READING),
+]
+ImageSize = Annotated[
+    str | None,
+    typer.Option(
+        parser=parse_shape,
+        metavar="HxW",
+        help="Resize images to this size.",
+        rich_help_panel=READING,
+    ),
+]
+ImageModeOption = Annotated[
+    ImageMode,
+    typer.Option(help="Images in gray (L) or colour (RGB).", rich_help_panel=READING),
+]
+ImageShape = Annotated[
+    str | None,
+    typer.Option(
+        parser=parse_shape,
+        metavar="HxW[xC]",
+        help="The features are the pixels of images of this shape.",
+        rich_help_panel=READING,
+    ),
+]
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write a report: .html, .md or .json.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+FormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        help="Format of the report [default: by the name of the file].",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Scores = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write one row a sample: .parquet, .arrow, .csv or .tsv.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Save the frame, to score more rows later with 'cospan score'.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        parser=parse_threshold,
+        metavar="CONDITION",
+        help="End with exit code 3 if 'fisher-rao>X' or 'p<X'. May be repeated.",
+        rich_help_panel=OUTPUT,
+    ),
+]

@@ -1,0 +1,144 @@
+"""Tables of scores on disk, written chunk by chunk: Parquet, Arrow, CSV or TSV.
+
+The ending of the name decides the format.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._files import whole_file
+from cospan.errors import InputError, MissingDependencyError
+
+__all__ = ["ENDINGS", "check_table_path", "csv_text", "table_file"]
+
+ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".tsv")
+
+
+class TableWriter(Protocol):
+    """Takes columns of one chunk of rows."""
+
+    def __call__(self, columns: Mapping[str, NDArray[Any]]) -> None: ...
+
+
+def check_table_path(path: str | os.PathLike[str]) -> Path:
+    """Refuse an ending that no writer knows.
+
+    Examples
+    --------
+    >>> check_table_path("scores.xlsx")
+    Traceback (most recent call last):
+        ...
+    cospan.errors.InputError: cannot write scores.xlsx: the ending '.xlsx' is not known; use one \
+of .parquet, .arrow, .feather, .csv, .tsv.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"cannot write {target}: the ending {target.suffix!r} is not known; use one of "
+            f"{', '.join(ENDINGS)}."
+        )
+    return target
+
+
+@contextmanager
+def table_file(path: str | os.PathLike[str]) -> Iterator[TableWriter]:
+    """Write a table in pieces; the file appears when the block ends well.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> with table_file(path) as write:
+    ...     write({"id": np.array(["x", "y"]), "theta": np.array([1.5, 88.0])})
+    ...     write({"id": np.array(["z"]), "theta": np.array([45.0])})
+    >>> print(path.read_text())
+    "id","theta"
+    "x",1.5
+    "y",88
+    "z",45
+    <BLANKLINE>
+    """
+    target = check_table_path(path)
+    with whole_file(target) as temporary:
+        writer: Any = None
+        try:
+
+            def write(columns: Mapping[str, NDArray[Any]]) -> None:
+                nonlocal writer
+                table = _arrow_table(columns)
+                if writer is None:
+                    writer = _open_writer(temporary, target.suffix.lower(), table.schema)
+                writer.write_table(table.cast(writer.schema))
+
+            yield write
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def csv_text(columns: Mapping[str, NDArray[Any]], *, header: bool = True) -> str:
+    """Columns as CSV text, for standard output."""
+    import io
+
+    from pyarrow import csv
+
+    stream = io.BytesIO()
+    csv.write_csv(_arrow_table(columns), stream, csv.WriteOptions(include_header=header))
+    return stream.getvalue().decode()
+
+
+def _open_writer(path: Path, ending: str, schema: Any) -> Any:
+    import pyarrow as pa
+
+    if ending == ".parquet":
+        from pyarrow import parquet
+
+        return parquet.ParquetWriter(path, schema)
+    if ending in (".arrow", ".feather"):
+        return _ArrowWriter(pa.ipc.new_file(str(path), schema), schema)
+    from pyarrow import csv
+
+    options = csv.WriteOptions(delimiter="\t" if ending == ".tsv" else ",")
+    return _ArrowWriter(csv.CSVWriter(str(path), schema, write_options=options), schema)
+
+
+class _ArrowWriter:
+    """pyarrow's IPC and CSV writers do not tell their schema; this one does."""
+
+    def __init__(self, writer: Any, schema: Any) -> None:
+        self.schema = schema
+        self._writer = writer
+
+    def write_table(self, table: Any) -> None:
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _arrow_table(columns: Mapping[str, NDArray[Any]]) -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingDependencyError(
+            "tables of scores need pyarrow; install it with pip install 'cospan[app]'."
+        ) from None
+    return pa.table({name: _arrow_column(values) for name, values in columns.items()})
+
+
+def _arrow_column(values: NDArray[Any]) -> Any:
+    """Numbers as they are; anything else as text, so that every chunk has the same type."""
+    import pyarrow as pa
+
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        return pa.array(array)
+    return pa.array([str(value) for value in array.tolist()], type=pa.string())

@@ -1,0 +1,243 @@
+"""The stages of a comparison, in order: read, fit, score, separate, test, audit, remark.
+
+:func:`cospan.comparison.compare` calls them one after the other; each takes what the earlier
+ones made and the :class:`Settings`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._opening import Sets
+from cospan._reading import Progress, ReadSet, read_set, watched
+from cospan._sampling import Reservoir
+from cospan._scoring import ScoredGroup, Scorer, Sink
+from cospan._standardizing import fit_frame, pooled_deviation
+from cospan._text import plural
+from cospan._tolerance import FAST_SHRINKAGE
+from cospan._validate import as_option, as_shrinkage
+from cospan.errors import InputError
+from cospan.sources import Chunk
+from cospan.sources.base import listing
+
+if TYPE_CHECKING:
+    from cospan.audit import LabelAudit
+    from cospan.frame import JointFrame
+    from cospan.significance import Separation, ShiftTest
+
+__all__ = [
+    "Fitted",
+    "Progress",
+    "Settings",
+    "audit_groups",
+    "fit_sets",
+    "mean_effect",
+    "remarks",
+    "score_sets",
+    "separate",
+    "shift_of_sets",
+    "sides_of_labels",
+]
+
+SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
+TESTED_ROWS = 5_000  # rows of each set that enter the permutation test
+FEW_ROWS = 30
+WORTH_SAYING = 0.05  # a share of rows that deserves a remark
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to compare; see :func:`cospan.compare` for each."""
+
+    center: Any = "pooled"
+    balance: bool = True
+    shrinkage: float | str = "auto"
+    weighting: str = "cost"
+    tol: float | None = None
+    standardize: bool = False
+    seed: int = 0
+    n_permutations: int = 999
+    score_all: bool | None = None
+    exact: bool | None = None
+
+    def __post_init__(self) -> None:
+        as_option(self.weighting, "weighting", ("cost", "frame"))
+        as_shrinkage(self.shrinkage)
+        if self.n_permutations < 0:
+            raise InputError(f"n_permutations is {self.n_permutations}; it must not be negative.")
+
+    def as_dict(self) -> dict[str, object]:
+        """The settings as plain values."""
+        center = self.center if isinstance(self.center, str) else "given"
+        return {**asdict(replace(self, center=None)), "center": center}
+
+    def settled(self, sets: Sets) -> Settings:
+        """The settings with `exact` decided by what is to be compared."""
+        if self.exact is not None:
+            return self
+        weak = self.shrinkage != "auto" and float(self.shrinkage) < FAST_SHRINKAGE
+        # With fewer rows than features, factors are smaller than matrices, and as fast to make.
+        rows = [source.n_rows for source in (sets.a, sets.b)]
+        wide = None not in rows and sum(n or 0 for n in rows) < sets.a.n_features
+        return replace(self, exact=weak or (wide and not self.standardize))
+
+
+class Fitted(NamedTuple):
+    """Both sets after one pass over each, and their frame."""
+
+    a: ReadSet
+    b: ReadSet
+    frame: JointFrame
+    settings: Settings
+
+
+def fit_sets(sets: Sets, settings: Settings, progress: Progress | None) -> Fitted:
+    """Summarise both sets and fit the frame."""
+    settings = settings.settled(sets)
+    a, b = (
+        read_set(source, name, exact=bool(settings.exact), seed=seed, progress=progress)
+        for source, name, seed in (
+            (sets.a, sets.names[0], settings.seed),
+            (sets.b, sets.names[1], settings.seed + 1),
+        )
+    )
+    if settings.score_all is None:
+        settings = replace(settings, score_all=a.rows + b.rows <= SCORED_ROWS)
+    frame = fit_frame(
+        a.summary,
+        b.summary,
+        standardize=settings.standardize,
+        center=settings.center,
+        balance=settings.balance,
+        shrinkage=settings.shrinkage,
+        tol=settings.tol,
+    )
+    return Fitted(a, b, frame, settings)
+
+
+def score_sets(
+    sets: Sets,
+    fitted: Fitted,
+    settings: Settings,
+    progress: Progress | None,
+    sink: Sink | None,
+) -> tuple[ScoredGroup, ...]:
+    """Score A's and B's rows by leave-one-out, and Z's as they are."""
+    groups = []
+    for side, read in (("A", fitted.a), ("B", fitted.b)):
+        again = fitted.settings.score_all and not read.complete
+        chunks = watched(read.source, f"scoring {read.name}", progress) if again else [read.sample]
+        scorer = Scorer(fitted.frame, settings.weighting, side)
+        groups.append(
+            scorer.score(read.name, chunks, seed=settings.seed, total=read.rows, sink=sink)
+        )
+    if sets.z is not None:
+        chunks = watched(sets.z, f"scoring {sets.names[2]}", progress)
+        scorer = Scorer(fitted.frame, settings.weighting)
+        groups.append(scorer.score(sets.names[2], chunks, seed=settings.seed, sink=sink))
+    return tuple(groups)
+
+
+def separate(groups: tuple[ScoredGroup, ...], settings: Settings) -> Separation:
+    """How far apart the angles of A and of B lie."""
+    from cospan.significance import separation
+
+    a, b = (np.asarray(group.alignment.theta, dtype=np.float64) for group in groups[:2])
+    return separation(a, b, random_state=settings.seed)
+
+
+def shift_of_sets(fitted: Fitted, settings: Settings) -> ShiftTest | None:
+    """Are the two sets samples of one distribution? None where that is not to be asked."""
+    from cospan.significance import shift_test
+
+    if settings.n_permutations == 0:
+        return None
+    samples = []
+    for read in (fitted.a, fitted.b):
+        sample: Reservoir[Chunk] = Reservoir(TESTED_ROWS, settings.seed)
+        sample.add(read.sample)
+        samples.append(sample.result().rows.astype(np.float64))
+    if settings.standardize:
+        scale = pooled_deviation(fitted.a.summary, fitted.b.summary)
+        samples = [rows / scale for rows in samples]
+    return shift_test(*samples, n_permutations=settings.n_permutations, random_state=settings.seed)
+
+
+def mean_effect(group: ScoredGroup) -> NDArray[np.float64]:
+    """Mean attribution of each feature over the rows shown."""
+    return np.asarray(np.mean(np.asarray(group.attribution), axis=0))
+
+
+def audit_groups(
+    groups: tuple[ScoredGroup, ...], sets: Sets, classes: tuple[Any, Any]
+) -> tuple[LabelAudit, str]:
+    """Labels against angles: Z's labels where it has some, else the sets as labels."""
+    raise NotImplementedError
+
+
+def sides_of_labels(
+    labels: NDArray[Any], names: tuple[str, ...], classes: tuple[Any, Any]
+) -> NDArray[np.intp]:
+    """0 for a label that means A, 1 for B.
+
+    A label may be the set's name, the class taken for it, or 0 and 1.
+
+    Examples
+    --------
+    >>> sides_of_labels(np.array(["dog", "cat", "dog"]), ("cat", "dog"), (None, None))
+    array([1, 0, 1])
+    """
+    texts = np.array([_as_text(label) for label in np.asarray(labels).tolist()])
+    found = set(texts.tolist())
+    for pair in (names[:2], tuple(map(_as_text, classes)), ("0", "1")):
+        if found <= set(pair):
+            return (texts == pair[1]).astype(np.intp)
+    unknown = sorted(found - set(names[:2]))
+    raise InputError(
+        f"labels hold {listing(unknown)}; each label must be {names[0]!r} or {names[1]!r}."
+    )
+
+
+def _as_text(label: Any) -> str:
+    """3.0 and "3" are one class: labels often come as floats because one is missing."""
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def remarks(
+    fitted: Fitted, groups: tuple[ScoredGroup, ...], audit: LabelAudit | None, sets: Sets
+) -> tuple[str, ...]:
+    """What a reader should know before believing the numbers."""
+    notes = [note for source in sets[:3] if source is not None for note in source.notes]
+    blocks = fitted.frame.blocks
+    for group in groups[:2]:
+        if group.total < FEW_ROWS:
+            rows = plural(group.total, "row")
+            notes.append(f"{group.name} has only {rows}: expect wide intervals.")
+    if blocks.k == 0:
+        notes.append(
+            "The two sets share no direction, so no angle means anything; use more rows, or "
+            "shrinkage='auto'."
+        )
+    for group in groups:
+        if group.sampled:
+            notes.append(
+                f"Of {group.name} a uniform sample of {plural(group.n, 'row')} was scored, not "
+                f"all {group.total:,}; score_all=True (--all-rows) scores every one."
+            )
+        astray = 1 - float(np.mean(np.asarray(group.alignment.relational)))
+        if blocks.k and astray > WORTH_SAYING:
+            notes.append(
+                f"{astray:.0%} of the rows of {group.name} reach outside what both sets span; "
+                "without shrinkage their angles mislead."
+            )
+    if audit is not None:
+        conflicts = float(np.mean(np.asarray(audit.flagged)))
+        if conflicts > WORTH_SAYING:
+            notes.append(f"{conflicts:.0%} of the labels are in conflict with their row's angle.")
+    return tuple(dict.fromkeys(notes))

@@ -1,0 +1,218 @@
+"""The terminal: results to stdout, everything else to stderr, failures as one sentence.
+
+A :class:`Terminal` is a context that a command works in. Inside it warnings become single lines
+on stderr; an error that cospan raises on purpose, or that the operating system reports, becomes
+one sentence there and exit code 1. Programming errors keep their traceback out of sight unless
+``--debug`` asks for it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+import typer
+
+from cospan.errors import CospanError, CospanWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+__all__ = ["FAILED", "THRESHOLD", "USAGE", "Terminal"]
+
+FAILED = 1  # it could not be done
+USAGE = 2  # wrong arguments; typer's own code for them
+THRESHOLD = 3  # done, and a --fail-on threshold was crossed
+
+PATIENCE = 2.0  # seconds before a progress bar appears
+_TYPERS_OWN = (typer.Exit, typer.Abort, typer.BadParameter)  # it knows their exit codes
+STYLES = {"title": "bold", "head": "bold cyan", "plain": "", "warn": "yellow"}
+
+
+class Terminal:
+    """Where a command prints, and how it ends.
+
+    Parameters
+    ----------
+    quiet : bool
+        No progress, no warnings, no notes: only results and errors.
+    verbose : bool
+        Say on stderr what is being done, and show other libraries' warnings too.
+    debug : bool
+        Let errors through with their traceback.
+    """
+
+    def __init__(self, quiet: bool = False, verbose: bool = False, debug: bool = False) -> None:
+        self.quiet, self.verbose, self.debug = quiet, verbose, debug
+        self._started = time.monotonic()
+        self._bars: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+        self._said: set[str] = set()
+        self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
+
+    def __enter__(self) -> Self:
+        for stream in (sys.stdout, sys.stderr):
+            _never_fail_on_characters(stream)
+        self._caught.__enter__()
+        warnings.simplefilter("default" if self.verbose else "ignore")
+        warnings.simplefilter("always", CospanWarning)
+        warnings.showwarning = self._show_warning
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop_progress()
+        self._caught.__exit__(kind, error, trace)
+        if error is None or self.debug or isinstance(error, _TYPERS_OWN):
+            return
+        sentence = _sentence(error)
+        if sentence is not None:
+            self.error(sentence)
+            raise typer.Exit(FAILED) from error
+
+    # ---- results -----------------------------------------------------------------------------
+
+    def result(self, text: str) -> None:
+        """Plain text to stdout, as it is."""
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+
+    def lines(self, lines: Iterable[tuple[str, str]]) -> None:
+        """Styled lines to stdout; plain where that is no terminal or NO_COLOR is set."""
+        from rich.text import Text
+
+        console = _console(sys.stdout)
+        for style, text in lines:
+            console.print(Text(text, style=STYLES[style]), soft_wrap=True)
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal, 80 where there is none."""
+        return _console(sys.stdout).width if sys.stdout.isatty() else 80
+
+    # ---- everything else ---------------------------------------------------------------------
+
+    def note(self, text: str) -> None:
+        """A line on stderr that --quiet leaves out."""
+        if not self.quiet:
+            self._stderr(text)
+
+    def log(self, text: str) -> None:
+        """A line on stderr that only --verbose shows."""
+        if self.verbose and not self.quiet:
+            self._stderr(text, "dim")
+
+    def warn(self, text: str) -> None:
+        """A warning on stderr, once."""
+        if not self.quiet and text not in self._said:
+            self._said.add(text)
+            self._stderr(f"warning: {text}", "yellow")
+
+    def error(self, text: str) -> None:
+        """What went wrong, in one line on stderr."""
+        self._stderr(f"error: {text}", "bold red")
+
+    def heard(self, texts: Iterable[str]) -> None:
+        """These will be shown elsewhere; do not warn of them again."""
+        self._said.update(texts)
+
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        """Rows done so far; a bar appears once the command has taken two seconds."""
+        if stage not in self._tasks:
+            self.log(f"{stage} …")
+        if self.quiet or not sys.stderr.isatty():
+            return
+        if self._bars is None:
+            if time.monotonic() - self._started < PATIENCE:
+                return
+            self._bars = _bars(_console(sys.stderr))
+            self._bars.start()
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bars.add_task(stage, total=total)
+        self._bars.update(self._tasks[stage], completed=done, total=total)
+
+    def stop_progress(self) -> None:
+        """Take the bars away."""
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+
+    def _stderr(self, text: str, style: str = "") -> None:
+        from rich.text import Text
+
+        from cospan._text import printable
+
+        console = self._bars.console if self._bars is not None else _console(sys.stderr)
+        console.print(Text(printable(text), style=style), soft_wrap=True)
+
+    def _show_warning(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        self.warn(str(message))
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
+
+
+def _bars(console: Console) -> Progress:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("rows"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+
+
+def _sentence(error: BaseException) -> str | None:
+    """What to tell a user about an error; None for those that are not theirs to solve."""
+    if isinstance(error, CospanError):
+        return " ".join(str(error).split())
+    if isinstance(error, BrokenPipeError):
+        return None  # the reader of our output went away: typer ends quietly
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}."
+    if isinstance(error, MemoryError):
+        return "not enough memory; try a smaller --chunk-rows or fewer features (--columns)."
+    if isinstance(error, Exception):
+        return (
+            f"unexpected {type(error).__name__}: {error}; this is a bug in cospan: "
+            "run again with --debug and report what it prints."
+        )
+    return None
+
+
+def _never_fail_on_characters(stream: TextIO) -> None:
+    """A terminal without Unicode shows '?' for a bar or an angle; it must not stop the command."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
