@@ -88,7 +88,7 @@ def array_reader(array: Any, options: Options, name: str) -> ArrayReader:
     shape = tuple(int(n) for n in array.shape)
     if 0 in shape:
         raise InputError(f"{name}: is empty (shape {shape}).")
-    dtype = to_numpy(array[:1]).dtype
+    dtype = to_numpy(array[:1, ...]).dtype
     labels = label_array(options, name)
     return ArrayReader(name, shape, dtype, sliced(array, shape[0]), options, labels=labels)
 
@@ -121,7 +121,7 @@ def sliced(array: Any, n_rows: int) -> Pieces:
 
     def pieces(size: int) -> Iterator[NDArray[Any]]:
         for start in range(0, n_rows, size):
-            yield to_numpy(array[start : start + size])
+            yield to_numpy(array[start : min(start + size, n_rows), ...])
 
     return pieces
 

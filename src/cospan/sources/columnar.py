@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cospan.errors import SourceError
 
+from .arrow_rows import is_list, is_numeric
 from .base import listing
 from .paths import reading
 
@@ -50,12 +51,7 @@ class _Files:
             with reading(file, self.kind):
                 schema, rows = self._look_into(file)
             total = None if rows is None or total is None else total + rows
-            first = schema if first is None else first
-            absent = [name for name in first.names if name not in set(schema.names)]
-            if absent:
-                raise SourceError(
-                    f"{file}: lacks column {listing(absent)}, which {self._files[0].name} has."
-                )
+            first = schema if first is None else _united(first, schema, file, self._files[0])
         if total == 0:
             raise SourceError(f"{self.name}: has no rows.")
         return first, total
@@ -150,6 +146,25 @@ def saved_dataset(folder: Path, part: str | None) -> ArrowFiles | None:
             "call flatten_indices() before save_to_disk()."
         )
     return ArrowFiles(files, folder)
+
+
+def _united(first: pa.Schema, other: pa.Schema, file: Path, first_file: Path) -> pa.Schema:
+    """One schema for two files; a column with two number types is read as float64."""
+    import pyarrow as pa
+
+    absent = [name for name in first.names if name not in set(other.names)]
+    if absent:
+        raise SourceError(f"{file}: lacks column {listing(absent)}, which {first_file.name} has.")
+    for i, field in enumerate(first):
+        type_ = other.field(field.name).type
+        if is_numeric(type_) != is_numeric(field.type) or is_list(type_) != is_list(field.type):
+            raise SourceError(
+                f"{file}: column {field.name!r} holds {type_}, where {first_file.name} has "
+                f"{field.type}."
+            )
+        if type_ != field.type and is_numeric(type_) and not is_list(type_):
+            first = first.set(i, pa.field(field.name, pa.float64()))
+    return first
 
 
 def _mapped(file: Path) -> Any:

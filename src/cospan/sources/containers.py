@@ -44,7 +44,7 @@ def safetensors_reader(path: Path, part: str | None, options: Options) -> ArrayR
     def pieces(size: int) -> Iterator[NDArray[Any]]:
         _, view = tensor(member)
         for start in range(0, shape[0], size):
-            yield to_numpy(view[start : start + size])
+            yield to_numpy(view[start : min(start + size, shape[0])])
 
     def lookup(label: str) -> NDArray[Any] | None:
         return to_numpy(tensor(label)[1][:]) if label in names else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cospan.errors import MissingDependencyError
+from cospan.errors import InputError, MissingDependencyError
 
 from .base import Options
 from .tables import TableReader
@@ -91,7 +91,13 @@ class FrameStream:
 
         own = [column for column in columns if column != INDEX]
         for start in range(0, self.n_rows or 0, size):
-            table = self._frame[start : start + size].select(own).to_arrow()
+            try:
+                table = self._frame[start : start + size].select(own).to_arrow()
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                raise InputError(
+                    f"{self.name}: a column changes its type after row {start} "
+                    f"({str(error).splitlines()[0]})."
+                ) from error
             if self._index is not None and INDEX in columns:
                 values = self._index[start : start + size]
                 index = values if self._integer_index else [str(value) for value in values]

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -149,9 +150,14 @@ def choose_part(path: Path, names: list[str], part: str | None, label: object = 
 
 
 def _npy_layout(stream: IO[bytes], name: str) -> Layout:
-    version = npy.read_magic(stream)
-    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, fortran, dtype = read(stream)
+    try:
+        version = npy.read_magic(stream)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(stream)
+    except (ValueError, TypeError, SyntaxError, TokenError) as error:
+        raise SourceError(f"{name}: its header is damaged, so it cannot be read as NPY.") from error
+    if min(shape, default=0) < 0:
+        raise SourceError(f"{name}: its header is damaged (shape {shape}).")
     if dtype.hasobject:
         raise SourceError(
             f"{name}: holds pickled Python objects, which can run code when loaded and are "

@@ -7,13 +7,15 @@ import shutil
 import sys
 import tempfile
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from cospan.errors import SourceError
+from cospan.errors import CospanError, SourceError
 
 from .arrays import ArrayReader
-from .base import Options
+from .base import Chunk, Options
 from .numpy_files import npy_reader
 from .paths import reading, sniff
 from .tables import TableReader
@@ -24,7 +26,7 @@ __all__ = ["stdin_reader"]
 NAME = "standard input"
 
 
-def stdin_reader(options: Options) -> ArrayReader | TableReader:
+def stdin_reader(options: Options) -> SpooledReader:
     """Copy standard input to a temporary file and open that."""
     stream = sys.stdin.buffer
     if stream.isatty():
@@ -34,24 +36,54 @@ def stdin_reader(options: Options) -> ArrayReader | TableReader:
         f"Standard input ({path.stat().st_size:,} bytes) was copied to a temporary file, because "
         "the rows are read more than once."
     )
-    reader: ArrayReader | TableReader
+    with _named(path):
+        try:
+            return SpooledReader(_opened(path, options, note), path)
+        except CospanError:
+            path.unlink(missing_ok=True)
+            raise
+
+
+class SpooledReader:
+    """Another reader over the temporary file, which goes when this goes."""
+
+    def __init__(self, reader: ArrayReader | TableReader, path: Path) -> None:
+        self.name = NAME
+        self.n_rows = reader.n_rows
+        self.n_features = reader.n_features
+        self.feature_names = reader.feature_names
+        self.image_shape = reader.image_shape
+        self.dtype = reader.dtype
+        self.notes = reader.notes
+        self._reader = reader
+        self._path = path
+        weakref.finalize(self, path.unlink, missing_ok=True)
+
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        with _named(self._path):
+            yield from self._reader.blocks(size)
+
+
+def _opened(path: Path, options: Options, note: str) -> ArrayReader | TableReader:
+    kind = sniff(path)
+    if path.stat().st_size == 0:
+        raise SourceError(f"{NAME}: is empty.")
+    if kind == "NPY":
+        return npy_reader(path, options, (note,))
+    if kind is not None:
+        raise SourceError(f"{NAME}: holds {kind}; only CSV and NPY can be piped in.")
+    keep = [x for x in (options.label, options.id_column) if isinstance(x, str | int)]
+    return TableReader(TextFiles([path], NAME, keep, (note,)), options)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Messages speak of standard input, not of the temporary file."""
     try:
-        kind = sniff(path)
-        if path.stat().st_size == 0:
-            raise SourceError(f"{NAME}: is empty.")
-        if kind == "NPY":
-            reader = npy_reader(path, options, (note,))
-        elif kind is None:
-            keep = [x for x in (options.label, options.id_column) if isinstance(x, str | int)]
-            reader = TableReader(TextFiles([path], NAME, keep, (note,)), options)
-        else:
-            raise SourceError(f"{NAME}: holds {kind}; only CSV and NPY can be piped in.")
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    reader.name = NAME
-    weakref.finalize(reader, path.unlink, missing_ok=True)
-    return reader
+        yield
+    except CospanError as error:
+        text = str(error).replace(str(path), NAME).replace(path.name, NAME)
+        raise type(error)(text) from error.__cause__
 
 
 def _spooled(stream: IO[bytes]) -> Path:

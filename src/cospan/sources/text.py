@@ -55,6 +55,7 @@ class TextFiles:
         self._delimiter, self._header = _layout(self._files[0])
         self.schema = self._guess(self._files[0])
         self.index = INDEX if self.schema.names[0] == INDEX else None
+        self._refuse_empty()
         for file in self._files[1:]:
             absent = [c for c in self.schema.names if c not in set(self._guess(file).names)]
             if absent:
@@ -67,6 +68,15 @@ class TextFiles:
                 for batch in reader:
                     for start in range(0, batch.num_rows, size):
                         yield batch.slice(start, size)
+
+    def _refuse_empty(self) -> None:
+        """A header alone looks like columns of nothing."""
+        import pyarrow as pa
+
+        if all(pa.types.is_null(field.type) for field in self.schema):
+            with self._open(self._files[0], None) as reader:
+                if not any(batch.num_rows for batch in reader):
+                    raise SourceError(f"{self._files[0]}: has no rows below its header.")
 
     def _guess(self, file: Path) -> pa.Schema:
         import pyarrow as pa

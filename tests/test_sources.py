@@ -1,0 +1,691 @@
+"""Anything becomes the same rows: every kind of source, and what can be asked of it."""
+
+import gzip
+import io
+import json
+import struct
+import sys
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+import torch
+from PIL import Image
+from scipy import sparse
+
+from cospan.errors import CospanWarning, InputError
+from cospan.sources import check_same_features, open_source
+from cospan.sources.base import CHUNK_BYTES
+
+N, H, W = 23, 2, 3
+# Whole numbers up to 255, so that images and IDX files can hold them too.
+NUMBERS = np.random.default_rng(7).integers(0, 256, (N, H * W)).astype(float)
+NAMES = [f"p{j}" for j in range(H * W)]
+TABLE = pa.table({name: NUMBERS[:, j] for j, name in enumerate(NAMES)})
+
+
+def pictures():
+    return NUMBERS.astype(np.uint8).reshape(N, H, W)
+
+
+def write_idx(path, array, opener=open):
+    header = struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape)
+    with opener(path, "wb") as stream:
+        stream.write(header + array.astype(np.uint8).tobytes())
+    return path
+
+
+def write_stream(path, table, rows=None):
+    with pa.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=rows)
+    return path
+
+
+def save_to_disk(folder, table):
+    """What the Hugging Face library's save_to_disk leaves behind, in two shards."""
+    folder.mkdir()
+    names = [f"data-0000{i}-of-00002.arrow" for i in range(2)]
+    half = table.num_rows // 2
+    write_stream(folder / names[0], table.slice(0, half))
+    write_stream(folder / names[1], table.slice(half))
+    files = [{"filename": name} for name in names]
+    (folder / "state.json").write_text(json.dumps({"_data_files": files, "_split": "train"}))
+    (folder / "dataset_info.json").write_text("{}")
+    return folder
+
+
+def fixed_lists(values=NUMBERS, type_=None):
+    flat = pa.array(values.ravel(), type_ or pa.float64())
+    return pa.table({"embedding": pa.FixedSizeListArray.from_arrays(flat, values.shape[1])})
+
+
+def _npy(tmp):
+    np.save(tmp / "x.npy", NUMBERS)
+    return tmp / "x.npy"
+
+
+def _npy_fortran_big_endian(tmp):
+    np.save(tmp / "x.npy", np.asfortranarray(NUMBERS.astype(">f8")))
+    return tmp / "x.npy"
+
+
+def _npz(tmp):
+    np.savez(tmp / "x.npz", x=NUMBERS)
+    return tmp / "x.npz"
+
+
+def _npz_part(tmp):
+    np.savez_compressed(tmp / "x.npz", x=np.asfortranarray(NUMBERS), other=NUMBERS + 1)
+    return f"{tmp / 'x.npz'}::x"
+
+
+def _csv(tmp):
+    pa_csv.write_csv(TABLE, tmp / "x.csv")
+    return tmp / "x.csv"
+
+
+def _csv_gz_semicolons(tmp):
+    pd.DataFrame(NUMBERS, columns=NAMES).to_csv(tmp / "x.csv.gz", sep=";")
+    return tmp / "x.csv.gz"
+
+
+def _csv_without_header(tmp):
+    np.savetxt(tmp / "x.csv", NUMBERS, delimiter=",")
+    return tmp / "x.csv"
+
+
+def _tsv(tmp):
+    pd.DataFrame(NUMBERS, columns=NAMES).to_csv(tmp / "x.tsv", sep="\t", index=False)
+    return tmp / "x.tsv"
+
+
+def _csv_folder(tmp):
+    for i in range(2):
+        pa_csv.write_csv(TABLE.slice(12 * i, 12), tmp / f"{i}.csv")
+    return tmp
+
+
+def _parquet(tmp):
+    pq.write_table(TABLE, tmp / "x.parquet", row_group_size=10)
+    return str(tmp / "x.parquet")
+
+
+def _parquet_without_suffix(tmp):
+    pq.write_table(TABLE, tmp / "rows")
+    return tmp / "rows"
+
+
+def _parquet_folder(tmp):
+    for i in range(2):
+        (tmp / f"part={i}").mkdir()
+        pq.write_table(TABLE.slice(12 * i, 12), tmp / f"part={i}" / "rows.parquet")
+    return tmp
+
+
+def _parquet_lists(tmp):
+    pq.write_table(fixed_lists(), tmp / "x.parquet")
+    return tmp / "x.parquet"
+
+
+def _arrow(tmp):
+    feather.write_feather(TABLE, str(tmp / "x.arrow"), compression="lz4", chunksize=10)
+    return tmp / "x.arrow"
+
+
+def _arrow_stream(tmp):
+    return write_stream(tmp / "x.arrow", TABLE, 10)
+
+
+def _hugging_face(tmp):
+    return save_to_disk(tmp / "saved", TABLE)
+
+
+def _hugging_face_split(tmp):
+    (tmp / "saved").mkdir()
+    (tmp / "saved" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    save_to_disk(tmp / "saved" / "train", TABLE)
+    save_to_disk(tmp / "saved" / "test", TABLE.slice(3))
+    return f"{tmp / 'saved'}::train"
+
+
+def _safetensors(tmp):
+    from safetensors.numpy import save_file
+
+    save_file({"x": NUMBERS, "y": np.arange(N)}, tmp / "x.safetensors")
+    return f"{tmp / 'x.safetensors'}::x"
+
+
+def _safetensors_bfloat16(tmp):
+    from safetensors.torch import save_file
+
+    save_file({"x": torch.tensor(NUMBERS).bfloat16()}, tmp / "x.safetensors")
+    return tmp / "x.safetensors"
+
+
+def _hdf5(tmp):
+    import h5py
+
+    with h5py.File(tmp / "x.h5", "w") as file:
+        file.create_dataset("train/x", data=NUMBERS, chunks=(5, 6), compression="gzip")
+        file["train/y"] = np.arange(N)
+    return tmp / "x.h5"
+
+
+def _zarr(tmp):
+    import zarr
+
+    zarr.create_array(str(tmp / "x.zarr"), data=NUMBERS, chunks=(5, 6))
+    return tmp / "x.zarr"
+
+
+def _zarr_part(tmp):
+    import zarr
+
+    group = zarr.open_group(str(tmp / "g.zarr"), mode="w")
+    group.create_array("x", data=NUMBERS)
+    group.create_array("other", data=NUMBERS + 1)
+    return f"{tmp / 'g.zarr'}::x"
+
+
+def _images(tmp):
+    for i, picture in enumerate(pictures()):
+        Image.fromarray(picture).save(tmp / f"{i:03}.png")
+    return tmp
+
+
+def _idx(tmp):
+    return write_idx(tmp / "x-images-idx3-ubyte", pictures())
+
+
+def _idx_gz(tmp):
+    return write_idx(tmp / "x-images-idx3-ubyte.gz", pictures(), gzip.open)
+
+
+def _array_api_strict(tmp):
+    import array_api_strict
+
+    return array_api_strict.asarray(NUMBERS)
+
+
+SOURCES = {
+    "numpy": lambda tmp: NUMBERS,
+    "numpy integers": lambda tmp: NUMBERS.astype(np.uint8),
+    "numpy images": lambda tmp: pictures(),
+    "list": lambda tmp: NUMBERS.tolist(),
+    "masked": lambda tmp: np.ma.masked_array(NUMBERS),
+    "sparse": lambda tmp: sparse.csr_array(NUMBERS),
+    "torch": lambda tmp: torch.tensor(NUMBERS, requires_grad=True),
+    "torch bfloat16": lambda tmp: torch.tensor(NUMBERS).bfloat16(),
+    "array-api-strict": _array_api_strict,
+    "pandas": lambda tmp: pd.DataFrame(NUMBERS, columns=NAMES),
+    "pandas, numbered columns": lambda tmp: pd.DataFrame(NUMBERS),
+    "pandas, column of arrays": lambda tmp: pd.DataFrame({"e": list(NUMBERS)}),
+    "polars": lambda tmp: pl.DataFrame(NUMBERS, schema=NAMES),
+    "polars lazy": lambda tmp: pl.DataFrame(NUMBERS, schema=NAMES).lazy(),
+    "polars lists": lambda tmp: pl.DataFrame({"e": NUMBERS.tolist()}),
+    "arrow table": lambda tmp: TABLE,
+    "arrow batch": lambda tmp: TABLE.to_batches()[0],
+    "arrow fixed lists": lambda tmp: fixed_lists(),
+    "arrow nested lists": lambda tmp: pa.table({"im": pictures().tolist()}),
+    "arrow C stream": lambda tmp: SimpleStream(TABLE),
+    "npy": _npy,
+    "npy, Fortran order, big endian": _npy_fortran_big_endian,
+    "npz": _npz,
+    "npz::part": _npz_part,
+    "csv": _csv,
+    "csv.gz with index and ;": _csv_gz_semicolons,
+    "csv without header": _csv_without_header,
+    "tsv": _tsv,
+    "folder of csv": _csv_folder,
+    "parquet": _parquet,
+    "parquet without suffix": _parquet_without_suffix,
+    "folder of parquet": _parquet_folder,
+    "parquet lists": _parquet_lists,
+    "arrow file": _arrow,
+    "arrow stream": _arrow_stream,
+    "saved dataset": _hugging_face,
+    "saved dataset::split": _hugging_face_split,
+    "safetensors::part": _safetensors,
+    "safetensors bfloat16": _safetensors_bfloat16,
+    "hdf5": _hdf5,
+    "zarr": _zarr,
+    "zarr::part": _zarr_part,
+    "folder of images": _images,
+    "idx": _idx,
+    "idx.gz": _idx_gz,
+}
+
+
+class SimpleStream:
+    """An object that only speaks Arrow's C stream interface."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("chunk_rows", [7, None])
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_source_gives_the_same_rows_for_the_same_numbers(kind, chunk_rows, tmp_path):
+    source = open_source(SOURCES[kind](tmp_path), chunk_rows=chunk_rows)
+    assert source.n_features == H * W
+    assert source.feature_names is None or len(source.feature_names) == H * W
+    for _ in range(2):  # every source can be read again
+        chunks = list(source.chunks())
+        sizes = [len(chunk.rows) for chunk in chunks]
+        assert sizes == ([7, 7, 7, 2] if chunk_rows else [N])
+        assert all(chunk.rows.flags.c_contiguous for chunk in chunks)
+        assert all(chunk.rows.dtype == source.dtype for chunk in chunks)
+        np.testing.assert_array_equal(np.concatenate([chunk.rows for chunk in chunks]), NUMBERS)
+        assert len(np.unique(np.concatenate([chunk.ids for chunk in chunks]))) == N
+    assert source.n_rows == N
+    assert source.reiterable
+
+
+@pytest.mark.parametrize("payload", ["csv", "npy"])
+def test_standard_input_gives_the_same_rows_and_can_be_read_twice(payload, tmp_path, monkeypatch):
+    data = SOURCES[payload](tmp_path).read_bytes()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    source = open_source("-", chunk_rows=7)
+    for _ in range(2):
+        np.testing.assert_array_equal(source.read().rows, NUMBERS)
+    assert source.name == "standard input"
+    assert "temporary file" in source.notes[0]
+
+
+def test_the_copy_of_standard_input_goes_away_with_the_source(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a,b\n1,2\n")))
+    source = open_source("-")
+    assert len(list(tmp_path.iterdir())) == 1
+    del source
+    assert not list(tmp_path.iterdir())
+
+
+# Types, names, identifiers -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        ("float32", "float32"),
+        ("float16", "float32"),
+        ("float64", "float64"),
+        ("int8", "float64"),
+        ("uint64", "float64"),
+        ("bool", "float64"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["array", "table", "lists"])
+def test_float32_stays_and_whole_numbers_become_float64(dtype, expected, kind):
+    X = (NUMBERS % 2).astype(dtype)
+    if kind == "table":
+        X = pa.table({name: X[:, j] for j, name in enumerate(NAMES)})
+    elif kind == "lists":
+        X = pa.table({"e": pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), H * W)})
+    source = open_source(X)
+    assert source.dtype == expected
+    np.testing.assert_array_equal(source.read().rows, NUMBERS % 2)
+    assert source.read().rows.dtype == expected
+
+
+def test_one_wide_column_makes_the_table_float64():
+    table = pa.table({"a": pa.array([1, 2], pa.float32()), "b": pa.array([1, 2], pa.float64())})
+    assert open_source(table).read().rows.dtype == np.float64
+
+
+def test_large_integers_and_decimals_are_rounded_not_refused():
+    from decimal import Decimal
+
+    table = pa.table({"a": [2**53 + 1], "b": [Decimal("1.25")]})
+    np.testing.assert_array_equal(open_source(table).read().rows, [[2.0**53, 1.25]])
+
+
+def test_fixed_size_lists_are_not_copied():
+    table = fixed_lists(NUMBERS.astype(np.float32), pa.float32())
+    rows = open_source(table).read().rows
+    assert np.shares_memory(rows, table["embedding"].chunk(0).values.to_numpy())
+
+
+def test_npy_files_are_mapped_not_copied(tmp_path):
+    rows = next(open_source(_npy(tmp_path)).chunks()).rows
+    assert not rows.flags.owndata
+    assert not rows.flags.writeable
+
+
+def test_plain_and_list_columns_stand_side_by_side_in_the_tables_order():
+    table = pa.table({"a": [1, 2], "e": [[3.0, 4.0], [5.0, 6.0]], "b": [7, 8], "c": [9, 10]})
+    source = open_source(table)
+    assert source.feature_names == ("a", "e[0]", "e[1]", "b", "c")
+    np.testing.assert_array_equal(source.read().rows, [[1, 3, 4, 7, 9], [2, 5, 6, 8, 10]])
+
+
+def test_a_chunk_takes_about_32_megabytes_by_default():
+    X = np.zeros((9000, 1000))
+    first = next(open_source(X).chunks())
+    assert 0.9 * CHUNK_BYTES < first.rows.nbytes <= CHUNK_BYTES
+
+
+def test_image_shapes_are_known(tmp_path):
+    assert open_source(_idx(tmp_path)).image_shape == (H, W)
+    assert open_source(pictures()).image_shape == (H, W)
+    assert open_source(torch.zeros(4, 1, 5, 6)).image_shape == (5, 6)
+    assert open_source(np.zeros((4, 5, 6, 3))).image_shape == (5, 6, 3)
+    assert open_source(NUMBERS).image_shape is None
+    assert open_source(pa.table({"im": pictures().tolist()})).image_shape == (H, W)
+
+
+def test_identifiers_come_from_the_index_or_a_column(tmp_path):
+    frame = pd.DataFrame(NUMBERS, columns=NAMES, index=[f"row {i}" for i in range(N)])
+    frame["key"] = [f"k{i}" for i in range(N)]
+    frame.to_parquet(tmp_path / "x.parquet")
+    frame.to_csv(tmp_path / "x.csv")
+    for obj in (frame, tmp_path / "x.parquet", tmp_path / "x.csv"):
+        with pytest.warns(CospanWarning, match="'key' is not numeric"):
+            assert open_source(obj).read().ids[1] == "row 1"
+    with pytest.warns(CospanWarning, match="__index"):
+        source = open_source(tmp_path / "x.parquet", id_column="key")
+    assert source.read().ids[1] == "k1"
+    assert open_source(frame[NAMES].set_axis(range(100, 100 + N))).read().ids[2] == 102
+
+
+def test_images_are_named_by_file_and_labelled_by_folder(tmp_path):
+    for i, picture in enumerate(pictures()):
+        folder = tmp_path / ("cat" if i % 2 else "dog")
+        folder.mkdir(exist_ok=True)
+        Image.fromarray(picture).save(folder / f"{i:03}.png")
+    chunk = open_source(tmp_path, label="folder").read()
+    assert chunk.ids[0] == "cat/001.png"
+    assert set(chunk.labels) == {"cat", "dog"}
+    cats = open_source(tmp_path, label="folder", label_value="cat").read()
+    np.testing.assert_array_equal(cats.rows, NUMBERS[1::2])
+
+
+def test_images_are_resized_and_coloured_on_demand(tmp_path):
+    Image.new("RGB", (40, 30), (10, 20, 30)).save(tmp_path / "a.jpg", quality=100)
+    Image.new("RGBA", (400, 300), (10, 20, 30, 255)).save(tmp_path / "b.png")
+    source = open_source(tmp_path, image_size=(3, 4), image_mode="RGB")
+    assert source.image_shape == (3, 4, 3)
+    rows = source.read().rows
+    assert rows.shape == (2, 36)
+    np.testing.assert_allclose(rows[:, :3], [[10, 20, 30], [10, 20, 30]], atol=2)
+
+
+def test_sixteen_bit_gray_keeps_its_upper_bits(tmp_path):
+    Image.fromarray(np.array([[0, 256 * 77]], np.uint16)).save(tmp_path / "a.png")
+    np.testing.assert_array_equal(open_source(tmp_path).read().rows, [[0, 77]])
+
+
+def test_a_few_bad_images_are_left_out_with_one_warning(tmp_path):
+    _images(tmp_path)
+    (tmp_path / "bad.png").write_bytes(b"no image")
+    whole = (tmp_path / "001.png").read_bytes()
+    (tmp_path / "cut.png").write_bytes(whole[: len(whole) - 35])
+    source = open_source(tmp_path)
+    with pytest.warns(CospanWarning, match=r"2 of 25 images.*'bad.png', 'cut.png'"):
+        assert len(source.read().rows) == N
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(source.read().rows) == N
+
+
+# Classes ---------------------------------------------------------------------------------------
+
+CLASSES = np.where(np.arange(N) % 3 == 0, "cat", "dog")
+
+
+def _labelled(kind, tmp):
+    table = TABLE.append_column("kind", pa.array(CLASSES))
+    if kind == "csv":
+        pa_csv.write_csv(table, tmp / "x.csv")
+        return tmp / "x.csv", "kind"
+    if kind == "parquet":
+        pq.write_table(table, tmp / "x.parquet")
+        return tmp / "x.parquet", "kind"
+    if kind == "partitions":
+        for name in ("cat", "dog"):
+            (tmp / f"kind={name}").mkdir()
+            part = TABLE.filter(pa.array(name == CLASSES))
+            pq.write_table(part, tmp / f"kind={name}" / "x.parquet")
+        return tmp, "kind"
+    if kind == "hdf5":
+        import h5py
+
+        with h5py.File(tmp / "x.h5", "w") as file:
+            file["x"], file["kind"] = NUMBERS, CLASSES.tolist()
+        return tmp / "x.h5", "kind"
+    if kind == "npz":
+        np.savez(tmp / "x.npz", x=NUMBERS, kind=CLASSES)
+        return tmp / "x.npz", "kind"
+    if kind == "npy":
+        np.save(tmp / "kind.npy", CLASSES)
+        return _npy(tmp), str(tmp / "kind.npy")
+    return {"pandas": table.to_pandas(), "array": NUMBERS}[kind], (
+        "kind" if kind == "pandas" else CLASSES
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["csv", "parquet", "partitions", "hdf5", "npz", "npy", "pandas", "array"]
+)
+def test_two_classes_come_out_of_one_table(kind, tmp_path):
+    obj, label = _labelled(kind, tmp_path)
+    cats = open_source(obj, label=label, label_value="cat", chunk_rows=4)
+    assert cats.n_rows is None
+    chunk = cats.read()
+    assert chunk.labels is None
+    np.testing.assert_array_equal(chunk.rows, NUMBERS[CLASSES == "cat"])
+    assert cats.n_rows == (CLASSES == "cat").sum()
+    both = open_source(obj, label=label)
+    assert both.n_features == H * W
+    chunk = both.read()
+    order = np.argsort(CLASSES, kind="stable") if kind == "partitions" else np.arange(N)
+    np.testing.assert_array_equal(chunk.labels, CLASSES[order])
+    np.testing.assert_array_equal(chunk.rows, NUMBERS[order])
+
+
+@pytest.mark.parametrize("value", [3, "3", 3.0, "3.0", np.int64(3)])
+@pytest.mark.parametrize("kind", ["array", "arrow", "csv"])
+def test_a_class_is_found_as_text_or_number(value, kind, tmp_path):
+    classes = np.arange(N) % 5
+    obj, label = np.column_stack([classes, NUMBERS]), 0
+    if kind != "array":
+        obj, label = TABLE.append_column("y", pa.array(classes)), "y"
+    if kind == "csv":
+        pa_csv.write_csv(obj, tmp_path / "x.csv")
+        obj = tmp_path / "x.csv"
+    chunk = open_source(obj, label=label, label_value=value).read()
+    np.testing.assert_array_equal(chunk.rows, NUMBERS[classes == 3])
+    np.testing.assert_array_equal(chunk.ids, np.flatnonzero(classes == 3))
+
+
+def test_truth_values_are_classes_too():
+    table = TABLE.append_column("y", pa.array(np.arange(N) % 2 == 0))
+    for value in (True, "true", "True", 1):
+        rows = open_source(table, label="y", label_value=value).read().rows
+        np.testing.assert_array_equal(rows, NUMBERS[::2])
+
+
+@pytest.mark.parametrize("opener", [open, gzip.open])
+@pytest.mark.parametrize("label", ["labels", "path"])
+def test_idx_labels_come_from_the_matching_file(opener, label, tmp_path):
+    ending = ".gz" if opener is gzip.open else ""
+    images = write_idx(tmp_path / f"t-images-idx3-ubyte{ending}", pictures(), opener)
+    labels = write_idx(tmp_path / f"t-labels-idx1-ubyte{ending}", np.arange(N) % 10, opener)
+    label = str(labels) if label == "path" else label
+    np.testing.assert_array_equal(open_source(images, label=label).read().labels, np.arange(N) % 10)
+    four = open_source(images, label=label, label_value="4").read()
+    np.testing.assert_array_equal(four.rows, NUMBERS[4::10])
+
+
+def test_mnist_files_are_read(mnist):
+    import os
+
+    path = f"{os.environ['COSPAN_DATA']}/mnist/t10k-images-idx3-ubyte.gz"
+    source = open_source(path, label="labels", label_value=4)
+    assert source.image_shape == (28, 28)
+    np.testing.assert_array_equal(source.read().rows, mnist.test_images(4))
+
+
+def test_rows_without_a_label_belong_to_no_class():
+    table = pa.table({"x": [1.0, 2.0, 3.0], "y": pa.array([1, None, 1])})
+    np.testing.assert_array_equal(
+        open_source(table, label="y", label_value=1).read().rows, [[1], [3]]
+    )
+    chunk = open_source(table, label="y", missing="drop").read()
+    np.testing.assert_array_equal(chunk.labels, [1, 1])
+    assert chunk.labels.dtype.kind == "i"
+
+
+# Missing values --------------------------------------------------------------------------------
+
+
+def _gappy(kind, tmp):
+    X = NUMBERS.copy()
+    X[2, 1] = X[20, 1] = X[20, 4] = np.nan
+    if kind == "array":
+        return X
+    if kind == "masked":
+        return np.ma.masked_invalid(X)
+    table = pa.table({n: pa.array(X[:, j], from_pandas=True) for j, n in enumerate(NAMES)})
+    if kind == "arrow integers":
+        return pa.table({n: c.cast(pa.int32()) for n, c in zip(NAMES, table.columns, strict=True)})
+    if kind == "lists":
+        return fixed_lists(X)
+    if kind == "csv":
+        pa_csv.write_csv(table, tmp / "x.csv")
+        return tmp / "x.csv"
+    return {"arrow": table, "pandas": table.to_pandas(), "polars": pl.from_arrow(table)}[kind]
+
+
+@pytest.mark.parametrize("chunk_rows", [5, None])
+@pytest.mark.parametrize(
+    "kind", ["array", "masked", "arrow", "arrow integers", "lists", "csv", "pandas", "polars"]
+)
+def test_missing_values_are_dropped_or_filled_or_refused(kind, chunk_rows, tmp_path):
+    obj = _gappy(kind, tmp_path)
+    dropped = open_source(obj, missing="drop", chunk_rows=chunk_rows).read()
+    kept = np.setdiff1d(np.arange(N), [2, 20])
+    np.testing.assert_array_equal(dropped.rows, NUMBERS[kept])
+    np.testing.assert_array_equal(dropped.ids, kept)
+
+    filled = open_source(obj, missing="mean", chunk_rows=chunk_rows).read().rows
+    means = np.nanmean(_gappy("array", tmp_path), axis=0)
+    expected = NUMBERS.copy()
+    expected[[2, 20], 1], expected[20, 4] = means[1], means[4]
+    np.testing.assert_allclose(filled, expected, rtol=1e-13)
+
+    with pytest.raises(InputError) as error:
+        open_source(obj, chunk_rows=chunk_rows).read()
+    text = str(error.value)
+    names = ("'1' (2)", "'4' (1)") if kind in ("array", "masked") else ("1", "(2)", "4", "(1)")
+    assert all(part in text for part in (*names, "2 rows", "missing='drop'", "missing='mean'"))
+
+
+def test_a_missing_embedding_is_a_missing_row():
+    table = pa.table({"e": pa.array([[1.0, 2.0], None, [3.0, None]], pa.list_(pa.float32(), 2))})
+    np.testing.assert_array_equal(open_source(table, missing="drop").read().rows, [[1, 2]])
+    filled = open_source(table, missing="mean").read().rows
+    np.testing.assert_array_equal(filled, [[1, 2], [2, 2], [3, 2]])
+
+
+def test_the_mean_is_that_of_the_class_taken():
+    table = pa.table({"x": [1.0, None, 3.0, 100.0], "y": ["a", "a", "a", "b"]})
+    rows = open_source(table, label="y", label_value="a", missing="mean").read().rows
+    np.testing.assert_array_equal(rows, [[1], [2], [3]])
+
+
+# Columns ---------------------------------------------------------------------------------------
+
+
+def test_columns_that_are_no_numbers_are_named_and_left_out():
+    table = TABLE.append_column("when", pa.array(["x"] * N)).append_column(
+        "<script>", pa.array([None] * N)
+    )
+    with pytest.warns(CospanWarning, match=r"'when', '<script>' are not numeric .* left out"):
+        source = open_source(table)
+    assert source.feature_names == tuple(NAMES)
+    with pytest.raises(InputError, match="strict"):
+        open_source(table, strict=True)
+
+
+def test_columns_chosen_by_name_come_in_that_order(tmp_path):
+    for obj in (TABLE, _parquet(tmp_path), _csv(tmp_path), _arrow(tmp_path)):
+        source = open_source(obj, columns=["p4", "p0"])
+        assert source.feature_names == ("p4", "p0")
+        np.testing.assert_array_equal(source.read().rows, NUMBERS[:, [4, 0]])
+    np.testing.assert_array_equal(
+        open_source(NUMBERS, columns=[4, 0]).read().rows, NUMBERS[:, [4, 0]]
+    )
+
+
+def test_numbers_in_later_blocks_of_a_csv_may_have_fractions(tmp_path, monkeypatch):
+    monkeypatch.setattr("cospan.sources.text.BLOCK_BYTES", 200)
+    lines = ["a,b", *(["1,2"] * 100), "1.5,2.5"]
+    (tmp_path / "x.csv").write_text("\n".join(lines))
+    rows = open_source(tmp_path / "x.csv").read().rows
+    assert rows.shape == (101, 2)
+    np.testing.assert_array_equal(rows[-1], [1.5, 2.5])
+
+
+def test_a_header_that_only_counts_is_a_header(tmp_path):
+    pd.DataFrame(NUMBERS).to_csv(tmp_path / "x.csv", index=False)
+    source = open_source(tmp_path / "x.csv")
+    assert source.feature_names == tuple(str(j) for j in range(H * W))
+    np.testing.assert_array_equal(source.read().rows, NUMBERS)
+
+
+def test_column_names_with_dots_and_prefixes_are_kept_apart(tmp_path):
+    table = pa.table({"a": [1.0], "a.b": [2.0], "a.b.c": [3.0]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    source = open_source(tmp_path / "x.parquet", columns=["a.b", "a"])
+    np.testing.assert_array_equal(source.read().rows, [[2, 1]])
+
+
+# Two sources -----------------------------------------------------------------------------------
+
+
+def test_the_second_source_follows_the_order_of_the_first(tmp_path):
+    shuffled = NAMES[::-1]
+    a, b = open_source(TABLE), open_source(TABLE.select(shuffled), chunk_rows=4)
+    again = check_same_features(a, b)
+    assert again.feature_names == tuple(NAMES)
+    np.testing.assert_array_equal(again.read().rows, NUMBERS)
+    np.testing.assert_array_equal(b.read().rows, NUMBERS[:, ::-1])
+    back = again.reordered(shuffled)
+    np.testing.assert_array_equal(back.read().rows, NUMBERS[:, ::-1])
+
+
+def test_equal_features_leave_the_second_source_alone(tmp_path):
+    a, b = open_source(TABLE), open_source(_csv(tmp_path))
+    assert check_same_features(a, b) is b
+    plain = open_source(NUMBERS)
+    assert check_same_features(a, plain) is plain
+
+
+def test_an_open_source_is_returned_as_it_is():
+    source = open_source(TABLE, name="A")
+    assert open_source(source) is source
+    assert repr(source) == "Source('A', 23 rows × 6 features)"
+
+
+def test_opening_a_path_loads_no_pyarrow_until_it_is_needed(tmp_path):
+    import subprocess
+
+    np.save(tmp_path / "x.npy", NUMBERS)
+    code = (
+        "import sys; from cospan.sources import open_source; "
+        f"open_source({str(tmp_path / 'x.npy')!r}).read(); "
+        "print([m for m in ('pyarrow', 'narwhals', 'pandas', 'PIL', 'torch') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
