@@ -45,7 +45,7 @@ class Alignment:
     >>> frame = JointFrame.fit([[2.0, 0], [0, 1]], [[1.0, 0], [0, 2]], center="none", shrinkage=0)
     >>> alignment = frame.align([[1.0, 0], [0, 1], [2, 1]])
     >>> alignment.degrees.round(2)
-    array([26.57, 63.43, 34.5 ])
+    array([26.57, 63.43, 34.45])
     >>> alignment.predict()
     array([0, 1, 0])
     """

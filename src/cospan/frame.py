@@ -158,7 +158,7 @@ class JointFrame:
         >>> fours, nines = X[y == 4], X[y == 9]
         >>> frame = JointFrame.fit(fours[:120], nines[:120])
         >>> frame
-        JointFrame(120 rows against 120, 64 features, rank 64, shrinkage 0.127)
+        JointFrame(120 rows against 120, 64 features, rank 64, shrinkage 0.137)
         >>> test = frame.align(fours[120:])
         >>> float((test.predict() == 0).mean().round(3))
         1.0
