@@ -9,7 +9,7 @@ from cospan.alignment import Alignment
 from cospan.comparison import Comparison
 
 HOSTILE = {
-    "html": "<b>bold</b><img src=x onerror=\"window.hacked=1\">",
+    "html": '<b>bold</b><img src=x onerror="window.hacked=1">',
     "script": "</script><script>window.hacked=1</script>",
     "template": "{{ 7 * 7 }}{% raw %}${window.hacked=1}",
     "markdown": "|x|`y`[link](http://evil.example)*z*\n# heading",

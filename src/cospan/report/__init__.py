@@ -10,12 +10,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._files import write_text
-from ..errors import InputError
+from cospan._files import write_text
+from cospan.errors import InputError
+
 from .content import ReportContent, content_of
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison
+    from cospan.comparison import Comparison
 
 __all__ = [
     "ReportContent",
@@ -60,9 +61,7 @@ def fragment(comparison: Comparison) -> str:
 _WRITERS = {"html": to_html, "md": to_markdown, "json": to_json}
 
 
-def write(
-    comparison: Comparison, path: str | os.PathLike[str], format: str | None = None
-) -> Path:
+def write(comparison: Comparison, path: str | os.PathLike[str], format: str | None = None) -> Path:
     """Write the report of a comparison, whole or not at all, and return its path.
 
     Parameters

@@ -12,7 +12,7 @@ from ._encode import PictureShape, base64_of, signed_bytes
 from ._text import clean
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison
+    from cospan.comparison import Comparison
 
 __all__ = ["Direction", "Spectrum", "Weight", "picked", "spectrum_of"]
 
@@ -64,7 +64,7 @@ def picked(size: int, most: int) -> NDArray[np.intp]:
     """At most `most` of `size` places in order: both ends closely, evenly between.
 
     >>> picked(5, 64).tolist(), picked(1000, 16).tolist()
-    ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 200, 399, 600, 799, 995, 996, 997, 998, 999])
+    ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 200, 400, 599, 799, 995, 996, 997, 998, 999])
     """
     if size <= most:
         return np.arange(size)
@@ -87,7 +87,9 @@ def spectrum_of(comparison: Comparison, shape: PictureShape | None) -> Spectrum:
     return Spectrum(
         size=len(degrees),
         blocks=(r, k, t),
-        angles=tuple((int(i), round(float(degrees[i]), 2)) for i in picked(len(degrees), MOST_ANGLES)),
+        angles=tuple(
+            (int(i), round(float(degrees[i]), 2)) for i in picked(len(degrees), MOST_ANGLES)
+        ),
         directions=tuple(
             Direction(
                 index=int(i),

@@ -14,7 +14,7 @@ from ._text import clean
 from ._words import named_groups
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison, ScoredGroup
+    from cospan.comparison import Comparison, ScoredGroup
 
 __all__ = ["Conflict", "Contribution", "Pictures", "Sample", "Samples", "bin_of", "samples_of"]
 
@@ -88,7 +88,7 @@ class Samples:
 
 def bin_of(theta: NDArray[Any], bins: int) -> NDArray[np.intp]:
     """The bin of each angle (radians) among `bins` equal ones over [0°, 90°], as in the counts."""
-    fine = np.clip(np.degrees(theta) * 10, 0, 899).astype(np.intp)
+    fine: NDArray[np.intp] = np.clip(np.degrees(theta) * 10, 0, 899).astype(np.intp)
     return fine // (900 // bins)
 
 
@@ -194,9 +194,7 @@ def _top_features(
     )
 
 
-def _pictures(
-    drawn: list[tuple[ScoredGroup, int]], shape: PictureShape | None
-) -> Pictures | None:
+def _pictures(drawn: list[tuple[ScoredGroup, int]], shape: PictureShape | None) -> Pictures | None:
     if shape is None or not drawn:
         return None
     rows = np.stack([group.rows[value] for group, value in drawn if group.rows is not None])

@@ -13,14 +13,16 @@ __all__ = ["clean", "count", "percent", "significant"]
 LONGEST_NAME = 120
 _TAIL = 24  # file names and identifiers often differ at their end only
 # Marks that turn the reading direction of the text after them; letters themselves need none.
-_BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BIDI_CONTROLS = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
 
 
 def clean(value: object, longest: int = LONGEST_NAME) -> str:
     r"""Text of a name, one line, at most `longest` characters, with invisible controls spelled out.
 
     >>> clean("a\nb"), clean("x\u202etxt.exe"), clean("ab" * 100, longest=30)
-    ('a b', 'x\\u202etxt.exe', 'ababa…bababababababababababab')
+    ('a b', 'x\\u202etxt.exe', 'ababa…abababababababababababab')
     """
     text = str(value)
     if len(text) > longest:

@@ -12,8 +12,9 @@ import numpy as np
 from ._text import clean, count, percent, significant
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison, ScoredGroup
-    from ..significance import Estimate
+    from cospan.comparison import Comparison, ScoredGroup
+    from cospan.significance import Estimate
+
     from ._samples import Samples
 
 __all__ = [
@@ -51,7 +52,9 @@ class Number:
     def interval(self) -> str:
         if self.low is None or self.high is None or self.confidence is None:
             return ""
-        return f"{self.confidence:.0%} interval {self.low:.3g} to {self.high:.3g}".replace("%", " %")
+        return f"{self.confidence:.0%} interval {self.low:.3g} to {self.high:.3g}".replace(
+            "%", " %"
+        )
 
 
 def named_groups(comparison: Comparison) -> Iterator[tuple[str, str, ScoredGroup]]:

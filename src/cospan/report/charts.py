@@ -7,6 +7,7 @@ the style sheet, so that charts follow light and dark, and names are text of the
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -27,7 +28,7 @@ def specifications(content: ReportContent) -> dict[str, dict[str, Any]]:
     """Specifications by the id of the element they are drawn in."""
     return {
         "chart-angles": _finished(angles(content), height=280),
-        "chart-posterior": _finished(posterior(content), height=200),
+        "chart-posterior": _finished(membership(content), height=200),
         "chart-spectrum": _finished(spectrum(content), height=240),
     }
 
@@ -39,13 +40,14 @@ def javascript() -> str:
     import vl_convert
 
     major, minor, *_ = altair.SCHEMA_VERSION.split(".")
-    bundle: str = vl_convert.javascript_bundle(vl_version=f"{major}.{minor}")
+    bundle: str = vl_convert.javascript_bundle(None, vl_version=f"{major}.{minor}")
     return bundle.replace("</script", "<\\/script")
 
 
 def drawn_counts(group: Group, bins: int) -> NDArray[np.int64]:
     """Counts of a group in the bins drawn, summed from the finer ones."""
-    return np.asarray(group.counts, dtype=np.int64).reshape(bins, -1).sum(axis=1)
+    counts: NDArray[np.int64] = np.asarray(group.counts).reshape(bins, -1).sum(axis=1)
+    return counts
 
 
 def _shares(group: Group, bins: int) -> NDArray[np.float64]:
@@ -157,19 +159,17 @@ def _targets(content: ReportContent) -> Any:
     )
 
 
-def posterior(content: ReportContent) -> Any:
+def membership(content: ReportContent) -> Any:
     """The share of A and of B among the rows in each bin, sets of equal size assumed."""
     import altair as alt
 
     width = 90 / content.bins
-    shares = [_shares(content.group(key), content.bins) for key in "AB"]
     values = []
-    for i, (a, b) in enumerate(zip(*shares, strict=True)):
-        empty = a + b == 0
-        middle = np.radians((i + 0.5) * width)
+    for i, posterior in enumerate(content.posterior):
+        empty = posterior is None
         # no row in the bin: what the angle alone says, drawn translucent
-        of_a = float(np.cos(middle) ** 2 if empty else a / (a + b))
-        edges = {"from": i * width, "to": (i + 1) * width, "empty": bool(empty)}
+        of_a = math.cos(math.radians((i + 0.5) * width)) ** 2 if posterior is None else posterior
+        edges = {"from": i * width, "to": (i + 1) * width, "empty": empty}
         note = "no rows here: cos²θ instead" if empty else f"{of_a:.1%}"
         values.append({**edges, "low": 0.0, "high": of_a, "group": "A", "share of A": note})
         values.append({**edges, "low": of_a, "high": 1.0, "group": "B", "share of A": note})
@@ -222,7 +222,9 @@ def spectrum(content: ReportContent) -> Any:
         scale=alt.Scale(domain=[0.5, found.size + 0.5], nice=False),
         axis=alt.Axis(grid=False, tickMinStep=1, title="direction, from A's to B's"),
     )
-    axis = alt.Axis(values=[0, 15, 30, 45, 60, 75, 90], labelExpr="datum.value + '°'", title="angle")
+    axis = alt.Axis(
+        values=[0, 15, 30, 45, 60, 75, 90], labelExpr="datum.value + '°'", title="angle"
+    )
     y = alt.Y("angle:Q", scale=alt.Scale(domain=[0, 90]), axis=axis)
     colour = alt.Color(
         "angle:Q",

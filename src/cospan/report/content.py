@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cospan.distribution import bin_posterior
+
 from . import _words
 from ._directions import Direction, Spectrum, spectrum_of
 from ._encode import PictureShape
@@ -19,7 +21,7 @@ from ._text import clean
 from ._words import Number
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison
+    from cospan.comparison import Comparison
 
 __all__ = [
     "Conflict",
@@ -78,6 +80,8 @@ class ReportContent:
         A, B and, where rows were scored, Z.
     bins : int
         Bins of the histograms drawn; 900 is a multiple of it.
+    posterior : tuple of float or None
+        Share of A in each bin drawn, sets of equal size assumed; None where no row fell.
     spectrum : Spectrum
         Angles of the directions and the directions drawn.
     effects : tuple of FeatureEffect
@@ -106,6 +110,7 @@ class ReportContent:
     warnings: tuple[str, ...]
     groups: tuple[Group, ...]
     bins: int
+    posterior: tuple[float | None, ...]
     spectrum: Spectrum
     effects: tuple[FeatureEffect, ...]
     effect_pictures: dict[str, Any] | None
@@ -142,6 +147,7 @@ def content_of(comparison: Comparison) -> ReportContent:
         warnings=_words.warnings(comparison, samples.n_conflicts),
         groups=groups,
         bins=bins,
+        posterior=_posterior(groups, bins),
         spectrum=spectrum_of(comparison, shape),
         effects=_effects(comparison),
         effect_pictures=_effect_pictures(comparison, shape),
@@ -181,6 +187,14 @@ def _median(counts: np.ndarray[Any, Any]) -> float:
         return 45.0
     half = np.searchsorted(np.cumsum(counts), counts.sum() / 2)
     return round((float(half) + 0.5) * 90 / FINE_BINS, 2)
+
+
+def _posterior(groups: tuple[Group, ...], bins: int) -> tuple[float | None, ...]:
+    a, b = (
+        np.asarray(group.counts).reshape(bins, -1).sum(axis=1) / max(group.scored, 1)
+        for group in groups[:2]
+    )
+    return tuple(None if np.isnan(p) else round(float(p), 5) for p in bin_posterior(a, b))
 
 
 def _effects(comparison: Comparison) -> tuple[FeatureEffect, ...]:

@@ -14,7 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MissingDependencyError
+from cospan.errors import MissingDependencyError
+
 from .content import ReportContent
 from .serialise import json_for_script
 
@@ -33,15 +34,19 @@ def page(content: ReportContent) -> str:
 
     charts, library = _charts(content)
     style, theme, script = _file("report.css"), _file("theme.js"), _script()
-    return _environment().get_template("report.html.j2").render(
-        content=content,
-        policy=_policy(scripts=(theme, library, script), style=style),
-        rays=[_ray(content, key) for key in "AB"],
-        payload=Markup(json_for_script({"content": content.to_dict(), "charts": charts})),
-        style=Markup(style),
-        theme=Markup(theme),
-        library=Markup(library),
-        script=Markup(script),
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            content=content,
+            policy=_policy(scripts=(theme, library, script), style=style),
+            rays=[_ray(content, key) for key in "AB"],
+            payload=Markup(json_for_script({"content": content.to_dict(), "charts": charts})),
+            style=Markup(style),
+            theme=Markup(theme),
+            library=Markup(library),
+            script=Markup(script),
+        )
     )
 
 

@@ -68,8 +68,8 @@ def _angles(content: ReportContent) -> Iterator[str]:
     yield "## Where the rows fall"
     yield ""
     yield (
-        "θ is an angle for every row: 0° where only A explains it, 90° where only B does, 45° where "
-        "both do alike."
+        "θ is an angle for every row: 0° where only A explains it, 90° where only B does, 45° "
+        "where both do alike."
     )
     yield ""
     a, b = (sum(content.group(key).counts[:450]) for key in "AB")

@@ -1,0 +1,27 @@
+"""Figures of angles, directions and samples, drawn with matplotlib.
+
+Each function takes what the library returns (a `Comparison`, an `Alignment`, a `JointFrame`, …)
+and an optional `ax`, and returns the axes it drew on. A is blue and solid, B orange and hatched,
+so that a figure reads the same for every eye and in black and white.
+
+    angles.py      plot_angles, plot_posterior, plot_costs
+    directions.py  plot_spectrum, plot_directions
+    samples.py     plot_samples, plot_attribution
+    tables.py      plot_sensitivity, plot_pair_matrix
+"""
+
+from .angles import plot_angles, plot_costs, plot_posterior
+from .directions import plot_directions, plot_spectrum
+from .samples import plot_attribution, plot_samples
+from .tables import plot_pair_matrix
+
+__all__ = [
+    "plot_angles",
+    "plot_attribution",
+    "plot_costs",
+    "plot_directions",
+    "plot_pair_matrix",
+    "plot_posterior",
+    "plot_samples",
+    "plot_spectrum",
+]

@@ -1,0 +1,129 @@
+"""What all figures share: colours, axes when none are given, and who the groups are."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.errors import InputError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["BLUE", "DARK", "GREY", "ORANGE", "Drawn", "axes", "groups_of", "label", "pull_map"]
+
+# Okabe and Ito's palette: told apart by every common kind of colour vision.
+BLUE, ORANGE, GREY, DARK = "#0072B2", "#D55E00", "#999999", "#333333"
+LONGEST_LABEL = 40
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A group of scored samples and how it is drawn."""
+
+    name: str
+    theta: NDArray[Any] | None
+    counts: NDArray[Any] | None
+    source: Any
+    colour: str
+    hatch: str | None
+    marker: str
+
+
+_LOOKS = ((BLUE, None, "o"), (ORANGE, "///", "^"), (DARK, None, "s"))
+
+
+def axes(ax: Axes | None, size: tuple[float, float] = (6.0, 3.2)) -> Axes:
+    """The axes given, or new ones; pyplot takes part only where it can show the figure."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError(
+            "figures need the package matplotlib, which is not installed; install it with: "
+            "pip install 'cospan[app]'."
+        ) from error
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None and matplotlib.get_backend().lower() != "agg":
+        made: Axes = pyplot.figure(figsize=size, layout="constrained").add_subplot()
+        return made
+    return Figure(figsize=size, layout="constrained").add_subplot()
+
+
+def label(text: object, longest: int = LONGEST_LABEL) -> str:
+    r"""A name as matplotlib should print it: short, on one line, dollars no formulas.
+
+    >>> label("a\nb $x$")
+    'a b \\$x\\$'
+    """
+    words = " ".join(str(text).split())
+    words = "".join(letter if letter.isprintable() else "�" for letter in words)
+    if len(words) > longest:
+        words = words[: longest - 1] + "…"
+    return words.replace("$", r"\$")
+
+
+def groups_of(
+    a: Any, b: Any = None, z: Any = None, names: tuple[str, ...] | None = None
+) -> list[Drawn]:
+    """The groups to draw: those of a comparison, or alignments, scored groups or angles given."""
+    if hasattr(a, "group_a"):
+        names = names or (a.name_a, a.name_b, "scored samples")
+        a, b, z = a.group_a, a.group_b, a.group_z
+    found = [item for item in (a, b, z) if item is not None]
+    names = names or ("A", "B", "scored samples")
+    if len(names) < len(found):
+        raise InputError(f"names has {len(names)} entries for {len(found)} groups; give one each.")
+    return [
+        _drawn(item, name, look) for item, name, look in zip(found, names, _LOOKS, strict=False)
+    ]
+
+
+def _drawn(item: Any, name: str, look: tuple[str, str | None, str]) -> Drawn:
+    counts = np.asarray(item.counts) if hasattr(item, "counts") else None
+    source = getattr(item, "alignment", item)
+    theta = np.asarray(getattr(source, "theta", source), dtype=np.float64)
+    if theta.ndim != 1:
+        raise InputError(
+            f"the angles of group {name!r} have shape {theta.shape}; give an Alignment, a scored "
+            "group or a list of angles in radians."
+        )
+    return Drawn(label(name), theta, counts, source, *look)
+
+
+def histogram(group: Drawn, bins: int) -> NDArray[np.float64]:
+    """Shares of a group's angles in `bins` bins: of all rows where they were counted."""
+    from cospan.distribution import angle_histogram
+
+    if group.counts is not None and len(group.counts) % bins == 0 and group.counts.sum() > 0:
+        shares: NDArray[np.float64] = (
+            group.counts.reshape(bins, -1).sum(axis=1) / group.counts.sum()
+        )
+        return shares
+    return angle_histogram(group.theta, bins)  # type: ignore[arg-type]
+
+
+def degrees_axis(ax: Axes, title: str = "angle θ") -> None:
+    """0° to 90° along x, a tick every 15°."""
+    ax.set_xlim(0, 90)
+    ax.set_xticks(range(0, 91, 15), [f"{tick}°" for tick in range(0, 91, 15)])
+    ax.set_xlabel(title)
+
+
+def tidy(ax: Axes) -> Axes:
+    """No frame where it says nothing."""
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def pull_map() -> Any:
+    """Blue over white to orange: pulls towards A and towards B."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("cospan_pull", [BLUE, "#F7F7F7", ORANGE])

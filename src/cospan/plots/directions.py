@@ -1,0 +1,158 @@
+"""Figures of a frame's directions: their angles, and what they look like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.errors import InputError
+
+from ._strips import Panel, check_shape, draw_strips, strips_size
+from ._style import BLUE, GREY, ORANGE, axes, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_directions", "plot_spectrum"]
+
+NEAR = 5.0  # degrees from 45 that count as shared evenly
+
+
+def plot_spectrum(frame: Any, *, ax: Axes | None = None) -> Axes:
+    """Angles of the directions in order, with the three blocks: A-only, shared, B-only.
+
+    Parameters
+    ----------
+    frame : JointFrame, GSVD or Comparison
+        Whose directions to draw.
+    ax : Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> from cospan import gsvd
+    >>> from cospan.plots import plot_spectrum
+    >>> ax = plot_spectrum(gsvd([[1.0, 0, 0], [0, 1, 0]], [[0, 1.0, 0], [0, 0, 1]]))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['only A (1)', 'shared (1)', 'only B (1)']
+    """
+    frame = getattr(frame, "frame", frame)
+    ax = axes(ax)
+    angles = np.degrees(np.asarray(frame.angles))
+    r, k, t = frame.blocks
+    place = np.arange(1, len(angles) + 1)
+    for start, size, name, colour, marker in (
+        (0, r, "only A", BLUE, "v"),
+        (r, k, "shared", GREY, "o"),
+        (r + k, t, "only B", ORANGE, "^"),
+    ):
+        if size:
+            block = slice(start, start + size)
+            ax.plot(
+                place[block], angles[block], marker, color=colour, markersize=4.5,
+                label=f"{name} ({size})",
+            )  # fmt: skip
+            if name != "shared":
+                ax.axvspan(start + 0.5, start + size + 0.5, color=colour, alpha=0.1, linewidth=0)
+    ax.axhline(45, color=GREY, linestyle="--", linewidth=1)
+    ax.set_xlim(0.5, max(len(angles), 1) + 0.5)
+    ax.locator_params(axis="x", integer=True)
+    ax.set_ylim(-3, 93)
+    ax.set_yticks(range(0, 91, 15), [f"{tick}°" for tick in range(0, 91, 15)])
+    ax.set(xlabel="direction", ylabel="angle")
+    ax.legend(frameon=False, loc="upper left")
+    return tidy(ax)
+
+
+def plot_directions(
+    frame: Any,
+    *,
+    n: int = 5,
+    image_shape: tuple[int, ...] | None = None,
+    feature_names: Sequence[str] | None = None,
+    titles: Sequence[str] | None = None,
+    cmap: Any = "viridis",
+    ax: Axes | None = None,
+) -> Axes:
+    """Strips of the most A-like, the most shared and the most B-like directions.
+
+    Parameters
+    ----------
+    frame : JointFrame, GSVD, Comparison, or array of shape (k, d)
+        A frame gives three strips of `n` directions; an array is drawn as one strip.
+    n : int
+        Directions in each strip.
+    image_shape : tuple of int, optional
+        (height, width) where features are pixels; a comparison knows its own. Otherwise the
+        features with the largest weights are drawn as bars.
+    feature_names : sequence of str, optional
+        Names for the bars.
+    titles : sequence of str, optional
+        Words above the panels of an array.
+    cmap : str or Colormap
+        The colours of pictures; the paper uses viridis.
+    ax : Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from cospan import JointFrame
+    >>> from cospan.plots import plot_directions
+    >>> X, y = load_digits(return_X_y=True)
+    >>> frame = JointFrame.fit(X[y == 4], X[y == 9], shrinkage=0.1)
+    >>> ax = plot_directions(frame, n=2, image_shape=(8, 8))
+    >>> len(ax.child_axes)
+    6
+    """
+    image_shape = image_shape or getattr(frame, "image_shape", None)
+    if feature_names is None:
+        feature_names = getattr(frame, "feature_names", None)
+    strips = _strips(frame, n, titles, pixels=image_shape is not None)
+    check_shape(image_shape, strips[0][1][0].values.size)
+    size = strips_size(len(strips), max(len(panels) for _, panels in strips), image_shape)
+    return draw_strips(
+        axes(ax, size),
+        strips,
+        image_shape=image_shape,
+        feature_names=feature_names,
+        cmap=cmap,
+        colours=("#762A83", "#1B7837"),
+    )
+
+
+def _strips(
+    frame: Any, n: int, titles: Sequence[str] | None, pixels: bool
+) -> list[tuple[str, list[Panel]]]:
+    frame = getattr(frame, "frame", frame)
+    if not hasattr(frame, "H"):
+        rows = np.atleast_2d(np.asarray(frame, dtype=np.float64))
+        if titles is not None and len(titles) < len(rows):
+            raise InputError(f"titles has {len(titles)} entries for {len(rows)} directions.")
+        words = titles if titles is not None else [""] * len(rows)
+        return [("", [Panel(row, word) for row, word in zip(rows, words, strict=False)])]
+    H, angles = np.asarray(frame.H), np.degrees(np.asarray(frame.angles))
+    n = min(n, len(angles))
+    middle = _shared(H, angles, n)
+    if not pixels:  # relative to each feature's own spread, so that units do not decide
+        spread = np.linalg.norm(H, axis=0)
+        H = H / np.where(spread > 0, spread, 1)
+    strips = (
+        ("like A", np.arange(n)),
+        ("shared", middle),
+        ("like B", np.arange(len(angles) - n, len(angles))),
+    )
+    return [
+        (heading, [Panel(H[i], f"{angles[i]:.0f}°") for i in index]) for heading, index in strips
+    ]
+
+
+def _shared(H: NDArray[Any], angles: NDArray[Any], n: int) -> NDArray[np.intp]:
+    """The n strongest of the directions near 45°: dead pixels lie at 45° as well."""
+    near = np.argsort(np.abs(angles - 45), kind="stable")
+    near = near[: max(n, int((np.abs(angles - 45) <= NEAR).sum()))]
+    strength = np.linalg.norm(H[near], axis=1)
+    return np.sort(near[np.argsort(-strength, kind="stable")[:n]])

@@ -1,0 +1,227 @@
+"""Figures: they show the numbers they were given, on the axes they were given."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from cospan import JointFrame, gsvd
+from cospan.distribution import angle_histogram, bin_posterior
+from cospan.errors import InputError
+from cospan.plots import (
+    plot_angles,
+    plot_attribution,
+    plot_costs,
+    plot_directions,
+    plot_pair_matrix,
+    plot_posterior,
+    plot_samples,
+    plot_spectrum,
+)
+from report_cases import HOSTILE, comparison
+
+
+@pytest.fixture(scope="module")
+def digits_frame(request):
+    A, B = request.getfixturevalue("digits_pair")
+    return JointFrame.fit(A, B, shrinkage=0.1)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return comparison(n_z=100)
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    return comparison(d=64, image_shape=(8, 8))
+
+
+def drawn(ax):
+    """Render the figure, so that whatever is wrong with it shows."""
+    ax.get_figure().canvas.draw()
+    return ax
+
+
+def test_importing_plots_imports_no_matplotlib():
+    code = "import sys, cospan.plots; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_drawing_leaves_pyplot_alone():
+    code = (
+        "import sys, numpy as np; from cospan.plots import plot_angles;"
+        "plot_angles(np.array([0.1]), np.array([1.0]));"
+        "sys.exit('matplotlib.pyplot' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def every_plot(table, pictures, frame):
+    return {
+        "angles": lambda ax: plot_angles(table, ax=ax),
+        "posterior": lambda ax: plot_posterior(table, ax=ax),
+        "costs": lambda ax: plot_costs(table, ax=ax),
+        "spectrum": lambda ax: plot_spectrum(frame, ax=ax),
+        "directions": lambda ax: plot_directions(frame, image_shape=(8, 8), ax=ax),
+        "direction bars": lambda ax: plot_directions(table, n=2, ax=ax),
+        "samples": lambda ax: plot_samples(pictures, ax=ax),
+        "sample bars": lambda ax: plot_samples(table, n=2, ax=ax),
+        "attribution": lambda ax: plot_attribution(pictures.group_a, 3, image_shape=(8, 8), ax=ax),
+        "attribution bars": lambda ax: plot_attribution(table.group_a, 3, ax=ax),
+        "pair matrix": lambda ax: plot_pair_matrix("ab", np.eye(2), ax=ax),
+    }
+
+
+@pytest.mark.parametrize("name", list(every_plot(None, None, None)))
+def test_draws_on_the_given_axes_and_returns_them(name, table, pictures, digits_frame):
+    plot = every_plot(table, pictures, digits_frame)[name]
+    ax = Figure().add_subplot()
+    assert plot(ax) is ax
+    drawn(ax)
+    assert drawn(plot(None)) is not ax
+
+
+def test_histograms_show_the_shares_of_all_rows(table):
+    ax = plot_angles(table)
+    filled_a, _, filled_b, *_ = ax.patches
+    for patch, group in ((filled_a, table.group_a), (filled_b, table.group_b)):
+        shares = group.counts.reshape(30, -1).sum(axis=1) / group.n
+        np.testing.assert_allclose(patch.get_data().values, 100 * shares)
+
+
+def test_arrays_of_angles_are_binned_like_angle_histogram():
+    theta = np.radians([10.0, 11, 40, 80])
+    ax = plot_angles(theta, theta[::-1], bins=18, threshold=np.pi / 4)
+    np.testing.assert_allclose(ax.patches[0].get_data().values, 100 * angle_histogram(theta, 18))
+    assert ax.lines[0].get_xdata()[0] == pytest.approx(45)
+
+
+def test_posterior_of_filled_bins_and_translucent_empty_ones(table):
+    ax = plot_posterior(table)
+    P, Q = (g.counts.reshape(30, -1).sum(axis=1) / g.n for g in (table.group_a, table.group_b))
+    expected = bin_posterior(P, Q)
+    bars = ax.patches[:30]
+    for i, (bar, posterior) in enumerate(zip(bars, expected, strict=True)):
+        if np.isnan(posterior):
+            assert bar.get_alpha() < 0.3
+            assert bar.get_height() == pytest.approx(np.cos(np.radians(3 * i + 1.5)) ** 2)
+        else:
+            assert bar.get_alpha() > 0.8
+            assert bar.get_height() == pytest.approx(posterior)
+    assert np.isnan(expected).any()
+    for low, high in zip(ax.patches[:30], ax.patches[30:60], strict=True):
+        assert low.get_height() + high.get_height() == pytest.approx(1)
+
+
+def test_spectrum_shows_each_direction_in_its_block():
+    rng = np.random.default_rng(0)
+    g = gsvd(rng.normal(size=(6, 10)), rng.normal(size=(7, 10)))
+    ax = plot_spectrum(g)
+    drawn_angles = np.concatenate([line.get_ydata() for line in ax.lines[:3]])
+    np.testing.assert_allclose(drawn_angles, np.degrees(g.angles))
+    sizes = [len(line.get_ydata()) for line in ax.lines[:3]]
+    assert sizes == list(g.blocks)
+
+
+def test_costs_lie_on_their_own_side_of_the_diagonal(table):
+    ax = plot_costs(table, most=50)
+    for line, group in zip(ax.lines, table.groups, strict=False):
+        x, y = line.get_data()
+        assert len(x) <= 50
+        step = -(-len(group.ids) // 50)
+        np.testing.assert_allclose(np.arctan2(y, x), group.alignment.theta[::step])
+
+
+def test_directions_are_the_rows_of_the_frame(digits_frame):
+    ax = plot_directions(digits_frame, n=2, image_shape=(8, 8), cmap="viridis")
+    first, *_, last = ax.child_axes
+    H = np.asarray(digits_frame.H)
+    np.testing.assert_array_equal(first.images[0].get_array(), H[0].reshape(8, 8))
+    np.testing.assert_array_equal(last.images[0].get_array(), H[-1].reshape(8, 8))
+    assert first.images[0].get_cmap().name == "viridis"
+
+
+def test_shared_directions_are_not_the_dead_pixels(digits_frame):
+    shared = plot_directions(digits_frame, n=3, image_shape=(8, 8)).child_axes[3:6]
+    alive = np.abs(np.asarray(digits_frame.H)).max()
+    for panel in shared:
+        assert np.abs(panel.images[0].get_array()).max() > 0.02 * alive
+
+
+def test_direction_bars_do_not_depend_on_units(table):
+    def names(frame):
+        ax = plot_directions(frame, n=1, feature_names=[f"f{i}" for i in range(12)])
+        return [[tick.get_text() for tick in panel.get_yticklabels()] for panel in ax.child_axes]
+
+    scaled = comparison(n_z=100).frame
+    before = names(scaled)
+    scaled.H = scaled.H * np.logspace(-3, 3, 12)
+    first, _, last = names(scaled)
+    assert [first, last] == [before[0], before[2]]
+
+
+def test_samples_of_a_comparison_are_sorted_by_angle(pictures):
+    titles = [panel.get_title() for panel in plot_samples(pictures, n=4).child_axes]
+    angles = [float(title.split()[1][:-1]) for title in titles]
+    assert angles[:4] == sorted(angles[:4])
+    assert angles[8:] == sorted(angles[8:])
+    assert max(angles[:4]) < min(angles[4:8]) <= max(angles[4:8]) < min(angles[8:])
+    assert {title[0] for title in titles} <= {"A", "B"}
+
+
+def test_colour_pictures_are_drawn_in_colour():
+    rows = np.random.default_rng(0).uniform(0, 255, (2, 4 * 5 * 3))
+    ax = plot_samples(rows, image_shape=(4, 5, 3))
+    assert ax.child_axes[0].images[0].get_array().shape == (4, 5, 3)
+
+
+def test_attribution_bars_are_the_strongest_pulls(table):
+    ax = plot_attribution(table.group_a, 5, feature_names=table.feature_names, n=4)
+    pulls = table.group_a.attribution[5]
+    widths = [bar.get_width() for bar in ax.patches]
+    np.testing.assert_allclose(widths, sorted(pulls, key=lambda pull: -abs(pull))[:4])
+    assert ax.get_title().startswith("θ = ")
+
+
+def test_attribution_title_gives_back_the_angle():
+    theta = np.radians(70.0)
+    ax = plot_attribution(np.array([-np.cos(2 * theta) - 0.1, 0.1]))
+    assert ax.get_title() == "θ = 70.0°"
+
+
+def test_pair_matrix_leaves_undefined_pairs_empty():
+    ax = drawn(plot_pair_matrix(["a", "b"], [[np.nan, 1], [2, np.nan]], title="distance"))
+    assert [text.get_text() for text in ax.texts] == ["1.00", "2.00"]
+
+
+@pytest.mark.filterwarnings("ignore:Glyph .* missing")  # the font may lack a script or emoji
+@pytest.mark.filterwarnings("ignore:Matplotlib currently does not support")
+@pytest.mark.parametrize("name", list(HOSTILE))
+def test_hostile_names_draw_as_text(name):
+    nasty = HOSTILE[name] + "$\\frac{1}{"
+    case = comparison(60, 60, 4, names=(nasty, nasty), feature_names=[nasty] * 4)
+    drawn(plot_angles(case))
+    drawn(plot_posterior(case))
+    drawn(plot_directions(case, n=1))
+    drawn(plot_samples(case, n=1))
+    drawn(plot_pair_matrix([nasty, nasty], np.eye(2)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plot_angles(np.ones((2, 2)), np.ones(2)), "shape"),
+        (lambda: plot_angles(np.ones(2), np.ones(2), names=("one",)), "names has 1"),
+        (lambda: plot_samples(np.ones((2, 12)), image_shape=(3, 5)), "image_shape"),
+        (lambda: plot_samples(np.ones((2, 12)), titles=["one"]), "titles has 1"),
+        (lambda: plot_directions(np.ones((2, 12)), titles=["one"]), "titles has 1"),
+        (lambda: plot_attribution(np.ones((2, 12)), 5), "no sample 5"),
+        (lambda: plot_pair_matrix(["a"], np.ones((2, 2))), "names"),
+    ],
+)
+def test_what_does_not_fit_is_said(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
