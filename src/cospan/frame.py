@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from cospan._validate import (
 )
 from cospan.alignment import Alignment
 from cospan.decomposition import GSVD, Blocks, decompose
+from cospan.directions import Directions, directions_of, truncated
 from cospan.errors import CospanWarning, InputError
 from cospan.shrinkage import choose_shrinkage, left_out_cost
 from cospan.summary import Summary
@@ -91,6 +92,8 @@ class JointFrame:
     feature_names : tuple of str or None
     U, V : array or None
         Left factors of the prepared rows; only with ``fit(..., keep_uv=True)``.
+    dropped : int
+        How many directions :meth:`truncate` has left out; 0 for a whole frame.
     """
 
     c: Array
@@ -112,6 +115,7 @@ class JointFrame:
     basis: Array | None = field(repr=False, default=None)  # (d, e), or None for all of the space
     U: Array | None = field(repr=False, default=None)
     V: Array | None = field(repr=False, default=None)
+    dropped: int = 0
 
     # ---- making -------------------------------------------------------------------------------
 
@@ -148,7 +152,9 @@ class JointFrame:
         sample_weight_a, sample_weight_b : array-like, optional
             A weight of 2 counts like a row that occurs twice.
         keep_uv : bool
-            Keep U and V, for the coefficients behind directions; needs ``shrinkage=0``.
+            Keep U and V, for the coefficients behind directions. They belong to the rows as
+            :meth:`prepared` gives them: under shrinkage its ridge rows have their rows in U and
+            V too, below those of the data.
 
         Examples
         --------
@@ -161,14 +167,14 @@ class JointFrame:
         JointFrame(120 rows against 120, 64 features, rank 64, shrinkage 0.137)
         >>> test = frame.align(fours[120:])
         >>> float((test.predict() == 0).mean().round(3))
-        1.0
+        0.951
         """
         a = Summary.of(A, sample_weight_a, name="A")
         b = Summary.of(B, sample_weight_b, name="B")
         frame = cls.from_summaries(
             a, b, center=center, balance=balance, shrinkage=shrinkage, tol=tol
         )
-        return frame._with_uv(A, B) if keep_uv else frame
+        return frame._with_uv(A, B, sample_weight_a, sample_weight_b) if keep_uv else frame
 
     @classmethod
     def from_summaries(
@@ -263,10 +269,79 @@ class JointFrame:
         """
         return self.shrinkage * self.lam if self.basis is not None else 0.0
 
+    @property
+    def directions(self) -> Directions:
+        """Every direction, A's first: unit vectors, angles, blocks, c, s, lengths."""
+        return directions_of(self)
+
+    def truncate(
+        self,
+        *,
+        band: float | None = None,
+        n: int | None = None,
+        shared_above: float | None = None,
+    ) -> JointFrame:
+        """This frame with some of its directions only: it scores faster, or sees less.
+
+        Give exactly one of the three.
+
+        Parameters
+        ----------
+        band : float
+            Radians. Keep what discriminates: drop the directions within this of 45°.
+        n : int
+            Keep what discriminates: the n directions furthest from 45°.
+        shared_above : float
+            Keep what is shared: the directions with min(c, s) above this, which is 0.707 at 45°.
+
+        Returns
+        -------
+        JointFrame
+            Coordinates in the kept directions are what they were, and the others count nothing:
+            costs, θ, shares and `relational` are those of the part of a sample that lies in the
+            kept directions. `outside` still means outside both sets, not outside what was kept.
+            Directions off the span of few rows, which lie at 45°, go with the band.
+
+        Examples
+        --------
+        >>> import math
+        >>> from sklearn.datasets import load_digits
+        >>> from cospan import JointFrame
+        >>> X, y = load_digits(return_X_y=True)
+        >>> frame = JointFrame.fit(X[y == 4], X[y == 9])
+        >>> frame.truncate(band=math.radians(10))
+        JointFrame(...)
+        """
+        return truncated(self, band=band, n=n, shared_above=shared_above)
+
+    def prepared(self, X: Any, side: str, *, sample_weight: Any = None) -> Array:
+        """Rows of one side as they enter the decomposition: centred, weighed and shrunk.
+
+        Under shrinkage the ridge stands below the rows, √(αλ) times a basis of the features (of
+        their span, where the frame works in one). ``prepared(A, "A")`` is U diag(c) H.
+        """
+        side = as_option(side, "side", ("A", "B"))
+        rows = as_rows(X, side, d=self.n_features)
+        xp = arrays.namespace(rows)
+        rows = xp.astype(rows, xp.float64, copy=False)
+        weight, center = (
+            (self.weight_a, self.center_a) if side == "A" else (self.weight_b, self.center_b)
+        )
+        rows = math.sqrt((1 - self.shrinkage) * weight) * (rows - arrays.like(center, rows))
+        if sample_weight is not None:
+            root = np.sqrt(as_weights(sample_weight, rows.shape[0]))
+            rows = arrays.like(root, rows)[:, None] * rows
+        if self.shrinkage == 0:
+            return rows
+        whole = arrays.identity(self.n_features, rows)
+        ridge = whole if self.basis is None else arrays.like(self.basis, rows).T
+        return xp.concat((rows, math.sqrt(self.shrinkage * self.lam) * ridge), axis=0)
+
     def __repr__(self) -> str:
+        whole = f" of {self.rank + self.dropped}" if self.dropped else ""
         return (
             f"JointFrame({self.n_a:,.6g} rows against {self.n_b:,.6g}, {self.n_features} features, "
-            f"rank {self.rank}, shrinkage {self.shrinkage:g})"
+            f"rank {self.rank}{whole}, shrinkage {self.shrinkage:g})"
         )
 
     # ---- scoring ------------------------------------------------------------------------------
@@ -336,6 +411,11 @@ class JointFrame:
         """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
         weighting = as_option(weighting, "weighting", _WEIGHTINGS)
         side = as_option(side, "side", ("A", "B"))
+        if self.dropped:
+            raise InputError(
+                "A truncated frame has no honest angles of its own training rows: they helped to "
+                "choose which directions stay; use the whole frame, or align() on other rows."
+            )
         rows = as_rows(X, side, d=self.n_features, allow_empty=True)
         weights = np.ones(rows.shape[0])
         if sample_weight is not None:
@@ -374,9 +454,32 @@ class JointFrame:
         reference = xp.astype(rows[:0, :], dtype, copy=False)
         return _Scorer(self, reference)
 
-    def _with_uv(self, A: Any, B: Any) -> JointFrame:
-        """This frame with U and V, for α = 0: U = A H⁺ / c on the prepared rows."""
-        raise NotImplementedError
+    def _with_uv(self, A: Any, B: Any, weight_a: Any, weight_b: Any) -> JointFrame:
+        """This frame decomposed once more, from the prepared rows themselves, keeping U and V."""
+        left = self.prepared(A, "A", sample_weight=weight_a)
+        right = self.prepared(B, "B", sample_weight=weight_b)
+        tol, basis = self.tol, self.basis
+        if self.shrinkage > 0 and basis is not None:
+            left, right = arrays.matmul(left, basis), arrays.matmul(right, basis)
+        elif self.shrinkage == 0:
+            eps = max(arrays.eps(as_rows(X, name)) for X, name in ((A, "A"), (B, "B")))
+            tol = rank_tolerance(self.n_features, self.n_features, eps) if tol is None else tol
+            basis = None
+        factors = decompose(left, right, tol=tol, compute_uv=True)
+        U, V = factors.U, factors.V
+        if self.shrinkage == 0 and factors.rank < self.n_features:
+            factors, basis = _compressed(factors)
+        return replace(
+            self,
+            c=factors.c,
+            s=factors.s,
+            blocks=factors.blocks,
+            core=factors.H,
+            inverse=_pseudo_inverse(factors.H),
+            basis=basis,
+            U=U,
+            V=V,
+        )
 
 
 class _Removed(NamedTuple):

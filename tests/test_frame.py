@@ -1,0 +1,405 @@
+"""The joint frame and the alignment angle: the paper's theorems and the design's promises."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import cospan
+from cospan import JointFrame, Summary, gsvd
+from cospan.errors import CospanWarning, InputError
+
+CENTERS = ["pooled", "each", "none", "given"]
+
+
+def pair(p=60, q=50, d=12, seed=0):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((p, d)) * np.linspace(0.1, 3, d)
+    B = rng.standard_normal((q, d)) @ rng.standard_normal((d, d)) * 0.5 + 0.5
+    return A, B, rng.standard_normal((25, d))
+
+
+def center_option(name, d):
+    return np.linspace(-1, 1, d) if name == "given" else name
+
+
+def prepared_matrices(frame, A, B):
+    """S̃_A and S̃_B straight from the definition."""
+    d = A.shape[1]
+    S_A = frame.weight_a * (A - frame.center_a).T @ (A - frame.center_a)
+    S_B = frame.weight_b * (B - frame.center_b).T @ (B - frame.center_b)
+    lam = (np.trace(S_A) + np.trace(S_B)) / (2 * d)
+    alpha = frame.shrinkage
+    return tuple((1 - alpha) * S + alpha * lam * np.eye(d) for S in (S_A, S_B))
+
+
+def quadratic(Z, S):
+    return np.einsum("ij,ij->i", Z, np.linalg.solve(S, Z.T).T)
+
+
+# ---- the angle --------------------------------------------------------------------------------
+
+
+def test_theorem_1_costs_are_minimum_norm_coefficients():
+    """For z in both row spaces: θ = arctan(‖x‖/‖y‖) with Ax = By = z and x, y of least norm."""
+    rng = np.random.default_rng(1)
+    shared = rng.standard_normal((6, 15))
+    A = rng.standard_normal((20, 6)) @ shared + 0
+    A = np.vstack([A, rng.standard_normal((2, 15))])
+    B = np.vstack([rng.standard_normal((10, 6)) @ shared, rng.standard_normal((3, 15))])
+    frame = JointFrame.fit(A, B, center="none", balance=False, shrinkage=0)
+    assert tuple(frame.blocks) == (2, 6, 3)
+    Z = rng.standard_normal((40, 6)) @ shared
+    x = np.linalg.lstsq(A.T, Z.T, rcond=1e-10)[0]
+    y = np.linalg.lstsq(B.T, Z.T, rcond=1e-10)[0]
+    expected = np.arctan2(np.linalg.norm(x, axis=0), np.linalg.norm(y, axis=0))
+    alignment = frame.align(Z)
+    np.testing.assert_allclose(alignment.theta, expected, atol=1e-10)
+    np.testing.assert_allclose(alignment.cost_a, np.linalg.norm(x, axis=0), rtol=1e-9)
+    assert alignment.relational.all()
+
+
+def test_posterior_identities():
+    A, B, Z = pair()
+    alignment = JointFrame.fit(A, B).align(Z)
+    a, b = alignment.cost_a, alignment.cost_b
+    posterior = alignment.posterior
+    np.testing.assert_allclose(posterior[:, 0], b**2 / (a**2 + b**2), rtol=1e-12)
+    np.testing.assert_allclose(posterior.sum(1), 1, rtol=1e-14)
+    ratio = posterior[:, 0] / posterior[:, 1]
+    np.testing.assert_allclose(ratio, 1 / np.tan(alignment.theta) ** 2, rtol=1e-10)
+
+
+@pytest.mark.parametrize("center", CENTERS)
+@pytest.mark.parametrize("balance", [True, False])
+@pytest.mark.parametrize("shrinkage", [0, 0.01, 0.3])
+class TestEverySetting:
+    def fit(self, A, B, center, balance, shrinkage):
+        return JointFrame.fit(
+            A, B, center=center_option(center, A.shape[1]), balance=balance, shrinkage=shrinkage
+        )
+
+    def test_costs_are_quadratic_forms(self, center, balance, shrinkage):
+        A, B, Z = pair()
+        frame = self.fit(A, B, center, balance, shrinkage)
+        S_A, S_B = prepared_matrices(frame, A, B)
+        alignment = frame.align(Z)
+        np.testing.assert_allclose(
+            alignment.cost_a**2, quadratic(Z - frame.center, S_A), rtol=1e-10
+        )
+        np.testing.assert_allclose(
+            alignment.cost_b**2, quadratic(Z - frame.center, S_B), rtol=1e-10
+        )
+
+    @pytest.mark.parametrize("weighting", ["cost", "frame"])
+    def test_swapping_the_sets_mirrors_theta(self, center, balance, shrinkage, weighting):
+        A, B, Z = pair()
+        there = self.fit(A, B, center, balance, shrinkage).align(Z, weighting=weighting)
+        back = self.fit(B, A, center, balance, shrinkage).align(Z, weighting=weighting)
+        np.testing.assert_allclose(there.theta, np.pi / 2 - back.theta, atol=1e-11)
+
+    @pytest.mark.parametrize("weighting", ["cost", "frame"])
+    def test_leave_one_out_equals_refitting(self, center, balance, shrinkage, weighting):
+        A, B, _ = pair()
+        frame = self.fit(A, B, center, balance, shrinkage)
+        S = dict(zip("AB", prepared_matrices(frame, A, B), strict=True))
+        found = frame.leave_one_out(A, B, weighting=weighting)
+        for side, rows, center_, weight, alignment in (
+            ("A", A, frame.center_a, frame.weight_a, found.a),
+            ("B", B, frame.center_b, frame.weight_b, found.b),
+        ):
+            for i in range(0, len(rows), 7):
+                x = rows[i] - center_
+                without = dict(S)
+                without[side] = S[side] - (1 - frame.shrinkage) * weight * np.outer(x, x)
+                theta = brute_force_angle(x, without["A"], without["B"], weighting)
+                assert alignment.theta[i] == pytest.approx(theta, abs=1e-9)
+
+
+def brute_force_angle(x, S_A, S_B, weighting):
+    if weighting == "cost":
+        a, b = x @ np.linalg.solve(S_A, x), x @ np.linalg.solve(S_B, x)
+    else:
+        y = np.linalg.solve(S_A + S_B, x)
+        a, b = y @ S_B @ y, y @ S_A @ y
+    return np.arctan2(np.sqrt(a), np.sqrt(b))
+
+
+@pytest.mark.parametrize("weighting", ["cost", "frame"])
+def test_on_a_single_direction_both_weightings_give_its_own_angle(weighting):
+    A, B, _ = pair()
+    frame = JointFrame.fit(A, B, center="none", shrinkage=0.05)
+    alignment = frame.align(frame.H, weighting=weighting)
+    np.testing.assert_allclose(alignment.theta, frame.angles, atol=1e-10)
+
+
+@pytest.mark.parametrize("weighting", ["cost", "frame"])
+@pytest.mark.parametrize("shrinkage", [0, 0.02])
+def test_row_order_and_repetition_change_nothing_in_balanced_sets(weighting, shrinkage):
+    A, B, Z = pair()
+    expected = JointFrame.fit(A, B, shrinkage=shrinkage).align(Z, weighting=weighting).theta
+    shuffled = np.random.default_rng(2).permutation(A)
+    for other in (shuffled, np.repeat(A, 3, axis=0)):
+        theta = JointFrame.fit(other, B, shrinkage=shrinkage).align(Z, weighting=weighting).theta
+        np.testing.assert_allclose(theta, expected, atol=1e-11)
+
+
+def test_an_invertible_map_leaves_the_unshrunk_cost_angle_alone():
+    A, B, Z = pair()
+    M = np.random.default_rng(3).standard_normal((12, 12)) + 3 * np.eye(12)
+    plain = JointFrame.fit(A, B, shrinkage=0).align(Z).theta
+    mapped = JointFrame.fit(A @ M, B @ M, shrinkage=0).align(Z @ M).theta
+    np.testing.assert_allclose(mapped, plain, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighting", ["cost", "frame"])
+def test_an_orthogonal_map_leaves_the_shrunk_angle_alone(weighting):
+    A, B, Z = pair()
+    M = np.linalg.qr(np.random.default_rng(3).standard_normal((12, 12)))[0]
+    plain = JointFrame.fit(A, B, shrinkage=0.1).align(Z, weighting=weighting).theta
+    mapped = JointFrame.fit(A @ M, B @ M, shrinkage=0.1).align(Z @ M, weighting=weighting).theta
+    np.testing.assert_allclose(mapped, plain, atol=1e-11)
+
+
+def test_shrinkage_is_the_gsvd_of_rows_with_a_ridge_below():
+    A, B, Z = pair()
+    alpha = 0.07
+    frame = JointFrame.fit(A, B, shrinkage=alpha)
+    ridge = np.sqrt(alpha * frame.lam) * np.eye(12)
+    left = np.vstack([np.sqrt((1 - alpha) / len(A)) * (A - frame.center), ridge])
+    right = np.vstack([np.sqrt((1 - alpha) / len(B)) * (B - frame.center), ridge])
+    factors = gsvd(left, right)
+    assert tuple(factors.blocks) == tuple(frame.blocks) == (0, 12, 0)
+    y = np.linalg.lstsq(factors.H.T, (Z - frame.center).T, rcond=None)[0].T
+    expected = np.arctan2(
+        np.linalg.norm(y / factors.c, axis=1), np.linalg.norm(y / factors.s, axis=1)
+    )
+    np.testing.assert_allclose(frame.align(Z).theta, expected, atol=1e-12)
+    np.testing.assert_allclose(frame.coordinates(Z) ** 2, y**2, atol=1e-9)
+
+
+# ---- samples that one set, or both, cannot represent ------------------------------------------
+
+
+def test_without_shrinkage_the_formula_turns_the_wrong_way_and_says_so():
+    """Slip 6: e₁ lies in A's own direction, b = 0 by the pseudo-inverse, hence 90°."""
+    A, B = np.eye(3)[:2], np.eye(3)[1:]
+    unshrunk = JointFrame.fit(A, B, center="none", shrinkage=0).align(np.eye(3))
+    assert unshrunk.degrees[0] == pytest.approx(90)
+    np.testing.assert_array_equal(unshrunk.relational, [False, True, False])
+    np.testing.assert_allclose(unshrunk.shares, np.eye(3), atol=1e-12)
+    shrunk = JointFrame.fit(A, B, center="none", shrinkage=0.01).align(np.eye(3))
+    assert shrunk.degrees[0] < 10
+    assert shrunk.degrees[2] > 80
+    assert shrunk.relational.all()
+
+
+def test_what_lies_outside_both_sets_is_measured():
+    A = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0]])
+    B = np.array([[2.0, 0, 0, 0], [1, 1, 0, 0]])
+    frame = JointFrame.fit(A, B, center="none", shrinkage=0)
+    alignment = frame.align([[1.0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 5]])
+    np.testing.assert_allclose(alignment.outside, [0, 0.5, 1], atol=1e-14)
+    np.testing.assert_array_equal(alignment.relational, [True, False, False])
+    assert alignment.theta[2] == np.pi / 4
+
+
+@pytest.mark.parametrize("weighting", ["cost", "frame"])
+def test_the_centre_is_nobodys(weighting):
+    A, B, _ = pair()
+    for shrinkage in (0, 0.1):
+        frame = JointFrame.fit(A, B, shrinkage=shrinkage)
+        alignment = frame.align(frame.center[None, :], weighting=weighting)
+        assert alignment.theta[0] == np.pi / 4
+        assert alignment.cost_a[0] == alignment.cost_b[0] == 0
+
+
+def test_few_rows_share_no_direction_and_a_warning_says_what_to_do():
+    A, B, _ = pair(4, 5, 12)
+    with pytest.warns(CospanWarning, match="share no direction.*more rows, or shrinkage"):
+        JointFrame.fit(A, B, center="none", shrinkage=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        JointFrame.fit(A, B)
+
+
+@pytest.mark.parametrize("weighting", ["cost", "frame"])
+def test_wide_data_in_the_row_space_equals_the_full_computation(weighting):
+    A, B, Z = pair(6, 9, 40)
+    frame = JointFrame.fit(A, B, shrinkage=0.1)
+    assert frame.core.shape[1] < 40
+    S_A, S_B = prepared_matrices(frame, A, B)
+    expected = [brute_force_angle(z, S_A, S_B, weighting) for z in Z - frame.center]
+    np.testing.assert_allclose(frame.align(Z, weighting=weighting).theta, expected, atol=1e-12)
+    left_out = frame.leave_one_out(A, B, weighting=weighting).a.theta
+    x = A[2] - frame.center
+    without = S_A - 0.9 / 6 * np.outer(x, x)
+    assert left_out[2] == pytest.approx(brute_force_angle(x, without, S_B, weighting), abs=1e-9)
+
+
+def test_a_row_alone_in_its_direction_is_not_explained_by_the_others():
+    A = np.vstack([np.eye(3)[:2], 2 * np.eye(3)[:2], np.eye(3)[2:]])
+    B = np.random.default_rng(0).standard_normal((9, 3))
+    frame = JointFrame.fit(A, B, center="none", shrinkage=0)
+    assert frame.leave_one_out(A, B).a.theta[4] == pytest.approx(np.pi / 2)
+
+
+# ---- summaries, chunks, dtypes ----------------------------------------------------------------
+
+
+def test_a_fast_summary_agrees_under_shrinkage_and_is_refused_without():
+    A, B, Z = pair(300, 200)
+    fast = [Summary.of(X, exact=False) for X in (A, B)]
+    for alpha in (1e-3, 0.1):
+        expected = JointFrame.fit(A, B, shrinkage=alpha).align(Z).degrees
+        frame = JointFrame.from_summaries(*fast, shrinkage=alpha)
+        np.testing.assert_allclose(frame.align(Z).degrees, expected, atol=1e-9)
+    with pytest.raises(InputError, match=r"fast summary.*at least 0\.001"):
+        JointFrame.from_summaries(*fast, shrinkage=1e-4)
+
+
+def test_automatic_shrinkage_is_the_same_through_summaries():
+    A, B, _ = pair(300, 200)
+    chosen = JointFrame.fit(A, B).shrinkage
+    fast = [Summary.of_chunks(np.array_split(X, 9), exact=False) for X in (A, B)]
+    assert JointFrame.from_summaries(*fast).shrinkage == chosen
+
+
+def test_chunks_are_aligned_one_by_one():
+    A, B, Z = pair()
+    frame = JointFrame.fit(A, B)
+    parts = frame.align(iter(np.array_split(Z, 4)))
+    assert iter(parts) is parts
+    joined = cospan.Alignment.concatenate(list(parts))
+    whole = frame.align(Z)
+    np.testing.assert_allclose(joined.theta, whole.theta, atol=1e-14)
+    assert len(joined) == len(whole) == 25
+
+
+def test_float32_samples_stay_float32_and_agree():
+    A, B, Z = pair(300, 200)
+    frame = JointFrame.fit(A, B)
+    single = frame.align(Z.astype(np.float32))
+    assert single.theta.dtype == np.float32
+    np.testing.assert_allclose(single.degrees, frame.align(Z).degrees, atol=1e-3)
+    unshrunk = JointFrame.fit(A, B, shrinkage=0).align(Z.astype(np.float32))
+    assert unshrunk.theta.dtype == np.float64  # weak directions need the digits
+
+
+def test_the_rank_of_float32_rows_is_judged_by_their_own_eps():
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((20, 30))
+    A = (rng.standard_normal((80, 12)) @ factors[:12]).astype(np.float32)
+    B = (rng.standard_normal((80, 12)) @ factors[8:]).astype(np.float32)
+    frame = JointFrame.fit(A, B, center="none", shrinkage=0)
+    assert tuple(frame.blocks) == (8, 4, 8)
+    widened = JointFrame.fit(A.astype(float), B.astype(float), center="none", shrinkage=0)
+    assert widened.rank > 20  # rounding errors taken for directions
+
+
+def test_dead_columns_are_harmless():
+    A, B, Z = pair()
+    index = [0, 3, 20, *range(4, 13)]
+    wide = [np.zeros((len(X), 25)) for X in (A, B, Z)]
+    for padded, X in zip(wide, (A, B, Z), strict=True):
+        padded[:, index] = X
+    expected = JointFrame.fit(A, B, shrinkage=0).align(Z).theta
+    frame = JointFrame.fit(wide[0], wide[1], shrinkage=0)
+    assert frame.rank == 12
+    np.testing.assert_allclose(frame.align(wide[2]).theta, expected, atol=1e-10)
+
+
+def test_weights_count_like_repetitions():
+    A, B, Z = pair()
+    weights = np.arange(len(A)) % 3
+    weighted = JointFrame.fit(A, B, sample_weight_a=weights)
+    repeated = JointFrame.fit(np.repeat(A, weights, axis=0), B)
+    assert weighted.shrinkage == repeated.shrinkage
+    np.testing.assert_allclose(weighted.align(Z).theta, repeated.align(Z).theta, atol=1e-11)
+
+
+# ---- accuracy on real images ------------------------------------------------------------------
+
+ACCURACY = [
+    ("mnist", 4, 9, 0.978),
+    ("mnist", 0, 7, 0.995),
+    ("mnist", 1, 5, 0.99),
+    ("mnist", 3, 9, 0.977),
+    ("fashion", 0, 7, 0.996),
+    ("fashion", 7, 9, 0.952),
+]
+
+
+@pytest.mark.parametrize(("dataset", "a", "b", "least"), ACCURACY)
+def test_default_accuracy_on_images(dataset, a, b, least, request):
+    images = request.getfixturevalue(dataset)
+    tests = [images.test_images(digit) for digit in (a, b)]
+    accuracy = []
+    for seed in range(3):
+        frame = JointFrame.fit(images.draw(a, 900, seed), images.draw(b, 800, seed))
+        right = [frame.align(Z).predict() == label for label, Z in enumerate(tests)]
+        accuracy.append(np.concatenate(right).mean())
+    print(f"{dataset} {a} against {b}: accuracy {np.mean(accuracy):.4f}, at least {least} wanted")
+    assert np.mean(accuracy) >= least
+
+
+# ---- bad input --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"center": "mean"}, "center is 'mean'; it must be one of 'pooled'"),
+        ({"center": [1.0, 2.0]}, "center has 2 features where 12"),
+        ({"shrinkage": 1.0}, r"shrinkage is 1\.0"),
+        ({"shrinkage": "much"}, "shrinkage is 'much'"),
+        ({"shrinkage": -0.1}, "shrinkage is -0.1"),
+        ({"tol": 2.0}, r"tol is 2\.0"),
+    ],
+)
+def test_unknown_options_are_named(options, message):
+    A, B, _ = pair()
+    with pytest.raises(InputError, match=message):
+        JointFrame.fit(A, B, **options)
+
+
+def test_bad_data_is_located():
+    A, B, Z = pair()
+    broken = A.copy()
+    broken[3, 5] = np.nan
+    with pytest.raises(InputError, match="A contains NaN at row 3, column 5"):
+        JointFrame.fit(broken, B)
+    with pytest.raises(InputError, match="A has 12 features and B has 11"):
+        JointFrame.fit(A, B[:, :11])
+    frame = JointFrame.fit(A, B)
+    with pytest.raises(InputError, match="Z has 3 features where 12"):
+        frame.align(Z[:, :3])
+    with pytest.raises(InputError, match=r"reshape\(1, -1\)"):
+        frame.align(Z[0])
+    with pytest.raises(InputError, match="weighting is 'both'"):
+        frame.align(Z, weighting="both")
+    with pytest.raises(InputError, match="Inf at row 7"):
+        list(frame.align(iter([Z[:5], np.vstack([Z[:2], np.full((1, 12), np.inf)])])))
+    with pytest.raises(InputError, match="nothing to compare"):
+        JointFrame.fit(np.ones((4, 3)), np.ones((5, 3)))
+
+
+def test_columns_in_another_order_are_refused():
+    pd = pytest.importorskip("pandas", reason="pandas is in the dev extra")
+    A, B, Z = (pd.DataFrame(X[:, :3], columns=["x", "y", "z"]) for X in pair())
+    frame = JointFrame.fit(A, B)
+    assert frame.feature_names == ("x", "y", "z")
+    with pytest.raises(InputError, match="another order"):
+        frame.align(Z[["y", "x", "z"]])
+    with pytest.raises(InputError, match=r"missing: \['z'\]"):
+        frame.align(Z.rename(columns={"z": "w"}))
+    with pytest.raises(InputError, match="'x' and 'y'"):
+        JointFrame.fit(A, B[["y", "x", "z"]])
+
+
+def test_results_are_frozen():
+    A, B, Z = pair()
+    frame = JointFrame.fit(A, B)
+    for thing, name in ((frame, "shrinkage"), (frame.align(Z), "theta"), (Summary.of(A), "n")):
+        with pytest.raises(AttributeError):
+            setattr(thing, name, 0)

@@ -1,0 +1,192 @@
+"""Summaries: what they hold, that they merge, and that no chunking changes them."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cospan import JointFrame, Summary
+from cospan.errors import InputError
+
+
+def rows(n, d, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    return (rng.standard_normal((n, d)) * np.geomspace(1, 1e-3, d) + rng.standard_normal(d)).astype(
+        dtype
+    )
+
+
+def scatter(X, weights=None):
+    weights = np.ones(len(X)) if weights is None else weights
+    mean = weights @ X / weights.sum()
+    return (weights[:, None] * (X - mean)).T @ (X - mean)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("shape", [(50, 8), (5, 8), (1, 8), (9000, 3)])
+def test_it_holds_count_mean_and_scatter(shape, exact):
+    X = rows(*shape)
+    summary = Summary.of(X, exact=exact)
+    assert summary.n == summary.count == shape[0]
+    np.testing.assert_allclose(summary.mean, X.mean(0), rtol=1e-13)
+    np.testing.assert_allclose(summary.R.T @ summary.R, scatter(X), atol=1e-12 * len(X))
+    assert summary.trace == pytest.approx(np.trace(scatter(X)), rel=1e-12, abs=1e-12)
+    np.testing.assert_array_equal(np.tril(summary.R, -1), 0)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_weight_of_two_is_a_row_that_occurs_twice(exact):
+    X = rows(40, 6)
+    weights = np.arange(40) % 3
+    weighted = Summary.of(X, weights, exact)
+    repeated = Summary.of(np.repeat(X, weights, axis=0), exact=exact)
+    assert weighted.n == repeated.n
+    np.testing.assert_allclose(weighted.mean, repeated.mean, rtol=1e-12)
+    np.testing.assert_allclose(
+        weighted.scatter_about(np.ones(6)), repeated.scatter_about(np.ones(6)), rtol=1e-10
+    )
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_rows_about_any_centre_with_any_weight(exact):
+    X, center = rows(30, 5), np.arange(5.0)
+    expected = 0.25 * (X - center).T @ (X - center)
+    summary = Summary.of(X, exact=exact)
+    R = summary.about(center, 0.25)
+    np.testing.assert_allclose(R.T @ R, expected, rtol=1e-10)
+    np.testing.assert_allclose(summary.scatter_about(center, 0.25), expected, rtol=1e-10)
+    assert summary.trace_about(center, 0.25) == pytest.approx(np.trace(expected))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    cuts=st.lists(st.integers(0, 300), max_size=8),
+    exact=st.booleans(),
+    order=st.randoms(use_true_random=False),
+)
+def test_any_chunking_and_any_merge_order_give_the_same_angles(cuts, exact, order):
+    A, B, Z = rows(300, 7, 1), rows(200, 7, 2) * 1.3, rows(50, 7, 3)
+    whole = JointFrame.fit(A, B, shrinkage=1e-3).align(Z).theta
+    pieces = np.split(A, sorted(cuts))
+    chunked = Summary.of_chunks(iter(pieces), exact)
+    parts = [Summary.of(piece, exact=exact) for piece in pieces if len(piece)]
+    order.shuffle(parts)
+    merged = sum(parts[1:], parts[0])
+    for a in (chunked, merged):
+        frame = JointFrame.from_summaries(a, Summary.of(B, exact=exact), shrinkage=1e-3)
+        np.testing.assert_allclose(frame.align(Z).theta, whole, atol=1e-8)
+
+
+def test_without_shrinkage_chunks_equal_batch_where_squaring_would_not():
+    """The weakest directions are 1e-6 of the strongest: their squares are at float64's edge."""
+    rng = np.random.default_rng(5)
+    spread = np.geomspace(1, 1e-6, 20)
+    A, B = rng.standard_normal((400, 20)) * spread, rng.standard_normal((300, 20)) * spread
+    Z = rng.standard_normal((50, 20)) * spread
+    batch = JointFrame.fit(A, B, shrinkage=0).align(Z).theta
+    streamed = JointFrame.from_summaries(
+        Summary.of_chunks(np.array_split(A, 13)), Summary.of_chunks(np.array_split(B, 7)), shrinkage=0
+    )
+    np.testing.assert_allclose(streamed.align(Z).theta, batch, atol=1e-8)
+
+
+def test_a_reused_chunk_buffer_does_no_harm():
+    X = rows(100, 4)
+    buffer = np.empty((10, 4))
+
+    def chunks():
+        for start in range(0, 100, 10):
+            buffer[:] = X[start : start + 10]
+            yield buffer
+
+    summary = Summary.of_chunks(chunks())
+    np.testing.assert_allclose(summary.scatter_about(), scatter(X), rtol=1e-10)
+    np.testing.assert_array_equal(np.sort(summary.sample.rows, 0), np.sort(X, 0))
+
+
+class TestSample:
+    def test_short_data_is_kept_whole(self):
+        X = rows(100, 3)
+        sample = Summary.of(X).sample
+        np.testing.assert_array_equal(sample.rows[np.argsort(sample.index)], X)
+
+    def test_it_does_not_depend_on_the_chunking(self):
+        X = rows(3000, 2)
+        whole = Summary.of(X, sample_size=50).sample
+        parts = Summary.of_chunks(np.array_split(X, 17), sample_size=50).sample
+        np.testing.assert_array_equal(whole.index, parts.index)
+        np.testing.assert_array_equal(whole.rows, X[whole.index])
+
+    def test_merging_is_fair_to_both_sides(self):
+        """Each of 400 rows, made as 100 + 300, must be drawn about equally often."""
+        drawn = np.zeros(400)
+        for seed in range(300):
+            X = np.random.default_rng(seed).standard_normal((400, 1))
+            merged = Summary.of(X[:100], sample_size=40) + Summary.of(X[100:], sample_size=40)
+            assert len(merged.sample) == 40
+            np.testing.assert_array_equal(merged.sample.rows, X[merged.sample.index])
+            drawn[merged.sample.index] += 1
+        # 300 x 40 draws; the first 100 rows should get a quarter, sd sqrt(12000 * 3/16) = 47.
+        assert abs(drawn[:100].sum() - 3000) < 4 * 47
+        # Single rows: mean 30, sd 5.2.
+        assert drawn.max() < 30 + 5 * 5.2
+        assert drawn.min() > 30 - 5 * 5.2
+
+    def test_it_can_be_left_out(self):
+        assert len(Summary.of(rows(10, 2), sample_size=0).sample) == 0
+        assert len(Summary.of(rows(10, 2)).without_sample().sample) == 0
+
+
+def test_the_rows_own_eps_is_remembered():
+    assert Summary.of(rows(9, 2, dtype=np.float32)).eps == np.finfo(np.float32).eps
+    assert Summary.of(rows(9, 2)).eps == np.finfo(np.float64).eps
+    assert Summary.of(rows(9, 2, dtype=np.float32)).mean.dtype == np.float64
+
+
+def test_memory_stays_constant_while_rows_stream_by():
+    def chunks():
+        rng = np.random.default_rng(0)
+        for _ in range(150):
+            yield rng.standard_normal((1000, 64), dtype=np.float32)
+
+    tracemalloc.start()
+    Summary.of_chunks(chunks(), exact=False)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 25e6  # the rows together: 38 MB as float32, 77 MB as float64
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Summary.of([[1.0, np.nan]]), "NaN at row 0, column 1"),
+        (lambda: Summary.of_chunks([np.ones((3, 2)), np.array([[1, np.inf]])]), "Inf at row 3"),
+        (lambda: Summary.of_chunks([]), "no rows"),
+        (lambda: Summary.of_chunks([np.ones((3, 2)), np.ones((3, 4))]), "4 features where 2"),
+        (lambda: Summary.of(np.ones((0, 3))), "no rows"),
+        (lambda: Summary.of(np.ones((3, 3)), [1, 2]), "sample_weight has shape"),
+        (lambda: Summary.of(np.ones((3, 3)), [1, 2, -1]), "row 2 is -1"),
+        (lambda: Summary.of(np.ones((3, 3)), [0, 0, 0]), "zero for every row"),
+        (lambda: Summary.of(np.ones((2, 3))) + Summary.of(np.ones((2, 4))), "3 and 4 features"),
+        (
+            lambda: Summary.of(np.ones((2, 3))) + Summary.of(np.ones((2, 3)), exact=False),
+            "exact and the other fast",
+        ),
+        (lambda: Summary.of(np.ones((2, 3)), sample_size=-1), "negative"),
+    ],
+)
+def test_bad_input_is_told(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_feature_names_travel():
+    pd = pytest.importorskip("pandas", reason="pandas is in the dev extra")
+    frame = pd.DataFrame({"height": [1.0, 2.0], "width": [3.0, 5.0]})
+    summary = Summary.of(frame)
+    assert summary.feature_names == ("height", "width")
+    assert (summary + Summary.of(frame)).feature_names == ("height", "width")
+    with pytest.raises(InputError, match="feature names"):
+        summary + Summary.of(frame[["width", "height"]])
