@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -123,17 +123,18 @@ Label = Annotated[
         help="Column (or array, or labels file) that holds the classes.", metavar="COLUMN"
     ),
 ]
+ClassName = Annotated[str | None, typer.Option(metavar="CLASS", help="The class to take.")]
 Names = Annotated[str | None, typer.Option(metavar="NAME", help="What to call the set.")]
 
 CenterOption = Annotated[
     Center | None,
-    typer.Option(help="What to take off the rows [default: pooled].", rich_help_panel=SETTINGS),
+    typer.Option(help="What to take off the rows (default: pooled).", rich_help_panel=SETTINGS),
 ]
 Balance = Annotated[
     bool | None,
     typer.Option(
         "--balance/--no-balance",
-        help="Whether unlike sizes of the sets are evened out [default: balance].",
+        help="Whether unlike sizes of the sets are evened out (default: balance).",
         rich_help_panel=SETTINGS,
     ),
 ]
@@ -142,14 +143,14 @@ Shrinkage = Annotated[
     typer.Option(
         parser=parse_shrinkage,
         metavar="NUMBER|auto",
-        help="From 0 to below 1; auto: best by leave-one-out [default: auto].",
+        help="From 0 to below 1; auto: best by leave-one-out (default: auto).",
         rich_help_panel=SETTINGS,
     ),
 ]
 WeightingOption = Annotated[
     Weighting | None,
     typer.Option(
-        help="How an angle is made of coordinates [default: cost].", rich_help_panel=SETTINGS
+        help="How an angle is made of coordinates (default: cost).", rich_help_panel=SETTINGS
     ),
 ]
 Tol = Annotated[
@@ -157,7 +158,7 @@ Tol = Annotated[
     typer.Option(
         min=0,
         max=1,
-        help="Relative tolerance of rank decisions [default: from the data's precision].",
+        help="Relative tolerance of rank decisions (default: from the data's precision).",
         rich_help_panel=SETTINGS,
     ),
 ]
@@ -189,7 +190,7 @@ AllRows = Annotated[
     typer.Option(
         "--all-rows/--sample",
         help="Score every row in a second pass, or a sample "
-        "[default: every row up to 200,000 rows in all].",
+        "(default: every row up to 200,000 rows in all).",
         rich_help_panel=SETTINGS,
     ),
 ]
@@ -197,7 +198,7 @@ Exact = Annotated[
     bool | None,
     typer.Option(
         "--exact/--fast",
-        help="QR or Gram matrices [default: exact where shrinkage is below 0.001].",
+        help="QR or Gram matrices (default: exact where shrinkage is below 0.001).",
         rich_help_panel=SETTINGS,
     ),
 ]
@@ -207,7 +208,7 @@ Columns = Annotated[
     typer.Option(
         parser=parse_columns,
         metavar="NAME,NAME,…",
-        help="Features to take, by name or number [default: every numeric column].",
+        help="Features to take, by name or number (default: every numeric column).",
         rich_help_panel=READING,
     ),
 ]
@@ -234,7 +235,7 @@ Strict = Annotated[
 ]
 ChunkRows = Annotated[
     int | None,
-    typer.Option(min=1, help="Rows in memory at a time [default: 32 MB].", rich_help_panel=READING),
+    typer.Option(min=1, help="Rows in memory at a time (default: 32 MB).", rich_help_panel=READING),
 ]
 ImageSize = Annotated[
     str | None,
@@ -273,7 +274,7 @@ FormatOption = Annotated[
     Format | None,
     typer.Option(
         "--format",
-        help="Format of the report [default: by the name of the file].",
+        help="Format of the report (default: by the name of the file).",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -294,7 +295,7 @@ Save = Annotated[
     ),
 ]
 FailOn = Annotated[
-    list[str] | None,
+    list[Any] | None,
     typer.Option(
         parser=parse_threshold,
         metavar="CONDITION",
@@ -302,3 +303,37 @@ FailOn = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+
+
+# ---- options that travel together ----------------------------------------------------------------
+
+PAPER = {"center": "each", "balance": False, "shrinkage": 0.0, "weighting": "cost"}
+
+
+def settings(preset: Preset | None, **given: Any) -> dict[str, Any]:
+    """Settings of a comparison: those given, else the preset's; what is left has a default."""
+    chosen = dict(PAPER) if preset is Preset.paper else {}
+    chosen.update((key, value) for key, value in given.items() if value is not None)
+    return {key: str(v) if isinstance(v, StrEnum) else v for key, v in chosen.items()}
+
+
+def reading(**given: Any) -> dict[str, Any]:
+    """Options of the sources, without those that were not given."""
+    size = given.pop("image_size", None)
+    if size is not None:
+        given["image_size"] = (size[0], size[-1])
+    return {
+        key: str(value) if isinstance(value, StrEnum) else value
+        for key, value in given.items()
+        if value is not None
+    }
+
+
+class Outputs(NamedTuple):
+    """Files to write, and whether stdout gets JSON."""
+
+    report: Path | None = None
+    format: str | None = None
+    scores: Path | None = None
+    model: Path | None = None
+    json: bool = False

@@ -150,12 +150,12 @@ def separate(groups: tuple[ScoredGroup, ...], settings: Settings) -> Separation:
     return separation(a, b, random_state=settings.seed)
 
 
-def shift_of_sets(fitted: Fitted, settings: Settings) -> ShiftTest | None:
-    """Are the two sets samples of one distribution? None where that is not to be asked."""
+def shift_of_sets(fitted: Fitted, settings: Settings) -> tuple[ShiftTest | None, list[str]]:
+    """Are the two sets samples of one distribution? And why there is no answer, if none."""
     from cospan.significance import shift_test
 
     if settings.n_permutations == 0:
-        return None
+        return None, []
     samples = []
     for read in (fitted.a, fitted.b):
         sample: Reservoir[Chunk] = Reservoir(TESTED_ROWS, settings.seed)
@@ -164,7 +164,13 @@ def shift_of_sets(fitted: Fitted, settings: Settings) -> ShiftTest | None:
     if settings.standardize:
         scale = pooled_deviation(fitted.a.summary, fitted.b.summary)
         samples = [rows / scale for rows in samples]
-    return shift_test(*samples, n_permutations=settings.n_permutations, random_state=settings.seed)
+    try:
+        test = shift_test(
+            *samples, n_permutations=settings.n_permutations, random_state=settings.seed
+        )
+    except InputError as error:  # too few rows for a test are still enough for a comparison
+        return None, [f"There is no p-value: {error}"]
+    return test, []
 
 
 def mean_effect(group: ScoredGroup) -> NDArray[np.float64]:
@@ -210,10 +216,15 @@ def _as_text(label: Any) -> str:
 
 
 def remarks(
-    fitted: Fitted, groups: tuple[ScoredGroup, ...], audit: LabelAudit | None, sets: Sets
+    fitted: Fitted,
+    groups: tuple[ScoredGroup, ...],
+    audit: LabelAudit | None,
+    sets: Sets,
+    more: list[str],
 ) -> tuple[str, ...]:
     """What a reader should know before believing the numbers."""
     notes = [note for source in sets[:3] if source is not None for note in source.notes]
+    notes += more
     blocks = fitted.frame.blocks
     for group in groups[:2]:
         if group.total < FEW_ROWS:

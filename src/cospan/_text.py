@@ -85,8 +85,7 @@ def bars(counts: NDArray[Any] | Sequence[float], width: int) -> str:
 def summary_lines(comparison: Comparison, width: int = 80) -> Iterator[Line]:
     """The summary, line by line, each with its style."""
     c = comparison
-    a, b = printable(c.name_a, NAME_WIDTH), printable(c.name_b, NAME_WIDTH)
-    yield "title", f"{a} (A) against {b} (B)"
+    yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
     yield from _sizes(c)
     yield "plain", ""
@@ -98,6 +97,12 @@ def summary_lines(comparison: Comparison, width: int = 80) -> Iterator[Line]:
     yield from _rows(c)
     for warning in c.warnings:
         yield "warn", f"! {printable(warning)}"
+
+
+def _with_letter(name: str, letter: str) -> str:
+    """The name and the letter it goes by in the summary, unless one shows the other."""
+    shown = printable(name, NAME_WIDTH)
+    return shown if shown == letter or shown.endswith(f"({letter})") else f"{shown} ({letter})"
 
 
 def _sizes(c: Comparison) -> Iterator[Line]:

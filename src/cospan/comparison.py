@@ -310,6 +310,7 @@ def compare(
     fitted = fit_sets(sets, settings, progress)
     groups = score_sets(sets, fitted, settings, progress, sink)
     audit, audit_of = audit_groups(groups, sets, classes=(a, b))
+    shift, why_not = shift_of_sets(fitted, settings)
     return Comparison(
         name_a=sets.names[0],
         name_b=sets.names[1],
@@ -318,14 +319,14 @@ def compare(
         group_b=groups[1],
         group_z=groups[2] if len(groups) > 2 else None,
         separation=separate(groups, settings),
-        shift=shift_of_sets(fitted, settings),
+        shift=shift,
         audit=audit,
         effect_a=mean_effect(groups[0]),
         effect_b=mean_effect(groups[1]),
         feature_names=sets.a.feature_names or tuple(f"x{j}" for j in range(sets.a.n_features)),
         image_shape=_shape_of_images(image_shape, sets.a),
         settings={**fitted.settings.as_dict(), **_given(options)},
-        warnings=remarks(fitted, groups, audit, sets),
+        warnings=remarks(fitted, groups, audit, sets, why_not),
         version=__version__,
         seconds=time.perf_counter() - started,
         audit_of=audit_of,

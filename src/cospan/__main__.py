@@ -1,0 +1,18 @@
+"""``python -m cospan``, and the console script: the command line, or why it cannot start."""
+
+import sys
+
+
+def main() -> None:
+    """Start the command line."""
+    try:
+        from cospan.cli import main as start
+    except ImportError as error:
+        if error.name not in ("typer", "rich", "click"):
+            raise
+        sys.exit(f"error: the command line needs {error.name}; pip install 'cospan[app]'.")
+    start()
+
+
+if __name__ == "__main__":
+    main()

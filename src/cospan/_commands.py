@@ -1,0 +1,244 @@
+"""What each command of the command line does, once its arguments are understood."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cospan._cli_options import Outputs, Threshold
+from cospan._files import check_output
+from cospan._model_commands import load_frame
+from cospan._plain import plain
+from cospan._score_files import check_table_path, csv_text, table_file
+from cospan._scoring import score_columns
+from cospan._terminal import Terminal
+from cospan._text import number, plural, printable, summary_lines
+from cospan.comparison import Comparison
+from cospan.comparison import compare as compare_sets
+from cospan.errors import InputError
+from cospan.sources import open_source
+
+if TYPE_CHECKING:
+    from cospan.alignment import Alignment
+
+__all__ = ["audit", "compare", "demo", "reproduce", "score"]
+
+
+# ---- compare -----------------------------------------------------------------------------------
+
+
+def compare(
+    terminal: Terminal,
+    what: dict[str, Any],
+    settings: dict[str, Any],
+    reading: dict[str, Any],
+    outputs: Outputs,
+    thresholds: Sequence[Threshold],
+) -> list[Threshold]:
+    """Compare, print, write what was asked for; returns the thresholds that were crossed."""
+    _check_outputs(outputs)
+    if settings.get("n_permutations") == 0 and any(t.quantity == "p" for t in thresholds):
+        raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
+    with _scores_file(outputs.scores) as sink:
+        comparison = compare_sets(
+            **what, **settings, **reading, progress=terminal.progress, sink=sink
+        )
+    _show(terminal, comparison, outputs)
+    return _crossed(terminal, comparison, thresholds)
+
+
+def _check_outputs(outputs: Outputs) -> None:
+    """Whatever cannot be written is said before the work starts."""
+    if outputs.scores is not None:
+        check_table_path(outputs.scores)
+    for path in (outputs.report, outputs.scores, outputs.model):
+        if path is not None:
+            check_output(path)
+
+
+@contextmanager
+def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
+    """Something that takes scored chunks and writes them; None where no file is wanted."""
+    if path is None:
+        yield None
+        return
+    with table_file(path) as write:
+
+        def sink(name: str, ids: Any, alignment: Alignment) -> None:
+            columns = score_columns(name, ids, alignment)
+            # the sets may number their rows in one file and name them in the other
+            columns["id"] = np.asarray(ids).astype(str)
+            write(columns)
+
+        yield sink
+
+
+def _show(terminal: Terminal, comparison: Comparison, outputs: Outputs) -> None:
+    terminal.stop_progress()
+    terminal.heard(comparison.warnings)
+    if outputs.json:
+        terminal.result(json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        terminal.lines(summary_lines(comparison, terminal.width))
+    if outputs.model is not None:
+        from cospan.model_file import save
+
+        save(outputs.model, comparison.frame)
+    if outputs.report is not None:
+        from cospan.report import write
+
+        write(comparison, outputs.report, outputs.format)
+    for path in (outputs.scores, outputs.model, outputs.report):
+        if path is not None:
+            terminal.note(f"wrote {path}")
+
+
+def _crossed(
+    terminal: Terminal, comparison: Comparison, thresholds: Sequence[Threshold]
+) -> list[Threshold]:
+    values = {"fisher-rao": comparison.separation.fisher_rao.value}
+    if comparison.shift is not None:
+        values["p"] = comparison.shift.pvalue
+    crossed = [t for t in thresholds if t.crossed(values[t.quantity])]
+    for threshold in crossed:
+        value = number(values[threshold.quantity])
+        terminal.error(f"--fail-on {threshold}: {threshold.quantity} is {value}.")
+    return crossed
+
+
+def demo(terminal: Terminal, output: Path) -> None:
+    """scikit-learn's digits, 4 against 9: nothing to download."""
+    from sklearn.datasets import load_digits
+
+    check_output(output)
+    images, digit = load_digits(return_X_y=True)
+    comparison = compare_sets(
+        images[digit == 4],
+        images[digit == 9],
+        name_a="digit 4",
+        name_b="digit 9",
+        image_shape=(8, 8),
+        progress=terminal.progress,
+    )
+    _show(terminal, comparison, Outputs())
+    comparison.save_html(output)
+    terminal.result(f"\nOpen the report in a browser:\n{output.resolve()}")
+
+
+# ---- score and audit ---------------------------------------------------------------------------
+
+
+def score(
+    terminal: Terminal,
+    model: Path,
+    data: str,
+    output: Path | None,
+    weighting: str,
+    reading: dict[str, Any],
+) -> None:
+    """Score rows with a saved frame, chunk by chunk, to a file or to stdout."""
+    if output is not None:
+        check_output(check_table_path(output))
+    frame = load_frame(model)
+    columns = None if frame.feature_names is None else list(frame.feature_names)
+    source = open_source(data, columns=columns, **reading)
+    if source.n_features != frame.n_features:
+        raise InputError(
+            f"{source.name} has {plural(source.n_features, 'feature')} and the frame in {model} "
+            f"has {frame.n_features:,}; score rows with the features it was fitted to."
+        )
+    rows = 0
+    with _table_or_stdout(terminal, output) as write:
+        for chunk in source.chunks():
+            alignment = frame.align(chunk.rows, weighting=weighting)
+            write(score_columns(source.name, chunk.ids, alignment))
+            rows += len(chunk.rows)
+            terminal.progress(f"scoring {source.name}", rows, source.n_rows)
+        if not rows:
+            raise InputError(f"{source.name} has no rows to score; check the file.")
+    terminal.stop_progress()
+    terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
+
+
+@contextmanager
+def _table_or_stdout(terminal: Terminal, path: Path | None) -> Iterator[Callable[..., None]]:
+    if path is not None:
+        with table_file(path) as write:
+            yield write
+        return
+    started = False
+
+    def to_stdout(columns: dict[str, Any]) -> None:
+        nonlocal started
+        terminal.result(csv_text(columns, header=not started))
+        started = True
+
+    yield to_stdout
+
+
+def audit(
+    terminal: Terminal,
+    data: str,
+    label: str,
+    output: Path | None,
+    top: int,
+    as_json: bool,
+    reading: dict[str, Any],
+) -> None:
+    """Check the labels of a table against the geometry of its classes."""
+    from cospan.audit import audit_labels
+
+    if output is not None:
+        check_output(check_table_path(output))
+    rows, ids, labels = open_source(data, label=label, **reading).read()
+    found = audit_labels(rows, labels)
+    order = np.argsort(-np.asarray(found.suspicion), kind="stable")
+    columns = {
+        "id": np.asarray(ids)[order],
+        "label": np.asarray(found.labels)[order],
+        "suggested": np.asarray(found.suggested)[order],
+        "suspicion": np.asarray(found.suspicion)[order],
+        "flagged": np.asarray(found.flagged)[order],
+    }
+    if output is not None:
+        with table_file(output) as write:
+            write(columns)
+    flagged = int(columns["flagged"].sum())
+    listed = range(min(top, flagged))
+    if as_json:
+        worst = [{key: plain(value[i]) for key, value in columns.items()} for i in listed]
+        terminal.result(
+            json.dumps({"rows": len(ids), "flagged": flagged, "worst": worst}, indent=2)
+        )
+    else:
+        terminal.lines(_audit_lines(columns, len(ids), flagged, listed))
+    if output is not None:
+        terminal.note(f"wrote {output}")
+
+
+def _audit_lines(
+    columns: dict[str, Any], n: int, flagged: int, listed: range
+) -> Iterator[tuple[str, str]]:
+    yield "title", f"{plural(flagged, 'label')} of {n:,} in conflict with the angle of the row"
+    for i in listed:
+        name, label, other = (
+            printable(columns[key][i], 28) for key in ("id", "label", "suggested")
+        )
+        yield "plain", f"  {name}  {label} → {other}  suspicion {columns['suspicion'][i]:.3f}"
+    if flagged > len(listed):
+        yield "plain", f"  … and {flagged - len(listed):,} more"
+
+
+# ---- reproduce ---------------------------------------------------------------------------------
+
+
+def reproduce(terminal: Terminal, data: Path | None, output: Path, draws: int, quick: bool) -> None:
+    """The paper's experiments."""
+    from cospan.experiments import reproduce as run
+
+    run(data=data, output=output, draws=draws, quick=quick, progress=terminal.progress)

@@ -1,0 +1,152 @@
+"""Commands about saved frames and about files: load, directions, info."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._plain import plain
+from cospan._terminal import Terminal
+from cospan._text import NAME_WIDTH, printable
+from cospan.errors import InputError, ModelFileError
+from cospan.frame import JointFrame
+from cospan.model_file import load
+from cospan.sources import open_source
+
+__all__ = ["directions", "info", "load_frame"]
+
+LISTED_NAMES = 20
+
+
+def load_frame(path: Path) -> JointFrame:
+    """The frame in a model file, also where an estimator was saved."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist; save a frame with cospan compare A B --save.")
+    found = load(path)
+    frame = getattr(found, "frame_", found)
+    if not isinstance(frame, JointFrame):
+        raise ModelFileError(
+            f"{path} holds a {type(found).__name__} without a joint frame of two sets; "
+            "save one with cospan compare A B --save."
+        )
+    return frame
+
+
+def directions(terminal: Terminal, model: Path, n: int, n_features: int, as_json: bool) -> None:
+    """Directions at both ends and in the middle of the spectrum, with their features."""
+    frame = load_frame(model)
+    names = _feature_names(frame)
+    angles = np.degrees(np.asarray(frame.angles))
+    middle = np.sort(np.argsort(np.abs(angles - 45), kind="stable")[:n])
+    parts = {
+        "most A-like": np.arange(min(n, frame.rank)),
+        "most shared": middle,
+        "most B-like": np.arange(frame.rank)[::-1][:n],
+    }
+    H = np.asarray(frame.H)
+    table = {
+        title: [_direction(H[i], float(angles[i]), int(i), names, n_features) for i in index]
+        for title, index in parts.items()
+    }
+    if as_json:
+        terminal.result(json.dumps(table, indent=2, ensure_ascii=False))
+        return
+    for title, rows in table.items():
+        terminal.lines([("head", title)])
+        for row in rows:
+            pairs = row["features"].items()
+            weights = ", ".join(f"{printable(name, NAME_WIDTH)} {w:+.2f}" for name, w in pairs)
+            place = f"{row['direction']:>5}  {row['degrees']:5.1f}°"
+            terminal.lines([("plain", f"  {place}  {weights}")])
+
+
+def _direction(
+    h: NDArray[Any], degrees: float, index: int, names: tuple[str, ...], n: int
+) -> dict[str, Any]:
+    unit = h / (np.linalg.norm(h) or 1.0)
+    largest = np.argsort(-np.abs(unit), kind="stable")[:n]
+    return {
+        "direction": index,
+        "degrees": degrees,
+        "features": {names[j]: float(unit[j]) for j in largest},
+    }
+
+
+def _feature_names(frame: JointFrame) -> tuple[str, ...]:
+    return frame.feature_names or tuple(f"x{j}" for j in range(frame.n_features))
+
+
+def info(terminal: Terminal, file: str, as_json: bool) -> None:
+    """What a saved frame or a data file holds."""
+    facts = _model_facts(Path(file)) if _looks_like_model(file) else _source_facts(file)
+    if as_json:
+        terminal.result(json.dumps(plain(facts), indent=2, ensure_ascii=False))
+        return
+    width = max(len(key) for key in facts)
+    for key, value in facts.items():
+        shown = str(value)
+        if isinstance(value, list):
+            shown = ", ".join(map(str, value[:LISTED_NAMES]))
+            shown += f", … ({len(value):,} in all)" if len(value) > LISTED_NAMES else ""
+        terminal.lines([("plain", f"{key:<{width}}  {printable(shown)}")])
+
+
+def _looks_like_model(file: str) -> bool:
+    """Model files are safetensors files with our mark, whatever they are called."""
+    path = Path(file)
+    if path.suffix == ".cospan":
+        return True
+    if path.suffix not in ("", ".safetensors") or not path.is_file():
+        return False
+    try:
+        load(path)
+    except ModelFileError:
+        return False
+    return True
+
+
+def _model_facts(path: Path) -> dict[str, Any]:
+    frame = load_frame(path)
+    r, k, t = frame.blocks
+    degrees = np.degrees(np.asarray(frame.angles))
+    return {
+        "file": str(path),
+        "kind": "joint frame",
+        "rows of A": int(frame.n_a),
+        "rows of B": int(frame.n_b),
+        "features": frame.n_features,
+        "rank": frame.rank,
+        "only in A": int(r),
+        "shared": int(k),
+        "only in B": int(t),
+        "angles": f"{degrees.min():.1f}° to {degrees.max():.1f}°" if len(degrees) else "none",
+        "shrinkage": float(frame.shrinkage),
+        "center": frame.center_mode,
+        "balance": frame.balance,
+        "names": list(_feature_names(frame)),
+    }
+
+
+def _source_facts(file: str) -> dict[str, Any]:
+    source = open_source(file)
+    rows = source.n_rows
+    if rows is None:
+        rows = sum(len(chunk.rows) for chunk in source.chunks())
+    facts: dict[str, Any] = {
+        "file": file,
+        "kind": "data",
+        "rows": rows,
+        "features": source.n_features,
+        "type": str(source.dtype),
+    }
+    if source.image_shape is not None:
+        facts["image shape"] = "x".join(map(str, source.image_shape))
+    if source.feature_names is not None:
+        facts["names"] = list(source.feature_names)
+    if source.notes:
+        facts["notes"] = list(source.notes)
+    return facts

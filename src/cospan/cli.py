@@ -1,0 +1,295 @@
+"""The command line: arguments and exit codes, nothing else.
+
+Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 done, and a
+``--fail-on`` threshold was crossed. Only typer is imported here: ``cospan --help`` answers at
+once, and each command imports what it needs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cospan import _cli_options as opt
+from cospan._terminal import THRESHOLD, Terminal
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="cospan",
+    help="Compare datasets by their geometry: an angle for every sample, 0° = A, 90° = B.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Sets = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="A B",
+        help="Files or folders (.csv .parquet .npy images …), '-' for standard input; "
+        "one table with --label, --a and --b.",
+    ),
+]
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")]
+
+
+@app.command()
+def compare(
+    sets: Sets,
+    score: Annotated[str | None, typer.Option(metavar="Z", help="More rows to score.")] = None,
+    label: opt.Label = None,
+    a: Annotated[
+        str | None, typer.Option("--a", metavar="CLASS", help="Class to take as A.")
+    ] = None,
+    b: Annotated[
+        str | None, typer.Option("--b", metavar="CLASS", help="Class to take as B.")
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of Z that holds labels to be checked."),
+    ] = None,
+    name_a: opt.Names = None,
+    name_b: opt.Names = None,
+    output: opt.Output = None,
+    format: opt.FormatOption = None,
+    scores: opt.Scores = None,
+    save: opt.Save = None,
+    json: opt.Json = False,
+    fail_on: opt.FailOn = None,
+    preset: opt.PresetOption = None,
+    center: opt.CenterOption = None,
+    balance: opt.Balance = None,
+    shrinkage: opt.Shrinkage = None,
+    weighting: opt.WeightingOption = None,
+    tol: opt.Tol = None,
+    standardize: opt.Standardize = False,
+    permutations: opt.Permutations = 999,
+    seed: opt.Seed = 0,
+    all_rows: opt.AllRows = None,
+    exact: opt.Exact = None,
+    columns: opt.Columns = None,
+    id_column: opt.IdColumn = None,
+    missing: opt.MissingOption = opt.Missing.error,
+    strict: opt.Strict = False,
+    chunk_rows: opt.ChunkRows = None,
+    image_size: opt.ImageSize = None,
+    image_mode: opt.ImageModeOption = opt.ImageMode.gray,
+    image_shape: opt.ImageShape = None,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Compare two sets: how far apart they are, where, and which rows look misplaced."""
+    if len(sets) > 2:
+        raise typer.BadParameter(f"two sets are compared, and {len(sets)} are given.")
+    with Terminal(quiet, verbose, debug) as terminal:
+        from cospan import _commands
+
+        crossed = _commands.compare(
+            terminal,
+            {
+                "A": sets[0],
+                "B": sets[1] if len(sets) > 1 else None,
+                "Z": score,
+                "label": label,
+                "a": a,
+                "b": b,
+                "labels": labels,
+                "name_a": name_a,
+                "name_b": name_b,
+                "image_shape": image_shape,
+            },
+            opt.settings(
+                preset,
+                center=center,
+                balance=balance,
+                shrinkage=shrinkage,
+                weighting=weighting,
+                tol=tol,
+                standardize=standardize,
+                n_permutations=permutations,
+                seed=seed,
+                score_all=all_rows,
+                exact=exact,
+            ),
+            opt.reading(
+                columns=columns,
+                id_column=id_column,
+                missing=missing,
+                strict=strict,
+                chunk_rows=chunk_rows,
+                image_size=image_size,
+                image_mode=image_mode,
+            ),
+            opt.Outputs(output, format, scores, save, json),
+            fail_on or [],
+        )
+        if crossed:
+            raise typer.Exit(THRESHOLD)
+
+
+@app.command()
+def score(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to write: .parquet, .arrow, .csv or .tsv (default: CSV to stdout).",
+        ),
+    ] = None,
+    weighting: opt.WeightingOption = None,
+    id_column: opt.IdColumn = None,
+    missing: opt.MissingOption = opt.Missing.error,
+    chunk_rows: opt.ChunkRows = None,
+    image_size: opt.ImageSize = None,
+    image_mode: opt.ImageModeOption = opt.ImageMode.gray,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Score rows with a saved frame, streaming: one line a row."""
+    with Terminal(quiet, verbose, debug) as terminal:
+        from cospan import _commands
+
+        reading = opt.reading(
+            id_column=id_column,
+            missing=missing,
+            chunk_rows=chunk_rows,
+            image_size=image_size,
+            image_mode=image_mode,
+        )
+        _commands.score(terminal, model, data, output, str(weighting or "cost"), reading)
+
+
+@app.command()
+def audit(
+    data: Data,
+    label: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Column that holds the labels to check.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write every row, most suspicious first: .csv, .tsv, .parquet or .arrow.",
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option("-n", min=0, help="How many rows to print.")] = 20,
+    json: opt.Json = False,
+    columns: opt.Columns = None,
+    id_column: opt.IdColumn = None,
+    missing: opt.MissingOption = opt.Missing.error,
+    strict: opt.Strict = False,
+    image_size: opt.ImageSize = None,
+    image_mode: opt.ImageModeOption = opt.ImageMode.gray,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Find labels that conflict with their row's angle."""
+    with Terminal(quiet, verbose, debug) as terminal:
+        from cospan import _commands
+
+        reading = opt.reading(
+            columns=columns,
+            id_column=id_column,
+            missing=missing,
+            strict=strict,
+            image_size=image_size,
+            image_mode=image_mode,
+        )
+        _commands.audit(terminal, data, label, output, top, json, reading)
+
+
+@app.command()
+def directions(
+    model: Model,
+    number: Annotated[int, typer.Option("-n", min=1, help="How many of each kind.")] = 3,
+    features: Annotated[int, typer.Option(min=1, help="Features named for each.")] = 5,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Show the directions of a saved frame: most A-like, most shared, most B-like."""
+    with Terminal(quiet, verbose, debug) as terminal:
+        from cospan import _model_commands
+
+        _model_commands.directions(terminal, model, number, features, json)
+
+
+@app.command()
+def info(
+    file: Annotated[str, typer.Argument(metavar="MODEL|FILE", help="A saved frame, or data.")],
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Say what a saved frame or a data file holds."""
+    with Terminal(quiet, verbose, debug) as terminal:
+        from cospan import _model_commands
+
+        _model_commands.info(terminal, file, json)
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the report goes.")
+    ] = Path("cospan-demo.html"),
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Compare handwritten fours with nines (built-in data) and write a report."""
+    with Terminal(quiet, verbose, debug) as terminal:
+        from cospan import _commands
+
+        _commands.demo(terminal, output)
+
+
+@app.command()
+def reproduce(
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder with the MNIST and Fashion-MNIST files."),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the results go.")
+    ] = Path("cospan-reproduction"),
+    draws: Annotated[int, typer.Option(min=2, help="Random draws of training images.")] = 10,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer draws and pairs.")] = False,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Repeat the paper's experiments, and show what better defaults make of them."""
+    with Terminal(quiet, verbose, debug) as terminal:
+        from cospan import _commands
+
+        _commands.reproduce(terminal, data, output, draws, quick)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from cospan import __version__
+
+    typer.echo(__version__)
+
+
+def main() -> None:
+    """Run the command line; the console script and ``python -m cospan`` call this."""
+    app(prog_name="cospan")
