@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cospan.alignment import Alignment
     from cospan.decomposition import GSVD, Blocks, gsvd, gsvdvals
+    from cospan.directions import Directions, extreme_directions, shared_directions
     from cospan.distribution import (
         angle_histogram,
         bhattacharyya,
@@ -41,6 +42,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "Alignment": "alignment",
     "Blocks": "decomposition",
+    "Directions": "directions",
     "GSVD": "decomposition",
     "JointFrame": "frame",
     "LeaveOneOut": "frame",
@@ -49,11 +51,13 @@ _PUBLIC = {
     "angle_histogram": "distribution",
     "bhattacharyya": "distribution",
     "bin_posterior": "distribution",
+    "extreme_directions": "directions",
     "fisher_rao": "distribution",
     "gsvd": "decomposition",
     "gsvdvals": "decomposition",
     "hellinger": "distribution",
     "posterior_ambiguity": "distribution",
+    "shared_directions": "directions",
 }
 
 __all__ = [*_PUBLIC]

@@ -310,7 +310,7 @@ class JointFrame:
         >>> X, y = load_digits(return_X_y=True)
         >>> frame = JointFrame.fit(X[y == 4], X[y == 9])
         >>> frame.truncate(band=math.radians(10))
-        JointFrame(...)
+        JointFrame(181 rows against 180, 64 features, rank 17 of 64, shrinkage 0.277)
         """
         return truncated(self, band=band, n=n, shared_above=shared_above)
 
