@@ -26,12 +26,17 @@ class Drawn:
     """A group of scored samples and how it is drawn."""
 
     name: str
-    theta: NDArray[Any] | None
+    theta: NDArray[Any]
     counts: NDArray[Any] | None
     source: Any
     colour: str
     hatch: str | None
     marker: str
+
+    @property
+    def n(self) -> int:
+        """How many samples there are: those counted, or those given."""
+        return len(self.theta) if self.counts is None else int(self.counts.sum())
 
 
 _LOOKS = ((BLUE, None, "o"), (ORANGE, "///", "^"), (DARK, None, "s"))
@@ -101,12 +106,10 @@ def histogram(group: Drawn, bins: int) -> NDArray[np.float64]:
     """Shares of a group's angles in `bins` bins: of all rows where they were counted."""
     from cospan.distribution import angle_histogram
 
-    if group.counts is not None and len(group.counts) % bins == 0 and group.counts.sum() > 0:
-        shares: NDArray[np.float64] = (
-            group.counts.reshape(bins, -1).sum(axis=1) / group.counts.sum()
-        )
-        return shares
-    return angle_histogram(group.theta, bins)  # type: ignore[arg-type]
+    if group.counts is not None and len(group.counts) % bins == 0 and group.n:
+        drawn: NDArray[np.float64] = group.counts.reshape(bins, -1).sum(axis=1)
+        return drawn / group.n
+    return angle_histogram(group.theta, bins)
 
 
 def degrees_axis(ax: Axes, title: str = "angle θ") -> None:

@@ -54,9 +54,8 @@ def plot_angles(
     ax = axes(ax)
     edges = np.linspace(0, 90, bins + 1)
     for group in groups_of(a, b, z, names):
-        n = int(group.counts.sum()) if group.counts is not None else len(group.theta)  # type: ignore[arg-type]
         shares = 100 * histogram(group, bins)
-        title = f"{group.name} ({n:,})"
+        title = f"{group.name} ({group.n:,})"
         if group.colour == DARK:
             ax.stairs(shares, edges, color=DARK, linewidth=1.6, label=title)
             continue

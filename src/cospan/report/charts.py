@@ -40,7 +40,8 @@ def javascript() -> str:
     import vl_convert
 
     major, minor, *_ = altair.SCHEMA_VERSION.split(".")
-    bundle: str = vl_convert.javascript_bundle(None, vl_version=f"{major}.{minor}")
+    entry = "window.vegaEmbed = vegaEmbed;"
+    bundle: str = vl_convert.javascript_bundle(entry, vl_version=f"{major}.{minor}")
     return bundle.replace("</script", "<\\/script")
 
 
