@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cospan.alignment import Alignment
+    from cospan.attribution import Attribution, attribute
     from cospan.decomposition import GSVD, Blocks, gsvd, gsvdvals
     from cospan.directions import Directions, extreme_directions, shared_directions
     from cospan.distribution import (
@@ -41,6 +42,7 @@ __version__ = "0.1.0"
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
 _PUBLIC = {
     "Alignment": "alignment",
+    "Attribution": "attribution",
     "Blocks": "decomposition",
     "Directions": "directions",
     "GSVD": "decomposition",
@@ -49,6 +51,7 @@ _PUBLIC = {
     "RowSample": "summary",
     "Summary": "summary",
     "angle_histogram": "distribution",
+    "attribute": "attribution",
     "bhattacharyya": "distribution",
     "bin_posterior": "distribution",
     "extreme_directions": "directions",
