@@ -18,7 +18,7 @@ from .base import Options
 from .numpy_files import Layout, mapped, streamed
 from .paths import check_readable, reading, sniff
 
-__all__ = ["idx_reader", "is_idx"]
+__all__ = ["idx_reader", "is_idx", "read_idx"]
 
 #: The header's third byte names the type of the numbers, which are big-endian.
 TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
@@ -87,3 +87,13 @@ def _labels(images: Path, label: str) -> NDArray[Any]:
 
 def _open(path: Path) -> IO[bytes]:
     return gzip.open(path) if sniff(path) == "gzip" else path.open("rb")  # type: ignore[return-value]
+
+
+def read_idx(path: Path) -> NDArray[Any]:
+    """A whole IDX file as an array, for files that fit in memory."""
+    layout = _layout(path)
+    with reading(path, "IDX"), _open(path) as stream:
+        data = stream.read(layout.offset + layout.nbytes)[layout.offset :]
+    if len(data) < layout.nbytes:
+        raise SourceError(f"{path}: is cut short; it promises {layout.shape[0]:,} rows.")
+    return np.frombuffer(data, layout.dtype).reshape(layout.shape)

@@ -1,0 +1,11 @@
+"""The paper's experiments as a command, and what better defaults make of them.
+
+`images` finds MNIST and Fashion-MNIST, `protocol` runs one draw of one pair under every rule,
+`study` runs all of them in parallel and gathers the tables, `figures` and `page` show them.
+"""
+
+from cospan.experiments.images import Images, load_images
+from cospan.experiments.reproduce import reproduce
+from cospan.experiments.study import Study
+
+__all__ = ["Images", "Study", "load_images", "reproduce"]

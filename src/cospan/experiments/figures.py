@@ -1,0 +1,115 @@
+"""The paper's figures, drawn from a study with the functions of `cospan.plots`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cospan import plots
+from cospan.experiments.images import Images
+from cospan.experiments.protocol import COST, DEFAULTS, FRAME, LOGISTIC, PAPER_ROWS
+from cospan.experiments.study import PAPER_PAIRS, Study
+from cospan.frame import JointFrame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["figures"]
+
+
+def figures(study: Study) -> Iterator[tuple[str, str, Figure]]:
+    """(file name, caption, figure), one after the other."""
+    name = study.images.name
+    pairs = PAPER_PAIRS[name]
+    yield f"samples-{name}", _samples_caption(study.images, *pairs[0]), _samples(study.images)
+    for rule, short in ((FRAME, "frame"), (COST, "cost"), (DEFAULTS, "defaults")):
+        caption = f"{study.images.title}: angles of the test images, {rule}, first draw."
+        yield f"angles-{name}-{short}", caption, _panels(study, rule, plots.plot_angles)
+    caption = (
+        f"{study.images.title}: posterior of the two classes in each bin of angles, "
+        f"{FRAME}, first draw; translucent bins are empty."
+    )
+    yield f"posteriors-{name}", caption, _panels(study, FRAME, plots.plot_posterior)
+    if (4, 9) in pairs:
+        caption = (
+            "Directions of the frame of 4 and 9: the most 4-like shared one, the one nearest "
+            "45°, the most 9-like shared one (the paper's rows, each set centred at its mean)."
+        )
+        yield f"extremes-{name}", caption, _extremes(study.images)
+    for what, title in (("accuracy", "accuracy"), ("fisher_rao", "Fisher-Rao distance (rad)")):
+        caption = f"{study.images.title}: {title} of every pair of classes run, first draw."
+        yield f"pairs-{name}-{what.replace('_', '-')}", caption, _matrices(study, what, title)
+
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _samples_caption(images: Images, a: int, b: int) -> str:
+    first, second = images.classes[a], images.classes[b]
+    return f"{images.title}: a {first} and a {second}, raw, and less the mean of their class."
+
+
+def _samples(images: Images) -> Figure:
+    a, b = PAPER_PAIRS[images.name][0]
+    sets = [
+        images.draw(label, n, 0).astype(float) for label, n in zip((a, b), PAPER_ROWS, strict=True)
+    ]
+    rows = [X[0] for X in sets] + [X[0] - X.mean(0) for X in sets]
+    names = [images.classes[label] for label in (a, b)]
+    titles = [f"{n}, raw" for n in names] + [f"{n}, centred" for n in names]
+    figure = _figure(8, 2.4)
+    ax = figure.add_subplot()
+    plots.plot_directions(
+        np.array(rows), image_shape=images.image_shape, titles=titles, cmap="gray", ax=ax
+    )
+    return figure
+
+
+def _panels(study: Study, rule: str, draw: Any) -> Figure:
+    pairs = PAPER_PAIRS[study.images.name]
+    figure = _figure(10, 3.2 * ((len(pairs) + 1) // 2))
+    for i, (a, b) in enumerate(pairs, 1):
+        ax = figure.add_subplot((len(pairs) + 1) // 2, 2, i)
+        theta = study.first_draw(a, b).outcomes[rule].theta
+        if theta is not None:
+            draw(*theta, names=(study.images.classes[a], study.images.classes[b]), ax=ax)
+    return figure
+
+
+def _extremes(images: Images) -> Figure:
+    rows = [images.draw(x, n, 0).astype(float) for x, n in zip((4, 9), PAPER_ROWS, strict=True)]
+    frame = JointFrame.fit(*rows, center="each", balance=False, shrinkage=0)
+    r, k, _ = frame.blocks
+    shared = slice(r, r + k)
+    nearest = r + int(np.argmin(np.abs(frame.angles[shared] - np.pi / 4)))
+    index = [r, nearest, r + k - 1]
+    titles = [
+        f"{word}, {np.degrees(frame.angles[i]):.1f}°"
+        for word, i in zip(("most 4-like", "shared", "most 9-like"), index, strict=True)
+    ]
+    figure = _figure(7, 2.7)
+    ax = figure.add_subplot()
+    plots.plot_directions(
+        frame.H[index], image_shape=images.image_shape, titles=titles, cmap="viridis", ax=ax
+    )
+    return figure
+
+
+def _matrices(study: Study, what: str, title: str) -> Figure:
+    rules = [FRAME, DEFAULTS] + ([LOGISTIC] if what == "accuracy" else [COST])
+    matrices = [study.matrix(rule, what) for rule in rules]
+    limits = (float(np.nanmin(matrices)), float(np.nanmax(matrices)))
+    figure = _figure(6.4 * len(rules), 5.6)
+    for i, (rule, matrix) in enumerate(zip(rules, matrices, strict=True), 1):
+        ax = figure.add_subplot(1, len(rules), i)
+        plots.plot_pair_matrix(
+            study.images.classes, matrix, title=title, form=".3f" if what == "accuracy" else ".2f",
+            limits=limits, ax=ax,
+        )  # fmt: skip
+        ax.set_title(rule)
+    return figure
