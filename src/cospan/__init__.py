@@ -34,6 +34,12 @@ if TYPE_CHECKING:
         posterior_ambiguity,
     )
     from cospan.frame import JointFrame, LeaveOneOut
+    from cospan.procrustes import (
+        RelativeProcrustes,
+        SpanView,
+        relative_procrustes,
+        span_view,
+    )
     from cospan.summary import RowSample, Summary
 
 __version__ = "0.1.0"
@@ -48,7 +54,9 @@ _PUBLIC = {
     "GSVD": "decomposition",
     "JointFrame": "frame",
     "LeaveOneOut": "frame",
+    "RelativeProcrustes": "procrustes",
     "RowSample": "summary",
+    "SpanView": "procrustes",
     "Summary": "summary",
     "angle_histogram": "distribution",
     "attribute": "attribution",
@@ -60,7 +68,9 @@ _PUBLIC = {
     "gsvdvals": "decomposition",
     "hellinger": "distribution",
     "posterior_ambiguity": "distribution",
+    "relative_procrustes": "procrustes",
     "shared_directions": "directions",
+    "span_view": "procrustes",
 }
 
 __all__ = [*_PUBLIC]

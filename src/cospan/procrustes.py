@@ -1,0 +1,244 @@
+"""Alignment of instances in the shared frame: the paper's span view and relative Procrustes.
+
+Plain Procrustes looks for the rotation that best carries the rows of X onto their partners in Y,
+and strong directions that only one of the two has drown what they share. In a frame those
+directions have names: cut the coordinates to the directions with min(c, s) above a threshold, and
+rotate there.
+
+The span view is the relation Ax = By written the other way round: every latent w gives a pair of
+coefficients x = Fw, y = Gw that represent one and the same sample with A and with B.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._validate import as_option, as_rows
+from cospan.directions import pick, shared_mask
+from cospan.errors import CospanWarning, InputError
+from cospan.frame import JointFrame
+
+__all__ = ["RelativeProcrustes", "SpanView", "relative_procrustes", "span_view"]
+
+
+@dataclass(frozen=True, eq=False)
+class RelativeProcrustes:
+    """A rotation of the shared directions that carries X onto Y.
+
+    Attributes
+    ----------
+    rotation : ndarray, (k, k)
+        Orthogonal; shared coordinates of X times this come nearest to those of Y.
+    residual : float
+        ‖X̃R - Ỹ‖ / ‖Ỹ‖ in shared coordinates: 0 is a perfect fit.
+    plain_residual : float
+        The same quotient for plain Procrustes on the features (the frame's centre taken off).
+    used : ndarray of int, (k,)
+        The directions of the frame that count as shared.
+    metric : str
+        ``"frame"`` or ``"feature"``.
+    frame : JointFrame
+    lift : ndarray, (k, d)
+        Shared coordinates times this are in feature space.
+    """
+
+    rotation: np.ndarray = field(repr=False)
+    residual: float
+    plain_residual: float
+    used: np.ndarray = field(repr=False)
+    metric: str
+    frame: JointFrame = field(repr=False)
+    lift: np.ndarray = field(repr=False)
+    _turn: np.ndarray | None = field(repr=False)  # from frame coordinates to those of the metric
+
+    @property
+    def n_directions(self) -> int:
+        """How many directions were used."""
+        return len(self.used)
+
+    def coordinates(self, Z: Any) -> np.ndarray:
+        """(n, k): the samples' shared coordinates, in which `rotation` acts."""
+        return _shared_coordinates(self.frame, Z, "Z", self.used, self._turn)
+
+    def transform(self, Z: Any) -> np.ndarray:
+        """(n, d): samples of X's kind with their shared part rotated; the rest stays as it is."""
+        rows = arrays.to_numpy(as_rows(Z, "Z", d=self.frame.n_features, allow_empty=True))
+        shared = self.coordinates(rows)
+        step = arrays.matmul(shared, self.rotation) - shared
+        return np.asarray(rows + arrays.matmul(step, self.lift))
+
+    def __repr__(self) -> str:
+        return (
+            f"RelativeProcrustes({self.n_directions} of {self.frame.rank} directions, residual "
+            f"{self.residual:.3g}, plain Procrustes {self.plain_residual:.3g})"
+        )
+
+
+def relative_procrustes(
+    frame: JointFrame, X: Any, Y: Any, *, shared_above: float = 0.3, metric: str = "frame"
+) -> RelativeProcrustes:
+    """Rotate X onto Y inside the directions that both sets share.
+
+    Parameters
+    ----------
+    frame : JointFrame
+        Fitted to X and Y themselves, or to larger sets of the same two kinds.
+    X, Y : array-like, (n, d)
+        Paired rows: X[i] belongs to Y[i].
+    shared_above : float in [0, 0.7071)
+        A direction counts as shared when min(c, s) is above this. A high threshold loses shared
+        directions of unlike strength, a low one lets in what only one side has. Heavy shrinkage
+        makes all directions look shared; for this purpose fit with little or none.
+    metric : {"frame", "feature"}
+        ``"frame"``: the rotation is orthogonal in frame coordinates, as in the paper. These are
+        whitened, so a rotation of the features is one there only where the shared part varies
+        alike in all directions. ``"feature"``: the same cut, but the shared parts are compared
+        in feature space, and the rotation is one of the features whatever their covariance.
+
+    Returns
+    -------
+    RelativeProcrustes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import JointFrame, relative_procrustes
+    >>> rng = np.random.default_rng(0)
+    >>> shared, noise = rng.normal(size=(400, 2)), 9 * rng.normal(size=(400, 4))
+    >>> still = np.zeros((400, 2))
+    >>> turned = shared @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+    >>> X = np.hstack([shared, noise[:, :2], still])
+    >>> Y = np.hstack([turned, still, noise[:, 2:]])
+    >>> frame = JointFrame.fit(X, Y, center="none", shrinkage=0)
+    >>> found = relative_procrustes(frame, X, Y, metric="feature")
+    >>> found
+    RelativeProcrustes(2 of 6 directions, residual 0.133, plain Procrustes 1.35)
+    >>> found.transform(np.eye(6)[:2])[:, :2].round(2)
+    array([[ 0.,  1.],
+           [-1.,  0.]])
+    """
+    metric = as_option(metric, "metric", ("frame", "feature"))
+    left, right = (
+        arrays.to_numpy(as_rows(Z, name, d=frame.n_features)).astype(np.float64, copy=False)
+        for Z, name in ((X, "X"), (Y, "Y"))
+    )
+    if left.shape[0] != right.shape[0]:
+        raise InputError(
+            f"X has {left.shape[0]} rows and Y has {right.shape[0]}; they are pairs, row by row."
+        )
+    used = np.flatnonzero(shared_mask(frame, shared_above))
+    if not len(used):
+        raise InputError(f"No direction has min(c, s) above {shared_above:g}; lower shared_above.")
+    if left.shape[0] < len(used):
+        _warn_too_few(left.shape[0], len(used))
+    turn, lift = _metric_maps(frame, used, metric)
+    rotation, residual = _fit(
+        _shared_coordinates(frame, left, "X", used, turn),
+        _shared_coordinates(frame, right, "Y", used, turn),
+    )
+    plain = _plain_residual(left, right, arrays.to_numpy(frame.center))
+    return RelativeProcrustes(rotation, residual, plain, used, metric, frame, lift, turn)
+
+
+def _metric_maps(
+    frame: JointFrame, used: np.ndarray, metric: str
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """How to turn frame coordinates into those of the metric, and those into features."""
+    core = arrays.to_numpy(pick(frame.core, used))
+    basis = None if frame.basis is None else arrays.to_numpy(frame.basis)
+    H = core if basis is None else arrays.matmul(core, basis.T)
+    if metric == "frame":
+        return None, H
+    # Hᵀ = QR: coordinates y become those of Hᵀy in the orthonormal columns of Q.
+    Q, R = scipy.linalg.qr(H.T, mode="economic", check_finite=False)
+    return R.T, Q.T
+
+
+def _shared_coordinates(
+    frame: JointFrame, Z: Any, name: str, used: np.ndarray, turn: np.ndarray | None
+) -> np.ndarray:
+    rows = arrays.to_numpy(as_rows(Z, name, d=frame.n_features, allow_empty=True))
+    shared = arrays.to_numpy(frame.coordinates(rows))[:, used]
+    return shared if turn is None else arrays.matmul(shared, turn)
+
+
+def _fit(X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, float]:
+    """The rotation that carries X nearest to Y, and what remains relative to Y."""
+    rotation, _ = scipy.linalg.orthogonal_procrustes(X, Y, check_finite=False)
+    size = float(np.linalg.norm(Y))
+    return rotation, float(np.linalg.norm(arrays.matmul(X, rotation) - Y)) / (size or 1.0)
+
+
+def _plain_residual(X: np.ndarray, Y: np.ndarray, center: np.ndarray) -> float:
+    X, Y = X - center, Y - center
+    if 2 * len(X) < X.shape[1]:
+        # Few rows: the best rotation acts in their span, and so does its residual.
+        R = arrays.triangular_factor(np.concatenate((X, Y)).T)
+        X, Y = R[:, : len(X)].T, R[:, len(X) :].T
+    return _fit(X, Y)[1]
+
+
+def _warn_too_few(rows: int, directions: int) -> None:
+    warnings.warn(
+        f"{rows} pairs of rows do not fix a rotation of {directions} directions; the rest of it "
+        "is arbitrary: pass more pairs, or raise shared_above.",
+        CospanWarning,
+        stacklevel=3,
+    )
+
+
+# ---- the span view ----------------------------------------------------------------------------
+
+
+class SpanView(NamedTuple):
+    """The relation in its explicit form: x = F w and y = G w.
+
+    Every w of length k gives coefficients with ``A.T @ F @ w = B.T @ G @ w``, A and B being the
+    prepared rows, and every pair that represents one sample with the least coefficients arises so.
+    """
+
+    F: Array  # (p, k): U diag(s) of the shared block
+    G: Array  # (q, k): V diag(c)
+
+
+def span_view(frame: JointFrame) -> SpanView:
+    """F and G of the span view, for a frame that kept U and V.
+
+    Parameters
+    ----------
+    frame : JointFrame
+        From ``JointFrame.fit(..., keep_uv=True)``.
+
+    Returns
+    -------
+    SpanView
+        For the prepared rows ``frame.prepared(A, "A")`` and ``frame.prepared(B, "B")``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import JointFrame, span_view
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(9, 4)), rng.normal(size=(7, 4))
+    >>> frame = JointFrame.fit(A, B, shrinkage=0, keep_uv=True)
+    >>> F, G = span_view(frame)
+    >>> w = rng.normal(size=4)
+    >>> left, right = frame.prepared(A, "A"), frame.prepared(B, "B")
+    >>> bool(np.allclose(left.T @ F @ w, right.T @ G @ w))
+    True
+    """
+    if frame.U is None or frame.V is None:
+        raise InputError(
+            "This frame has no U and V to write the span view with; "
+            "fit it with JointFrame.fit(..., keep_uv=True)."
+        )
+    r, k, _ = frame.blocks
+    shared = slice(r, r + k)
+    return SpanView(frame.U[:, shared] * frame.s[shared], frame.V[:, :k] * frame.c[shared])
