@@ -45,33 +45,68 @@ def clean(reader: Reader, options: Options, size: int, name: str) -> Iterator[Ch
 
 def even(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
     """The same rows in chunks of `size`, the last one shorter."""
-    waiting: list[Chunk] = []
-    count = 0
+    shelf = _Shelf(size)
     for chunk in chunks:
-        waiting.append(chunk)
-        count += len(chunk.rows)
-        if count < size:
-            continue
-        whole = joined(waiting)
-        stop = count - count % size
-        for start in range(0, stop, size):
-            yield whole.take(slice(start, start + size)) if count > size else whole
-        waiting = [whole.take(slice(stop, None))] if stop < count else []
-        count -= stop
-    if waiting:
-        yield joined(waiting)
+        start = 0
+        while start < len(chunk.rows):
+            piece = chunk.take(slice(start, start + size - shelf.filled))
+            start += len(piece.rows)
+            shelf.put(piece)
+            if shelf.filled == size:
+                yield shelf.take()
+    if shelf.filled:
+        yield shelf.take()
+
+
+_NOTHING = np.empty((0, 0))
+
+
+class _Shelf:
+    """Room for one chunk. A piece that fills it alone is handed on without a copy."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._pieces: list[Chunk] = []
+        self._rows: NDArray[Any] | None = None
+        self.filled = 0
+
+    def put(self, piece: Chunk) -> None:
+        if self._pieces:
+            self._copy(piece)
+            piece = piece._replace(rows=_NOTHING)
+        self._pieces.append(piece)
+        self.filled += len(piece.ids)
+
+    def _copy(self, piece: Chunk) -> None:
+        # Each piece is let go as soon as it is copied: two chunks' worth is never held at once.
+        if self._rows is None:
+            first = self._pieces[0]
+            self._rows = np.empty((self._size, first.rows.shape[1]), dtype=first.rows.dtype)
+            self._rows[: self.filled] = first.rows
+            self._pieces[0] = first._replace(rows=_NOTHING)
+        self._rows[self.filled : self.filled + len(piece.rows)] = piece.rows
+
+    def take(self) -> Chunk:
+        chunk = self._pieces[0]
+        if self._rows is not None:
+            ids, labels = _beside(self._pieces)
+            chunk = Chunk(self._rows[: self.filled], ids, labels)
+        self._pieces, self._rows, self.filled = [], None, 0
+        return chunk
 
 
 def joined(chunks: list[Chunk]) -> Chunk:
     """Several chunks as one."""
     if len(chunks) == 1:
         return chunks[0]
+    return Chunk(np.concatenate([chunk.rows for chunk in chunks]), *_beside(chunks))
+
+
+def _beside(chunks: list[Chunk]) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Identifiers and labels of several chunks."""
     labels = [chunk.labels for chunk in chunks if chunk.labels is not None]
-    return Chunk(
-        np.concatenate([chunk.rows for chunk in chunks]),
-        np.concatenate([chunk.ids for chunk in chunks]),
-        np.concatenate(labels) if labels else None,
-    )
+    ids = np.concatenate([chunk.ids for chunk in chunks])
+    return ids, np.concatenate(labels) if labels else None
 
 
 def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:

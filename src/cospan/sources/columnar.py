@@ -26,6 +26,9 @@ __all__ = ["ArrowFiles", "ParquetFiles", "saved_dataset"]
 
 #: All column buffers of a Parquet file together take about this much.
 BUFFER_BYTES = 32 * 2**20
+#: About this much is decoded at a time. The allocator keeps some multiple of it: with 784 float32
+#: columns, batches of 32 MB left 430 MB resident and batches of 6 MB left 200 MB, equally fast.
+DECODE_BYTES = 6 * 2**20
 
 
 class _Files:
@@ -91,8 +94,11 @@ class ParquetFiles(_Files):
 
         buffer = max(4096, BUFFER_BYTES // max(1, len(columns)))
         with pq.ParquetFile(file, buffer_size=buffer, pre_buffer=False) as parquet:
+            groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
+            row_bytes = sum(g.total_byte_size for g in groups) // max(1, parquet.metadata.num_rows)
+            batch = DECODE_BYTES // max(4 * len(columns), row_bytes, 1)
             # Asking for "a" also gives a column "a.b"; the caller selects once more.
-            yield from parquet.iter_batches(batch_size=size, columns=columns)
+            yield from parquet.iter_batches(min(size, max(64, batch)), columns=columns)
 
 
 class ArrowFiles(_Files):
