@@ -103,7 +103,7 @@ def comparison(
     fields = {
         "name_a": names[0],
         "name_b": names[1],
-        "frame": frame(d, blocks=blocks),
+        "frame": frame(d, min(d, 500), blocks),
         "group_a": a,
         "group_b": b,
         "group_z": z,
@@ -134,7 +134,7 @@ def hostile_comparison(**changes):
     """Every name from the data is hostile: sets, columns, row identifiers, settings, warnings."""
     nasty = list(HOSTILE.values())
     ids = [f"{nasty[i % len(nasty)]}" for i in range(60)]
-    return comparison(
+    case = comparison(
         60,
         60,
         len(nasty),
@@ -145,3 +145,10 @@ def hostile_comparison(**changes):
         settings={HOSTILE["html"]: HOSTILE["script"], "label": HOSTILE["long"]},
         **changes,
     )
+    return flag_first_rows(case)
+
+
+def flag_first_rows(case):
+    """The same comparison, with the first eight rows of A flagged and no others."""
+    case.audit.flagged[:] = np.arange(len(case.audit.flagged)) < 8
+    return case

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -203,44 +204,56 @@ def _even_line() -> Any:
 
 
 def spectrum(content: ReportContent) -> Any:
-    """The angle of every direction, in order, coloured by what it belongs to."""
+    """The angle of every direction, in order, coloured by the side it leans to."""
     import altair as alt
 
     found = content.spectrum
-    shown = {direction.index for direction in found.directions}
+    axis = alt.Axis(values=DEGREES, labelExpr="datum.value + '°'", title="angle")
+    y = alt.Y("angle:Q", scale=alt.Scale(domain=[0, 90]), axis=axis)
+    scale = alt.Scale(domain=[0, 45, 90], range=[A, SHARED, B], interpolate="rgb")
+    colour = alt.Color("angle:Q", scale=scale, legend=None)
     values = [
-        {
-            "direction": i + 1,
-            "angle": angle,
-            "shown": i in shown,
-            "from": min(angle, 45.0),
-            "to": max(angle, 45.0),
-        }
+        {"direction": i + 1, "angle": angle, "from": min(angle, 45.0), "to": max(angle, 45.0)}
         for i, angle in found.angles
     ]
-    x = alt.X(
-        "direction:Q",
-        scale=alt.Scale(domain=[0.5, found.size + 0.5], nice=False),
-        axis=alt.Axis(grid=False, tickMinStep=1, title="direction, from A's to B's"),
-    )
-    axis = alt.Axis(
-        values=[0, 15, 30, 45, 60, 75, 90], labelExpr="datum.value + '°'", title="angle"
-    )
-    y = alt.Y("angle:Q", scale=alt.Scale(domain=[0, 90]), axis=axis)
-    colour = alt.Color(
-        "angle:Q",
-        scale=alt.Scale(domain=[0, 45, 90], range=[A, SHARED, B], interpolate="rgb"),
-        legend=None,
-    )
-    base = alt.Chart(alt.InlineData(values=values)).encode(x=x)
+    base = alt.Chart(alt.InlineData(values=values)).encode(x=_places(content))
     stems = base.mark_rule(opacity=0.35).encode(y=alt.Y("from:Q"), y2="to:Q", color=colour)
-    dots = base.mark_point(filled=True, size=46, opacity=1, cursor="pointer").encode(
-        y=y, color=colour, tooltip=["direction:Q", alt.Tooltip("angle:Q", format=".1f")]
+    dots = base.mark_point(filled=True, size=46, opacity=1).encode(y=y, color=colour)
+    return alt.layer(_blocks(content), _walker(), stems, dots, _direction_targets(content))
+
+
+def _places(content: ReportContent, field: str = "direction") -> Any:
+    import altair as alt
+
+    scale = alt.Scale(domain=[0.5, content.spectrum.size + 0.5], nice=False)
+    axis = alt.Axis(grid=False, tickMinStep=1, title="direction, from A's to B's")
+    return alt.X(field, type="quantitative", scale=scale, axis=axis)
+
+
+def _direction_targets(content: ReportContent) -> Any:
+    """Invisible columns, each half way to the next dot: a click need not hit the dot."""
+    import altair as alt
+
+    found = content.spectrum
+    places = [i + 1 for i, _ in found.angles]
+    middles = [(one + other) / 2 for one, other in pairwise(places)]
+    edges = [0.5, *middles, found.size + 0.5]
+    values = [
+        {"direction": i + 1, "angle": angle, "start": start, "end": end}
+        for (i, angle), (start, end) in zip(found.angles, pairwise(edges), strict=True)
+    ]
+    return (
+        alt.Chart(alt.InlineData(values=values))
+        .mark_rect(opacity=0, cursor="pointer")
+        .encode(
+            x=_places(content, "start"),
+            x2="end:Q",
+            tooltip=["direction:Q", alt.Tooltip("angle:Q", format=".1f", title="angle in °")],
+        )
     )
-    return alt.layer(_blocks(content, x), _walker(), stems, dots)
 
 
-def _blocks(content: ReportContent, x: Any) -> Any:
+def _blocks(content: ReportContent) -> Any:
     """Shaded grounds under the directions that only A and that only B has."""
     import altair as alt
 
@@ -254,7 +267,7 @@ def _blocks(content: ReportContent, x: Any) -> Any:
     return (
         alt.Chart(alt.InlineData(values=[v for v, n in zip(values, (r, t), strict=True) if n]))
         .mark_rect(opacity=0.8)
-        .encode(x=x, x2="end:Q", fill=alt.Fill("block:N", scale=scale, legend=None))
+        .encode(x=_places(content), x2="end:Q", fill=alt.Fill("block:N", scale=scale, legend=None))
     )
 
 

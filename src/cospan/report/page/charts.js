@@ -1,6 +1,7 @@
 // Vega-Lite charts in the colours of the style sheet, and the moving parts' values.
 
 const views = {};
+window.cospanViews = views; // for the curious, and for the tests
 const signals = {};
 
 // "@a" in a specification stands for the style sheet's --a.

@@ -23,6 +23,7 @@ function showConflicts() {
       heading.setAttribute("aria-sort", order.falling ? "descending" : "ascending");
     }
   }
+  markOpened();
 }
 
 function conflictRow(conflict) {
@@ -40,12 +41,20 @@ function conflictRow(conflict) {
     element("td", { className: "right", text: conflict.suspicion.toFixed(3) }),
   );
   const row = element("tr", { children: cells });
+  row.dataset.sample = conflict.sample;
   row.addEventListener("click", () => {
-    for (const other of row.parentElement.children) other.classList.toggle("chosen", other === row);
     order.open = conflict.shown;
+    markOpened();
     showOpened();
   });
   return row;
+}
+
+function markOpened() {
+  const chosen = String(content.samples.indexOf(order.open));
+  for (const row of byId("conflict-table").querySelectorAll("tbody tr")) {
+    row.classList.toggle("chosen", row.dataset.sample === chosen);
+  }
 }
 
 function showOpened() {
