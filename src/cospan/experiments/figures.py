@@ -38,6 +38,8 @@ def figures(study: Study) -> Iterator[tuple[str, str, Figure]]:
             "45°, the most 9-like shared one (the paper's rows, each set centred at its mean)."
         )
         yield f"extremes-{name}", caption, _extremes(study.images)
+    if len(study.every_pair) <= len(pairs):
+        return  # a matrix of these few pairs would be mostly empty
     for what, title in (("accuracy", "accuracy"), ("fisher_rao", "Fisher-Rao distance (rad)")):
         caption = f"{study.images.title}: {title} of every pair of classes run, first draw."
         yield f"pairs-{name}-{what.replace('_', '-')}", caption, _matrices(study, what, title)
