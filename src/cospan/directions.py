@@ -133,7 +133,8 @@ def pick(x: Array, positions: np.ndarray, axis: int = 0) -> Array:
     if arrays.is_numpy(x):
         return np.take(x, positions, axis=axis)
     xp = arrays.namespace(x)
-    return xp.take(x, xp.asarray(positions, device=x.device), axis=axis)
+    # torch knows no negative strides, hence the copy.
+    return xp.take(x, xp.asarray(positions.copy(), device=x.device), axis=axis)
 
 
 def directions_of(frame: JointFrame, index: np.ndarray | None = None) -> Directions:

@@ -1,0 +1,383 @@
+"""Directions of a frame: Theorem 2 and its deflation, coefficients, truncation."""
+
+import math
+
+import numpy as np
+import pytest
+
+import cospan
+from cospan import JointFrame, extreme_directions, gsvd, shared_directions
+from cospan.errors import CospanError, InputError
+from matrices import pair_with_angles
+
+RAW = {"center": "none", "balance": False, "shrinkage": 0}
+
+
+def mixed_pair(seed, *, only_a=2, shared=6, only_b=2, d=14):
+    """Rows with directions of all three blocks, and a few features that nobody uses."""
+    rng = np.random.default_rng(seed)
+    theta = np.concatenate(
+        [np.zeros(only_a), rng.uniform(0.1, 1.4, shared), np.full(only_b, math.pi / 2)]
+    )
+    return pair_with_angles(rng, theta, 20, 25, d, condition=30.0)
+
+
+def relational_samples(frame, n, seed):
+    """Random mixtures of the shared directions, most of them dominated by a few."""
+    rng = np.random.default_rng(seed)
+    r, k, _ = frame.blocks
+    y = rng.standard_normal((n, k)) * rng.exponential(1.0, (n, k)) ** 3
+    return y @ frame.H[r : r + k]
+
+
+# ---- the table --------------------------------------------------------------------------------
+
+
+def test_the_table_lists_every_row_of_h():
+    pair = mixed_pair(0)
+    frame = JointFrame.fit(pair.A, pair.B, **RAW)
+    found = frame.directions
+    assert len(found) == frame.rank == 10
+    assert found.block.tolist() == ["A-only"] * 2 + ["shared"] * 6 + ["B-only"] * 2
+    np.testing.assert_allclose(found.angles, pair.theta, atol=1e-12)
+    np.testing.assert_allclose(found.degrees, np.rad2deg(found.angles))
+    np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(found.lengths[:, None] * found.vectors, frame.H, atol=1e-12)
+    assert found.x is None
+    assert found.y is None
+
+
+def test_some_of_the_table():
+    pair = mixed_pair(1)
+    found = JointFrame.fit(pair.A, pair.B, **RAW, keep_uv=True).directions
+    for chosen in (slice(3, 6), [3, 4, 5], np.arange(10) // 3 == 1):
+        part = found[chosen]
+        assert part.index.tolist() == [3, 4, 5]
+        np.testing.assert_array_equal(part.vectors, found.vectors[3:6])
+        np.testing.assert_array_equal(part.x, found.x[:, 3:6])
+        np.testing.assert_array_equal(part.s, found.s[3:6])
+    assert found[-1].block.tolist() == ["B-only"]
+
+
+def test_names_and_dataframe(digits_pair):
+    pd = pytest.importorskip("pandas")
+    A, B = (pd.DataFrame(X, columns=[f"px{j}" for j in range(64)]) for X in digits_pair)
+    found = extreme_directions(JointFrame.fit(A, B), "B", 4)
+    assert found.feature_names == tuple(A.columns)
+    table = found.to_frame("pandas")
+    assert table["direction"].tolist() == [63, 62, 61, 60]
+    np.testing.assert_allclose(table["degrees"], found.degrees)
+
+
+def test_a_frame_in_a_span_has_its_directions_in_feature_space():
+    rng = np.random.default_rng(2)
+    A, B = rng.standard_normal((10, 300)), rng.standard_normal((12, 300))
+    frame = JointFrame.fit(A, B, shrinkage=0.1)
+    assert frame.basis is not None
+    found = extreme_directions(frame, "A", 2)
+    assert found.vectors.shape == (2, 300)
+    # Scoring a direction gives its own angle.
+    np.testing.assert_allclose(
+        frame.align(found.vectors + frame.center).theta, found.angles, rtol=1e-10
+    )
+
+
+# ---- Theorem 2 --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_no_relational_sample_lies_beyond_the_extremes(seed):
+    pair = mixed_pair(seed, only_a=seed % 3, only_b=(seed // 3) % 3, shared=2 + seed % 7)
+    frame = JointFrame.fit(pair.A, pair.B, **RAW)
+    lowest = extreme_directions(frame, "A").angles[0]
+    highest = extreme_directions(frame, "B").angles[0]
+    scored = frame.align(relational_samples(frame, 400, seed))
+    assert scored.relational.all()
+    assert scored.theta.min() >= lowest - 1e-12
+    assert scored.theta.max() <= highest + 1e-12
+    assert scored.theta.max() - scored.theta.min() > 0.5 * (highest - lowest)  # not idle
+
+
+@pytest.mark.parametrize("options", [RAW, {"shrinkage": 0}, {"shrinkage": "auto"}])
+def test_no_digit_lies_beyond_the_extremes(digits_pair, options):
+    A, B = digits_pair
+    frame = JointFrame.fit(A, B, **options)
+    scored = frame.align(np.concatenate([A, B, relational_samples(frame, 2000, 0)]))
+    theta = scored.theta[scored.relational]
+    assert len(theta) > 2000
+    assert theta.min() >= extreme_directions(frame, "A").angles[0] - 1e-12
+    assert theta.max() <= extreme_directions(frame, "B").angles[0] + 1e-12
+
+
+def test_the_extremes_are_attained_by_their_vectors():
+    pair = mixed_pair(3)
+    frame = JointFrame.fit(pair.A, pair.B, **RAW)
+    for side in "AB":
+        found = extreme_directions(frame, side, 3)
+        np.testing.assert_allclose(frame.align(found.vectors).theta, found.angles, atol=1e-10)
+
+
+def test_extremes_stay_in_the_shared_block_and_come_in_order():
+    pair = mixed_pair(4)
+    frame = JointFrame.fit(pair.A, pair.B, **RAW)
+    assert extreme_directions(frame, "A", 6).index.tolist() == [2, 3, 4, 5, 6, 7]
+    assert extreme_directions(frame, "B", 6).index.tolist() == [7, 6, 5, 4, 3, 2]
+    near = shared_directions(frame, 6)
+    assert sorted(near.index) == [2, 3, 4, 5, 6, 7]
+    assert np.all(np.diff(np.abs(near.degrees - 45)) >= 0)
+
+
+@pytest.mark.parametrize("side", ["A", "B"])
+def test_successive_extremes_solve_the_deflated_problem(side):
+    """Among pairs Ax = By with x orthogonal to the earlier ones, none goes beyond the next."""
+    pair = mixed_pair(5, shared=5)
+    frame = JointFrame.fit(pair.A, pair.B, **RAW, keep_uv=True)
+    found = extreme_directions(frame, side, 5)
+    rng = np.random.default_rng(6)
+    inverse_a, inverse_b = np.linalg.pinv(pair.A.T), np.linalg.pinv(pair.B.T)
+    for i in range(5):
+        z = relational_samples(frame, 2000, i)
+        z[:500] = found.vectors[i] + 10.0 ** rng.uniform(-4, 0, (500, 1)) * z[:500]
+        x = z @ inverse_a.T
+        before = np.linalg.qr(found.x[:, :i])[0]
+        size = np.linalg.norm(x, axis=1)
+        x = x - (x @ before) @ before.T
+        x = x[np.linalg.norm(x, axis=1) > 1e-4 * size]  # of others only rounding is left
+        assert len(x) > 1000
+        feasible = x @ pair.A
+        y = feasible @ inverse_b.T
+        # The constraint keeps them relational: both sides represent the same sample.
+        np.testing.assert_allclose(y @ pair.B, feasible, atol=1e-9 * np.abs(feasible).max())
+        theta = np.arctan2(np.linalg.norm(x, axis=1), np.linalg.norm(y, axis=1))
+        beyond = theta - found.angles[i] if side == "B" else found.angles[i] - theta
+        assert beyond.max() <= 1e-9
+        assert beyond.max() >= -1e-3  # some came close
+
+
+# ---- the coefficients -------------------------------------------------------------------------
+
+
+def test_coefficients_represent_the_direction_with_both_sets():
+    pair = mixed_pair(7)
+    frame = JointFrame.fit(pair.A, pair.B, **RAW, keep_uv=True)
+    for found in (extreme_directions(frame, "A", 6), shared_directions(frame, 6)):
+        np.testing.assert_allclose(pair.A.T @ found.x, found.vectors.T, atol=1e-10)
+        np.testing.assert_allclose(pair.B.T @ found.y, found.vectors.T, atol=1e-10)
+        sizes = np.linalg.norm(found.x, axis=0), np.linalg.norm(found.y, axis=0)
+        np.testing.assert_allclose(np.arctan2(*sizes), found.angles, atol=1e-12)
+
+
+def test_x_min_as_printed_in_the_paper_fails_and_the_corrected_one_holds():
+    pair = mixed_pair(8)
+    factors = gsvd(pair.A, pair.B)
+    r = factors.blocks.r
+    c, s, u, v = factors.c[r], factors.s[r], factors.U[:, r], factors.V[:, 0]
+    right = pair.B.T @ v
+    printed, corrected = pair.A.T @ (u * c / s), pair.A.T @ (u * s / c)
+    np.testing.assert_allclose(corrected, right, atol=1e-12)
+    np.testing.assert_allclose(printed, (c / s) ** 2 * right, atol=1e-12)
+    assert np.linalg.norm(printed - right) > 0.5 * np.linalg.norm(right)
+    # Ours is the corrected one, for z of length 1 instead of s‖h‖.
+    found = extreme_directions(JointFrame.fit(pair.A, pair.B, **RAW, keep_uv=True), "A")
+    np.testing.assert_allclose(
+        np.abs(found.x[:, 0]), np.abs(u * s / c) / np.linalg.norm(right), atol=1e-12
+    )
+
+
+def test_directions_of_one_set_have_no_coefficients():
+    pair = mixed_pair(9)
+    found = JointFrame.fit(pair.A, pair.B, **RAW, keep_uv=True).directions
+    one_sided = found.block != "shared"
+    for coefficients in (found.x, found.y):
+        assert np.isnan(coefficients[:, one_sided]).all()
+        assert np.isfinite(coefficients[:, ~one_sided]).all()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"shrinkage": 0},
+        {"shrinkage": 0, "center": "each", "balance": False},
+        {"shrinkage": 0.1},
+        {"shrinkage": "auto"},
+    ],
+)
+@pytest.mark.parametrize("shape", [(30, 25, 12), (30, 5, 12), (6, 7, 40)])
+def test_kept_factors_multiply_to_the_prepared_rows(options, shape):
+    p, q, d = shape
+    rng = np.random.default_rng(10)
+    common = rng.standard_normal((9, d))  # so that also few rows share directions
+    A = rng.standard_normal((p, 9)) @ common + (p > d) * rng.standard_normal((p, d))
+    B = rng.standard_normal((q, 9)) @ common + (q > d) * rng.standard_normal((q, d))
+    plain = JointFrame.fit(A, B, **options)
+    frame = JointFrame.fit(A, B, **options, keep_uv=True)
+    r, k, _ = frame.blocks
+    assert frame.blocks == plain.blocks
+    np.testing.assert_allclose(frame.c, plain.c, atol=1e-10)
+    left, right = frame.prepared(A, "A"), frame.prepared(B, "B")
+    scale = max(np.abs(left).max(), np.abs(right).max())
+    H = frame.H
+    np.testing.assert_allclose(
+        frame.U @ (frame.c[: r + k, None] * H[: r + k]), left, atol=1e-11 * scale
+    )
+    np.testing.assert_allclose(frame.V @ (frame.s[r:, None] * H[r:]), right, atol=1e-11 * scale)
+    np.testing.assert_allclose(frame.U.T @ frame.U, np.eye(r + k), atol=1e-11)
+    Z = rng.standard_normal((5, d))
+    np.testing.assert_allclose(frame.align(Z).theta, plain.align(Z).theta, atol=1e-7)
+
+
+def test_kept_factors_know_the_weights():
+    rng = np.random.default_rng(11)
+    A, B = rng.standard_normal((9, 5)), rng.standard_normal((8, 5))
+    weights = np.array([1, 2, 1, 0, 1, 3, 1, 1, 1.0])
+    frame = JointFrame.fit(A, B, shrinkage=0, sample_weight_a=weights, keep_uv=True)
+    left = frame.prepared(A, "A", sample_weight=weights)
+    np.testing.assert_allclose(frame.U @ (frame.c[:, None] * frame.H), left, atol=1e-12)
+    again = JointFrame.fit(np.repeat(A, weights.astype(int), axis=0), B, shrinkage=0)
+    np.testing.assert_allclose(frame.c, again.c, atol=1e-12)
+
+
+# ---- truncation -------------------------------------------------------------------------------
+
+
+def test_keeping_what_discriminates(digits_pair):
+    A, B = digits_pair
+    frame = JointFrame.fit(A, B)
+    small = frame.truncate(band=math.radians(10))
+    distance = np.abs(np.rad2deg(frame.angles) - 45)
+    assert small.rank == np.sum(distance >= 10) < frame.rank
+    assert small.dropped == frame.rank - small.rank
+    assert sum(small.blocks) == small.rank
+    np.testing.assert_allclose(small.coordinates(A), frame.coordinates(A)[:, distance >= 10])
+    same = frame.truncate(n=small.rank)
+    np.testing.assert_array_equal(same.c, small.c)
+    # Costs are sums over directions, so what is left out is only missing from the sum.
+    y = frame.coordinates(A)[:, distance >= 10]
+    np.testing.assert_allclose(small.align(A).cost_a, np.linalg.norm(y / small.c, axis=1))
+    assert repr(small).endswith(f"rank {small.rank} of 64, shrinkage {frame.shrinkage:g})")
+
+
+def test_a_narrow_band_hardly_changes_a_prediction(digits_pair):
+    A, B = (X[::2] for X in digits_pair)
+    Z = np.concatenate([X[1::2] for X in digits_pair])
+    frame = JointFrame.fit(A, B)
+    small = frame.truncate(band=math.radians(5))
+    assert small.rank < 0.7 * frame.rank
+    assert np.mean(small.align(Z).predict() == frame.align(Z).predict()) > 0.98
+
+
+def test_keeping_what_is_shared():
+    pair = mixed_pair(12)
+    frame = JointFrame.fit(pair.A, pair.B, **RAW, keep_uv=True)
+    small = frame.truncate(shared_above=0.4)
+    kept = np.minimum(frame.c, frame.s) > 0.4
+    assert small.blocks == (0, kept.sum(), 0)
+    np.testing.assert_array_equal(small.H, frame.H[kept])
+    np.testing.assert_allclose(small.align(small.directions.vectors).theta, small.angles)
+    # U and V follow, so the coefficients do.
+    np.testing.assert_allclose(pair.A.T @ small.directions.x, small.directions.vectors.T, atol=1e-9)
+    np.testing.assert_allclose(pair.B.T @ small.directions.y, small.directions.vectors.T, atol=1e-9)
+
+
+def test_outside_still_means_outside_both_sets():
+    pair = mixed_pair(13)
+    frame = JointFrame.fit(pair.A, pair.B, **RAW)
+    Z = np.random.default_rng(13).standard_normal((20, 14))
+    for small in (frame.truncate(shared_above=0.3), frame.truncate(n=3)):
+        np.testing.assert_allclose(small.align(Z).outside, frame.align(Z).outside)
+        inside = frame.align(frame.H)
+        assert inside.outside.max() < 1e-12
+    # The blocks are those of the kept part.
+    only_shared = frame.truncate(shared_above=0.3)
+    assert only_shared.align(frame.H[3:5]).relational.all()
+    np.testing.assert_allclose(only_shared.align(Z).shares[:, 1], 1.0)
+
+
+def test_the_band_takes_the_directions_off_a_span_along():
+    rng = np.random.default_rng(14)
+    A, B, Z = rng.standard_normal((10, 90)), rng.standard_normal((12, 90)), rng.random((6, 90))
+    frame = JointFrame.fit(A, 2 * B, shrinkage=0.1)
+    dense = JointFrame.from_summaries(  # the same frame with all its 90 directions written out
+        cospan.Summary.of(A, exact=False), cospan.Summary.of(2 * B, exact=False), shrinkage=0.1
+    )
+    assert frame.basis is not None
+    assert dense.rank == 90
+    small, expected = frame.truncate(band=0.02), dense.truncate(band=0.02)
+    assert small.basis is None
+    assert small.rank == expected.rank
+    np.testing.assert_allclose(small.align(Z).theta, expected.align(Z).theta, atol=1e-7)
+    shared = frame.truncate(shared_above=0.6)
+    np.testing.assert_allclose(
+        shared.align(Z).theta, dense.truncate(shared_above=0.6).align(Z).theta, atol=1e-7
+    )
+    assert frame.truncate(band=0.0) is frame
+
+
+def test_truncating_twice_adds_up(digits_pair):
+    frame = JointFrame.fit(*digits_pair)
+    twice = frame.truncate(n=30).truncate(n=8)
+    np.testing.assert_array_equal(twice.c, frame.truncate(n=8).c)
+    assert twice.dropped == frame.rank - 8
+    assert frame.truncate(n=frame.rank) is frame
+
+
+def test_a_truncated_frame_refuses_leave_one_out(digits_pair):
+    A, B = digits_pair
+    small = JointFrame.fit(A, B).truncate(n=10)
+    with pytest.raises(InputError, match="truncated frame has no honest angles"):
+        small.leave_one_out(A, B)
+
+
+# ---- other namespaces, and what is refused ----------------------------------------------------
+
+
+def test_torch_frames_have_torch_directions(digits_pair):
+    torch = pytest.importorskip("torch")
+    A, B = digits_pair
+    frame = JointFrame.fit(A, B, shrinkage=0.1, keep_uv=True)
+    there = JointFrame.fit(torch.asarray(A), torch.asarray(B), shrinkage=0.1, keep_uv=True)
+    found = extreme_directions(there, "B", 3)
+    assert isinstance(found.vectors, torch.Tensor)
+    expected = extreme_directions(frame, "B", 3)
+    np.testing.assert_allclose(found.vectors.numpy(), expected.vectors, atol=1e-8)
+    np.testing.assert_allclose(found.x.numpy(), expected.x, atol=1e-8)
+    small = there.truncate(band=0.1)
+    np.testing.assert_allclose(
+        small.align(torch.asarray(A)).theta.numpy(),
+        frame.truncate(band=0.1).align(A).theta,
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda f: extreme_directions(f, "C", 1), "side is 'C'"),
+        (lambda f: extreme_directions(f, "A", 0), "n is 0; it must be a whole number"),
+        (lambda f: extreme_directions(f, "A", True), "n is True"),
+        (lambda f: extreme_directions(f, "A", 7), "n is 7, but the frame has 6 shared directions"),
+        (lambda f: shared_directions(f, 2.5), "n is 2.5"),
+        (lambda f: f.truncate(), "exactly one of band, n and shared_above"),
+        (lambda f: f.truncate(band=0.1, n=3), "exactly one of band, n and shared_above"),
+        (lambda f: f.truncate(band=10), r"band is 10; it must lie in \[0, 0.7854\): radians"),
+        (lambda f: f.truncate(band=math.nan), "band is nan"),
+        (lambda f: f.truncate(n=11), "n is 11, but the frame has 10 directions"),
+        (lambda f: f.truncate(shared_above=0.8), "shared_above is 0.8"),
+        (lambda f: f.truncate(shared_above="0.5"), "shared_above is '0.5'"),
+        (lambda f: f.truncate(shared_above=0.70710678), "No direction would be left"),
+        (lambda f: f.prepared(np.ones((2, 14)), "C"), "side is 'C'"),
+    ],
+)
+def test_what_is_refused(call, message):
+    pair = mixed_pair(15)
+    frame = JointFrame.fit(pair.A, pair.B, **RAW)
+    with pytest.raises(CospanError, match=message):
+        call(frame)
+
+
+def test_nothing_shared_says_so():
+    A, B = np.eye(4)[:2], np.eye(4)[2:]
+    with pytest.warns(cospan.errors.CospanWarning, match="share no direction"):
+        frame = JointFrame.fit(A, B, **RAW)
+    with pytest.raises(InputError, match=r"0 shared directions.*fit it with shrinkage > 0"):
+        extreme_directions(frame, "A")
