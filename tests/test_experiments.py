@@ -56,7 +56,7 @@ def test_the_quick_reproduction_on_the_embedded_digits(tmp_path):
     tables = check_results(tmp_path / "out", text, ["digits"])
     assert (tmp_path / "out" / "extremes-digits.png").exists()
     assert seen[0][2] == 8  # four pairs, two draws
-    means = next(table for title, table in tables.items() if "means over" in title)
+    means = next(table for title, table in tables.items() if "pairs of classes" in title)
     accuracy = {row[0]: float(row[1]) for row in means["rows"]}
     assert accuracy[protocol.DEFAULTS] > 0.98
     assert accuracy[protocol.DEFAULTS] > accuracy[protocol.COST]
@@ -144,7 +144,7 @@ def test_a_download_that_is_something_else_is_refused(tmp_path, monkeypatch):
         raise OSError("no network")
 
     monkeypatch.setattr(pooch, "retrieve", offline)
-    with pytest.raises(SourceError, match="could not be downloaded.*--data"):
+    with pytest.raises(SourceError, match=r"could not be downloaded.*--data"):
         load_images("mnist")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from cospan.experiments.images import Images
 from cospan.experiments.protocol import PairDraw, Task, run
@@ -120,20 +121,25 @@ def gather(
         for a, b, draw in dict.fromkeys(itertools.chain(*plans[images.name]))
     ]
     done: dict[tuple[str, int, int, int], PairDraw] = {}
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        results = joblib.Parallel(n_jobs=-1, return_as="generator_unordered")(
-            joblib.delayed(run)(task) for task in tasks
-        )
-        for count, result in enumerate(results, 1):
-            done[result.dataset, result.a, result.b, result.draw] = result
-            if progress is not None:
-                progress("Pairs and draws", count, len(tasks))
-    return [
-        Study(
-            images, *(tuple(done[images.name, *key] for key in plan) for plan in plans[images.name])
-        )
-        for images in sets
-    ]
+    results = joblib.Parallel(n_jobs=-1, return_as="generator_unordered")(
+        joblib.delayed(_single_threaded)(task) for task in tasks
+    )
+    for count, result in enumerate(results, 1):
+        done[result.dataset, result.a, result.b, result.draw] = result
+        if progress is not None:
+            progress("Pairs and draws", count, len(tasks))
+    studies = []
+    for images in sets:
+        paper, once = plans[images.name]
+        found = [tuple(done[images.name, *key] for key in plan) for plan in (paper, once)]
+        studies.append(Study(images, *found))
+    return studies
+
+
+def _single_threaded(task: Task) -> PairDraw:
+    """One task on one core: the others run tasks of their own."""
+    with threadpool_limits(1):
+        return run(task)
 
 
 def _plan(
