@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cospan.errors import SourceError
 
-from .arrow_rows import is_list, is_numeric
+from .arrow_rows import is_list, is_numeric, select
 from .base import listing
 from .paths import reading
 
@@ -63,13 +63,14 @@ class _Files:
         import pyarrow as pa
 
         own = [column for column in columns if column not in self.hidden]
+        constants = [column for column in columns if column in self.hidden]
         for file, values in zip(self._files, self._partitions, strict=True):
             with reading(file, self.kind):
                 for batch in self._read(file, own, size):
-                    for name in self.hidden & set(columns):
+                    for name in constants:
                         constant = pa.repeat(values[name], batch.num_rows)
                         batch = batch.append_column(name, constant)
-                    yield batch.select(list(columns))
+                    yield select(batch, list(columns))
 
     def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
         raise NotImplementedError

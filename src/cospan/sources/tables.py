@@ -95,7 +95,7 @@ class TableReader:
         for batch in self._stream.batches(wanted, size):
             n = batch.num_rows
             rows = arrow_rows.to_rows(
-                batch.select(features), shapes, self.dtype, where=(self.name, start)
+                arrow_rows.select(batch, features), shapes, self.dtype, where=(self.name, start)
             )
             ids = np.arange(start, start + n)
             if self._id is not None:
