@@ -250,6 +250,14 @@ ImageModeOption = Annotated[
     ImageMode,
     typer.Option(help="Images in gray (L) or colour (RGB).", rich_help_panel=READING),
 ]
+MaxBadImages = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Unreadable images to leave out before giving up (default: 10).",
+        rich_help_panel=READING,
+    ),
+]
 ImageShape = Annotated[
     str | None,
     typer.Option(

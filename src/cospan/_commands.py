@@ -12,11 +12,10 @@ import numpy as np
 
 from cospan._cli_options import Outputs, Threshold
 from cospan._files import check_output
-from cospan._model_commands import load_frame
 from cospan._plain import plain
 from cospan._score_files import check_table_path, csv_text, table_file
 from cospan._scoring import score_columns
-from cospan._terminal import Terminal
+from cospan._terminal import Terminal, as_options
 from cospan._text import number, plural, printable, summary_lines
 from cospan.comparison import Comparison
 from cospan.comparison import compare as compare_sets
@@ -84,7 +83,8 @@ def _show(terminal: Terminal, comparison: Comparison, outputs: Outputs) -> None:
     if outputs.json:
         terminal.result(json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False))
     else:
-        terminal.lines(summary_lines(comparison, terminal.width))
+        lines = summary_lines(comparison, terminal.width)
+        terminal.lines((style, as_options(t) if style == "warn" else t) for style, t in lines)
     if outputs.model is not None:
         from cospan.model_file import save
 
@@ -142,6 +142,8 @@ def score(
     reading: dict[str, Any],
 ) -> None:
     """Score rows with a saved frame, chunk by chunk, to a file or to stdout."""
+    from cospan._model_commands import load_frame
+
     if output is not None:
         check_output(check_table_path(output))
     frame = load_frame(model)

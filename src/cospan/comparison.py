@@ -25,6 +25,7 @@ from cospan._stages import (
     Settings,
     audit_groups,
     fit_sets,
+    heard_warnings,
     mean_effect,
     remarks,
     score_sets,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from cospan.significance import Separation, ShiftTest
 
 __all__ = ["Comparison", "ScoredGroup", "TopFeatures", "compare"]
+
+NEGLIGIBLE = 0.05  # of the largest effect: features below pull to no side worth naming
 
 
 class TopFeatures(NamedTuple):
@@ -148,9 +151,10 @@ class Comparison:
         most B-like those with the highest `effect_b`; most shared are, of the others, those
         whose spread is large in A and in B alike.
         """
+        weak = NEGLIGIBLE * max(np.abs(self.effect_a).max(), np.abs(self.effect_b).max())
         to_a = np.argsort(self.effect_a, kind="stable")[:n]
         to_b = np.argsort(-self.effect_b, kind="stable")[:n]
-        to_a, to_b = to_a[self.effect_a[to_a] < 0], to_b[self.effect_b[to_b] > 0]
+        to_a, to_b = to_a[self.effect_a[to_a] < -weak], to_b[self.effect_b[to_b] > weak]
         common = np.minimum(*self.feature_spread)
         common[np.concatenate([to_a, to_b])] = -1
         shared = np.argsort(-common, kind="stable")[:n]
@@ -306,9 +310,10 @@ def compare(
         exact=exact,
     )
     names = (name_a, name_b, name_z)
-    sets = open_sets(A, B, Z, label=label, a=a, b=b, labels=labels, names=names, **options)
-    fitted = fit_sets(sets, settings, progress)
-    groups = score_sets(sets, fitted, settings, progress, sink)
+    with heard_warnings() as heard:
+        sets = open_sets(A, B, Z, label=label, a=a, b=b, labels=labels, names=names, **options)
+        fitted = fit_sets(sets, settings, progress)
+        groups = score_sets(sets, fitted, settings, progress, sink)
     audit, audit_of = audit_groups(groups, sets, classes=(a, b))
     shift, why_not = shift_of_sets(fitted, settings)
     return Comparison(
@@ -326,7 +331,7 @@ def compare(
         feature_names=sets.a.feature_names or tuple(f"x{j}" for j in range(sets.a.n_features)),
         image_shape=_shape_of_images(image_shape, sets.a),
         settings={**fitted.settings.as_dict(), **_given(options)},
-        warnings=remarks(fitted, groups, audit, sets, why_not),
+        warnings=remarks(fitted, groups, audit, sets, [*heard, *why_not]),
         version=__version__,
         seconds=time.perf_counter() - started,
         audit_of=audit_of,

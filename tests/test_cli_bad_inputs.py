@@ -1,0 +1,619 @@
+"""Bad inputs on the command line: the right exit code, one sentence, nothing half-written.
+
+Each case is a function that puts files into a folder and returns the arguments; its decorator
+says how the command must end and what the sentence must contain.
+"""
+
+import errno
+import io
+import os
+import re
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from cospan import cli
+from cospan.comparison import compare
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(30, 3))
+CASES = {}
+
+
+def case(code, *needles):
+    """Register a bad input."""
+
+    def register(function):
+        CASES[function.__name__] = (function, code, needles)
+        return function
+
+    return register
+
+
+def csv(path, rows=ROWS, header="x,y,z"):
+    np.savetxt(path, rows, "%.9g", ",", header=header, comments="")
+    return path
+
+
+def good(folder, name="good.csv"):
+    return csv(folder / name)
+
+
+def invoke(arguments, **options):
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments], **options)
+
+
+def listing(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if not path.is_symlink()}
+
+
+# ---- files that are not there, or hold nothing -------------------------------------------------
+
+
+@case(1, "missing.csv")
+def missing_file(folder):
+    return "compare", folder / "missing.csv", good(folder)
+
+
+@case(1, "empty.csv", "empty")
+def empty_csv(folder):
+    (folder / "empty.csv").write_text("")
+    return "compare", folder / "empty.csv", good(folder)
+
+
+@case(1, "empty.npy")
+def empty_npy(folder):
+    (folder / "empty.npy").write_bytes(b"")
+    return "compare", folder / "empty.npy", good(folder)
+
+
+@case(1, "header.csv", "no rows")
+def only_a_header(folder):
+    (folder / "header.csv").write_text("x,y,z\n")
+    return "compare", folder / "header.csv", good(folder)
+
+
+@case(1, "nothing")
+def empty_folder(folder):
+    (folder / "nothing").mkdir()
+    return "compare", folder / "nothing", good(folder)
+
+
+@case(1, "one.csv", "one row")
+def one_row(folder):
+    return "compare", csv(folder / "one.csv", ROWS[:1]), good(folder)
+
+
+@case(1, "no rows|no such|does not exist|empty")
+def empty_standard_input(folder):
+    return "compare", "-", good(folder)
+
+
+@case(1, "nothing to compare|equal|constant")
+def every_row_the_same(folder):
+    flat = csv(folder / "flat.csv", np.ones((9, 3)))
+    return "compare", flat, csv(folder / "flat2.csv", np.ones((9, 3)))
+
+
+# ---- columns -----------------------------------------------------------------------------------
+
+
+@case(1, "text.csv", "no column holds numbers")
+def no_numeric_column(folder):
+    (folder / "text.csv").write_text("name,town\nAda,London\nEmmy,Erlangen\n")
+    return "compare", folder / "text.csv", good(folder)
+
+
+@case(1, "'z'", "'w'")
+def unlike_features(folder):
+    return "compare", good(folder), csv(folder / "other.csv", header="x,y,w")
+
+
+@case(1, "3", "2")
+def fewer_features(folder):
+    np.save(folder / "a.npy", ROWS)
+    np.save(folder / "b.npy", ROWS[:, :2])
+    return "compare", folder / "a.npy", folder / "b.npy"
+
+
+@case(1, "'town'", "strict|numeric")
+def text_column_with_strict(folder):
+    (folder / "mixed.csv").write_text("x,town\n1,London\n2,Erlangen\n3,Paris\n")
+    return "compare", folder / "mixed.csv", folder / "mixed.csv", "--strict"
+
+
+@case(1, "'q'")
+def unknown_column(folder):
+    return "compare", good(folder), good(folder, "b.csv"), "--columns", "x,q"
+
+
+@case(1, "'who'")
+def unknown_id_column(folder):
+    return "compare", good(folder), good(folder, "b.csv"), "--id", "who"
+
+
+@case(1, "'<script>'", "'z'")
+def a_column_called_script(folder):
+    return "compare", good(folder), csv(folder / "b.csv", header="x,y,<script>")
+
+
+# ---- values ------------------------------------------------------------------------------------
+
+
+@case(1, "'y'", "missing", "drop")
+def nan(folder):
+    rows = ROWS.copy()
+    rows[4, 1] = np.nan
+    return "compare", csv(folder / "nan.csv", rows), good(folder)
+
+
+@case(1, "[Ii]nf")
+def infinity(folder):
+    rows = ROWS.copy()
+    rows[4, 1] = np.inf
+    np.save(folder / "inf.npy", rows)
+    np.save(folder / "b.npy", ROWS)
+    return "compare", folder / "inf.npy", folder / "b.npy"
+
+
+@case(1, "[Ii]nf")
+def infinity_to_score(folder):
+    rows = ROWS.copy()
+    rows[4, 1] = -np.inf
+    return (
+        "compare",
+        good(folder),
+        csv(folder / "b.csv", ROWS * 2),
+        "--score",
+        csv(folder / "z.csv", rows),
+        "--scores",
+        folder / "scores.parquet",
+        "--save",
+        folder / "model.cospan",
+    )
+
+
+@case(1, "no rows|every row|all")
+def every_row_dropped(folder):
+    rows = ROWS.copy()
+    rows[np.arange(30), np.arange(30) % 3] = np.nan
+    return "compare", csv(folder / "n.csv", rows), good(folder), "--missing", "drop"
+
+
+@case(1, "complex")
+def complex_numbers(folder):
+    np.save(folder / "c.npy", ROWS + 1j)
+    return "compare", folder / "c.npy", folder / "c.npy"
+
+
+@case(1, "dimension")
+def three_dimensional_text(folder):
+    np.save(folder / "t.npy", np.array(3.0))
+    return "compare", folder / "t.npy", good(folder)
+
+
+# ---- damaged and hostile files -----------------------------------------------------------------
+
+
+@case(1, "cut.parquet")
+def truncated_parquet(folder):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table(dict(zip("xyz", ROWS.T, strict=True))), folder / "cut.parquet")
+    data = (folder / "cut.parquet").read_bytes()
+    (folder / "cut.parquet").write_bytes(data[: len(data) // 2])
+    return "compare", folder / "cut.parquet", good(folder)
+
+
+@case(1, "cut.npy")
+def truncated_npy(folder):
+    np.save(folder / "cut.npy", ROWS)
+    data = (folder / "cut.npy").read_bytes()
+    (folder / "cut.npy").write_bytes(data[:-100])
+    return "compare", folder / "cut.npy", good(folder)
+
+
+@case(1, "ragged.csv")
+def ragged_csv(folder):
+    (folder / "ragged.csv").write_text("x,y,z\n1,2,3\n4,5\n6,7,8,9\n")
+    return "compare", folder / "ragged.csv", good(folder)
+
+
+@case(1, "bytes.csv")
+def binary_called_csv(folder):
+    (folder / "bytes.csv").write_bytes(bytes(range(256)) * 10)
+    return "compare", folder / "bytes.csv", good(folder)
+
+
+@case(1, "pickle|object")
+def pickled_npy(folder):
+    np.save(folder / "p.npy", np.array([[os.system, 1]], dtype=object), allow_pickle=True)
+    return "compare", folder / "p.npy", good(folder)
+
+
+@case(1, "bomb.npz")
+def zip_bomb_npz(folder):
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        head, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 10)}
+    )
+    with zipfile.ZipFile(folder / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("rows.npy", head.getvalue() + bytes(2**22))
+    return "compare", folder / "bomb.npz", good(folder)
+
+
+@case(1, "notes.npz")
+def not_a_zip_file(folder):
+    (folder / "notes.npz").write_text("just text")
+    return "compare", folder / "notes.npz", good(folder)
+
+
+@case(1, "bomb.png|pixels")
+def decompression_bomb_image(folder):
+    """A PNG header that promises 60,000 x 60,000 pixels."""
+    (folder / "images").mkdir()
+    body = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 0, 0, 0, 0)
+
+    def chunk(kind, data):
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    data = chunk(b"IHDR", body) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    (folder / "images" / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + data)
+    return "compare", folder / "images", folder / "images"
+
+
+@case(1, "size")
+def images_of_unlike_sizes(folder):
+    from PIL import Image
+
+    (folder / "images").mkdir()
+    for side in (4, 5):
+        Image.new("L", (side, side)).save(folder / "images" / f"{side}.png")
+    return "compare", folder / "images", folder / "images"
+
+
+@case(1, "loop")
+def symlink_loop(folder):
+    (folder / "loop").symlink_to(folder / "pool")
+    (folder / "pool").symlink_to(folder / "loop")
+    return "compare", folder / "loop", good(folder)
+
+
+@case(1, "data.xyz")
+def unknown_kind_of_file(folder):
+    (folder / "data.xyz").write_text("?")
+    return "compare", folder / "data.xyz", good(folder)
+
+
+@case(1, "rows.safetensors")
+def damaged_safetensors(folder):
+    (folder / "rows.safetensors").write_bytes(b"\xff" * 64)
+    return "compare", folder / "rows.safetensors", good(folder)
+
+
+@case(1, "x.h5")
+def damaged_hdf5(folder):
+    (folder / "x.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(50))
+    return "compare", folder / "x.h5", good(folder)
+
+
+@case(1, "imgs-idx3-ubyte")
+def damaged_idx(folder):
+    (folder / "imgs-idx3-ubyte").write_bytes(bytes([0, 0, 8, 3, 0, 0, 0, 9]))
+    return "compare", folder / "imgs-idx3-ubyte", good(folder)
+
+
+@case(1, "nobody")
+def unknown_part_of_a_container(folder):
+    np.savez(folder / "two.npz", a=ROWS, b=ROWS)
+    return "compare", f"{folder / 'two.npz'}::nobody", good(folder)
+
+
+# ---- classes -----------------------------------------------------------------------------------
+
+
+def pets(folder):
+    lines = [f"{x:.3f},{y:.3f},{'cat' if i % 2 else 'dog'}" for i, (x, y, _) in enumerate(ROWS)]
+    (folder / "pets.csv").write_text("x,y,kind\n" + "\n".join(lines))
+    return folder / "pets.csv"
+
+
+@case(1, "'horse'")
+def a_class_that_does_not_exist(folder):
+    return "compare", pets(folder), "--label", "kind", "--a", "cat", "--b", "horse"
+
+
+@case(1, "'species'")
+def a_label_column_that_does_not_exist(folder):
+    return "compare", pets(folder), "--label", "species", "--a", "cat", "--b", "dog"
+
+
+@case(1, "both sets are class 'cat'")
+def the_same_class_twice(folder):
+    return "compare", pets(folder), "--label", "kind", "--a", "cat", "--b", "cat"
+
+
+@case(1, "classes", "--a|a and b")
+def too_many_classes(folder):
+    return "compare", csv(folder / "n.csv", np.c_[ROWS[:, :2], np.arange(30)]), "--label", "z"
+
+
+@case(1, "second|--label")
+def one_set_only(folder):
+    return "compare", good(folder)
+
+
+@case(1, "label")
+def a_class_without_a_label(folder):
+    return "compare", good(folder), good(folder, "b.csv"), "--a", "cat"
+
+
+@case(1, "labels")
+def labels_without_rows_to_score(folder):
+    return "compare", good(folder), good(folder, "b.csv"), "--labels", "kind"
+
+
+@case(1, "two|2|class")
+def an_audit_of_one_class(folder):
+    (folder / "one.csv").write_text("x,kind\n1,cat\n2,cat\n3,cat\n")
+    return "audit", folder / "one.csv", "--label", "kind"
+
+
+# ---- models ------------------------------------------------------------------------------------
+
+
+@case(1, "missing.cospan")
+def missing_model(folder):
+    return "score", folder / "missing.cospan", good(folder)
+
+
+@case(1, "junk.cospan")
+def damaged_model(folder):
+    (folder / "junk.cospan").write_bytes(b"junk" * 100)
+    return "score", folder / "junk.cospan", good(folder), "-o", folder / "scores.csv"
+
+
+def saved(folder):
+    from cospan.model_file import save
+
+    save(folder / "m.cospan", compare(ROWS, ROWS * [1, 2, 3], n_permutations=0).frame)
+    return folder / "m.cospan"
+
+
+@case(1, "2 features", "3")
+def a_model_of_other_features(folder):
+    np.save(folder / "z.npy", ROWS[:, :2])
+    return "score", saved(folder), folder / "z.npy", "-o", folder / "scores.csv"
+
+
+@case(1, "junk.cospan")
+def info_about_junk(folder):
+    (folder / "junk.cospan").write_bytes(b"")
+    return "info", folder / "junk.cospan"
+
+
+# ---- outputs -----------------------------------------------------------------------------------
+
+
+def outputs(folder):
+    return "compare", good(folder), csv(folder / "b.csv", ROWS * 2)
+
+
+@case(1, "nowhere", "does not exist")
+def output_folder_that_does_not_exist(folder):
+    return *outputs(folder), "-o", folder / "nowhere" / "report.html"
+
+
+@case(1, "good.csv", "not a folder")
+def output_folder_that_is_a_file(folder):
+    return *outputs(folder), "-o", folder / "good.csv" / "report.html"
+
+
+@case(1, "is a folder")
+def output_that_is_a_folder(folder):
+    (folder / "out.html").mkdir()
+    return *outputs(folder), "-o", folder / "out.html"
+
+
+@case(1, "scores.xlsx", ".parquet")
+def unknown_kind_of_scores(folder):
+    return *outputs(folder), "--scores", folder / "scores.xlsx"
+
+
+@case(1, "p-value")
+def threshold_without_p_value(folder):
+    return *outputs(folder), "--fail-on", "p<0.05", "--permutations", "0"
+
+
+@case(1, "2x2 has 4 values")
+def image_shape_of_another_size(folder):
+    return *outputs(folder), "--image-shape", "2x2"
+
+
+# ---- usage -------------------------------------------------------------------------------------
+
+
+@case(2, "Missing argument|required")
+def no_sets(folder):
+    return ("compare",)
+
+
+@case(2, "two sets")
+def three_sets(folder):
+    return *outputs(folder), folder / "good.csv"
+
+
+@case(2, "No such option")
+def unknown_option(folder):
+    return *outputs(folder), "--colour"
+
+
+@case(2, "No such command")
+def unknown_command(folder):
+    return ("contrast",)
+
+
+@case(2, "neither 'auto' nor a number")
+def shrinkage_of_two(folder):
+    return *outputs(folder), "--shrinkage", "2"
+
+
+@case(2, "center", "pooled")
+def unknown_center(folder):
+    return *outputs(folder), "--center", "left"
+
+
+@case(2, "fisher-rao>1.5")
+def threshold_that_is_none(folder):
+    return *outputs(folder), "--fail-on", "auc>0.9"
+
+
+@case(2, "fisher-rao>1.5")
+def threshold_that_is_not_a_number(folder):
+    return *outputs(folder), "--fail-on", "p<small"
+
+
+@case(2, "chunk-rows")
+def chunks_of_no_rows(folder):
+    return *outputs(folder), "--chunk-rows", "0"
+
+
+@case(2, "image size")
+def image_size_in_words(folder):
+    return *outputs(folder), "--image-size", "large"
+
+
+@case(2, "label")
+def an_audit_without_labels(folder):
+    return "audit", good(folder)
+
+
+# ---- the tests ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input(name, tmp_path):
+    make, code, needles = CASES[name]
+    arguments = make(tmp_path)
+    before = listing(tmp_path)
+    result = invoke(arguments, input="")
+    assert result.exit_code == code, (result.output, result.stderr)
+    assert isinstance(result.exception, SystemExit)  # nothing unforeseen came through
+    message = " ".join(re.sub("[│╭╮╰╯─]", " ", result.stderr).split())
+    assert "Traceback" not in message
+    assert "bug in cospan" not in message
+    for needle in needles:
+        assert re.search(needle, message), message
+    if code == 1:
+        assert result.stdout == ""
+        errors = [line for line in result.stderr.splitlines() if not line.startswith("warning: ")]
+        assert len(errors) == 1
+        assert errors[0].startswith("error: ")
+        assert errors[0].endswith((".", "!", "?", ")"))
+    assert listing(tmp_path) == before
+
+
+def test_there_are_enough_cases():
+    assert len(CASES) >= 40
+
+
+def test_no_permission_to_write(tmp_path, monkeypatch):
+    arguments = outputs(tmp_path)
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    real = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != closed and real(path, mode))
+    result = invoke([*arguments, "-o", closed / "report.html"])
+    assert result.exit_code == 1
+    assert "no permission" in result.stderr
+    assert list(closed.iterdir()) == []
+
+
+def full_disk(*args, **kwargs):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    "target", ["-o r.html", "-o r.json", "--scores s.parquet", "--scores s.csv"]
+)
+@pytest.mark.parametrize("old", [False, True])
+def test_a_full_disk(target, old, tmp_path, monkeypatch):
+    """The file system takes the first bytes and refuses the rest; an older file stays."""
+    arguments = outputs(tmp_path)
+    option, name = target.split()
+    if old:
+        (tmp_path / name).write_text("old")
+    before = listing(tmp_path)
+    if option == "-o":
+        monkeypatch.setattr(Path, "write_text", full_disk)
+    else:
+        monkeypatch.setattr("cospan._score_files._open_writer", full_disk)
+    result = invoke([*arguments, option, tmp_path / name])
+    assert result.exit_code == 1
+    assert "No space left on device" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["s.parquet", "s.csv", "s.arrow"])
+def test_a_disk_that_fills_up_at_the_end(name, tmp_path, monkeypatch):
+    arguments = outputs(tmp_path)
+    before = listing(tmp_path)
+    monkeypatch.setattr(os, "fsync", full_disk)
+    result = invoke([*arguments, "--scores", tmp_path / name])
+    assert result.exit_code == 1
+    assert "No space left on device" in result.stderr
+    assert listing(tmp_path) == before
+
+
+def test_a_real_full_device(tmp_path):
+    """/dev/full takes no byte; on systems that have it the message is the system's own."""
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    (tmp_path / "report.html").symlink_to("/dev/full")
+    result = invoke([*outputs(tmp_path), "-o", tmp_path / "report.html"])
+    # the rename replaces the link itself, so the report appears and the device is left alone
+    assert result.exit_code == 0
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_interrupted_in_the_middle(tmp_path, monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    arguments = outputs(tmp_path)
+    before = listing(tmp_path)
+    monkeypatch.setattr("cospan.comparison.separate", interrupt)
+    result = invoke([*arguments, "--scores", tmp_path / "s.parquet", "-o", tmp_path / "r.html"])
+    assert result.exit_code != 0
+    assert listing(tmp_path) == before
+
+
+def test_a_programming_error_is_told_without_a_traceback(tmp_path, monkeypatch):
+    def broken(*args, **kwargs):
+        raise RuntimeError("half a bit was lost")
+
+    monkeypatch.setattr("cospan._commands.compare_sets", broken)
+    result = invoke(outputs(tmp_path))
+    assert result.exit_code == 1
+    assert "half a bit was lost" in result.stderr
+    assert "--debug" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_no_memory_is_said(tmp_path, monkeypatch):
+    def broken(*args, **kwargs):
+        raise MemoryError
+
+    monkeypatch.setattr("cospan._commands.compare_sets", broken)
+    result = invoke(outputs(tmp_path))
+    assert result.exit_code == 1
+    assert "not enough memory" in result.stderr

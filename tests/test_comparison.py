@@ -1,0 +1,646 @@
+"""compare(): every source the same angles, honest scores, one pass over large data."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import cospan._reading
+import cospan._stages
+from cospan import JointFrame
+from cospan._sampling import Reservoir
+from cospan._scoring import KEPT_ROWS
+from cospan._stages import sides_of_labels
+from cospan.comparison import compare
+from cospan.errors import CospanWarning, InputError
+from cospan.sources import Chunk, open_source
+
+SIDE = 6  # images of 6 x 6 pixels
+
+
+@pytest.fixture(scope="module")
+def pixels():
+    """Two sets of small images whose numbers every format can hold: 0 to 255."""
+    rng = np.random.default_rng(7)
+    mix = rng.normal(size=(2, SIDE * SIDE, SIDE * SIDE)) * 20
+    sets = [rng.normal(size=(n, SIDE * SIDE)) @ m for n, m in zip((90, 70), mix, strict=True)]
+    return [np.clip(np.rint(rows + 128), 0, 255) for rows in sets]
+
+
+@pytest.fixture(scope="module")
+def reference(pixels):
+    return compare(*pixels)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(400, 5)) * [1, 2, 3, 1, 1]
+    B = rng.normal(size=(300, 5)) * [3, 2, 1, 1, 1] + [1, 0, 0, 0, 0]
+    return A, B
+
+
+def names(rows):
+    return [f"pixel{j}" for j in range(rows.shape[1])]
+
+
+# ---- every source gives the same angles --------------------------------------------------------
+
+
+def _pandas(rows, path):
+    return pytest.importorskip("pandas").DataFrame(rows, columns=names(rows))
+
+
+def _polars(rows, path):
+    return pytest.importorskip("polars").DataFrame(rows, schema=names(rows))
+
+
+def _arrow(rows):
+    import pyarrow as pa
+
+    return pa.table(dict(zip(names(rows), rows.T, strict=True)))
+
+
+def _npy(rows, path):
+    np.save(path / "rows.npy", rows)
+    return path / "rows.npy"
+
+
+def _npz(rows, path):
+    np.savez_compressed(path / "rows.npz", rows)
+    return path / "rows.npz"
+
+
+def _csv(rows, path, separator=",", ending="csv"):
+    header = separator.join(names(rows))
+    file = path / f"rows.{ending}"
+    np.savetxt(file, rows, "%.17g", separator, header=header, comments="")
+    return file
+
+
+def _parquet(rows, path):
+    from pyarrow import parquet
+
+    parquet.write_table(_arrow(rows), path / "rows.parquet", row_group_size=17)
+    return path / "rows.parquet"
+
+
+def _parquet_folder(rows, path):
+    from pyarrow import parquet
+
+    for i, part in enumerate(np.array_split(rows, 3)):
+        parquet.write_table(_arrow(part), path / f"part-{i}.parquet")
+    return path
+
+
+def _feather(rows, path):
+    from pyarrow import feather
+
+    feather.write_feather(_arrow(rows), path / "rows.feather")
+    return path / "rows.feather"
+
+
+def _safetensors(rows, path):
+    from safetensors.numpy import save_file
+
+    save_file({"rows": rows}, path / "rows.safetensors")
+    return path / "rows.safetensors"
+
+
+def _h5(rows, path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path / "rows.h5", "w") as file:
+        file["rows"] = rows
+    return path / "rows.h5"
+
+
+def _zarr(rows, path):
+    zarr = pytest.importorskip("zarr")
+    array = zarr.create_array(path / "rows.zarr", shape=rows.shape, dtype=rows.dtype)
+    array[:] = rows
+    return path / "rows.zarr"
+
+
+def _images(rows, path):
+    from PIL import Image
+
+    for i, row in enumerate(rows.astype(np.uint8)):
+        Image.fromarray(row.reshape(SIDE, SIDE)).save(path / f"{i:04}.png")
+    return path
+
+
+def _idx(rows, path):
+    head = bytes([0, 0, 8, 3]) + np.array([len(rows), SIDE, SIDE], ">i4").tobytes()
+    (path / "rows-idx3-ubyte").write_bytes(head + rows.astype(np.uint8).tobytes())
+    return path / "rows-idx3-ubyte"
+
+
+FORMATS = {
+    "array": lambda rows, path: rows,
+    "fortran order": lambda rows, path: np.asfortranarray(rows),
+    "integers": lambda rows, path: rows.astype(np.int16),
+    "lists": lambda rows, path: rows.tolist(),
+    "torch": lambda rows, path: pytest.importorskip("torch").asarray(rows),
+    "array-api-strict": lambda rows, path: pytest.importorskip("array_api_strict").asarray(rows),
+    "pandas": _pandas,
+    "polars": _polars,
+    "pyarrow": lambda rows, path: _arrow(rows),
+    "npy": _npy,
+    "npz": _npz,
+    "csv": _csv,
+    "tsv": lambda rows, path: _csv(rows, path, "\t", "tsv"),
+    "parquet": _parquet,
+    "folder of parquet": _parquet_folder,
+    "feather": _feather,
+    "safetensors": _safetensors,
+    "hdf5": _h5,
+    "zarr": _zarr,
+    "images": _images,
+    "idx": _idx,
+    "source": lambda rows, path: open_source(rows, chunk_rows=11),
+}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_source_gives_the_same_angles(kind, pixels, reference, tmp_path):
+    things = []
+    for letter, rows in zip("AB", pixels, strict=True):
+        folder = tmp_path / letter
+        folder.mkdir()
+        things.append(FORMATS[kind](rows, folder))
+    found = compare(*things, n_permutations=0)
+    assert found.frame.shrinkage == reference.frame.shrinkage
+    for mine, group in zip(found.groups, reference.groups, strict=True):
+        np.testing.assert_allclose(mine.alignment.theta, group.alignment.theta, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(mine.rows, group.rows)
+
+
+def test_two_classes_of_one_table_are_two_sets(pixels, reference, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    rows = np.concatenate(pixels)
+    kind = ["cat"] * len(pixels[0]) + ["dog"] * len(pixels[1])
+    order = np.random.default_rng(0).permutation(len(rows))
+    table = _arrow(rows[order]).append_column("kind", pa.array(kind).take(pa.array(order)))
+    pa.parquet = pytest.importorskip("pyarrow.parquet")
+    pa.parquet.write_table(table, tmp_path / "pets.parquet")
+    for classes in ({"a": "cat", "b": "dog"}, {}, {"b": "dog"}):
+        found = compare(tmp_path / "pets.parquet", label="kind", n_permutations=0, **classes)
+        assert (found.name_a, found.name_b) == ("cat", "dog")
+        theta = found.group_a.alignment.theta[np.argsort(order[order < len(pixels[0])])]
+        np.testing.assert_allclose(theta, reference.group_a.alignment.theta, atol=1e-11)
+
+
+def test_columns_in_another_order_are_matched_by_name(blobs):
+    pandas = pytest.importorskip("pandas")
+    A, B = (pandas.DataFrame(rows, columns=list("vwxyz")) for rows in blobs)
+    straight, mixed = compare(A, B, n_permutations=0), compare(A, B[list("zyxwv")])
+    np.testing.assert_allclose(
+        mixed.group_b.alignment.theta, straight.group_b.alignment.theta, atol=1e-12
+    )
+    assert mixed.feature_names == tuple("vwxyz")
+
+
+# ---- what the scores are -----------------------------------------------------------------------
+
+
+def test_scores_are_leave_one_out_of_the_frame(blobs):
+    A, B = blobs
+    found = compare(A, B, A[:7])
+    frame = JointFrame.fit(A, B)
+    a, b = frame.leave_one_out(A, B)
+    assert found.frame.shrinkage == frame.shrinkage
+    np.testing.assert_allclose(found.group_a.alignment.theta, a.theta, atol=1e-10)
+    np.testing.assert_allclose(found.group_b.alignment.theta, b.theta, atol=1e-10)
+    np.testing.assert_allclose(found.group_z.alignment.theta, frame.align(A[:7]).theta, atol=1e-10)
+    assert found.group_a.leave_one_out
+    assert not found.group_z.leave_one_out
+
+
+def test_swapping_the_sets_turns_every_angle(blobs):
+    A, B = blobs
+    there, back = compare(A, B, n_permutations=0), compare(B, A, n_permutations=0)
+    np.testing.assert_allclose(
+        there.group_a.alignment.theta, math.pi / 2 - back.group_b.alignment.theta, atol=1e-10
+    )
+    np.testing.assert_allclose(there.effect_a, -back.effect_b, atol=1e-10)
+
+
+@pytest.mark.parametrize("weighting", ["cost", "frame"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"center": "each", "balance": False, "shrinkage": 0.0},
+        {"center": "none", "shrinkage": 0.2, "balance": False},
+        {"standardize": True},
+    ],
+    ids=["default", "paper", "none", "standardized"],
+)
+def test_attributions_add_up_to_the_angle_shown(blobs, weighting, settings):
+    A, B = blobs
+    found = compare(A, B, A[:50] + 1, weighting=weighting, n_permutations=0, **settings)
+    for group in found.groups:
+        expected = -np.cos(2 * group.alignment.theta[group.row_index])
+        np.testing.assert_allclose(group.attribution.sum(axis=1), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("rows", [(12, 15), (60, 9)])
+@pytest.mark.parametrize("weighting", ["cost", "frame"])
+def test_attributions_add_up_where_rows_are_fewer_than_features(rows, weighting):
+    rng = np.random.default_rng(0)
+    A, B = (rng.normal(size=(n, 40)) for n in rows)
+    found = compare(A, B, rng.normal(size=(5, 40)), weighting=weighting, shrinkage=0.1)
+    for group in found.groups:
+        expected = -np.cos(2 * group.alignment.theta[group.row_index])
+        np.testing.assert_allclose(group.attribution.sum(axis=1), expected, atol=1e-9)
+
+
+def test_planted_features_come_first():
+    rng = np.random.default_rng(1)
+    scale_a, scale_b = np.ones(30), np.ones(30)
+    scale_a[[3, 11]], scale_b[[20, 7]] = 4, 4
+    A, B = rng.normal(size=(500, 30)) * scale_a, rng.normal(size=(500, 30)) * scale_b
+    A[:, 15] *= 4
+    B[:, 15] *= 4
+    top = compare(A, B, n_permutations=0).top_features(2)
+    assert set(top.a) == {3, 11}
+    assert set(top.b) == {7, 20}
+    assert top.shared[0] == 15
+
+
+@pytest.mark.parametrize("settings", [{}, {"shrinkage": 0.0, "center": "each"}])
+def test_chunks_do_not_matter(blobs, settings):
+    A, B = blobs
+    whole = compare(A, B, n_permutations=0, **settings)
+    parts = compare(A, B, n_permutations=0, chunk_rows=13, **settings)
+    np.testing.assert_allclose(
+        parts.group_a.alignment.theta, whole.group_a.alignment.theta, atol=1e-9
+    )
+    np.testing.assert_array_equal(parts.group_b.counts, whole.group_b.counts)
+
+
+def test_exact_and_fast_agree_under_shrinkage(blobs):
+    A, B = blobs
+    exact, fast = (compare(A, B, exact=way, shrinkage=0.01, n_permutations=0) for way in (1, 0))
+    np.testing.assert_allclose(
+        exact.group_a.alignment.theta, fast.group_a.alignment.theta, atol=1e-10
+    )
+
+
+def test_exact_summaries_where_shrinkage_is_off(blobs):
+    assert compare(*blobs, shrinkage=0, n_permutations=0).settings["exact"] is True
+    assert compare(*blobs, n_permutations=0).settings["exact"] is False
+    wide = np.random.default_rng(0).normal(size=(2, 10, 50))
+    assert compare(*wide, n_permutations=0).settings["exact"] is True
+
+
+# ---- standardize -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, {"shrinkage": 0.3, "center": "each"}, {"exact": True}])
+def test_standardize_is_division_by_the_pooled_deviation(blobs, settings):
+    A, B = (np.column_stack([rows * [1, 1e3, 1e-3, 1, 5], np.ones(len(rows))]) for rows in blobs)
+    scale = np.r_[np.std(np.concatenate([A, B])[:, :5], axis=0), 1]
+    by_hand = compare(A / scale, B / scale, A[:5] / scale, **settings)
+    found = compare(A, B, A[:5], standardize=True, **settings)
+    assert found.frame.shrinkage == by_hand.frame.shrinkage
+    assert found.shift.pvalue == by_hand.shift.pvalue
+    for mine, other in zip(found.groups, by_hand.groups, strict=True):
+        np.testing.assert_allclose(mine.alignment.theta, other.alignment.theta, atol=1e-9)
+        np.testing.assert_allclose(mine.attribution, other.attribution, atol=1e-9)
+    # the frame itself takes rows in the features' own units, so it can be saved and used later
+    np.testing.assert_allclose(
+        found.frame.align(A[:5]).theta, found.group_z.alignment.theta, atol=1e-12
+    )
+    np.testing.assert_allclose(found.frame.H, by_hand.frame.H * scale, rtol=1e-6, atol=1e-7)
+
+
+def test_standardize_without_shrinkage_keeps_the_cost_angle(blobs):
+    """An invertible map of the features leaves the unshrunk angle alone, also below full rank."""
+    A, B = (np.column_stack([rows, rows[:, 0] * 2]) for rows in blobs)
+    settings = {"shrinkage": 0.0, "n_permutations": 0}
+    plain, scaled = (compare(A, B, standardize=way, **settings) for way in (False, True))
+    assert plain.frame.rank == scaled.frame.rank == 5
+    np.testing.assert_allclose(
+        plain.group_a.alignment.theta, scaled.group_a.alignment.theta, atol=1e-9
+    )
+    np.testing.assert_allclose(scaled.frame.align(A).theta, plain.frame.align(A).theta, atol=1e-9)
+
+
+def test_standardize_refuses_what_it_cannot_do():
+    A, B = np.random.default_rng(0).normal(size=(2, 8, 40))
+    with pytest.raises(InputError, match="more rows than features"):
+        compare(A, B, standardize=True, exact=True, shrinkage=0.1)
+
+
+# ---- large data --------------------------------------------------------------------------------
+
+
+class Watched:
+    """Counts how often a source is read."""
+
+    def __init__(self, rows):
+        self.source = open_source(rows, chunk_rows=100)
+        self.passes = 0
+        chunks = self.source.chunks
+
+        def counted():
+            self.passes += 1
+            return chunks()
+
+        self.source.chunks = counted
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    monkeypatch.setattr(cospan._reading, "SAMPLE_ROWS", 150)
+    monkeypatch.setattr(cospan._stages, "SCORED_ROWS", 500)
+
+
+def test_large_sets_are_read_once_and_sampled(small_limits, blobs):
+    a, b = (Watched(rows) for rows in blobs)
+    found = compare(a.source, b.source, n_permutations=0)
+    assert (a.passes, b.passes) == (1, 1)
+    assert found.group_a.sampled
+    assert (found.group_a.n, found.group_a.total) == (150, 400)
+    assert found.group_a.counts.sum() == 150
+    full = compare(*blobs, n_permutations=0, score_all=True)
+    place = found.group_a.ids
+    assert len(set(place)) == 150
+    np.testing.assert_allclose(
+        found.group_a.alignment.theta, full.group_a.alignment.theta[place], atol=1e-9
+    )
+    assert sum("uniform sample of 150 rows" in text for text in found.warnings) == 2
+
+
+def test_score_all_reads_twice_and_scores_every_row(small_limits, blobs):
+    a, b = (Watched(rows) for rows in blobs)
+    found = compare(a.source, b.source, n_permutations=0, score_all=True)
+    assert (a.passes, b.passes) == (2, 2)
+    assert (found.group_a.n, found.group_b.n) == (400, 300)
+    assert not found.group_a.sampled
+    np.testing.assert_array_equal(found.group_a.ids, np.arange(400))
+
+
+def test_small_sets_are_read_once_and_scored_in_full(blobs):
+    a, b = (Watched(rows) for rows in blobs)
+    found = compare(a.source, b.source, n_permutations=0)
+    assert (a.passes, b.passes) == (1, 1)
+    assert found.group_a.counts.sum() == found.group_a.n == 400
+
+
+def test_a_sink_gets_every_row(small_limits, blobs):
+    got = []
+    A, B = blobs
+    compare(A, B, A[:9], n_permutations=0, chunk_rows=64, sink=lambda *part: got.append(part))
+    for name, n in (("A", 400), ("B", 300), ("Z", 9)):
+        parts = [part for part in got if part[0] == name]
+        np.testing.assert_array_equal(np.concatenate([ids for _, ids, _ in parts]), np.arange(n))
+        assert sum(len(alignment) for _, _, alignment in parts) == n
+
+
+def test_what_is_kept_stays_small_and_together(monkeypatch):
+    monkeypatch.setattr("cospan._scoring.KEPT_ROWS", 300)
+    monkeypatch.setattr("cospan._scoring.SHOWN_ROWS", 40)
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(2, 900, 3))
+    found = compare(A, B, chunk_rows=77, n_permutations=0)
+    group = found.group_a
+    assert group.n == group.counts.sum() == 900
+    assert len(group.alignment) == len(group.ids) == 300
+    assert group.rows.shape == group.attribution.shape == (40, 3)
+    np.testing.assert_array_equal(group.rows, A[group.ids[group.row_index]])
+    assert KEPT_ROWS == 100_000
+
+
+def test_progress_is_told(blobs):
+    told = []
+    compare(*blobs, blobs[0], chunk_rows=100, progress=lambda *word: told.append(word))
+    assert ("reading A", 400, 400) in told
+    assert ("scoring Z", 400, 400) in told
+
+
+# ---- samples -----------------------------------------------------------------------------------
+
+
+def test_a_sample_does_not_depend_on_the_chunks_and_smaller_ones_are_parts_of_larger():
+    rows = np.arange(1000.0)[:, None]
+    found = []
+    for size, step in ((50, 1000), (50, 7), (20, 130)):
+        sample = Reservoir(size, seed=4)
+        for start in range(0, 1000, step):
+            part = rows[start : start + step]
+            sample.add(Chunk(part, part[:, 0].astype(int)))
+        found.append(sample.result().ids)
+        np.testing.assert_array_equal(sample.positions, found[-1])
+    np.testing.assert_array_equal(found[0], found[1])
+    assert set(found[2]) < set(found[0])
+
+
+def test_a_sample_is_uniform():
+    """Each of 40 rows stays in a sample of 10 with probability 1/4: 1,000 seeds, 4.5 sd."""
+    counts = np.zeros(40)
+    for seed in range(1000):
+        sample = Reservoir(10, seed)
+        for part in np.array_split(np.arange(40), 7):
+            sample.add(Chunk(part[:, None], part))
+        counts[sample.result().ids] += 1
+    assert np.all(np.abs(counts - 250) < 4.5 * math.sqrt(1000 * 0.25 * 0.75))
+
+
+# ---- the result --------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_bits(blobs):
+    one, two = (compare(*blobs, seed=5) for _ in range(2))
+    np.testing.assert_array_equal(one.group_a.alignment.theta, two.group_a.alignment.theta)
+    assert one.separation == two.separation
+    assert one.shift.pvalue == two.shift.pvalue
+
+
+def test_results_are_frozen(reference):
+    with pytest.raises(AttributeError):
+        reference.name_a = "other"
+    with pytest.raises(AttributeError):
+        reference.group_a.n = 3
+
+
+def test_one_row_a_sample(blobs):
+    pandas = pytest.importorskip("pandas")
+    A, B = blobs
+    table = compare(A, B, A[:3], name_z="new", n_permutations=0).to_frame("pandas")
+    assert isinstance(table, pandas.DataFrame)
+    assert table["set"].tolist() == ["A"] * 400 + ["B"] * 300 + ["new"] * 3
+    columns = "set id theta cost_a cost_b share_a share_shared share_b outside relational"
+    assert " ".join(table.columns) == f"{columns} suspicion"
+    theta = np.degrees(np.arctan2(table["cost_a"], table["cost_b"]))
+    np.testing.assert_allclose(table["theta"], theta)
+    assert table["suspicion"].notna().tolist() == [True] * 700 + [False] * 3
+
+
+def test_a_dictionary_that_json_takes(blobs):
+    A, B = blobs
+    found = compare(A, B, A[:3])
+    text = json.dumps(found.to_dict(), allow_nan=False)
+    told = json.loads(text)
+    assert told["a"]["rows"] == 400
+    assert sum(told["b"]["counts_per_degree"]) == 300
+    assert told["separation"]["fisher_rao"]["value"] == found.separation.fisher_rao.value
+    assert told["shift_test"]["pvalue"] == found.shift.pvalue
+    assert told["settings"]["shrinkage"] == "auto"
+    assert len(told["features"]["effect_a"]) == 5
+
+
+def test_the_summary_says_what_matters(blobs):
+    A, B = blobs
+    text = compare(A, B, A[:3], name_a="before", name_b="after").summary()
+    for part in (
+        "before (A) against after (B)",
+        "400 rows against 300 rows, 5 features, 3 rows to score",
+        "rank 5: 0 directions only in A, 5 shared, 0 only in B",
+        "Fisher-Rao",
+        "p-value",
+        "most A-like  x2",
+        "most B-like  x0",
+        "most shared",
+        "Rows worth a look",
+    ):
+        assert part in text
+    assert all(len(line) < 110 for line in text.splitlines())
+
+
+def test_hostile_names_stay_text_on_one_line(blobs):
+    pandas = pytest.importorskip("pandas")
+    hostile = ["\x1b[31mred", "new\nline", "<script>", "=1+1", "\u202egnp"]
+    A, B = (pandas.DataFrame(rows, columns=hostile) for rows in blobs)
+    found = compare(A, B, name_a="\x1b]0;title\x07", n_permutations=0)
+    text = found.summary()
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "\u202e" not in text
+    assert "\\x1b[31mred" in text
+    assert found.feature_names == tuple(hostile)
+
+
+def test_notebooks_get_html(reference):
+    assert reference._repr_html_().lstrip().startswith("<")
+
+
+def test_saving_a_report(reference, tmp_path):
+    path = reference.save_html(tmp_path / "report.html")
+    assert path.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
+
+
+# ---- labels and names --------------------------------------------------------------------------
+
+
+def test_labels_of_the_sets_are_audited(blobs):
+    A, B = blobs
+    A = np.concatenate([A, B[:3] * 3])
+    found = compare(A, B, n_permutations=0)
+    assert found.audit_of == "sets"
+    assert len(found.audit.suspicion) == len(found.audit_ids) == len(A) + len(B)
+    worst = np.argsort(-found.audit.suspicion)[:40]
+    assert {400, 401, 402} & set(worst)
+    np.testing.assert_allclose(found.audit_degrees[:403], found.group_a.alignment.degrees)
+
+
+def test_labels_of_z_are_audited(blobs):
+    A, B = blobs
+    Z = np.concatenate([A[:20] * 2, B[:20] * 2])
+    labels = np.array(["A"] * 20 + ["B"] * 20)
+    right, wrong = (
+        compare(A, B, Z, labels=given, n_permutations=0).audit
+        for given in (labels, np.r_[labels[20:], labels[:20]])
+    )
+    assert right.suspicion.mean() < wrong.suspicion.mean()
+    assert np.sum(wrong.flagged) > np.sum(right.flagged)
+    assert compare(A, B, Z, labels=labels, n_permutations=0).audit_of == "z"
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [(["old", "new"], (None, None)), ([3.0, 7.0], (3, 7)), ([0, 1], (None, None))],
+)
+def test_labels_may_be_names_or_classes_or_numbers(labels, classes):
+    sides = sides_of_labels(np.array(labels), ("old", "new"), classes)
+    np.testing.assert_array_equal(sides, [0, 1])
+
+
+def test_an_unknown_label_is_named(blobs):
+    with pytest.raises(InputError, match=r"'horse'.*must be 'A' or 'B'"):
+        compare(*blobs, blobs[0][:2], labels=np.array(["A", "horse"]))
+
+
+def test_sets_of_one_name_are_told_apart(tmp_path, blobs):
+    files = []
+    for folder, rows in zip(("monday", "tuesday"), blobs, strict=True):
+        (tmp_path / folder).mkdir()
+        np.save(tmp_path / folder / "data.npy", rows)
+        files.append(tmp_path / folder / "data.npy")
+    found = compare(*files, n_permutations=0)
+    assert (found.name_a, found.name_b) == ("data.npy (A)", "data.npy (B)")
+
+
+def test_columns_left_out_are_warned_of_and_remembered(blobs):
+    pandas = pytest.importorskip("pandas")
+    A, B = (pandas.DataFrame(rows, columns=list("vwxyz")) for rows in blobs)
+    A["note"], B["note"] = "text", "text"
+    with pytest.warns(CospanWarning, match="note") as caught:
+        found = compare(A, B, n_permutations=0)
+    assert all(warning.filename == __file__ for warning in caught)
+    assert any("'note'" in text for text in found.warnings)
+
+
+def test_nothing_shared_is_said(blobs):
+    A, B = np.zeros((2, 12, 4))
+    A[:, :2], B[:, 2:] = np.random.default_rng(0).normal(size=(2, 12, 2))
+    with pytest.warns(CospanWarning, match="share no direction"):
+        found = compare(A, B, center="none", shrinkage=0.0, n_permutations=0)
+    assert any("share no direction" in text for text in found.warnings)
+    assert any("only 12 rows" in text for text in found.warnings)
+
+
+# ---- what cannot be compared -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"B": None}, "only one set is given"),
+        ({"a": "x"}, "label= must say where"),
+        ({"labels": [1]}, "there is no Z"),
+        ({"weighting": "heavy"}, "weighting is 'heavy'"),
+        ({"shrinkage": 1.5}, "shrinkage is 1.5"),
+        ({"center": "left"}, "center is 'left'"),
+        ({"image_shape": (2, 2)}, "image_shape 2x2 has 4 values where a row has 5"),
+        ({"n_permutations": -1}, "must not be negative"),
+        ({"B": np.ones((4, 3))}, "5"),
+        ({"B": np.ones((1, 5))}, "B has one row"),
+        ({"B": np.full((4, 5), np.nan)}, "missing"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_bad_arguments_get_one_sentence(blobs, arguments, message):
+    with pytest.raises((InputError, ValueError), match=message):
+        compare(**{"A": blobs[0], "B": blobs[1], **arguments})
+
+
+def test_the_same_class_twice_is_refused(blobs):
+    rows = np.column_stack([blobs[0], np.arange(400) % 2])
+    with pytest.raises(InputError, match="both sets are class '1'"):
+        compare(rows, label=5, a=1, b=1)
+
+
+def test_more_than_two_classes_need_a_choice(blobs):
+    rows = np.column_stack([blobs[0], np.arange(400) % 3])
+    with pytest.raises(InputError, match="3 classes"):
+        compare(rows, label=5)
+
+
+def test_few_rows_are_compared_without_a_p_value():
+    A, B = np.random.default_rng(0).normal(size=(2, 3, 2))
+    found = compare(A, B)
+    assert found.shift is None
+    assert any("no p-value" in text for text in found.warnings)
