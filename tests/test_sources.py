@@ -302,12 +302,15 @@ def test_standard_input_gives_the_same_rows_and_can_be_read_twice(payload, tmp_p
     assert "temporary file" in source.notes[0]
 
 
-def test_the_copy_of_standard_input_goes_away_with_the_source(tmp_path, monkeypatch):
+def test_two_classes_come_out_of_one_standard_input(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a,b\n1,2\n")))
-    source = open_source("-")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a,y\n1,cat\n2,dog\n")))
+        cats = open_source("-", label="y", label_value="cat")
+        dogs = open_source("-", label="y", label_value="dog")
     assert len(list(tmp_path.iterdir())) == 1
-    del source
+    np.testing.assert_array_equal([cats.read().rows, dogs.read().rows], [[[1]], [[2]]])
+    del cats, dogs  # the copy goes with the stream and its last source
     assert not list(tmp_path.iterdir())
 
 

@@ -4,9 +4,9 @@ import gzip
 import io
 import os
 import struct
+import subprocess
 import sys
 import zipfile
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -568,13 +568,21 @@ def test_the_table_of_bad_inputs_is_long_enough():
 
 
 @pytest.mark.parametrize("payload", [b"", b"PAR1aaaa", b"a,b\n1\n"])
-def test_bad_standard_input_leaves_no_temporary_file(payload, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(payload)))
-    with pytest.raises(SourceError, match=r"(?i)standard input") as caught:
-        open_and_read("-", {})
-    assert str(tmp_path) not in str(caught.value)
-    del caught
+def test_bad_standard_input_leaves_no_temporary_file(payload, tmp_path):
+    code = (
+        "from cospan.sources import open_source; from cospan.errors import SourceError\n"
+        "try: open_source('-').read()\n"
+        "except SourceError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=payload,
+        capture_output=True,
+        check=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    assert done.stdout.startswith(b"standard input: ")
+    assert str(tmp_path).encode() not in done.stdout
     assert not list(tmp_path.iterdir())
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from cospan import _arrays
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options
@@ -128,34 +130,21 @@ def sliced(array: Any, n_rows: int) -> Pieces:
 
 def is_array(obj: object) -> bool:
     """Whether `obj` is an array of any array-API library, or a SciPy sparse one."""
-    import array_api_compat
-    from scipy import sparse
-
-    return bool(array_api_compat.is_array_api_obj(obj) or sparse.issparse(obj))
+    return _arrays.is_array(obj) or sparse.issparse(obj)
 
 
 def to_numpy(array: Any) -> NDArray[Any]:
     """`array` as a NumPy array in main memory; masked values become NaN."""
-    import array_api_compat as compat
-    from scipy import sparse
-
     if isinstance(array, np.ma.MaskedArray):
         floats = float_type(array.dtype, "array")
         return np.asarray(np.ma.filled(array.astype(floats), np.nan))
-    if isinstance(array, np.ndarray):
-        return array
     if sparse.issparse(array):
         return np.asarray(array.toarray())
-    if compat.is_torch_array(array):
-        array = array.detach().cpu()
-        # NumPy has no bfloat16; float32 holds every one of its values.
-        return np.asarray(array.float() if str(array.dtype) == "torch.bfloat16" else array)
-    if compat.is_cupy_array(array):
-        return np.asarray(array.get())
-    try:
-        return np.asarray(array)
-    except (TypeError, RuntimeError):
-        return np.from_dlpack(array)
+    if str(array.dtype).endswith("bfloat16"):
+        # NumPy has no such type; float32 holds every one of its values.
+        xp = _arrays.namespace(array)
+        array = xp.astype(array, xp.float32)
+    return _arrays.to_numpy(array)
 
 
 def _row_count(name: str, shape: tuple[int, ...]) -> int:

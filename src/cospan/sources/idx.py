@@ -78,11 +78,7 @@ def _labels(images: Path, label: str) -> NDArray[Any]:
     layout = _layout(path)
     if len(layout.shape) != 1:
         raise InputError(f"{path}: has {len(layout.shape)} dimensions; labels have one.")
-    with reading(path, "IDX"), _open(path) as stream:
-        data = stream.read(layout.offset + layout.nbytes)[layout.offset :]
-    if len(data) < layout.nbytes:
-        raise SourceError(f"{path}: is cut short; it promises {layout.shape[0]:,} labels.")
-    return np.frombuffer(data, layout.dtype).astype(layout.dtype.newbyteorder("="))
+    return read_idx(path)
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -96,4 +92,5 @@ def read_idx(path: Path) -> NDArray[Any]:
         data = stream.read(layout.offset + layout.nbytes)[layout.offset :]
     if len(data) < layout.nbytes:
         raise SourceError(f"{path}: is cut short; it promises {layout.shape[0]:,} rows.")
-    return np.frombuffer(data, layout.dtype).reshape(layout.shape)
+    array = np.frombuffer(data, layout.dtype).reshape(layout.shape)
+    return array.astype(layout.dtype.newbyteorder("="), copy=False)

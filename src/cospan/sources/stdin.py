@@ -27,27 +27,36 @@ NAME = "standard input"
 
 
 def stdin_reader(options: Options) -> SpooledReader:
-    """Copy standard input to a temporary file and open that."""
+    """Copy standard input to a temporary file and open that; a second call opens the same copy."""
     stream = sys.stdin.buffer
     if stream.isatty():
         raise SourceError("Standard input is a terminal; pipe CSV or NPY into it.")
-    path = _spooled(stream)
-    note = (
-        f"Standard input ({path.stat().st_size:,} bytes) was copied to a temporary file, because "
-        "the rows are read more than once."
-    )
-    with _named(path):
-        try:
-            return SpooledReader(_opened(path, options, note), path)
-        except CospanError:
-            path.unlink(missing_ok=True)
-            raise
+    copy = _COPIES.get(stream)
+    if copy is None:
+        # Two classes of one stream are two sources, so the copy lives as long as the stream.
+        copy = _COPIES[stream] = _Copy(stream)
+    with _named(copy.path):
+        return SpooledReader(_opened(copy.path, options), copy)
+
+
+class _Copy:
+    """All that came by a stream, in a temporary file that goes with this object."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        handle, name = tempfile.mkstemp(prefix="cospan-", suffix=".stdin")
+        self.path = Path(name)
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
+        with reading(NAME, "bytes"), os.fdopen(handle, "wb") as file:
+            shutil.copyfileobj(stream, file, 2**20)
+
+
+_COPIES: weakref.WeakKeyDictionary[IO[bytes], _Copy] = weakref.WeakKeyDictionary()
 
 
 class SpooledReader:
-    """Another reader over the temporary file, which goes when this goes."""
+    """Another reader over the temporary file."""
 
-    def __init__(self, reader: ArrayReader | TableReader, path: Path) -> None:
+    def __init__(self, reader: ArrayReader | TableReader, copy: _Copy) -> None:
         self.name = NAME
         self.n_rows = reader.n_rows
         self.n_features = reader.n_features
@@ -56,18 +65,21 @@ class SpooledReader:
         self.dtype = reader.dtype
         self.notes = reader.notes
         self._reader = reader
-        self._path = path
-        weakref.finalize(self, path.unlink, missing_ok=True)
+        self._copy = copy
 
     def blocks(self, size: int) -> Iterator[Chunk]:
-        with _named(self._path):
+        with _named(self._copy.path):
             yield from self._reader.blocks(size)
 
 
-def _opened(path: Path, options: Options, note: str) -> ArrayReader | TableReader:
-    kind = sniff(path)
-    if path.stat().st_size == 0:
+def _opened(path: Path, options: Options) -> ArrayReader | TableReader:
+    kind, size = sniff(path), path.stat().st_size
+    if size == 0:
         raise SourceError(f"{NAME}: is empty.")
+    note = (
+        f"Standard input ({size:,} bytes) was copied to a temporary file, because the rows are "
+        "read more than once."
+    )
     if kind == "NPY":
         return npy_reader(path, options, (note,))
     if kind is not None:
@@ -84,16 +96,3 @@ def _named(path: Path) -> Iterator[None]:
     except CospanError as error:
         text = str(error).replace(str(path), NAME).replace(path.name, NAME)
         raise type(error)(text) from error.__cause__
-
-
-def _spooled(stream: IO[bytes]) -> Path:
-    """Everything that comes, in a temporary file."""
-    handle, name = tempfile.mkstemp(prefix="cospan-", suffix=".stdin")
-    path = Path(name)
-    try:
-        with reading(NAME, "bytes"), os.fdopen(handle, "wb") as copy:
-            shutil.copyfileobj(stream, copy, 2**20)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    return path
