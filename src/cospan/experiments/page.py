@@ -63,10 +63,13 @@ def _fisher_rao(study: Study) -> Table:
                 _spread(frame),
                 "—" if printed is None or few else f"{z_score(frame):.1f}",
                 _spread(cost),
+                "—" if printed is None or few else f"{z_score(cost):.1f}",
                 _spread(ours),
+                " + ".join(map(str, study.first_draw(frame.a, frame.b).blocks)),
             )
         )
-    header = ("pair", "printed", FRAME, "sd apart", COST, DEFAULTS)
+    directions = "only A + shared + only B"
+    header = ("pair", "printed", FRAME, "sd apart", COST, "sd apart", DEFAULTS, directions)
     draws = study.rows(FRAME)[0].draws
     title = f"{study.images.title}: Fisher-Rao distance in radians, {draws} draws (mean ± sd)"
     return Table(title, header, tuple(rows))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
+from cospan.decomposition import Blocks
 from cospan.distribution import angle_histogram, fisher_rao
 from cospan.experiments.images import Images
 from cospan.frame import JointFrame
@@ -70,7 +71,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class PairDraw:
-    """What came out of one task: an outcome for each rule, and facts about the pair."""
+    """What came out of one task: an outcome for each rule, and facts about the pair.
+
+    `shrinkage` is what our defaults chose; `blocks` are the directions that only A has, both
+    share, and only B has under the paper's rule.
+    """
 
     dataset: str
     a: int
@@ -79,6 +84,7 @@ class PairDraw:
     outcomes: dict[str, Outcome]
     cka: float
     shrinkage: float
+    blocks: Blocks
 
 
 def run(task: Task) -> PairDraw:
@@ -96,7 +102,9 @@ def run(task: Task) -> PairDraw:
         LOGISTIC: _logistic(A, B, Z, label),
     }
     cka = linear_cka(A - A.mean(0), B - B.mean(0))
-    return PairDraw(task.dataset, task.a, task.b, task.draw, outcomes, cka, ours.shrinkage)
+    return PairDraw(
+        task.dataset, task.a, task.b, task.draw, outcomes, cka, ours.shrinkage, paper.blocks
+    )
 
 
 def _judged(theta: NDArray[np.floating], label: NDArray[np.integer]) -> Outcome:

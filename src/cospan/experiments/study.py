@@ -106,7 +106,7 @@ def _row(group: Sequence[PairDraw], rule: str) -> Row:
 
 
 def z_score(row: Row) -> float:
-    """How many standard deviations the printed value lies from ours (frame weighting)."""
+    """How many standard deviations of a draw the printed value lies from our mean."""
     return abs(row.fisher_rao - PAPER_TABLE[row.a, row.b]) / row.fisher_rao_sd
 
 
