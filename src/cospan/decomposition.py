@@ -27,9 +27,14 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import POLISH_BELOW, nearly_singular, rank_tolerance
+from cospan._cosine_sine import cosine_sine, other, reorthogonalized, row_norms
+from cospan._householder import qr
+from cospan._ranks import full_rank, norm, norm2, smallest_singular_value
+from cospan._tolerance import DOUBTFUL, rank_tolerance, surely_above
 from cospan._validate import as_rows, as_tol
 from cospan.errors import InputError
 
@@ -178,7 +183,7 @@ def gsvdvals(A: Any, B: Any, *, tol: float | None = None) -> tuple[Array, Array]
     --------
     >>> from cospan import gsvdvals
     >>> c, s = gsvdvals([[3.0, 0.0]], [[4.0, 0.0]])
-    >>> float(c[0]), float(s[0])
+    >>> round(float(c[0]), 12), round(float(s[0]), 12)
     (0.6, 0.8)
     """
     factors = gsvd(A, B, tol=tol, compute_uv=False)
@@ -203,8 +208,20 @@ def _as_pair(A: Any, B: Any) -> tuple[Array, Array]:
 # ---- the algorithm ----------------------------------------------------------------------------
 
 
+class _RankInDoubtError(Exception):
+    """How many directions a set has does not show in the stack."""
+
+
+class _Tolerances(NamedTuple):
+    """Relative ones: for the rank of the stack, of A and of B."""
+
+    stack: float
+    a: float
+    b: float
+
+
 class _Reduced(NamedTuple):
-    """Rows replaced by a triangular factor, and how to get back."""
+    """Rows replaced by fewer of them, and how to get back."""
 
     matrix: Array
     restore: Any  # small left factor -> left factor of the original rows
@@ -214,12 +231,7 @@ def decompose(
     A: Array, B: Array, *, tol: float | None, compute_uv: bool, eps: float | None = None
 ) -> GSVD:
     """`gsvd` on validated arrays of one dtype. `eps` is that of the data, if not the arrays'."""
-    (p, d), q = A.shape, B.shape[0]
-    eps = arrays.eps(A) if eps is None else eps
-    tol_stack = rank_tolerance(p + q, d, eps) if tol is None else tol
-    tol_a = rank_tolerance(p, d, eps) if tol is None else tol
-    tol_b = rank_tolerance(q, d, eps) if tol is None else tol
-
+    tolerances = _tolerances(A.shape, B.shape, arrays.eps(A) if eps is None else eps, tol)
     # Exactly zero columns, dead pixels say, have no part in any direction.
     alive = arrays.any_nonzero_columns(A, B)
     A, B = _keep_columns(A, alive), _keep_columns(B, alive)
@@ -229,30 +241,99 @@ def decompose(
     # Few rows: the frame lives in their span, so work there.
     A, B, span = _into_row_space(A, B)
     # Many rows: each matrix may be replaced by its triangular factor.
-    tall = p + q > 3 * A.shape[1]
+    tall = A.shape[0] + B.shape[0] > 3 * A.shape[1]
     a = _reduced(A) if tall else _Reduced(A, _unchanged)
     b = _reduced(B) if tall else _Reduced(B, _unchanged)
 
-    Q1, Q2, T = _orthogonal_stack(a.matrix, b.matrix, tol_stack)
-    c, s, W, U, V = _cosine_sine(Q1, Q2, compute_uv)
-    H = arrays.matmul(W.T, T)
-    lengths = _row_norms(H)
-    c, s, blocks = _split(
-        c,
-        s,
-        without_a=c * lengths <= tol_a * _norm2(a.matrix, H, c * lengths),
-        without_b=s * lengths <= tol_b * _norm2(b.matrix, H, s * lengths),
-        ranks=(min(p, d), min(q, d)),
+    try:
+        core = _joint(a.matrix, b.matrix, tolerances, compute_uv)
+    except _RankInDoubtError:  # singular values of A and B by themselves will tell
+        a, b = _with_full_row_rank(a, tolerances.a), _with_full_row_rank(b, tolerances.b)
+        core = _joint(a.matrix, b.matrix, tolerances, compute_uv, ranks_known=True)
+    return _restored(core, a, b, span, alive, (scale_a, scale_b))
+
+
+def _tolerances(
+    shape_a: tuple[int, ...], shape_b: tuple[int, ...], eps: float, tol: float | None
+) -> _Tolerances:
+    if tol is not None:
+        return _Tolerances(tol, tol, tol)
+    (p, d), q = shape_a, shape_b[0]
+    return _Tolerances(
+        rank_tolerance(p + q, d, eps), rank_tolerance(p, d, eps), rank_tolerance(q, d, eps)
     )
-    r, k, _ = blocks
+
+
+def _joint(
+    A: Array, B: Array, tolerances: _Tolerances, compute_uv: bool, *, ranks_known: bool = False
+) -> GSVD:
+    """The GSVD of a scaled and reduced pair.
+
+    With `ranks_known` both have as many rows as their rank, and there is no doubt.
+    """
+    Q1, Q2, T = _orthogonal_stack(A, B, tolerances.stack)
+    c, s, W, U, V = cosine_sine(Q1, Q2, compute_uv)
+    H = arrays.matmul(W.T, T)
+    m, lengths = H.shape[0], row_norms(H)
+    rank_a, rank_b = min(A.shape[0], m), min(B.shape[0], m)
+    if not ranks_known:
+        rank_a = _rank(A, c * lengths, tolerances.a)
+        rank_b = _rank(B, s * lengths, tolerances.b)
+    if rank_a + rank_b < m:  # a direction that neither has: the tolerances disagree
+        raise _RankInDoubtError
+    r, t = m - rank_b, m - rank_a
+    ones, none = arrays.namespace(c).ones_like(c), arrays.zeros((m,), c)
+    c = _joined(ones[:r], c[r : m - t], none[m - t :])
+    s = _joined(none[:r], s[r : m - t], ones[m - t :])
     if U is not None and V is not None:
-        U, V = U[:, : r + k], V[:, r:]
-        U, V = _reorthogonalized(U, V, c[: r + k], s[r:])
-        U, V = a.restore(U), b.restore(V)
-    H = H if span is None else arrays.matmul(H, span.T)
-    c, s, H = _unscaled(c, s, H, scale_a, scale_b)
-    H = _with_columns(H, alive)
-    return _signed(GSVD(c, s, H, U, V, blocks))
+        U, V = reorthogonalized(U[:, : m - t], V[:, r:], c[: m - t], s[r:])
+    return GSVD(c, s, H, U, V, Blocks(r, m - r - t, t))
+
+
+def _rank(X: Array, strength: Array, tol: float) -> int:
+    """The number of directions that X has.
+
+    ``strength[j] = c_j‖h_j‖`` is the length of a combination of X's rows. A strength below the
+    tolerance shows a missing direction. One that is a little above may be rounding in the
+    stack: then the singular values of X have to decide, not this.
+    """
+    xp = arrays.namespace(X)
+    norm = norm2(X)
+    if norm == 0:
+        return 0
+    present = int(xp.count_nonzero(strength > tol * norm))
+    certain = int(xp.count_nonzero(strength > DOUBTFUL * tol * norm))
+    if present != certain:
+        raise _RankInDoubtError
+    return present
+
+
+def _with_full_row_rank(a: _Reduced, tol: float) -> _Reduced:
+    """As many rows as the rank, instead of more: then nothing is left to decide."""
+    basis, matrix = full_rank(a.matrix, tol)
+    return _Reduced(matrix, lambda Y: a.restore(arrays.matmul(basis, Y)))
+
+
+def _restored(
+    core: GSVD,
+    a: _Reduced,
+    b: _Reduced,
+    span: Array | None,
+    alive: Array,
+    scales: tuple[float, float],
+) -> GSVD:
+    """The GSVD of the rows as they were given: all columns, all rows, their scale, signs."""
+    H = core.H if span is None else arrays.matmul(core.H, span.T)
+    H, signs = _signed(H)
+    U, V, (r, k, _) = core.U, core.V, core.blocks
+    if U is not None and V is not None:
+        U, V = a.restore(U * signs[None, : r + k]), b.restore(V * signs[None, r:])
+    c, s, H = _unscaled(core.c, core.s, H, *scales)
+    return GSVD(c, s, _with_columns(H, alive), U, V, core.blocks)
+
+
+def _joined(*parts: Array) -> Array:
+    return arrays.namespace(*parts).concat(parts)
 
 
 def _unchanged(left: Array) -> Array:
@@ -277,15 +358,22 @@ def _with_columns(H: Array, alive: Array) -> Array:
 
 
 def _scaled(X: Array) -> tuple[Array, float]:
-    """X divided by a power of two near its norm, and that power."""
+    """A copy of X divided by a power of two near its norm, and that power."""
     xp = arrays.namespace(X)
-    largest = float(xp.max(xp.abs(X))) if math.prod(X.shape) else 0.0
+    largest = max(float(xp.max(X)), -float(xp.min(X))) if math.prod(X.shape) else 0.0
     if largest == 0:
-        return X, 1.0
-    first = _power_of_two(largest)
-    X = X / first  # so that squares neither overflow nor vanish
-    second = _power_of_two(math.sqrt(float(xp.sum(X * X))))
-    return X / second, first * second
+        return _quotient(X, 1.0), 1.0
+    first = 1.0
+    if not 1e-15 < largest < 1e15:  # squares must neither overflow nor vanish, in float32 either
+        first = _power_of_two(largest)
+        X = _quotient(X, first)
+    second = _power_of_two(norm(X))
+    return _quotient(X, second), first * second
+
+
+def _quotient(X: Array, divisor: float) -> Array:
+    # NumPy's in LAPACK's column order: a copy is made anyway.
+    return np.divide(X, X.dtype.type(divisor), order="F") if arrays.is_numpy(X) else X / divisor
 
 
 def _power_of_two(x: float) -> float:
@@ -299,7 +387,7 @@ def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:
     if p + q >= A.shape[1]:
         return A, B, None
     xp = arrays.namespace(A, B)
-    factor = arrays.qr(xp.concat((A, B), axis=0).T)
+    factor = qr(xp.concat((A, B), axis=0).T)
     basis = factor.apply(arrays.identity(p + q, A))
     coordinates = factor.R.T
     return coordinates[:p, :], coordinates[p:, :], basis
@@ -308,7 +396,7 @@ def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:
 def _reduced(X: Array) -> _Reduced:
     if X.shape[0] <= X.shape[1]:
         return _Reduced(X, _unchanged)
-    factor = arrays.qr(X)
+    factor = qr(X, overwrite=True)  # X is a scaled copy of the rows
     return _Reduced(factor.R, factor.apply)
 
 
@@ -316,173 +404,15 @@ def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Arr
     """[A; B] = [Q₁; Q₂] T with orthonormal columns in Q and full row rank in T."""
     xp = arrays.namespace(A, B)
     p = A.shape[0]
-    factor = arrays.qr(xp.concat((A, B), axis=0))
+    factor = qr(xp.concat((A, B), axis=0), overwrite=True)
     T = factor.R
     inner = arrays.identity(T.shape[0], T)
     square = T.shape[0] == T.shape[1]
-    rcond = arrays.reciprocal_condition(T) if square else 0.0
-    if nearly_singular(rcond, T.shape[0], arrays.eps(T)) or rcond <= tol:
-        inner, T = _full_rank(T, tol)
+    smallest = smallest_singular_value(T) if square else 0.0
+    if not surely_above(smallest, tol * norm2(T)):
+        inner, T = full_rank(T, tol)
     Q = factor.apply(inner)
     return Q[:p, :], Q[p:, :], T
-
-
-def _full_rank(T: Array, tol: float) -> tuple[Array, Array]:
-    """T as a matrix with orthonormal columns times one of full row rank."""
-    for careful in (False, True):
-        left, right, weights = arrays.rank_revealing(T, careful=careful)
-        cut = tol * float(weights[0]) if weights.shape[0] else 0.0
-        rank = int(arrays.namespace(T).count_nonzero(weights > cut))
-        left, right = left[:, :rank], right[:rank, :]
-        # Pivoted QR can overlook a near dependency (Kahan's matrix does it). Its R then has a
-        # far smaller singular value than its diagonal shows, and the SVD has to decide.
-        if careful or not arrays.is_numpy(T):
-            break
-        remaining = arrays.triangular_factor(arrays.triangular_factor(right.T).T)
-        if arrays.reciprocal_condition(remaining) > tol / max(rank, 1):
-            break
-    return left, right
-
-
-def _cosine_sine(
-    Q1: Array, Q2: Array, compute_uv: bool
-) -> tuple[Array, Array, Array, Array | None, Array | None]:
-    """Q₁ = U diag(c) Wᵀ and Q₂ = V diag(s) Wᵀ, for [Q₁; Q₂] with orthonormal columns.
-
-    The eigenvalues of Q₁ᵀQ₁ - Q₂ᵀQ₂ are cos 2θ. Where c or s is small they know it only to
-    eps/c, so there the columns Q₁W (or Q₂W) are decomposed once more by themselves.
-    """
-    xp = arrays.namespace(Q1, Q2)
-    values, W = arrays.eigh(arrays.gram(Q1) - arrays.gram(Q2))
-    values, W = xp.flip(values), xp.flip(W, axis=1)
-    m = values.shape[0]
-    c = xp.sqrt(xp.clip((1 + values) / 2, 0.0, 1.0))
-    s = xp.sqrt(xp.clip((1 - values) / 2, 0.0, 1.0))
-    few_s = int(xp.count_nonzero(s < POLISH_BELOW))
-    few_c = min(int(xp.count_nonzero(c < POLISH_BELOW)), m - few_s)
-    # Rows of the eigenvector matrix are cut into: s small | middle | c small.
-    s_end, turn_s, left_s = _polished(Q2, W[:, :few_s], compute_uv, rising=True)
-    c_end, turn_c, left_c = _polished(Q1, W[:, m - few_c :], compute_uv, rising=False)
-    middle = slice(few_s, m - few_c)
-    c = xp.concat((_other(s_end), c[middle], c_end))
-    s = xp.concat((s_end, s[middle], _other(c_end)))
-    W = xp.concat((turn_s, W[:, middle], turn_c), axis=1)
-    if not compute_uv:
-        return c, s, W, None, None
-    U = xp.concat((_normalized(Q1, W[:, : m - few_c]), left_c), axis=1)
-    V = xp.concat((left_s, _normalized(Q2, W[:, few_s:])), axis=1)
-    return c, s, W, U, V
-
-
-def _other(x: Array) -> Array:
-    """√(1 - x²) without cancellation."""
-    return arrays.namespace(x).sqrt((1 - x) * (1 + x))
-
-
-def _normalized(Q: Array, W: Array) -> Array:
-    """Q W with its columns at length 1."""
-    X = arrays.matmul(Q, W)
-    return X / _row_norms(X.T)[None, :]
-
-
-def _polished(Q: Array, W: Array, want_left: bool, *, rising: bool) -> tuple[Array, Array, Array]:
-    """Singular values of Q W, W turned to its right singular vectors, left singular vectors."""
-    xp = arrays.namespace(Q)
-    n = W.shape[1]
-    if n == 0:
-        return arrays.zeros((0,), Q), W, Q[:, :0]
-    factor = arrays.qr(arrays.matmul(Q, W))
-    left, values, right = arrays.svd(factor.R)
-    # The values belong to W's columns: fewer rows than columns leave the last ones at 0.
-    missing = n - values.shape[0]
-    if missing:
-        right = _completed(right)
-        values = xp.concat((values, arrays.zeros((missing,), Q)))
-    values = xp.clip(values, 0.0, 1.0)
-    turned = arrays.matmul(W, right.T)
-    left = factor.apply(left) if want_left else Q[:, :0]
-    if want_left and missing:
-        left = xp.concat((left, arrays.zeros((Q.shape[0], missing), Q)), axis=1)
-    if rising:
-        values, turned, left = xp.flip(values), xp.flip(turned, axis=1), xp.flip(left, axis=1)
-    return values, turned, left
-
-
-def _completed(right: Array) -> Array:
-    """A wide matrix with orthonormal rows, completed to a square orthogonal one."""
-    xp = arrays.namespace(right)
-    rows, n = right.shape
-    _, vectors = arrays.eigh(arrays.identity(n, right) - arrays.gram(right))
-    rest = vectors[:, rows:] if rows else arrays.identity(n, right)
-    return xp.concat((right, rest.T), axis=0)
-
-
-def _row_norms(X: Array) -> Array:
-    xp = arrays.namespace(X)
-    return xp.sqrt(xp.sum(X * X, axis=1))
-
-
-def _norm2(A: Array, H: Array, strength: Array) -> float:
-    """‖A‖₂ by a few power steps from A's strongest direction: within a few per cent."""
-    if A.shape[0] == 0 or H.shape[0] == 0:
-        return 0.0
-    xp = arrays.namespace(A)
-    vector = H[int(xp.argmax(strength)), :]
-    norm = 0.0
-    for _ in range(6):
-        length = float(xp.sqrt(xp.sum(vector * vector)))
-        if length == 0:
-            return norm
-        image = A @ (vector / length)
-        norm = float(xp.sqrt(xp.sum(image * image)))
-        vector = image @ A
-    return norm
-
-
-def _split(
-    c: Array, s: Array, *, without_a: Array, without_b: Array, ranks: tuple[int, int]
-) -> tuple[Array, Array, Blocks]:
-    """Exact zeros and ones at both ends, and how many directions each block holds."""
-    xp = arrays.namespace(c)
-    m = c.shape[0]
-    # A direction is somebody's: only the smaller of c and s can be the one that is missing.
-    t = max(int(xp.count_nonzero(without_a & (c < s))), m - ranks[0])
-    r = max(int(xp.count_nonzero(without_b & (s < c))), m - ranks[1])
-    r = min(r, m - t)
-    one, none = xp.ones_like(c), xp.zeros_like(c)
-    c = xp.concat((one[:r], c[r : m - t], none[m - t :]))
-    s = xp.concat((none[:r], s[r : m - t], one[m - t :]))
-    return c, s, Blocks(r, m - r - t, t)
-
-
-def _reorthogonalized(U: Array, V: Array, c: Array, s: Array) -> tuple[Array, Array]:
-    """Orthonormal columns also where c or s is tiny, without moving c·u or s·v by more than eps.
-
-    A column found from a block of size c is orthogonal to the others only to eps/c.
-    """
-    xp = arrays.namespace(U)
-    few_c = int(xp.count_nonzero(c < POLISH_BELOW))
-    few_s = int(xp.count_nonzero(s < POLISH_BELOW))
-    keep = U.shape[1] - few_c
-    U = xp.concat((U[:, :keep], _orthogonal_to(U[:, keep:], U[:, :keep])), axis=1)
-    # In V the weak columns come first, weakest first; strong ones must lead in Gram-Schmidt.
-    weak = _orthogonal_to(xp.flip(V[:, :few_s], axis=1), V[:, few_s:])
-    V = xp.concat((xp.flip(weak, axis=1), V[:, few_s:]), axis=1)
-    return U, V
-
-
-def _orthogonal_to(X: Array, rest: Array) -> Array:
-    """X made orthonormal and orthogonal to `rest`, changed as little as that takes."""
-    if X.shape[1] == 0:
-        return X
-    xp = arrays.namespace(X)
-    for _ in range(2):
-        X = X - arrays.matmul(rest, arrays.matmul(rest.T, X))
-        factor = arrays.qr(X)
-        diagonal = xp.linalg.diagonal(factor.R)
-        signs = xp.where(diagonal < 0, -xp.ones_like(diagonal), xp.ones_like(diagonal))
-        X = factor.apply(arrays.identity(X.shape[1], X)) * signs[None, :]
-    return X
 
 
 def _unscaled(
@@ -496,20 +426,17 @@ def _unscaled(
     h = xp.hypot(x, y)
     c, s = x / h, y / h
     # The smaller one keeps its relative accuracy, the larger one follows from it.
-    c, s = xp.where(c > s, _other(xp.clip(s, 0.0, 1.0)), c), xp.where(s >= c, _other(c), s)
-    return c, s, (H * h[:, None]) * top
+    c, s = xp.where(c > s, other(xp.clip(s, 0.0, 1.0)), c), xp.where(s >= c, other(c), s)
+    # Rounding may have turned neighbours round by one unit: c falls and s rises, as promised.
+    return xp.flip(xp.sort(c)), xp.sort(s), (H * h[:, None]) * top
 
 
-def _signed(factors: GSVD) -> GSVD:
-    """The largest entry of each row of H positive; U and V follow."""
-    xp = arrays.namespace(factors.H)
-    H, U, V = factors.H, factors.U, factors.V
+def _signed(H: Array) -> tuple[Array, Array]:
+    """The largest entry of each row of H made positive, and the signs that did it."""
+    xp = arrays.namespace(H)
     if H.shape[0] == 0:
-        return factors
+        return H, arrays.zeros((0,), H)
     largest = xp.argmax(xp.abs(H), axis=1)
     picked = xp.take_along_axis(H, largest[:, None], axis=1)[:, 0]
     signs = xp.where(picked < 0, -xp.ones_like(picked), xp.ones_like(picked))
-    r, k, _ = factors.blocks
-    if U is not None and V is not None:
-        U, V = U * signs[None, : r + k], V * signs[None, r:]
-    return GSVD(factors.c, factors.s, H * signs[:, None], U, V, factors.blocks)
+    return H * signs[:, None], signs
