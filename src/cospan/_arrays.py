@@ -1,29 +1,32 @@
 """Array namespaces and devices: the only module that knows of backends.
 
 The numerical modules are written once. They ask this module for a namespace (`namespace`), and
-for the few factorizations they need. For NumPy those go to LAPACK and BLAS through SciPy, all of
-them: NumPy and SciPy each bring a BLAS with its own threads, and a hot path that alternates
-between the two runs at half the speed. For every other namespace they go to its ``linalg``
-extension (QR, `eigh` and SVD of small matrices only).
+for the few products and factorizations they need. Each of those is "the native call if there is
+one, else the generic one": for NumPy arrays BLAS and LAPACK (`_lapack`), for every other
+namespace its ``linalg`` extension and, for tall matrices, Cholesky factors (`_cholesky_qr`).
 
 To add a backend, see CONTRIBUTING; as a rule nothing is needed beyond array-api-compat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import array_api_compat
 import numpy as np
 import scipy.linalg
 
+from cospan import _cholesky_qr, _lapack
+
 # An array of any namespace. The standard has no static type for it yet.
 Array = Any
 Namespace = Any
 
-# Block size of LAPACK's compact-WY QR: flat between 32 and 64 on the machines measured.
-_QR_BLOCK = 48
+
+# ---- namespaces and devices -------------------------------------------------------------------
 
 
 def namespace(*arrays: Array) -> Namespace:
@@ -44,6 +47,16 @@ def is_numpy(*arrays: Array) -> bool:
     return all(isinstance(x, np.ndarray) for x in arrays)
 
 
+def is_lazy(x: object) -> bool:
+    """Is x a Dask collection: blocks of rows that somebody else computes, later?"""
+    return bool(array_api_compat.is_dask_array(x)) or hasattr(x, "__dask_graph__")
+
+
+def on_accelerator(x: Array) -> bool:
+    """Does x live elsewhere than in the host's memory?"""
+    return not is_numpy(x) and "cpu" not in str(array_api_compat.device(x)).lower()
+
+
 def to_numpy(x: Array) -> np.ndarray:
     """A NumPy view or copy of x on the host."""
     if isinstance(x, np.ndarray):
@@ -59,9 +72,11 @@ def like(x: Any, reference: Array) -> Array:
     """x in the namespace, on the device and in the dtype of `reference`."""
     if is_numpy(reference):
         return np.asarray(to_numpy(x) if is_array(x) else x, dtype=reference.dtype)
-    xp = namespace(reference)
+    xp, device = namespace(reference), array_api_compat.device(reference)
+    if is_array(x) and namespace(x) is xp:
+        return xp.astype(array_api_compat.to_device(x, device), reference.dtype, copy=False)
     host = np.array(to_numpy(x) if is_array(x) else x)
-    return xp.asarray(host, dtype=reference.dtype, device=array_api_compat.device(reference))
+    return xp.asarray(host, dtype=reference.dtype, device=device)
 
 
 def eps(x: Array) -> float:
@@ -88,6 +103,14 @@ def columns(x: Array, index: Array) -> Array:
     return x[:, index] if is_numpy(x) else namespace(x).take(x, index, axis=1)
 
 
+def picked_rows(x: Array, index: np.ndarray) -> np.ndarray:
+    """x[index, :] for an integer index, on the host."""
+    if is_numpy(x):
+        return np.asarray(x[index])
+    xp = namespace(x)
+    return to_numpy(xp.take(x, xp.asarray(index, device=array_api_compat.device(x)), axis=0))
+
+
 def copied(x: Array) -> Array:
     """x in memory of its own."""
     return namespace(x).asarray(x, copy=True)
@@ -98,51 +121,74 @@ def asfortran(x: Array) -> Array:
     return np.asfortranarray(x) if is_numpy(x) else x
 
 
+def identity(n: int, reference: Array) -> Array:
+    xp = namespace(reference)
+    return xp.eye(n, dtype=reference.dtype, device=array_api_compat.device(reference))
+
+
+def zeros(shape: tuple[int, ...], reference: Array) -> Array:
+    xp = namespace(reference)
+    return xp.zeros(shape, dtype=reference.dtype, device=array_api_compat.device(reference))
+
+
+def stacked(parts: list[Array], *, columns_first: bool = False) -> Array:
+    """The parts below each other as one float64 array in memory of its own.
+
+    With `columns_first` NumPy arrays come out column by column, as LAPACK factors them.
+    """
+    if is_numpy(*parts):
+        return _lapack.stacked(parts, np.dtype(np.float64), "F" if columns_first else "C")
+    xp = namespace(*parts)
+    if len(parts) == 1:
+        return xp.astype(parts[0], xp.float64, copy=True)
+    return xp.concat([xp.astype(part, xp.float64, copy=False) for part in parts], axis=0)
+
+
 # ---- products ---------------------------------------------------------------------------------
 
 
-def _blas_operand(x: np.ndarray) -> tuple[np.ndarray, int]:
-    """The array as BLAS wants it (column-major) and whether it is to be transposed."""
-    if x.flags.f_contiguous:
-        return x, 0
-    if x.flags.c_contiguous:
-        return x.T, 1
-    return np.asfortranarray(x), 0
+@contextmanager
+def full_precision(*arrays: Array) -> Iterator[None]:
+    """Products of float32 matrices with all their digits: TF32 keeps ten bits of 23.
+
+    Whatever the process has set is put back afterwards.
+    """
+    if not any(array_api_compat.is_torch_array(x) and on_accelerator(x) for x in arrays):
+        yield
+        return
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def matmul(a: Array, b: Array) -> Array:
     """``a @ b`` for matrices, in SciPy's BLAS when both are NumPy arrays."""
-    if not is_numpy(a, b) or 0 in (*a.shape, *b.shape):
+    if is_numpy(a, b):
+        return a @ b if 0 in (*a.shape, *b.shape) else _lapack.matmul(a, b)
+    with full_precision(a):
         return a @ b
-    (x, transposed_x), (y, transposed_y) = _blas_operand(a), _blas_operand(b)
-    gemm = scipy.linalg.get_blas_funcs("gemm", (x, y))
-    return gemm(1.0, x, y, trans_a=transposed_x, trans_b=transposed_y)
 
 
 def gram(x: Array) -> Array:
     """``xᵀ x``, symmetric to the bit."""
-    if not is_numpy(x) or 0 in x.shape:
-        return x.T @ x
-    operand, transposed = _blas_operand(x)
-    syrk = scipy.linalg.get_blas_funcs("syrk", (operand,))
-    return mirrored(syrk(1.0, operand, trans=1 - transposed))
+    if is_numpy(x):
+        return x.T @ x if 0 in x.shape else _lapack.gram(x)
+    return matmul(x.T, x)
 
 
 def add_gram(total: Array, x: Array) -> Array:
     """``total + xᵀ x``, for NumPy in place and in the upper triangle only (see `mirrored`)."""
-    if not is_numpy(x):
-        return total + x.T @ x
-    operand, transposed = _blas_operand(x)
-    syrk = scipy.linalg.get_blas_funcs("syrk", (operand,))
-    return syrk(1.0, operand, beta=1.0, c=asfortran(total), trans=1 - transposed, overwrite_c=1)
+    return _lapack.add_gram(total, x) if is_numpy(x) else total + matmul(x.T, x)
 
 
 def mirrored(total: Array) -> Array:
     """What `add_gram` summed, as a full symmetric matrix."""
-    if not is_numpy(total):
-        return total
-    upper = np.triu(total)
-    return upper + np.triu(upper, 1).T
+    return _lapack.mirrored(total) if is_numpy(total) else total
 
 
 # ---- factorizations ---------------------------------------------------------------------------
@@ -157,55 +203,46 @@ class Orthogonal(NamedTuple):
 
 def qr(x: Array) -> Orthogonal:
     """Thin QR of x, with Q kept as Householder vectors where the namespace can."""
-    if not is_numpy(x):
-        Q, R = namespace(x).linalg.qr(x, mode="reduced")
-        return Orthogonal(R, lambda Y: Q @ Y)
-    m, n = x.shape
-    k = min(m, n)
-    if k == 0:
-        return Orthogonal(np.zeros((k, n), x.dtype), lambda Y: np.zeros((m, Y.shape[1]), x.dtype))
-    geqrt, gemqrt = scipy.linalg.get_lapack_funcs(("geqrt", "gemqrt"), (x,))
-    packed, blocks, _ = geqrt(min(_QR_BLOCK, k), asfortran(x))
-    vectors = packed[:, :k]
-
-    def apply(Y: np.ndarray) -> np.ndarray:
-        padded = np.zeros((m, Y.shape[1]), dtype=x.dtype, order="F")
-        padded[:k] = Y
-        product, _ = gemqrt(vectors, blocks, padded, overwrite_c=1)
-        return np.asarray(product)
-
-    return Orthogonal(np.triu(packed[:k]), apply)
+    if is_numpy(x):
+        return Orthogonal(*_lapack.qr(x))
+    Q, R = _thin_qr(x)
+    return Orthogonal(R, lambda Y: matmul(Q, Y))
 
 
-def triangular_factor(x: Array) -> Array:
+def _thin_qr(x: Array) -> tuple[Array, Array]:
+    with full_precision(x):
+        found = _cholesky_qr.thin_qr(x) if _cholesky_qr.worth_it(*x.shape) else None
+        if found is None:
+            found = tuple(namespace(x).linalg.qr(x, mode="reduced"))
+    return found[0], found[1]
+
+
+def orthonormal_columns(x: Array) -> tuple[Array, Array]:
+    """Q and R of a tall x. NumPy arrays in column-major order are overwritten: no second copy."""
+    return _lapack.orthonormal_columns(x) if is_numpy(x) else _thin_qr(x)
+
+
+def triangular_factor(x: Array, *, overwrite: bool = False) -> Array:
     """R of a thin QR of x, (min(rows, columns), columns)."""
-    if not is_numpy(x):
+    if is_numpy(x):
+        return _lapack.triangular_factor(x, overwrite=overwrite)
+    with full_precision(x):
+        if _cholesky_qr.worth_it(*x.shape):
+            x = _cholesky_qr.factor(x)
         return namespace(x).linalg.qr(x, mode="reduced")[1]
-    k = min(x.shape)
-    if k == 0:
-        return np.zeros((0, x.shape[1]), dtype=x.dtype)
-    (geqrt,) = scipy.linalg.get_lapack_funcs(("geqrt",), (x,))
-    packed, _, _ = geqrt(min(_QR_BLOCK, k), asfortran(x))
-    return np.triu(packed[:k])
 
 
-def identity(n: int, reference: Array) -> Array:
-    xp = namespace(reference)
-    return xp.eye(n, dtype=reference.dtype, device=array_api_compat.device(reference))
-
-
-def zeros(shape: tuple[int, ...], reference: Array) -> Array:
-    xp = namespace(reference)
-    return xp.zeros(shape, dtype=reference.dtype, device=array_api_compat.device(reference))
+def merged_triangles(a: Array, b: Array) -> Array:
+    """R of two square upper triangular factors, one below the other."""
+    if is_numpy(a, b):
+        return _lapack.merged_triangles(a, b)
+    return triangular_factor(namespace(a, b).concat((a, b), axis=0))
 
 
 def eigh(x: Array) -> tuple[Array, Array]:
     """Eigenvalues, rising, and eigenvectors of a symmetric matrix."""
     if is_numpy(x):
-        if x.shape[0] == 0:
-            return np.zeros(0, x.dtype), x
-        values, vectors = scipy.linalg.eigh(x, driver="evd", check_finite=False)
-        return values, vectors
+        return _lapack.eigh(x)
     values, vectors = namespace(x).linalg.eigh(x)
     return values, vectors
 
@@ -213,10 +250,7 @@ def eigh(x: Array) -> tuple[Array, Array]:
 def svd(x: Array) -> tuple[Array, Array, Array]:
     """Thin SVD: U, values falling, Vᵀ."""
     if is_numpy(x):
-        if 0 in x.shape:
-            return np.zeros((x.shape[0], 0), x.dtype), np.zeros(0, x.dtype), x[:0]
-        U, values, Vt = scipy.linalg.svd(x, full_matrices=False, check_finite=False)
-        return U, values, Vt
+        return _lapack.svd(x)
     U, values, Vt = namespace(x).linalg.svd(x, full_matrices=False)
     return U, values, Vt
 
@@ -232,26 +266,40 @@ def solve_triangular_transposed(R: Array, b: Array) -> Array:
     """x with Rᵀ x = b, for an upper triangular R."""
     if is_numpy(R):
         return scipy.linalg.solve_triangular(R, b, trans=1, check_finite=False)
-    return namespace(R).linalg.solve(R.T, b)
+    return _cholesky_qr.divided(b.T, R).T
 
 
 def reciprocal_condition(R: Array) -> float:
     """An estimate of 1/κ of a square triangular matrix: near 0 when it is nearly singular.
 
-    For NumPy, LAPACK's estimator. Elsewhere from the eigenvalues of RᵀR, which see only half the
-    digits: anything below √eps reads as 0, and the caller's rank-revealing step decides.
+    For NumPy, LAPACK's estimator. Elsewhere a few steps of inverse iteration, which find the
+    smallest singular value to within a small factor; a zero on the diagonal is told at once.
     """
     if R.shape[0] == 0:
         return 1.0
     if is_numpy(R):
-        (trcon,) = scipy.linalg.get_lapack_funcs(("trcon",), (R,))
-        return float(trcon(asfortran(R))[0])
+        return _lapack.reciprocal_condition(R)
     xp = namespace(R)
-    values = xp.linalg.eigvalsh(R.T @ R)
-    lowest, highest = float(values[0]), float(values[-1])
-    if highest <= 0 or lowest <= R.shape[0] * eps(R) * highest:
+    if not bool(xp.all(xp.linalg.diagonal(R) != 0)):
         return 0.0
-    return float((lowest / highest) ** 0.5)
+    vector = like(np.random.default_rng(0).standard_normal((1, R.shape[0])), R)
+    smallest = math.inf
+    for _ in range(4):
+        vector = vector / xp.sqrt(xp.sum(vector * vector))
+        vector = _cholesky_qr.divided(vector, R)  # v R⁻¹
+        vector = solve_lower(R, vector)
+        grown = float(xp.sqrt(xp.sum(vector * vector)))
+        if not math.isfinite(grown) or grown == 0:
+            return 0.0
+        smallest = min(smallest, grown**-0.5)
+    return smallest / float(xp.sqrt(xp.sum(R * R)))
+
+
+def solve_lower(R: Array, rows: Array) -> Array:
+    """``rows R⁻ᵀ`` for an upper triangular R: flipped both ways, Rᵀ is upper triangular."""
+    xp = namespace(R)
+    turned = xp.flip(xp.flip(R.T, axis=0), axis=1)
+    return xp.flip(_cholesky_qr.divided(xp.flip(rows, axis=1), turned), axis=1)
 
 
 class RankRevealed(NamedTuple):
@@ -265,9 +313,6 @@ class RankRevealed(NamedTuple):
 def rank_revealing(R: Array, *, careful: bool = False) -> RankRevealed:
     """Pivoted QR (NumPy) or SVD (other namespaces, and `careful`) of a small square matrix."""
     if is_numpy(R) and not careful:
-        Q, T, pivots = scipy.linalg.qr(R, mode="economic", pivoting=True, check_finite=False)
-        right = np.empty_like(T)
-        right[:, pivots] = T
-        return RankRevealed(Q, right, np.abs(np.diagonal(T)))
+        return RankRevealed(*_lapack.pivoted_qr(R))
     U, values, Vt = svd(R)
     return RankRevealed(U, values[:, None] * Vt, values)
