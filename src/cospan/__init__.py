@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         relative_procrustes,
         span_view,
     )
+    from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
     from cospan.summary import RowSample, Summary
 
 __version__ = "0.1.0"
@@ -51,11 +52,14 @@ _PUBLIC = {
     "Attribution": "attribution",
     "Blocks": "decomposition",
     "Directions": "directions",
+    "Estimate": "significance",
     "GSVD": "decomposition",
     "JointFrame": "frame",
     "LeaveOneOut": "frame",
     "RelativeProcrustes": "procrustes",
     "RowSample": "summary",
+    "Separation": "significance",
+    "ShiftTest": "significance",
     "SpanView": "procrustes",
     "Summary": "summary",
     "angle_histogram": "distribution",
@@ -69,7 +73,9 @@ _PUBLIC = {
     "hellinger": "distribution",
     "posterior_ambiguity": "distribution",
     "relative_procrustes": "procrustes",
+    "separation": "significance",
     "shared_directions": "directions",
+    "shift_test": "significance",
     "span_view": "procrustes",
 }
 

@@ -1,0 +1,113 @@
+"""Bootstrap of two samples of angles: how far their measured separation may be from the truth.
+
+The plain bootstrap misleads here. A histogram distance is biased: two samples of one distribution
+never have equal histograms, and replicates of them lie further apart still, so percentiles of the
+replicates miss the truth almost always. Three things cure it; the coverage is tested.
+
+* The interval is turned over (the basic bootstrap): what replicates add to their source is taken
+  off the measured value, on the scale of the squared Hellinger distance, where the bias adds up.
+* The source has two pseudo-observations of the pooled sample in each group: otherwise a value
+  that one group happened not to show could never appear there, and a perfect separation of ten
+  angles would be certain.
+* The interval is stretched to the measured value where it would leave it out.
+
+Resampling with replacement draws counts from a multinomial distribution, so replicates are drawn
+as counts over sorted cells of equal angles, all at once, and every measure is read off the same
+counts. With very many angles, neighbours share a cell: the cost stays bounded.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.distribution import bin_index
+
+__all__ = ["Measures", "auc_spread", "interval", "spread"]
+
+Floats = NDArray[np.float64]
+
+# Cells beyond this many change an interval in the fourth digit only.
+MAX_CELLS = 1000
+# Below two, gaps of small samples pass for true gaps; coverage hardly changes from two to five.
+_PSEUDO_COUNTS = 2.0
+
+
+class Measures(NamedTuple):
+    """Measures of each replicate, minus those of the distributions they were drawn from."""
+
+    squared_hellinger: Floats
+    auc: Floats
+    overlap: Floats
+
+
+def spread(a: Floats, b: Floats, bins: int, n: int, rng: np.random.Generator) -> Measures:
+    """How `n` replicates of two samples of angles stray from their source."""
+    pooled = np.concatenate([a, b])
+    position = _position(pooled)
+    # Both grow with the angle, so sorting by bin, then by position, keeps the angles' order.
+    width = int(position.max()) + 1
+    cells, cell = np.unique(bin_index(pooled, bins) * width + position, return_inverse=True)
+    source, drawn = _resample(cell, len(a), n, rng)
+    starts = np.flatnonzero(np.diff(cells // width, prepend=-1))
+    P, Q = (np.add.reduceat(part, starts, axis=1) for part in drawn)
+    P0, Q0 = (np.add.reduceat(part, starts) for part in source)
+    return Measures(
+        _squared_hellinger(P, Q) - _squared_hellinger(P0, Q0),
+        _auc(*drawn) - _auc(*source),
+        np.sum(np.minimum(P, Q), axis=-1) - np.sum(np.minimum(P0, Q0)),
+    )
+
+
+def auc_spread(a: Floats, b: Floats, n: int, rng: np.random.Generator) -> Floats:
+    """How the AUC of `n` replicates of two samples of any values strays from its source."""
+    _, cell = np.unique(_position(np.concatenate([a, b])), return_inverse=True)
+    source, drawn = _resample(cell, len(a), n, rng)
+    return _auc(*drawn) - _auc(*source)
+
+
+def interval(value: float, strays: Floats, confidence: float) -> tuple[float, float]:
+    """The basic bootstrap interval within [0, 1], stretched to hold the value."""
+    tail = (1 - confidence) / 2
+    below, above = np.quantile(strays, [1 - tail, tail])
+    low, high = np.clip([value - below, value - above], 0.0, 1.0)
+    return min(float(low), value), max(float(high), value)
+
+
+def _position(pooled: Floats) -> NDArray[np.intp]:
+    """Rank of each value among the distinct ones, or among cells of neighbours if too many."""
+    distinct, rank = np.unique(pooled, return_inverse=True)
+    if len(distinct) <= MAX_CELLS:
+        return rank
+    edges = np.quantile(pooled, np.linspace(0, 1, MAX_CELLS + 1)[1:-1])
+    return np.searchsorted(edges, pooled, side="right")
+
+
+def _resample(
+    cell: NDArray[np.intp], n_a: int, n: int, rng: np.random.Generator
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """Shares of the cells in both sources, (cells,), and in n replicates of each, (n, cells)."""
+    n_cells = int(cell.max()) + 1
+    counts = [np.bincount(part, minlength=n_cells) for part in (cell[:n_a], cell[n_a:])]
+    sizes = [int(count.sum()) for count in counts]
+    pool = (counts[0] / sizes[0] + counts[1] / sizes[1]) / 2
+    a, b = (
+        (count + _PSEUDO_COUNTS * pool) / (size + _PSEUDO_COUNTS)
+        for count, size in zip(counts, sizes, strict=True)
+    )
+    drawn_a, drawn_b = (
+        rng.multinomial(size, source / source.sum(), size=n) / size
+        for source, size in zip((a, b), sizes, strict=True)
+    )
+    return (a, b), (drawn_a, drawn_b)
+
+
+def _squared_hellinger(P: Floats, Q: Floats) -> Floats:
+    return np.asarray(np.sum((np.sqrt(P) - np.sqrt(Q)) ** 2, axis=-1) / 2)
+
+
+def _auc(a: Floats, b: Floats) -> Floats:
+    below = np.cumsum(a, axis=-1) - a / 2  # a tie counts one half
+    return np.asarray(np.sum(below * b, axis=-1))
