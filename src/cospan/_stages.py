@@ -48,7 +48,8 @@ __all__ = [
 ]
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
-TESTED_ROWS = 5_000  # rows of each set that enter the permutation test
+TESTED_ROWS = 5_000  # rows of each set that enter the permutation test, at most
+TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
 FEW_ROWS = 30
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 
@@ -174,8 +175,10 @@ def shift_of_sets(fitted: Fitted, settings: Settings) -> tuple[ShiftTest | None,
     if settings.n_permutations == 0:
         return None, []
     samples = []
+    width = min(fitted.frame.n_features, 128)  # the test itself keeps no more directions
+    size = min(TESTED_ROWS, TESTED_WORK // width**2)
     for read in (fitted.a, fitted.b):
-        sample: Reservoir[Chunk] = Reservoir(TESTED_ROWS, settings.seed)
+        sample: Reservoir[Chunk] = Reservoir(size, settings.seed)
         sample.add(read.sample)
         samples.append(sample.result().rows.astype(np.float64))
     if settings.standardize:
@@ -198,12 +201,23 @@ def mean_effect(group: ScoredGroup) -> NDArray[np.float64]:
 def audit_groups(
     groups: tuple[ScoredGroup, ...], sets: Sets, classes: tuple[Any, Any]
 ) -> tuple[LabelAudit, str]:
-    """Labels against angles: Z's labels where it has some, else the sets as labels."""
-    return None, "sets"
+    """Labels against angles: Z's labels where it has some, else the sets themselves as labels."""
+    from cospan.audit import LabelAudit
+
+    names = sets.names[:2]
+    given = groups[2].labels if len(groups) > 2 else None
+    if given is not None:
+        own, audited = sides_of_labels(given, names, classes), groups[2:]
+    else:
+        audited = groups[:2]
+        own = np.repeat([0, 1], [len(group.ids) for group in audited])
+    posterior = np.concatenate([np.asarray(group.alignment.posterior) for group in audited])
+    audit = LabelAudit.from_weights(posterior, own, np.array(names), labels=given)
+    return audit, "sets" if given is None else "z"
 
 
 def sides_of_labels(
-    labels: NDArray[Any], names: tuple[str, ...], classes: tuple[Any, Any]
+    labels: NDArray[Any], names: tuple[str, str], classes: tuple[Any, Any]
 ) -> NDArray[np.intp]:
     """0 for a label that means A, 1 for B.
 
@@ -216,10 +230,10 @@ def sides_of_labels(
     """
     texts = np.array([_as_text(label) for label in np.asarray(labels).tolist()])
     found = set(texts.tolist())
-    for pair in (names[:2], tuple(map(_as_text, classes)), ("0", "1")):
+    for pair in (names, tuple(map(_as_text, classes)), ("0", "1")):
         if found <= set(pair):
-            return (texts == pair[1]).astype(np.intp)
-    unknown = sorted(found - set(names[:2]))
+            return np.asarray(texts == pair[1], dtype=np.intp)
+    unknown = sorted(found - set(names))
     raise InputError(
         f"labels hold {listing(unknown)}; each label must be {names[0]!r} or {names[1]!r}."
     )

@@ -51,7 +51,7 @@ def pooled_deviation(a: Summary, b: Summary) -> Floats:
 def _sum_of_squares(summary: Summary) -> Floats:
     if summary.exact:
         return np.asarray(np.square(np.asarray(summary.factor_about())).sum(axis=0))
-    return np.maximum(np.diagonal(np.asarray(summary.scatter_about())), 0.0)
+    return np.asarray(np.maximum(np.diagonal(np.asarray(summary.scatter_about())), 0.0))
 
 
 def _scaled(summary: Summary, scale: Floats) -> Summary:
