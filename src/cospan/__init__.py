@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cospan.alignment import Alignment
     from cospan.attribution import Attribution, attribute
+    from cospan.comparison import Comparison, ScoredGroup, compare
     from cospan.decomposition import GSVD, Blocks, gsvd, gsvdvals
     from cospan.directions import Directions, extreme_directions, shared_directions
     from cospan.distribution import (
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         relative_procrustes,
         span_view,
     )
+    from cospan.sensitivity import Sensitivity, SettingChange, sensitivity
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
     from cospan.summary import RowSample, Summary
 
@@ -51,6 +53,7 @@ _PUBLIC = {
     "Alignment": "alignment",
     "Attribution": "attribution",
     "Blocks": "decomposition",
+    "Comparison": "comparison",
     "Directions": "directions",
     "Estimate": "significance",
     "GSVD": "decomposition",
@@ -58,7 +61,10 @@ _PUBLIC = {
     "LeaveOneOut": "frame",
     "RelativeProcrustes": "procrustes",
     "RowSample": "summary",
+    "ScoredGroup": "comparison",
+    "Sensitivity": "sensitivity",
     "Separation": "significance",
+    "SettingChange": "sensitivity",
     "ShiftTest": "significance",
     "SpanView": "procrustes",
     "Summary": "summary",
@@ -66,6 +72,7 @@ _PUBLIC = {
     "attribute": "attribution",
     "bhattacharyya": "distribution",
     "bin_posterior": "distribution",
+    "compare": "comparison",
     "extreme_directions": "directions",
     "fisher_rao": "distribution",
     "gsvd": "decomposition",
@@ -73,6 +80,7 @@ _PUBLIC = {
     "hellinger": "distribution",
     "posterior_ambiguity": "distribution",
     "relative_procrustes": "procrustes",
+    "sensitivity": "sensitivity",
     "separation": "significance",
     "shared_directions": "directions",
     "shift_test": "significance",
