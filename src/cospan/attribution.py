@@ -107,7 +107,9 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
     -----
     A feature's part depends on the others it varies with, as a coefficient in a regression does:
     of two features that tell the same story one may get most of the credit, and single parts may
-    exceed the total. What is the same for all features is the sum.
+    exceed the total. Only the sum is bound. For the same reason that θ does not see it, a pure
+    shift of the mean is not attributed either when the frame is centred at the midpoint: there
+    both sets have the same second moments.
 
     At the centre θ is 45° and everything is 0. Features in which a sample equals the centre get
     exactly 0. Without shrinkage (α = 0) S⁻¹ stands for the pseudo-inverse in the frame: a
@@ -176,4 +178,18 @@ class _Explainer:
         if self.scorer.basis is not None:
             pull = pull @ self.scorer.basis.T
         directions = squared * (self.difference * scale)
-        return (rows - self.center) * pull, directions, xp.sum(directions, axis=1)
+        total = xp.sum(directions, axis=1)
+        return _summing_to(total, (rows - self.center) * pull), directions, total
+
+
+def _summing_to(total: Array, parts: Array) -> Array:
+    """The parts, with what rounding took off their sum put back in proportion to their sizes.
+
+    Without shrinkage weak directions magnify rounding by the frame's condition number: on MNIST
+    sums were off by up to 2e-10. No part moves by more than its own rounding error.
+    """
+    xp = arrays.namespace(parts)
+    size = xp.abs(parts)
+    sizes = xp.sum(size, axis=1)
+    missing = (total - xp.sum(parts, axis=1)) / xp.where(sizes > 0, sizes, xp.ones_like(sizes))
+    return parts + missing[:, None] * size
