@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -206,7 +207,7 @@ def test_effects_are_sorted_by_what_they_tell_apart(table):
 def test_verdict_counts_the_rows_on_their_own_side(table):
     first, second = content_of(table).verdict
     right = table.group_a.counts[:450].sum() + table.group_b.counts[450:].sum()
-    assert f"{100 * right / 700:.1f} % of their rows" in first
+    assert f"cut at 45°, {100 * right / 700:.1f} % of them" in first
     assert "2.40 apart (95 % interval 2.35 to 2.45)" in second
     assert "none of 999" in second
     assert "p = 0.001" in second
@@ -219,7 +220,7 @@ def test_verdict_counts_the_rows_on_their_own_side(table):
         (0.95, 0.001, "clearly different"),
         (0.8, 0.001, "overlap a good deal"),
         (0.55, 0.001, "hard to tell apart"),
-        (0.8, 0.4, "Nothing here shows that left and right differ"),
+        (0.8, 0.4, "Nothing here shows that the rows of left and right differ"),
     ],
 )
 def test_verdict_is_no_stronger_than_the_evidence(auc, pvalue, words):
@@ -228,6 +229,24 @@ def test_verdict_is_no_stronger_than_the_evidence(auc, pvalue, words):
     shift = SimpleNamespace(statistic=1.0, pvalue=pvalue, n_permutations=999)
     content = content_of(comparison(separation=separation, shift=shift))
     assert words in content.verdict[0]
+
+
+def test_a_poor_cut_at_45_degrees_is_said():
+    case = comparison()
+    moved = {
+        "group_a": replace(case.group_a, counts=np.roll(case.group_a.counts, -150)),
+        "group_b": replace(case.group_b, counts=np.roll(case.group_b.counts, -150)),
+    }
+    content = content_of(comparison(**moved))
+    assert re.search(r"; cut at [23]\d\.\d°, 9\d\.\d % do", content.verdict[0])
+    assert any("meet at" in warning for warning in content.warnings)
+
+
+def test_certainty_is_not_rounded_up():
+    case = comparison()
+    separation = SimpleNamespace(**{**vars(case.separation), "auc": estimate(0.99999)})
+    numbers = {n.label: n for n in content_of(comparison(separation=separation)).numbers}
+    assert numbers["AUC"].text == "0.999+"
 
 
 def test_no_test_means_no_p_value():
@@ -239,7 +258,6 @@ def test_no_test_means_no_p_value():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"n_a": 12}, "Few rows"),
         ({"blocks": (6, 0, 6)}, "share no direction"),
         ({}, "conflict with the angle"),
         ({"warnings": ("mind the gap",)}, "mind the gap"),
@@ -327,7 +345,7 @@ def test_markdown_says_what_the_page_says(table):
     text = report.to_markdown(table)
     content = content_of(table)
     assert content.verdict[0] in text
-    assert "| Fisher-Rao distance | 2.4 | 95 % interval 2.35 to 2.45 |" in text
+    assert "| Fisher-Rao distance | 2.400 | 95 %: 2.350 to 2.450 |" in text
     assert "## Labels that conflict with the angle" in text
     for conflict in content.conflicts:
         assert f"| {content.samples[conflict.sample].id} | {conflict.label} |" in text

@@ -205,8 +205,18 @@ def test_numbers_at_45_degrees_are_those_of_predict(opened):
 def test_threshold_goes_back(opened):
     case, page = opened("table")
     page.move("threshold", 100)
-    page.run("document.getElementById('threshold-reset').click()")
+    page.run("document.querySelector('[data-threshold=\"450\"]').click()")
     assert page.text("accuracy") == measures(case, 450)["accuracy"]
+
+
+def test_best_cut_has_the_best_mean_recall(opened):
+    case, page = opened("table")
+    page.run("document.querySelectorAll('[data-threshold]')[1].click()")
+    step = round(10 * float(page.text("threshold-value")[:-1]))
+    a, b = case.group_a.counts, case.group_b.counts
+    recalls = [a[:k].sum() / a.sum() + b[k:].sum() / b.sum() for k in range(901)]
+    assert recalls[step] == pytest.approx(max(recalls))
+    assert page.text("accuracy") == measures(case, step)["accuracy"]
 
 
 def cards(page):

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from ._samples import Samples
 
 __all__ = [
+    "Cut",
     "Number",
+    "best_cut",
     "counted",
     "isolated",
     "named_groups",
@@ -29,8 +31,9 @@ __all__ = [
     "warnings",
 ]
 
-FEW_ROWS = 30
 DOUBT = 0.05  # p-values above this are no evidence of a difference
+WORTH_SAYING = 0.02  # gain in mean recall by which another cut than 45° is mentioned
+POOR_CUT = 0.1  # and by which 45° is called a poor one
 
 
 @dataclass(frozen=True)
@@ -46,15 +49,17 @@ class Number:
 
     @property
     def text(self) -> str:
-        return significant(self.value)
+        if self.low is None:
+            return significant(self.value, 2)
+        if 0.9995 <= self.value < 1:  # not rounded up to certainty
+            return "0.999+"
+        return f"{self.value:.3f}"
 
     @property
     def interval(self) -> str:
         if self.low is None or self.high is None or self.confidence is None:
             return ""
-        return f"{self.confidence:.0%} interval {self.low:.3g} to {self.high:.3g}".replace(
-            "%", " %"
-        )
+        return f"{100 * self.confidence:.0f} %: {self.low:.3f} to {self.high:.3f}"
 
 
 def named_groups(comparison: Comparison) -> Iterator[tuple[str, str, ScoredGroup]]:
@@ -74,27 +79,50 @@ def isolated(name: str) -> str:
 
 def verdict(comparison: Comparison, names: dict[str, str]) -> tuple[str, str]:
     """Two sentences: do the sets differ, and by how much."""
-    both = f"{isolated(names['A'])} and {isolated(names['B'])}"
-    own_side = percent(_own_side(comparison))
+    both = f"rows of {isolated(names['A'])} and {isolated(names['B'])}"
     shift, auc = comparison.shift, comparison.separation.auc.value
     if shift is not None and shift.pvalue > DOUBT:
-        found = f"Nothing here shows that {both} differ"
+        found = f"Nothing here shows that the {both} differ"
     elif auc >= 0.99:
-        found = f"{both} lie almost entirely apart"
+        found = f"The {both} lie almost entirely apart"
     elif auc >= 0.9:
-        found = f"{both} are clearly different, with some overlap"
+        found = f"The {both} are clearly different, with some overlap"
     elif auc >= 0.7:
-        found = f"{both} differ, but overlap a good deal"
+        found = f"The {both} differ, but overlap a good deal"
     else:
-        found = f"{both} are hard to tell apart, row by row"
-    first = f"{found}: cut at 45°, {own_side} of their rows fall on their own side."
-    return first, _distance_sentence(comparison)
+        found = f"The {both} are hard to tell apart, row by row"
+    return f"{found}: {_cut_words(comparison)}.", _distance_sentence(comparison)
 
 
-def _own_side(comparison: Comparison) -> float:
-    a, b = np.asarray(comparison.group_a.counts), np.asarray(comparison.group_b.counts)
-    middle = len(a) // 2
-    return float((a[:middle].sum() + b[middle:].sum()) / max(a.sum() + b.sum(), 1))
+def _cut_words(comparison: Comparison) -> str:
+    """How many rows fall on their own side of 45°, and of the best cut where that is better."""
+    middle, best = Cut.at(comparison, 450), best_cut(comparison)
+    words = f"cut at 45°, {percent(middle.accuracy)} of them fall on their own side"
+    if best.balanced - middle.balanced < WORTH_SAYING:
+        return words
+    return f"{words}; cut at {best.step / 10:.1f}°, {percent(best.accuracy)} do"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A threshold in tenths of a degree, and the rows of A below and of B from there on."""
+
+    step: int
+    accuracy: float
+    balanced: float
+
+    @classmethod
+    def at(cls, comparison: Comparison, step: int) -> Cut:
+        a, b = np.asarray(comparison.group_a.counts), np.asarray(comparison.group_b.counts)
+        right_a, right_b = float(a[:step].sum()), float(b[step:].sum())
+        n_a, n_b = max(float(a.sum()), 1), max(float(b.sum()), 1)
+        return cls(step, (right_a + right_b) / (n_a + n_b), (right_a / n_a + right_b / n_b) / 2)
+
+
+def best_cut(comparison: Comparison) -> Cut:
+    """The cut with the best mean recall of A and B; of equals the one nearest to 45°."""
+    cuts = [Cut.at(comparison, step) for step in range(901)]
+    return max(cuts, key=lambda cut: (cut.balanced, -abs(cut.step - 450)))
 
 
 def _distance_sentence(comparison: Comparison) -> str:
@@ -169,13 +197,13 @@ def _number(label: str, estimate: Estimate, meaning: str) -> Number:
 def warnings(comparison: Comparison, n_conflicts: int | None) -> tuple[str, ...]:
     """What a reader should know first: the comparison's own warnings and the report's."""
     found = [clean(text, longest=600) for text in comparison.warnings]
-    few = [
-        f"{isolated(clean(name))} has {count(group.total)}"
-        for key, name, group in named_groups(comparison)
-        if key != "Z" and group.total < FEW_ROWS
-    ]
-    if few:
-        found.append(f"Few rows: {', '.join(few)}. Read the intervals before the numbers.")
+    best = best_cut(comparison)
+    if best.balanced - Cut.at(comparison, 450).balanced > POOR_CUT:
+        found.append(
+            f"The two sets meet at {best.step / 10:.1f}°, not at 45°: one of them varies more than "
+            "the other in most directions. To label rows, cut there; where features have different "
+            "units, comparing with standardize=True may bring the sets level."
+        )
     if comparison.frame.blocks[1] == 0:
         found.append(
             "The two sets share no direction: every angle is 0° or 90° by construction. "
@@ -190,15 +218,23 @@ def warnings(comparison: Comparison, n_conflicts: int | None) -> tuple[str, ...]
 def settings(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """The settings used, as (name, value)."""
     frame = comparison.frame
-    found = [(clean(key), clean(value)) for key, value in comparison.settings.items()]
+    found = [(clean(key), _plain(value)) for key, value in comparison.settings.items()]
     found += [
         ("shrinkage used (α)", significant(float(frame.shrinkage))),
         ("directions", "{} only A, {} shared, {} only B".format(*frame.blocks)),
         ("features", count(len(comparison.feature_names))),
-        ("time", f"{comparison.seconds:.1f} s"),
-        ("cospan", comparison.version),
+        ("time taken", f"{comparison.seconds:.1f} s"),
+        ("cospan version", comparison.version),
     ]
     return tuple(found)
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "default"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return clean(value)
 
 
 def counted(comparison: Comparison) -> Iterator[str]:

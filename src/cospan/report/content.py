@@ -78,6 +78,8 @@ class ReportContent:
         What a reader should know before believing the numbers.
     groups : tuple of Group
         A, B and, where rows were scored, Z.
+    best_cut : int
+        The threshold with the best mean recall of A and B, in tenths of a degree.
     bins : int
         Bins of the histograms drawn; 900 is a multiple of it.
     posterior : tuple of float or None
@@ -109,6 +111,7 @@ class ReportContent:
     numbers: tuple[Number, ...]
     warnings: tuple[str, ...]
     groups: tuple[Group, ...]
+    best_cut: int
     bins: int
     posterior: tuple[float | None, ...]
     spectrum: Spectrum
@@ -146,6 +149,7 @@ def content_of(comparison: Comparison) -> ReportContent:
         numbers=_words.numbers(comparison),
         warnings=_words.warnings(comparison, samples.n_conflicts),
         groups=groups,
+        best_cut=_words.best_cut(comparison).step,
         bins=bins,
         posterior=_posterior(groups, bins),
         spectrum=spectrum_of(comparison, shape),

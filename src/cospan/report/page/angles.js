@@ -30,9 +30,11 @@ function showThreshold(step) {
 function startThreshold() {
   const slider = byId("threshold");
   slider.addEventListener("input", () => showThreshold(Number(slider.value)));
-  byId("threshold-reset").addEventListener("click", () => {
-    slider.value = "450";
-    showThreshold(450);
-  });
+  for (const button of document.querySelectorAll("[data-threshold]")) {
+    button.addEventListener("click", () => {
+      slider.value = button.dataset.threshold;
+      showThreshold(Number(slider.value));
+    });
+  }
   showThreshold(Number(slider.value));
 }

@@ -17,8 +17,13 @@ const nameOf = (text, className = "name") => element("bdi", { className, text })
 const whole = (n) => n.toLocaleString("en-US");
 const degrees = (value, digits = 1) => `${value.toFixed(digits)}°`;
 const percent = (share) => (Number.isFinite(share) ? `${(100 * share).toFixed(1)} %` : "none");
-const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toPrecision(2)}`;
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+
+function signed(value) {
+  const size = Math.abs(value);
+  if (size < 0.0005) return "0";
+  return `${value < 0 ? "−" : "+"}${size.toFixed(size < 0.0995 ? 3 : 2)}`;
+}
 
 // The style sheet's colour, whatever the theme is at this moment.
 const colour = (name) =>
