@@ -155,6 +155,23 @@ def _hugging_face_split(tmp):
     return f"{tmp / 'saved'}::train"
 
 
+def png(picture):
+    stream = io.BytesIO()
+    Image.fromarray(picture).save(stream, "png")
+    return stream.getvalue()
+
+
+def picture_table():
+    """Images as Hugging Face datasets keep them."""
+    cells = [{"bytes": png(picture), "path": f"{i}.png"} for i, picture in enumerate(pictures())]
+    return pa.table({"image": cells})
+
+
+def _parquet_images(tmp):
+    pq.write_table(picture_table(), tmp / "x.parquet")
+    return tmp / "x.parquet"
+
+
 def _safetensors(tmp):
     from safetensors.numpy import save_file
 
@@ -248,6 +265,7 @@ SOURCES = {
     "parquet without suffix": _parquet_without_suffix,
     "folder of parquet": _parquet_folder,
     "parquet lists": _parquet_lists,
+    "parquet images": _parquet_images,
     "arrow file": _arrow,
     "arrow stream": _arrow_stream,
     "saved dataset": _hugging_face,
@@ -421,6 +439,27 @@ def test_images_are_resized_and_coloured_on_demand(tmp_path):
     rows = source.read().rows
     assert rows.shape == (2, 36)
     np.testing.assert_allclose(rows[:, :3], [[10, 20, 30], [10, 20, 30]], atol=2)
+
+
+def test_images_in_a_table_stand_alone_unless_asked_otherwise(tmp_path):
+    table = picture_table().append_column("digit", pa.array(np.arange(N) % 3))
+    with pytest.warns(CospanWarning, match="'digit' is left out beside the images in 'image'"):
+        source = open_source(table)
+    assert source.image_shape == (H, W)
+    assert source.feature_names is None
+    ones = open_source(table, label="digit", label_value=1).read().rows
+    np.testing.assert_array_equal(ones, NUMBERS[1::3])
+    both = open_source(table, columns=["digit", "image"]).read().rows
+    np.testing.assert_array_equal(both, np.column_stack([np.arange(N) % 3, NUMBERS]))
+    assert open_source(table, columns=["image"], image_size=5, image_mode="RGB").n_features == 75
+
+
+def test_a_bad_image_in_a_table_is_a_missing_row():
+    cells = [{"bytes": png(pictures()[0])}, {"bytes": b"no image"}, None, {"bytes": None}]
+    table = pa.table({"image": cells})
+    assert open_source(table, missing="drop").read().rows.shape == (1, H * W)
+    with pytest.raises(InputError, match="missing in 3 rows"):
+        open_source(table).read()
 
 
 def test_sixteen_bit_gray_keeps_its_upper_bits(tmp_path):

@@ -134,6 +134,8 @@ def matches(labels: NDArray[Any], value: object) -> NDArray[np.bool_]:
         except ValueError:
             return np.zeros(len(labels), bool)
         return np.asarray(labels == number)
+    if labels.dtype.kind == "U":
+        return np.asarray(labels == str(value))
     texts = [None if label is None else str(label) for label in labels.tolist()]
     return np.array([text == str(value) for text in texts], dtype=bool)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cospan.errors import SourceError
+from cospan.errors import CospanError, SourceError
 
 __all__ = ["check_readable", "files_below", "reading", "sniff", "split_part"]
 
@@ -75,8 +75,8 @@ def reading(path: Path | str, kind: str) -> Iterator[None]:
     except OSError as error:
         reason = _reason(error) if error.errno else f"cannot be read as {kind} ({_brief(error)})"
         raise SourceError(f"{path}: {reason}.") from error
-    except (ValueError, KeyError, MemoryError, UnicodeError) as error:
-        if isinstance(error, SourceError) or type(error).__module__.startswith("cospan"):
+    except (ValueError, KeyError, RuntimeError, MemoryError) as error:
+        if isinstance(error, CospanError):
             raise
         raise SourceError(f"{path}: cannot be read as {kind} ({_brief(error)}).") from error
 

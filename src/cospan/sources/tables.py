@@ -17,6 +17,8 @@ from cospan.errors import CospanWarning, InputError, SourceError
 
 from . import arrow_rows
 from .base import Chunk, Options, listing
+from .image_columns import image_rows, is_image, learn_size
+from .pixels import Decoder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,6 +53,7 @@ class TableStream(Protocol):
 class _Feature(NamedTuple):
     column: str
     shape: tuple[int, ...]  # () for a number, (768,) for a list of 768 numbers
+    decoder: Decoder | None = None  # for images
 
     @property
     def width(self) -> int:
@@ -78,8 +81,9 @@ class TableReader:
         if options.id_column is not None:
             _require(stream, [options.id_column], "id_column")
         self._features = self._find_features(options)
+        self._pictures = any(feature.decoder is not None for feature in self._features)
         names = [name for feature in self._features for name in feature.names()]
-        self.feature_names: tuple[str, ...] | None = tuple(names)
+        self.feature_names: tuple[str, ...] | None = None if self._pictures else tuple(names)
         self.n_features = len(names)
         types = [stream.schema.field(feature.column).type for feature in self._features]
         self.dtype = arrow_rows.common_float(types)
@@ -88,23 +92,38 @@ class TableReader:
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         features = [feature.column for feature in self._features]
-        shapes = [feature.shape for feature in self._features]
         extra = [column for column in (self._label, self._id) if column is not None]
         wanted = list(dict.fromkeys([*features, *extra]))
         start = 0
         for batch in self._stream.batches(wanted, size):
             n = batch.num_rows
-            rows = arrow_rows.to_rows(
-                arrow_rows.select(batch, features), shapes, self.dtype, where=(self.name, start)
-            )
+            rows = self._rows(arrow_rows.select(batch, features), start)
             ids = np.arange(start, start + n)
             if self._id is not None:
                 ids = arrow_rows.to_values(batch.column(self._id))
-            labels = None if self._labels is None else self._labels[start : start + n]
+            labels = self._given_labels(start, start + n)
             if self._label is not None:
                 labels = arrow_rows.to_values(batch.column(self._label))
             start += n
             yield Chunk(rows, ids, labels)
+
+    def _rows(self, batch: pa.RecordBatch, start: int) -> NDArray[Any]:
+        where = (self.name, start)
+        if not self._pictures:
+            shapes = [feature.shape for feature in self._features]
+            return arrow_rows.to_rows(batch, shapes, self.dtype, where=where)
+        parts = [
+            arrow_rows.to_rows(batch.select([column]), [shape], self.dtype, where=where)
+            if decoder is None
+            else image_rows(batch.column(column), decoder, column, start)
+            for column, shape, decoder in self._features
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _given_labels(self, start: int, stop: int) -> NDArray[Any] | None:
+        if self._labels is not None and stop > len(self._labels):
+            raise InputError(f"{self.name}: has more rows than the {len(self._labels):,} labels.")
+        return None if self._labels is None else self._labels[start:stop]
 
     def _label_column(self, options: Options) -> str | None:
         label = options.label
@@ -133,15 +152,36 @@ class TableReader:
             _require(self._stream, chosen, "columns")
         else:
             chosen = [column for column in schema.names if column not in apart]
-        useless = [c for c in chosen if not arrow_rows.is_numeric(schema.field(c).type)]
+        pictures = [column for column in chosen if is_image(schema.field(column).type)]
+        useless = [
+            column
+            for column in chosen
+            if column not in pictures and not arrow_rows.is_numeric(schema.field(column).type)
+        ]
         if useless:
             self._leave_out(useless, options)
         chosen = [column for column in chosen if column not in set(useless)]
+        if pictures and options.columns is None and len(pictures) < len(chosen):
+            # Numbers beside images are labels and counters far more often than features.
+            beside = [column for column in chosen if column not in pictures]
+            warnings.warn(
+                f"{self.name}: column {listing(beside)} is left out beside the images in "
+                f"{listing(pictures)}; name the features with columns= to have both.",
+                CospanWarning,
+                stacklevel=5,
+            )
+            chosen = pictures
         if not chosen:
             raise SourceError(
                 f"{self.name}: no column holds numbers (it has {listing(schema.names)})."
             )
-        return [_Feature(column, shape) for column, shape in self._shapes(chosen).items()]
+        shapes = self._shapes([column for column in chosen if column not in pictures])
+        return [
+            self._image_feature(column, options)
+            if column in pictures
+            else _Feature(column, shapes[column])
+            for column in chosen
+        ]
 
     def _leave_out(self, columns: list[str], options: Options) -> None:
         types = [str(self._stream.schema.field(column).type) for column in columns]
@@ -155,6 +195,13 @@ class TableReader:
         if options.strict:
             raise InputError(f"{described}; strict=True refuses the table as it is.")
         warnings.warn(f"{described} and left out.", CospanWarning, stacklevel=6)
+
+    def _image_feature(self, column: str, options: Options) -> _Feature:
+        decoder = Decoder(options, self.name)
+        for batch in self._stream.batches([column], 64):
+            if learn_size(batch.column(column), decoder, column):
+                return _Feature(column, decoder.shape, decoder)
+        raise SourceError(f"{self.name}: no image in column {column!r} can be read.")
 
     def _shapes(self, columns: list[str]) -> dict[str, tuple[int, ...]]:
         """How many numbers each column holds in a row; lists need a look at the first rows."""

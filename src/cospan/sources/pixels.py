@@ -1,0 +1,117 @@
+"""One image to one row of pixels, with Pillow: safe to open, upright, eight bits, one size."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.errors import InputError, MissingDependencyError, SourceError
+
+from .base import Options
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+__all__ = ["UNREADABLE", "Decoder"]
+
+#: Larger images must be given an image_size: every pixel is a feature.
+MAX_PIXELS_UNSIZED = 128 * 128
+#: An image that claims more pixels than this is refused before it is decoded.
+MAX_PIXELS = 2**26
+#: What Pillow raises on files that are no image, or only part of one.
+UNREADABLE = (OSError, SyntaxError, EOFError)
+
+
+class Decoder:
+    """Turns images of one source into rows of equal length.
+
+    Without ``image_size`` the first image decides the size and the others must have it.
+    """
+
+    def __init__(self, options: Options, source: str) -> None:
+        self._mode = options.image_mode
+        self._given = options.image_size
+        self._source = source
+        self._size = None if self._given is None else (self._given[1], self._given[0])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(height, width) or (height, width, 3)."""
+        if self._size is None:
+            raise SourceError(f"{self._source}: no image can be read.")
+        width, height = self._size
+        return (height, width) if self._mode == "L" else (height, width, 3)
+
+    def learn(self, file: Path | IO[bytes], name: str) -> None:
+        """Take the size of this image for all, where none was given."""
+        from PIL import ImageOps
+
+        with _opened(file, f"{self._source}: {name}") as image:
+            size = ImageOps.exif_transpose(image).size
+        if self._given is None and size[0] * size[1] > MAX_PIXELS_UNSIZED:
+            raise InputError(
+                f"{self._source}: its images are large ({name} is {_by(size)} pixels) and every "
+                "pixel is a feature; give image_size=, for example 64."
+            )
+        self._size = self._size or size
+
+    def row(self, file: Path | IO[bytes], name: str) -> NDArray[Any]:
+        """The pixels of one image, as whole numbers from 0 to 255."""
+        from PIL import Image, ImageOps
+
+        size = self.shape[1], self.shape[0]
+        with _opened(file, f"{self._source}: {name}") as image:
+            if self._given is not None:
+                image.draft(self._mode, size)  # JPEG decodes smaller, and faster
+            upright = ImageOps.exif_transpose(image)
+            if upright.size != size and self._given is None:
+                raise InputError(
+                    f"{self._source}: {name} is {_by(upright.size)} pixels and the first image "
+                    f"{_by(size)}; give image_size= to bring all to one size."
+                )
+            plain = _eight_bits(upright).convert(self._mode)
+        if plain.size != size:
+            plain = plain.resize(size, Image.Resampling.BILINEAR)
+        return np.asarray(plain).reshape(-1)
+
+
+def _opened(file: Path | IO[bytes], name: str) -> Image.Image:
+    """Open an image without decoding it; refuse one that claims too many pixels."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingDependencyError("Reading images needs Pillow: install cospan[app].") from error
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        try:
+            image = Image.open(file)
+        except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+            raise _bomb(name) from error
+    if image.width * image.height > MAX_PIXELS:
+        image.close()
+        raise _bomb(name)
+    return image
+
+
+def _bomb(name: str) -> SourceError:
+    return SourceError(
+        f"{name} claims more than {MAX_PIXELS:,} pixels and is refused as a decompression bomb."
+    )
+
+
+def _eight_bits(image: Image.Image) -> Image.Image:
+    """Pillow clips 16-bit gray when it converts; the upper eight bits are meant."""
+    from PIL import Image
+
+    if not image.mode.startswith("I;16"):
+        return image
+    return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+
+
+def _by(size: tuple[int, int]) -> str:
+    return f"{size[0]}×{size[1]}"
