@@ -96,17 +96,19 @@ def test_python_dash_m():
     assert done.stdout.decode().strip() == cospan.__version__
 
 
-def test_shell_completion():
-    without_detection = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    assert "cospan" in run("--show-completion", "bash", env=without_detection).stdout
+@pytest.mark.parametrize(
+    ("words", "expected"), [("cospan co", "compare"), ("cospan compare --stand", "--standardize")]
+)
+def test_shell_completion(words, expected):
+    asked = {
+        "_COSPAN_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+    }
     done = subprocess.run(
-        [sys.executable, "-m", "cospan"],
-        env=os.environ
-        | {"_COSPAN_COMPLETE": "complete_bash", "COMP_WORDS": "cospan co", "COMP_CWORD": "1"},
-        capture_output=True,
-        text=True,
+        [sys.executable, "-m", "cospan"], env=os.environ | asked, capture_output=True, text=True
     )
-    assert "compare" in done.stdout
+    assert expected in done.stdout.split()
 
 
 def test_a_missing_typer_is_said_in_one_sentence(tmp_path):
@@ -343,6 +345,20 @@ def test_demo_ends_with_the_path_of_a_report(tmp_path):
     path = result.stdout.splitlines()[-1]
     assert path == str((tmp_path / "demo.html").resolve())
     assert "<!doctype html>" in (tmp_path / "demo.html").read_text(encoding="utf-8").lower()
+
+
+def test_reproduce_prints_what_the_experiments_return(tmp_path, monkeypatch):
+    asked = {}
+
+    def reproduce(**arguments):
+        asked.update(arguments)
+        return "all tables\nthe path"
+
+    monkeypatch.setattr("cospan.experiments.reproduce", reproduce)
+    options = ("--data", "digits", "-o", tmp_path / "out", "--draws", "3", "--quick")
+    assert run("reproduce", *options).stdout == "all tables\nthe path\n"
+    assert callable(asked.pop("progress"))
+    assert asked == {"data": "digits", "output": tmp_path / "out", "draws": 3, "quick": True}
 
 
 # ---- streams, colours, quiet, progress ---------------------------------------------------------

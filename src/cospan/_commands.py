@@ -239,8 +239,10 @@ def _audit_lines(
 # ---- reproduce ---------------------------------------------------------------------------------
 
 
-def reproduce(terminal: Terminal, data: Path | None, output: Path, draws: int, quick: bool) -> None:
-    """The paper's experiments."""
+def reproduce(terminal: Terminal, data: str | None, output: Path, draws: int, quick: bool) -> None:
+    """The paper's experiments: figures and a page in a folder, the tables on stdout."""
     from cospan.experiments import reproduce as run
 
-    run(data=data, output=output, draws=draws, quick=quick, progress=terminal.progress)
+    text = run(data=data, output=output, draws=draws, quick=quick, progress=terminal.progress)
+    terminal.stop_progress()
+    terminal.result(text)

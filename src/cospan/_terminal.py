@@ -127,7 +127,7 @@ class Terminal:
         self._said.update(texts)
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        """Rows done so far; a bar appears once the command has taken two seconds."""
+        """How far it is, mostly in rows; a bar appears once the command has taken two seconds."""
         if stage not in self._tasks:
             self.log(f"{stage} …")
         if self.quiet or not sys.stderr.isatty():
@@ -229,7 +229,6 @@ def _bars(console: Console) -> Progress:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("rows"),
         TimeRemainingColumn(),
         console=console,
         transient=True,

@@ -265,14 +265,20 @@ def demo(
 @app.command()
 def reproduce(
     data: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder with the MNIST and Fashion-MNIST files."),
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder that holds mnist and fashion-mnist, or 'digits' for the small built-in "
+            "set (default: COSPAN_DATA, else a download).",
+        ),
     ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where the results go.")
     ] = Path("cospan-reproduction"),
     draws: Annotated[int, typer.Option(min=2, help="Random draws of training images.")] = 10,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer draws and pairs.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two draws, the paper's pairs only.")
+    ] = False,
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
     debug: opt.Debug = False,
