@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cospan.alignment import Alignment
     from cospan.attribution import Attribution, attribute
+    from cospan.audit import ImportanceWeights, LabelAudit, audit_labels, importance_weights
     from cospan.comparison import Comparison, ScoredGroup, compare
     from cospan.decomposition import GSVD, Blocks, gsvd, gsvdvals
     from cospan.directions import Directions, extreme_directions, shared_directions
@@ -35,12 +36,7 @@ if TYPE_CHECKING:
         posterior_ambiguity,
     )
     from cospan.frame import JointFrame, LeaveOneOut
-    from cospan.procrustes import (
-        RelativeProcrustes,
-        SpanView,
-        relative_procrustes,
-        span_view,
-    )
+    from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
     from cospan.sensitivity import Sensitivity, SettingChange, sensitivity
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
     from cospan.summary import RowSample, Summary
@@ -57,7 +53,9 @@ _PUBLIC = {
     "Directions": "directions",
     "Estimate": "significance",
     "GSVD": "decomposition",
+    "ImportanceWeights": "audit",
     "JointFrame": "frame",
+    "LabelAudit": "audit",
     "LeaveOneOut": "frame",
     "RelativeProcrustes": "procrustes",
     "RowSample": "summary",
@@ -70,6 +68,7 @@ _PUBLIC = {
     "Summary": "summary",
     "angle_histogram": "distribution",
     "attribute": "attribution",
+    "audit_labels": "audit",
     "bhattacharyya": "distribution",
     "bin_posterior": "distribution",
     "compare": "comparison",
@@ -78,6 +77,7 @@ _PUBLIC = {
     "gsvd": "decomposition",
     "gsvdvals": "decomposition",
     "hellinger": "distribution",
+    "importance_weights": "audit",
     "posterior_ambiguity": "distribution",
     "relative_procrustes": "procrustes",
     "sensitivity": "sensitivity",

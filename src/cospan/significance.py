@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cospan._arguments import as_confidence, as_count, as_generator
 from cospan._arrays import Array, to_numpy
 from cospan._bootstrap import auc_spread, interval, spread
 from cospan._copies import drop_copies
@@ -141,9 +142,9 @@ def separation(
             f"All {a.size + b.size} angles equal {math.degrees(a[0]):.6g}°: constant angles have "
             "no separation to measure; check that the rows differ."
         )
-    _check_confidence(confidence)
+    confidence = as_confidence(confidence)
     P, Q = angle_histogram(a, bins), angle_histogram(b, bins)
-    strays = spread(a, b, bins, _count(n_bootstrap, "n_bootstrap"), _generator(random_state))
+    strays = spread(a, b, bins, as_count(n_bootstrap, "n_bootstrap"), as_generator(random_state))
     chord, auc, common = hellinger(P, Q), angle_auc(a, b), overlap(P, Q)
     low, high = interval(chord**2, strays.squared_hellinger, confidence)
     ends = (math.sqrt(low), chord, math.sqrt(high))
@@ -257,9 +258,9 @@ def shift_test(
     a, b = _rows(A, "A"), _rows(B, "B")
     before = len(a) + len(b)
     a, b = _sets(a, b, copies)
-    count = _count(n_permutations, "n_permutations")
-    _check_confidence(confidence)
-    rng = _generator(random_state)
+    count = as_count(n_permutations, "n_permutations")
+    confidence = as_confidence(confidence)
+    rng = as_generator(random_state)
     side = math.isqrt(count) + 1  # side² > count: one entry for the true labels
     halves = halve(lay_out(np.concatenate([a, b])), len(a), (side, side), rng)
     tables = {view.name: table(halves, view) for view in VIEWS}
@@ -323,24 +324,3 @@ def _effect(
 
 def _rows(X: Array, name: str) -> Floats:
     return np.asarray(to_numpy(as_rows(X, name)), dtype=np.float64)
-
-
-def _generator(random_state: int | np.random.Generator) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"random_state must be a whole number of at least 0 or a generator, not "
-            f"{random_state!r}."
-        ) from error
-
-
-def _count(value: int, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
-    return int(value)
-
-
-def _check_confidence(confidence: float) -> None:
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie strictly between 0 and 1, not {confidence!r}.")
