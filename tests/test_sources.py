@@ -660,6 +660,14 @@ def test_columns_that_are_no_numbers_are_named_and_left_out():
         open_source(table, strict=True)
 
 
+def test_warnings_point_at_the_line_that_opened_the_source(tmp_path):
+    pq.write_table(TABLE.append_column("t", pa.array(["x"] * N)), tmp_path / "x.parquet")
+    for obj in (tmp_path / "x.parquet", pq.read_table(tmp_path / "x.parquet")):
+        with pytest.warns(CospanWarning) as caught:
+            open_source(obj)
+        assert caught[0].filename == __file__
+
+
 def test_columns_chosen_by_name_come_in_that_order(tmp_path):
     for obj in (TABLE, _parquet(tmp_path), _csv(tmp_path), _arrow(tmp_path)):
         source = open_source(obj, columns=["p4", "p0"])

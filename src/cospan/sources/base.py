@@ -8,6 +8,8 @@ input is one small reader and nothing else.
 from __future__ import annotations
 
 import copy
+import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -15,9 +17,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import InputError
+from cospan.errors import CospanWarning, InputError
 
-__all__ = ["Chunk", "Options", "Reader", "Source", "listing"]
+__all__ = ["Chunk", "Options", "Reader", "Source", "listing", "warn"]
 
 #: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.
 CHUNK_BYTES = 32 * 2**20
@@ -197,6 +199,14 @@ def listing(items: Sequence[object], limit: int = 8) -> str:
     shown = ", ".join(repr(str(item)) for item in items[:limit])
     rest = len(items) - limit
     return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def warn(message: str) -> None:
+    """Warn the caller of this library, however deep in it the reason was found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("cospan"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, CospanWarning, stacklevel=level - 1)
 
 
 def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:

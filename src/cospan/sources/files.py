@@ -84,28 +84,30 @@ def _folder(path: Path, part: str | None, options: Options) -> Reader:
     with reading(path, "a folder"):
         files = list(files_below(path))
     images = [file for file in files if file.suffix.lower() in IMAGE_SUFFIXES]
-    tables = {
-        kind: [file for file in files if _suffix(file) in kind] for kind in (PARQUET, ARROW, TEXT)
-    }
-    if len(images) > sum(map(len, tables.values())):
+    tables = [file for file in files if _suffix(file) in PARQUET | ARROW | TEXT]
+    if len(images) > len(tables):
         return ImageReader(path, images, options)
-    kinds = [kind for kind, found in tables.items() if found]
-    if len(kinds) > 1 or (kinds and images):
-        mixed = {_suffix(file) for kind in kinds for file in tables[kind]}
-        mixed |= {file.suffix for file in images}
-        raise SourceError(
-            f"{path}: mixes files of different kinds ({listing(sorted(mixed))}); give a folder "
-            "with one kind, or one file."
-        )
-    if not kinds:
+    _refuse_mixture(path, files, images, tables)
+    for file in tables:
+        check_readable(file)
+        _kind(file)
+    return TableReader(_table(tables, path, _suffix(tables[0]), options), options)
+
+
+def _refuse_mixture(path: Path, files: list[Path], images: list[Path], tables: list[Path]) -> None:
+    """A folder of tables holds tables of one kind."""
+    if not tables:
         raise SourceError(
             f"{path}: holds no images and no CSV, Parquet or Arrow files"
             + (f" (only {listing([file.name for file in files], 3)})." if files else ".")
         )
-    for file in tables[kinds[0]]:
-        check_readable(file)
-        _kind(file)
-    return TableReader(_table(tables[kinds[0]], path, min(kinds[0]), options), options)
+    kinds = {kind for kind in (PARQUET, ARROW, TEXT) if any(_suffix(f) in kind for f in tables)}
+    if len(kinds) > 1 or images:
+        endings = sorted({_suffix(file) for file in [*tables, *images]})
+        raise SourceError(
+            f"{path}: mixes files of different kinds ({listing(endings)}); give a folder with one "
+            "kind, or one file."
+        )
 
 
 def _table(files: Sequence[Path], root: Path, kind: str, options: Options) -> TableStream:

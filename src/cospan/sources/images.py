@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import CospanWarning, InputError, SourceError
+from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options, listing
+from .base import Chunk, Options, listing, warn
 from .pixels import UNREADABLE, Decoder
 
 __all__ = ["IMAGE_SUFFIXES", "ImageReader"]
@@ -61,11 +60,9 @@ class ImageReader:
             yield self._chunk(rows, kept)
         if bad and not self._warned:
             self._warned = True
-            warnings.warn(
+            warn(
                 f"{self.name}: {len(bad)} of {len(self._files):,} images cannot be read and are "
-                f"left out: {listing(bad)}.",
-                CospanWarning,
-                stacklevel=2,
+                f"left out: {listing(bad)}."
             )
 
     def _chunk(self, rows: list[NDArray[Any]], kept: list[int]) -> Chunk:

@@ -6,17 +6,16 @@ A *table stream* (dataframes in ``frames``, files in ``columnar``) gives Arrow r
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import CospanWarning, InputError, SourceError
+from cospan.errors import InputError, SourceError
 
 from . import arrow_rows
-from .base import Chunk, Options, listing
+from .base import Chunk, Options, listing, warn
 from .image_columns import image_rows, is_image, learn_size
 from .pixels import Decoder
 
@@ -145,36 +144,16 @@ class TableReader:
         return None
 
     def _find_features(self, options: Options) -> list[_Feature]:
-        schema = self._stream.schema
-        apart = {self._label, self._id, *self._stream.hidden}
-        if options.columns is not None:
-            chosen = [str(column) for column in options.columns]
-            _require(self._stream, chosen, "columns")
-        else:
-            chosen = [column for column in schema.names if column not in apart]
-        pictures = [column for column in chosen if is_image(schema.field(column).type)]
-        useless = [
-            column
-            for column in chosen
-            if column not in pictures and not arrow_rows.is_numeric(schema.field(column).type)
-        ]
-        if useless:
-            self._leave_out(useless, options)
-        chosen = [column for column in chosen if column not in set(useless)]
+        chosen = self._useful(self._chosen(options), options)
+        pictures = [column for column in chosen if self._is_image(column)]
         if pictures and options.columns is None and len(pictures) < len(chosen):
             # Numbers beside images are labels and counters far more often than features.
             beside = [column for column in chosen if column not in pictures]
-            warnings.warn(
+            warn(
                 f"{self.name}: column {listing(beside)} is left out beside the images in "
-                f"{listing(pictures)}; name the features with columns= to have both.",
-                CospanWarning,
-                stacklevel=5,
+                f"{listing(pictures)}; name the features with columns= to have both."
             )
             chosen = pictures
-        if not chosen:
-            raise SourceError(
-                f"{self.name}: no column holds numbers (it has {listing(schema.names)})."
-            )
         shapes = self._shapes([column for column in chosen if column not in pictures])
         return [
             self._image_feature(column, options)
@@ -182,6 +161,34 @@ class TableReader:
             else _Feature(column, shapes[column])
             for column in chosen
         ]
+
+    def _chosen(self, options: Options) -> list[str]:
+        """The columns asked for, or all that are neither label nor identifier."""
+        if options.columns is None:
+            apart = {self._label, self._id, *self._stream.hidden}
+            return [column for column in self._stream.schema.names if column not in apart]
+        chosen = [str(column) for column in options.columns]
+        _require(self._stream, chosen, "columns")
+        return chosen
+
+    def _useful(self, chosen: list[str], options: Options) -> list[str]:
+        """Those of them that hold numbers or images."""
+        schema = self._stream.schema
+        useful = [
+            column
+            for column in chosen
+            if arrow_rows.is_numeric(schema.field(column).type) or self._is_image(column)
+        ]
+        if len(useful) < len(chosen):
+            self._leave_out([column for column in chosen if column not in set(useful)], options)
+        if not useful:
+            raise SourceError(
+                f"{self.name}: no column holds numbers (it has {listing(schema.names)})."
+            )
+        return useful
+
+    def _is_image(self, column: str) -> bool:
+        return is_image(self._stream.schema.field(column).type)
 
     def _leave_out(self, columns: list[str], options: Options) -> None:
         types = [str(self._stream.schema.field(column).type) for column in columns]
@@ -194,7 +201,7 @@ class TableReader:
             raise InputError(f"{described}; take it out of columns=, or turn it into numbers.")
         if options.strict:
             raise InputError(f"{described}; strict=True refuses the table as it is.")
-        warnings.warn(f"{described} and left out.", CospanWarning, stacklevel=6)
+        warn(f"{described} and left out.")
 
     def _image_feature(self, column: str, options: Options) -> _Feature:
         decoder = Decoder(options, self.name)
