@@ -206,7 +206,7 @@ def warn(message: str) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("cospan"):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, CospanWarning, stacklevel=level - 1)
+    warnings.warn(message, CospanWarning, stacklevel=level)
 
 
 def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:
