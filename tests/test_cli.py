@@ -416,16 +416,27 @@ def test_colour_on_a_terminal_unless_NO_COLOR(no_colour, monkeypatch):
     assert ("\x1b[1;36m" in stream.text) == (not no_colour)
 
 
-@pytest.mark.parametrize(("waited", "shown"), [(0.0, False), (10.0, True)])
-def test_a_bar_appears_only_after_two_seconds(waited, shown, monkeypatch):
+@pytest.mark.parametrize(
+    ("patience", "quiet", "shown"), [(0.0, False, True), (0.0, True, False), (60.0, False, False)]
+)
+def test_bars_appear_on_a_terminal_after_a_while(patience, quiet, shown, monkeypatch):
+    """Also while one long step has nothing to tell; and they go before anything is printed."""
     monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr(_terminal, "PATIENCE", patience)
     stream = FakeTerminal()
     monkeypatch.setattr(sys, "stderr", stream)
-    terminal = _terminal.Terminal()
-    terminal._started -= waited
-    terminal.progress("reading", 10, 100)
-    terminal.stop_progress()
+    with _terminal.Terminal(quiet=quiet) as terminal:
+        terminal.progress("reading", 10, 100)
+        if shown:
+            terminal._timer.join()
+        terminal.progress("reading", 100, 100)
+        terminal.stop_progress()
+        assert terminal._bars is None
     assert ("reading" in stream.text) == shown
+
+
+def test_two_seconds_of_patience():
+    assert _terminal.PATIENCE == 2.0
 
 
 def test_a_terminal_without_unicode_is_no_obstacle(pair):

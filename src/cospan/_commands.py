@@ -127,7 +127,7 @@ def demo(terminal: Terminal, output: Path) -> None:
     )
     _show(terminal, comparison, Outputs())
     comparison.save_html(output)
-    terminal.result(f"\nOpen the report in a browser:\n{output.resolve()}")
+    terminal.result(f"Open the report in a browser:\n{output.resolve()}")
 
 
 # ---- score and audit ---------------------------------------------------------------------------

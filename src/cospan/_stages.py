@@ -125,6 +125,8 @@ def fit_sets(sets: Sets, settings: Settings, progress: Progress | None) -> Fitte
     )
     if settings.score_all is None:
         settings = replace(settings, score_all=a.rows + b.rows <= SCORED_ROWS)
+    report = progress or _silent
+    report("fitting the frame", 0, 1)
     frame = fit_frame(
         a.summary,
         b.summary,
@@ -134,7 +136,12 @@ def fit_sets(sets: Sets, settings: Settings, progress: Progress | None) -> Fitte
         shrinkage=settings.shrinkage,
         tol=settings.tol,
     )
+    report("fitting the frame", 1, 1)
     return Fitted(a, b, frame, settings)
+
+
+def _silent(stage: str, done: int, total: int | None) -> None:
+    """Nobody wants to know."""
 
 
 def score_sets(
@@ -168,7 +175,9 @@ def separate(groups: tuple[ScoredGroup, ...], settings: Settings) -> Separation:
     return separation(a, b, random_state=settings.seed)
 
 
-def shift_of_sets(fitted: Fitted, settings: Settings) -> tuple[ShiftTest | None, list[str]]:
+def shift_of_sets(
+    fitted: Fitted, settings: Settings, progress: Progress | None
+) -> tuple[ShiftTest | None, list[str]]:
     """Are the two sets samples of one distribution? And why there is no answer, if none."""
     from cospan.significance import shift_test
 
@@ -184,12 +193,15 @@ def shift_of_sets(fitted: Fitted, settings: Settings) -> tuple[ShiftTest | None,
     if settings.standardize:
         scale = pooled_deviation(fitted.a.summary, fitted.b.summary)
         samples = [rows / scale for rows in samples]
+    report = progress or _silent
+    report("testing for a shift", 0, 1)
     try:
         test = shift_test(
             *samples, n_permutations=settings.n_permutations, random_state=settings.seed
         )
     except InputError as error:  # too few rows for a test are still enough for a comparison
         return None, [f"There is no p-value: {error}"]
+    report("testing for a shift", 1, 1)
     return test, []
 
 

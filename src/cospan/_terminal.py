@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-import time
+import threading
 import warnings
 from collections.abc import Iterable
 from types import TracebackType
@@ -50,9 +50,12 @@ class Terminal:
 
     def __init__(self, quiet: bool = False, verbose: bool = False, debug: bool = False) -> None:
         self.quiet, self.verbose, self.debug = quiet, verbose, debug
-        self._started = time.monotonic()
+        self._stages: dict[str, tuple[int, int | None]] = {}
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(PATIENCE, self._start_bars)
+        self._timer.daemon = True
         self._said: set[str] = set()
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
 
@@ -63,6 +66,8 @@ class Terminal:
         warnings.simplefilter("default" if self.verbose else "ignore")
         warnings.simplefilter("always", CospanWarning)
         warnings.showwarning = self._show_warning
+        if not self.quiet and sys.stderr.isatty():
+            self._timer.start()
         return self
 
     def __exit__(
@@ -127,25 +132,37 @@ class Terminal:
         self._said.update(texts)
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        """How far it is, mostly in rows; a bar appears once the command has taken two seconds."""
-        if stage not in self._tasks:
+        """How far it is, mostly in rows; bars appear once the command has taken two seconds."""
+        if stage not in self._stages:
             self.log(f"{stage} …")
-        if self.quiet or not sys.stderr.isatty():
-            return
-        if self._bars is None:
-            if time.monotonic() - self._started < PATIENCE:
-                return
-            self._bars = _bars(_console(sys.stderr))
-            self._bars.start()
-        if stage not in self._tasks:
-            self._tasks[stage] = self._bars.add_task(stage, total=total)
-        self._bars.update(self._tasks[stage], completed=done, total=total)
+        with self._lock:
+            self._stages[stage] = (done, total)
+            self._update_bars()
 
     def stop_progress(self) -> None:
         """Take the bars away."""
-        if self._bars is not None:
-            self._bars.stop()
-            self._bars = None
+        self._timer.cancel()
+        with self._lock:
+            if self._bars is not None:
+                self._bars.stop()
+                self._bars = None
+
+    def _start_bars(self) -> None:
+        """Called by the timer, so also while a long step has nothing to tell."""
+        with self._lock:
+            if self._timer.finished.is_set():
+                return  # stopped in the meantime
+            self._bars = _bars(_console(sys.stderr))
+            self._bars.start()
+            self._update_bars()
+
+    def _update_bars(self) -> None:
+        if self._bars is None:
+            return
+        for stage, (done, total) in self._stages.items():
+            if stage not in self._tasks:
+                self._tasks[stage] = self._bars.add_task(stage, total=total)
+            self._bars.update(self._tasks[stage], completed=done, total=total)
 
     def _stderr(self, text: str, style: str = "") -> None:
         from rich.text import Text

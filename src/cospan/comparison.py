@@ -80,7 +80,7 @@ class Comparison:
     effect_a, effect_b : ndarray of shape (d,)
         Mean attribution of each feature over rows of A and of B: what it adds to -cos 2θ there.
     feature_names : tuple of str
-        One name per feature, ``x0``, ``x1``, … where the data has none.
+        One name per feature; where the data has none ``x0``, ``x1``, … or ``pixel 3,5``, …
     image_shape : tuple of int or None
         (height, width) or (height, width, channels) where a row is a picture.
     settings : dict
@@ -312,10 +312,11 @@ def compare(
     names = (name_a, name_b, name_z)
     with heard_warnings() as heard:
         sets = open_sets(A, B, Z, label=label, a=a, b=b, labels=labels, names=names, **options)
+        shape = _shape_of_images(image_shape, sets.a)
         fitted = fit_sets(sets, settings, progress)
         groups = score_sets(sets, fitted, settings, progress, sink)
     audit, audit_of = audit_groups(groups, sets, classes=(a, b))
-    shift, why_not = shift_of_sets(fitted, settings)
+    shift, why_not = shift_of_sets(fitted, settings, progress)
     return Comparison(
         name_a=sets.names[0],
         name_b=sets.names[1],
@@ -328,8 +329,8 @@ def compare(
         audit=audit,
         effect_a=mean_effect(groups[0]),
         effect_b=mean_effect(groups[1]),
-        feature_names=sets.a.feature_names or tuple(f"x{j}" for j in range(sets.a.n_features)),
-        image_shape=_shape_of_images(image_shape, sets.a),
+        feature_names=sets.a.feature_names or _made_names(sets.a.n_features, shape),
+        image_shape=shape,
         settings={**fitted.settings.as_dict(), **_given(options)},
         warnings=remarks(fitted, groups, audit, sets, [*heard, *why_not]),
         version=__version__,
@@ -340,6 +341,13 @@ def compare(
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None}
+
+
+def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
+    """Names for features that have none: x0, x1, …, or a pixel's row, column and channel."""
+    if shape is None:
+        return tuple(f"x{j}" for j in range(n))
+    return tuple(f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape))
 
 
 def _shape_of_images(given: tuple[int, ...] | None, source: Source) -> tuple[int, ...] | None:
