@@ -103,12 +103,12 @@ def columns(x: Array, index: Array) -> Array:
     return x[:, index] if is_numpy(x) else namespace(x).take(x, index, axis=1)
 
 
-def picked_rows(x: Array, index: np.ndarray) -> np.ndarray:
-    """x[index, :] for an integer index, on the host."""
+def rows_at(x: Array, index: np.ndarray) -> Array:
+    """x[index, :] for an integer index that lies on the host."""
     if is_numpy(x):
-        return np.asarray(x[index])
+        return x[index]
     xp = namespace(x)
-    return to_numpy(xp.take(x, xp.asarray(index, device=array_api_compat.device(x)), axis=0))
+    return xp.take(x, xp.asarray(index, device=array_api_compat.device(x)), axis=0)
 
 
 def copied(x: Array) -> Array:
@@ -142,6 +142,18 @@ def stacked(parts: list[Array], *, columns_first: bool = False) -> Array:
     if len(parts) == 1:
         return xp.astype(parts[0], xp.float64, copy=True)
     return xp.concat([xp.astype(part, xp.float64, copy=False) for part in parts], axis=0)
+
+
+def shifted_blocks(parts: list[Array], origin: Array) -> Iterator[Array]:
+    """The rows of all parts less `origin`, in float64, block by block.
+
+    For NumPy each block lies in the same memory and is small enough for the processor's cache.
+    """
+    if is_numpy(*parts):
+        yield from _lapack.shifted_blocks(parts, origin)
+    else:
+        block = parts[0] if len(parts) == 1 else stacked(parts)
+        yield block - origin[None, :]  # float32 less float64 is float64, in one pass
 
 
 # ---- products ---------------------------------------------------------------------------------
@@ -191,6 +203,14 @@ def mirrored(total: Array) -> Array:
     return _lapack.mirrored(total) if is_numpy(total) else total
 
 
+def sum_of_squares(x: Array) -> float:
+    """Σ xᵢⱼ², without a second array of the size of x where that can be had."""
+    if is_numpy(x):
+        flat = x.ravel(order="K")
+        return float(flat @ flat)
+    return float(namespace(x).sum(x * x))
+
+
 # ---- factorizations ---------------------------------------------------------------------------
 
 
@@ -232,11 +252,11 @@ def triangular_factor(x: Array, *, overwrite: bool = False) -> Array:
         return namespace(x).linalg.qr(x, mode="reduced")[1]
 
 
-def merged_triangles(a: Array, b: Array) -> Array:
-    """R of two square upper triangular factors, one below the other."""
-    if is_numpy(a, b):
-        return _lapack.merged_triangles(a, b)
-    return triangular_factor(namespace(a, b).concat((a, b), axis=0))
+def merged_triangles(a: Array, b: Array, row: Array) -> Array:
+    """R of two square upper triangular factors and a row below each other."""
+    if is_numpy(a, b, row):
+        return _lapack.merged_triangles(a, b, row)
+    return triangular_factor(namespace(a, b).concat((a, b, row), axis=0))
 
 
 def eigh(x: Array) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ than `geqrf`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.linalg
@@ -17,6 +17,8 @@ _QR_BLOCK = 48
 # Rows that are copied into column-major order at once. A transposition of everything at once
 # walks a page of memory for every element; this many rows stay in the cache.
 _TILE_ROWS = 512
+# Rows that are shifted and multiplied at once.
+_CACHE_BYTES = 2**23
 
 
 def operand(x: np.ndarray) -> tuple[np.ndarray, int]:
@@ -67,6 +69,24 @@ def stacked(parts: list[np.ndarray], dtype: np.dtype, order: str) -> np.ndarray:
     return out
 
 
+def shifted_blocks(parts: list[np.ndarray], origin: np.ndarray) -> Iterator[np.ndarray]:
+    """The rows less `origin` in float64, a cache full of them at a time, always in one buffer."""
+    rows = sum(len(part) for part in parts)
+    size = min(rows, max(_TILE_ROWS, _CACHE_BYTES // (8 * len(origin))))
+    buffer, filled = np.empty((size, len(origin))), 0
+    for part in parts:
+        start = 0
+        while start < len(part):
+            piece = part[start : start + size - filled]
+            np.subtract(piece, origin, out=buffer[filled : filled + len(piece)])
+            start, filled = start + len(piece), filled + len(piece)
+            if filled == size:
+                yield buffer
+                filled = 0
+    if filled:
+        yield buffer[:filled]
+
+
 def triangular_factor(x: np.ndarray, *, overwrite: bool = False) -> np.ndarray:
     k = min(x.shape)
     if k == 0:
@@ -78,11 +98,12 @@ def triangular_factor(x: np.ndarray, *, overwrite: bool = False) -> np.ndarray:
     return np.asfortranarray(np.triu(packed[:k]))
 
 
-def merged_triangles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """R of two upper triangular matrices below each other, at a third of the work of a QR."""
+def merged_triangles(a: np.ndarray, b: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """R of two upper triangular matrices and a row, at a third of the work of a QR."""
     (tpqrt,) = scipy.linalg.get_lapack_funcs(("tpqrt",), (a, b))
     n = a.shape[1]
-    top, *_ = tpqrt(n, min(_QR_BLOCK, n), np.asfortranarray(a), np.asfortranarray(b))
+    below = stacked([row, b], b.dtype, "F")
+    top, *_ = tpqrt(n, min(_QR_BLOCK, n), np.asfortranarray(a), below, overwrite_b=1)
     return np.asfortranarray(np.triu(top))
 
 

@@ -20,9 +20,10 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._scorer import Scorer, inverse_square
 from cospan._validate import as_option, as_rows
 from cospan.errors import InputError
-from cospan.frame import JointFrame, _check_names, _inverse_square
+from cospan.frame import JointFrame, _check_names
 
 __all__ = ["Attribution", "Effect", "attribute"]
 
@@ -139,7 +140,9 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
     explain = _Explainer(frame, xp.astype(rows[:0, :], xp.float64), weighting)
     step = max(1, _CHUNK_BYTES // (8 * frame.n_features))
     parts = [
-        explain(xp.astype(rows[start : start + step, :], xp.float64, copy=False))
+        explain(
+            xp.astype(rows[start : min(start + step, rows.shape[0]), :], xp.float64, copy=False)
+        )
         for start in range(0, max(rows.shape[0], 1), step)
     ]
     features, directions, total = (
@@ -156,13 +159,13 @@ class _Explainer:
     def __init__(self, frame: JointFrame, reference: Array, weighting: str) -> None:
         c, s = arrays.to_numpy(frame.c), arrays.to_numpy(frame.s)
         cost = weighting == "cost"
-        a, b = (_inverse_square(c), _inverse_square(s)) if cost else (s**2, c**2)
+        a, b = (inverse_square(c), inverse_square(s)) if cost else (s**2, c**2)
         self.difference = arrays.like(a - b, reference)
         self.sum = arrays.like(a + b, reference)
         variance = frame.off_space_variance
         # Off the span both sets have the variance αλ: it counts in both costs, and cancels.
         self.off_space = (2.0 if cost else 0.5) / variance if variance else 0.0
-        self.scorer = frame._scorer(reference)
+        self.scorer = Scorer(frame, reference)
         self.center = arrays.like(frame.center, reference)
 
     def __call__(self, rows: Array) -> tuple[Array, Array, Array]:

@@ -3,12 +3,14 @@
 Everything after this module works from summaries, so it costs d³ whatever the number of rows
 was, and memory, streams, Dask and GPUs differ only in how they make and merge them.
 
-Two ways to hold the scatter matrix Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ:
+Three ways to hold the scatter matrix Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ:
 
 - exact: a factor F with FᵀF equal to it, by QR. Merging is a QR of both factors and one row for
   the difference of the means.
 - fast: the matrix itself, summed in float64 about a provisional mean. Several times faster, and
   half the digits lost: harmless under shrinkage (`_tolerance.FAST_SHRINKAGE`), refused without.
+- of a rank: the strongest directions of such a factor, for data too wide for either. What is
+  dropped stays in the trace, and shrinkage stands in for it; refused without.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._moments import Moments, MomentSum, MomentTree, merged
+from cospan._row_sample import RowSample
 from cospan._validate import as_rows, as_weights, feature_names_of
 from cospan.errors import InputError
 
@@ -31,78 +35,8 @@ __all__ = ["RowSample", "Summary"]
 # Rows that are factored at once: enough that merging the triangular factors costs little (d/4
 # against the block), few enough that a block of float64 stays small.
 _BLOCK_ROWS = 8192
-# A sample of 2,000 rows of 100,000 features would outweigh everything else; this caps it.
-_SAMPLE_BYTES = 2**28
-
-
-@dataclass(frozen=True, eq=False)
-class RowSample:
-    """A uniform random sample of rows, without replacement, that merges fairly.
-
-    Every row draws a random priority; the `size` smallest stay. The union of two such samples,
-    cut to the smallest again, is a uniform sample of all rows.
-
-    Attributes
-    ----------
-    rows : ndarray, (k, d)
-        In float64, on the host.
-    weights : ndarray, (k,)
-    index : ndarray, (k,)
-        Each row's number in the order of arrival.
-    size : int
-        How many rows it may hold.
-    """
-
-    rows: np.ndarray
-    weights: np.ndarray
-    index: np.ndarray
-    priority: np.ndarray = field(repr=False)
-    size: int
-
-    @classmethod
-    def empty(cls, d: int, size: int) -> RowSample:
-        size = min(size, _SAMPLE_BYTES // (8 * max(d, 1)))
-        none = np.zeros(0)
-        return cls(np.zeros((0, d)), none, np.zeros(0, dtype=np.int64), none, size)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def with_rows(
-        self, rows: Array, weights: np.ndarray, priority: np.ndarray, first: int
-    ) -> RowSample:
-        """The sample after these rows passed by; the first of them is row number `first`."""
-        if self.size == 0:
-            return self
-        full = len(self) == self.size
-        enter = priority < self.priority[-1] if full else np.ones(len(priority), dtype=bool)
-        chosen = np.flatnonzero(enter)
-        if len(chosen) > self.size:
-            chosen = np.sort(chosen[np.argsort(priority[chosen], kind="stable")[: self.size]])
-        if not len(chosen):
-            return self
-        picked = arrays.to_numpy(rows[chosen if arrays.is_numpy(rows) else chosen.tolist()])
-        entering = RowSample(
-            picked.astype(np.float64),
-            weights[chosen],
-            first + chosen,
-            priority[chosen],
-            self.size,
-        )
-        return self.merged(entering)
-
-    def merged(self, other: RowSample, *, offset: int = 0) -> RowSample:
-        """A sample of both; rows of `other` are numbered on from `offset`."""
-        size = max(self.size, other.size)
-        priority = np.concatenate((self.priority, other.priority))
-        order = np.argsort(priority, kind="stable")[:size]
-        return RowSample(
-            np.concatenate((self.rows, other.rows))[order],
-            np.concatenate((self.weights, other.weights))[order],
-            np.concatenate((self.index, other.index + offset))[order],
-            priority[order],
-            size,
-        )
+# The same for an accelerator, which needs large products to be busy.
+_DEVICE_BLOCK_BYTES = 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,13 +55,16 @@ class Summary:
     trace : float
         Sum of the squared distances to the mean: the trace of the scatter matrix.
     exact : bool
-        Whether the scatter is held as a factor (QR) or as a matrix (Gram).
+        Whether the scatter is held as a factor with all its digits (QR); else as a matrix (Gram)
+        or, with a `rank`, as a factor that leaves out the weakest directions.
     eps : float
         Of the rows' own dtype. Everything is held in float64, but rank decisions about float32
         rows must not trust more digits than they had.
     sample : RowSample
         A uniform random sample of the rows, for choosing the shrinkage and for histograms.
     feature_names : tuple of str or None
+    rank : int or None
+        How many directions are kept, where not all.
 
     Examples
     --------
@@ -150,7 +87,10 @@ class Summary:
     eps: float
     sample: RowSample
     feature_names: tuple[str, ...] | None
-    _scatter: Array = field(repr=False)  # exact: a factor, (rows, d); fast: the matrix, (d, d)
+    _scatter: Array = field(repr=False)  # a factor, (rows, d), or the matrix, (d, d)
+    rank: int | None = None
+    # Whether the factor's rows are the rows themselves, less the mean: few, and of weight 1.
+    _holds_rows: bool = field(repr=False, default=False)
 
     # ---- making -------------------------------------------------------------------------------
 
@@ -161,19 +101,23 @@ class Summary:
         sample_weight: Any = None,
         exact: bool = True,
         *,
+        rank: int | None = None,
         sample_size: int = 2000,
         seed: int = 0,
         name: str = "X",
     ) -> Summary:
-        """Summary of rows in memory.
+        """Summary of rows in memory, or of a Dask collection, made by its workers.
 
         Parameters
         ----------
-        X : array-like or dataframe, (n, d)
+        X : array-like, dataframe or Dask array or dataframe, (n, d)
         sample_weight : array-like, (n,), optional
             A weight of 2 counts like a row that occurs twice.
         exact : bool
             QR (True) or a Gram matrix in float64 (False: faster; only for frames with shrinkage).
+        rank : int, optional
+            Keep this many directions at most, in memory of rank times d instead of d times d. For
+            wide data (d up to 100,000) and frames with shrinkage.
         sample_size : int
             How many rows to keep as a uniform random sample.
         seed : int
@@ -181,12 +125,20 @@ class Summary:
         name : str
             What to call X in messages.
         """
+        if arrays.is_lazy(X):
+            from cospan.distributed import summary_of  # stands above; only lazy rows need it
+
+            how = {"exact": exact, "rank": rank, "sample_size": sample_size, "seed": seed}
+            return summary_of(X, sample_weight, name=name, **how)
         rows = as_rows(X, name)
         weights = None
         if sample_weight is not None:
             weights = as_weights(sample_weight, rows.shape[0])
-            rows, weights = rows[arrays.like(weights, rows) > 0, :], weights[weights > 0]
-        builder = SummaryBuilder(exact, sample_size, seed, feature_names_of(X))
+            if not weights.all():
+                counting = np.flatnonzero(weights)
+                rows, weights = arrays.rows_at(rows, counting), weights[counting]
+        builder = _Builder(exact, rank=rank, sample_size=sample_size, seed=seed)
+        builder.feature_names = feature_names_of(X)
         builder.add(rows, weights)
         return builder.finish()
 
@@ -196,6 +148,7 @@ class Summary:
         chunks: Iterable[Any],
         exact: bool = True,
         *,
+        rank: int | None = None,
         sample_size: int = 2000,
         seed: int = 0,
         name: str = "X",
@@ -207,15 +160,16 @@ class Summary:
         Parameters
         ----------
         chunks : iterable of array-like, each (any, d)
-        exact, sample_size, seed, name
+        exact, rank, sample_size, seed, name
             As in :meth:`of`.
         """
-        builder = SummaryBuilder(exact, sample_size, seed)
+        builder = _Builder(exact, rank=rank, sample_size=sample_size, seed=seed)
         seen, d = 0, None
         for chunk in chunks:
             rows = as_rows(chunk, name, d=d, allow_empty=True, first_row=seen)
             builder.feature_names = builder.feature_names or feature_names_of(chunk)
             builder.add(rows, None)
+            builder.let_go()
             seen, d = seen + rows.shape[0], rows.shape[1]
         if not seen:
             raise InputError(f"{name} yielded no rows; at least one sample is needed.")
@@ -226,6 +180,18 @@ class Summary:
     @property
     def n_features(self) -> int:
         return int(self.mean.shape[0])
+
+    @property
+    def is_factored(self) -> bool:
+        """Whether the scatter is held as a factor rather than as a matrix."""
+        return self.exact or self.rank is not None
+
+    @property
+    def captured(self) -> float:
+        """The share of the trace that the directions kept account for; 1 without a `rank`."""
+        if self.rank is None or self.trace == 0:
+            return 1.0
+        return min(arrays.sum_of_squares(self._scatter) / self.trace, 1.0)
 
     @property
     def R(self) -> Array:
@@ -247,17 +213,22 @@ class Summary:
 
     def factor_about(self, center: Any = None, weight: float = 1.0) -> Array:
         """Like `about`, but any factor, not always a triangular one: nothing is factored."""
-        xp = arrays.namespace(self.mean)
-        factor = self._factor()
+        parts = self.factor_parts(center)
+        factor = parts[0] if len(parts) == 1 else arrays.namespace(*parts).concat(parts, axis=0)
+        return factor if weight == 1.0 else math.sqrt(weight) * factor
+
+    def factor_parts(self, center: Any = None) -> list[Array]:
+        """The rows of a factor about `center`, in parts to put below each other."""
+        parts = [self._factor()]
         if center is not None:
             offset = math.sqrt(self.n) * (self.mean - arrays.like(center, self.mean))
-            if bool(xp.any(offset != 0)):
-                factor = xp.concat((factor, offset[None, :]), axis=0)
-        return factor if weight == 1.0 else math.sqrt(weight) * factor
+            if bool(arrays.namespace(offset).any(offset != 0)):
+                parts.append(offset[None, :])
+        return parts
 
     def scatter_about(self, center: Any = None, weight: float = 1.0) -> Array:
         """The matrix ``weight * Σ wᵢ (xᵢ - center)(xᵢ - center)ᵀ``."""
-        scatter = arrays.gram(self._scatter) if self.exact else self._scatter
+        scatter = arrays.gram(self._scatter) if self.is_factored else self._scatter
         if center is not None:
             offset = self.mean - arrays.like(center, self.mean)
             scatter = scatter + self.n * (offset[:, None] * offset[None, :])
@@ -271,92 +242,85 @@ class Summary:
     def __add__(self, other: Summary) -> Summary:
         if not isinstance(other, Summary):
             return NotImplemented
-        if self.n_features != other.n_features:
-            raise InputError(
-                f"These summaries have {self.n_features} and {other.n_features} features; "
-                "only summaries of the same features merge."
-            )
-        if self.exact != other.exact:
-            raise InputError(
-                "One summary is exact and the other fast; make both with the same `exact`."
-            )
-        names = self.feature_names or other.feature_names
-        if other.feature_names not in (None, names):
-            raise InputError("These summaries have unlike feature names; only like ones merge.")
-        n = self.n + other.n
-        step = other.mean - self.mean
-        apart = math.sqrt(self.n * other.n / n) * step
+        names = _mergeable(self, other)
+        rank = max(self.rank, other.rank) if self.rank and other.rank else None
+        both = merged(self._moments, other._moments, factors=self.is_factored, rank=rank)
         return Summary(
-            n=n,
+            n=both.n,
             count=self.count + other.count,
-            mean=self.mean + (other.n / n) * step,
-            trace=self.trace + other.trace + float(apart @ apart),
+            mean=both.mean,
+            trace=both.trace,
             exact=self.exact,
             eps=max(self.eps, other.eps),
             sample=self.sample.merged(other.sample, offset=self.count),
             feature_names=names,
-            _scatter=_merged_scatter(self, other, apart),
+            _scatter=both.scatter,
+            rank=rank,
         )
 
     def without_sample(self) -> Summary:
         """The same summary holding no rows of the data."""
         return replace(self, sample=RowSample.empty(self.n_features, 0))
 
+    @property
+    def _moments(self) -> Moments:
+        return Moments(self.n, self.mean, self.trace, self._scatter)
+
     def _factor(self) -> Array:
-        if self.exact:
+        if self.is_factored:
             return self._scatter
         xp = arrays.namespace(self._scatter)
         values, vectors = arrays.eigh(self._scatter)
         return xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * vectors.T
 
     def __repr__(self) -> str:
-        way = "exact" if self.exact else "fast"
+        way = "exact" if self.exact else "fast" if self.rank is None else f"rank {self.rank}"
         return f"Summary({self.count:,} rows, {self.n_features} features, {way})"
 
 
-def _merged_scatter(a: Summary, b: Summary, apart: Array) -> Array:
-    xp = arrays.namespace(a.mean)
-    if not a.exact:
-        return a._scatter + b._scatter + apart[:, None] * apart[None, :]
-    stacked = xp.concat((a._scatter, b._scatter, apart[None, :]), axis=0)
-    return _compact(stacked)
+def _mergeable(a: Summary, b: Summary) -> tuple[str, ...] | None:
+    """The names of both summaries' features, or an error that says why they do not merge."""
+    if a.n_features != b.n_features:
+        raise InputError(
+            f"These summaries have {a.n_features} and {b.n_features} features; "
+            "only summaries of the same features merge."
+        )
+    if (a.rank is None) != (b.rank is None):
+        raise InputError("One summary has a rank and the other has not; give both a rank or none.")
+    if a.exact != b.exact:
+        raise InputError(
+            "One summary is exact and the other fast; make both with the same `exact`."
+        )
+    names = a.feature_names or b.feature_names
+    if b.feature_names not in (None, names):
+        raise InputError("These summaries have unlike feature names; only like ones merge.")
+    return names
 
 
-def _compact(factor: Array) -> Array:
-    """At most d rows with the same scatter. Few rows stay as they are: nothing to gain."""
-    return arrays.triangular_factor(factor) if factor.shape[0] > factor.shape[1] else factor
-
-
-# ---- the builder ------------------------------------------------------------------------------
-
-
-class SummaryBuilder:
+class _Builder:
     """Takes rows as they come and ends as a Summary.
 
     Rows are gathered into blocks, so that the result does not depend on how they were chunked.
-    Exact: each block becomes a summary, and summaries merge like the digits of a binary counter,
-    so that the merge of many is a balanced tree. Fast: each block is added to one matrix.
+    Factors of blocks merge in a balanced tree; Gram matrices are added up.
     """
 
-    def __init__(
-        self,
-        exact: bool,
-        sample_size: int,
-        seed: int,
-        feature_names: tuple[str, ...] | None = None,
-    ) -> None:
+    def __init__(self, exact: bool, *, rank: int | None, sample_size: int, seed: int) -> None:
         if sample_size < 0:
             raise InputError(f"sample_size is {sample_size}; it must not be negative.")
-        self.exact = exact
-        self.feature_names = feature_names
+        if rank is not None and rank < 1:
+            raise InputError(f"rank is {rank}; it must be at least 1, or None for all directions.")
+        self.exact = exact and rank is None
+        self.rank = rank
+        self.feature_names: tuple[str, ...] | None = None
         self._sample_size = sample_size
         self._seed = seed
         self._waiting: list[tuple[Array, np.ndarray | None]] = []
-        self._tree: list[tuple[int, Summary]] = []
-        self._gram: _GramSum | None = None
+        self._sum: MomentTree | MomentSum | None = None
         self._sample: RowSample | None = None
         self._rng: np.random.Generator | None = None
         self._count = 0
+        self._blocks = 0
+        self._weighted = False
         self._eps = 0.0
 
     def add(self, rows: Array, weights: np.ndarray | None) -> None:
@@ -364,39 +328,56 @@ class SummaryBuilder:
         if rows.shape[0] == 0:
             return
         self._eps = max(self._eps, arrays.eps(rows))
+        self._weighted = self._weighted or weights is not None
         self._take_sample(rows, weights)
         self._count += rows.shape[0]
-        size = max(_BLOCK_ROWS, 4 * rows.shape[1])
+        size = self._block_rows(rows)
         start = 0
         while start < rows.shape[0]:
             room = size - sum(part.shape[0] for part, _ in self._waiting)
-            part = rows[start : start + room, :]
-            weight = None if weights is None else weights[start : start + room]
+            stop = min(start + room, rows.shape[0])
+            part = rows[start:stop, :]
+            weight = None if weights is None else weights[start:stop]
             self._waiting.append((part, weight))
             start += part.shape[0]
             if part.shape[0] == room:
                 self._flush()
+
+    def let_go(self) -> None:
+        """Copy what is still waiting: the caller may reuse the memory for the next chunk."""
         if self._waiting:
-            # The caller may reuse the memory of a chunk for the next one.
             part, weight = self._waiting[-1]
             self._waiting[-1] = (arrays.copied(part), weight)
 
     def finish(self) -> Summary:
         self._flush()
-        if self._gram is not None:
-            summary = self._gram.summary()
-        else:
-            summary = self._tree.pop()[1]
-            while self._tree:
-                summary = self._tree.pop()[1] + summary
-        sample = self._sample
-        return replace(
-            summary,
+        if self._sum is None or self._sample is None:
+            raise InputError("There are no rows to summarise; at least one sample is needed.")
+        n, mean, trace, scatter = self._sum.finish()
+        return Summary(
+            n=n,
             count=self._count,
+            mean=mean,
+            trace=trace,
+            exact=self.exact,
             eps=self._eps,
-            sample=summary.sample if sample is None else sample,
+            sample=self._sample,
             feature_names=self.feature_names,
+            _scatter=scatter,
+            rank=self.rank,
+            _holds_rows=self.exact
+            and not self._weighted
+            and self._blocks == 1
+            and self._count < mean.shape[0],
         )
+
+    def _block_rows(self, rows: Array) -> int:
+        d = int(rows.shape[1])
+        if self.rank is not None:
+            return max(256, 4 * self.rank)
+        if arrays.on_accelerator(rows):
+            return max(_DEVICE_BLOCK_BYTES // (8 * d), 2 * d)
+        return max(_BLOCK_ROWS, 2 * d)
 
     def _take_sample(self, rows: Array, weights: np.ndarray | None) -> None:
         if self._sample is None or self._rng is None:
@@ -406,98 +387,18 @@ class SummaryBuilder:
             self._rng = np.random.default_rng([self._seed, first])
             self._sample = RowSample.empty(rows.shape[1], self._sample_size)
         priority = self._rng.random(rows.shape[0])
-        weight = np.ones(rows.shape[0]) if weights is None else weights
-        self._sample = self._sample.with_rows(rows, weight, priority, self._count)
+        self._sample = self._sample.with_rows(rows, weights, priority, self._count)
 
     def _flush(self) -> None:
         if not self._waiting:
             return
-        block, weights = _joined(self._waiting)
+        parts = [rows for rows, _ in self._waiting]
+        weights = None
+        if self._weighted:
+            weights = np.concatenate([w for _, w in self._waiting if w is not None])
         self._waiting = []
-        if not self.exact:
-            self._gram = self._gram or _GramSum(block, weights)
-            self._gram.add(block, weights)
-            return
-        level, summary = 0, _block_summary(block, weights)
-        while self._tree and self._tree[-1][0] == level:
-            summary = self._tree.pop()[1] + summary
-            level += 1
-        self._tree.append((level, summary))
-
-
-def _joined(parts: list[tuple[Array, np.ndarray | None]]) -> tuple[Array, Array | None]:
-    """The waiting rows as one float64 block of their own, and their weights beside them."""
-    xp = arrays.namespace(parts[0][0])
-    pieces = [xp.astype(rows, xp.float64, copy=False) for rows, _ in parts]
-    block = pieces[0] if len(pieces) == 1 else xp.concat(pieces, axis=0)
-    if parts[0][1] is None:
-        return block, None
-    weights = np.concatenate([weight for _, weight in parts if weight is not None])
-    return block, arrays.like(weights, block[:, 0])
-
-
-def _weighted_mean(block: Array, weights: Array | None) -> tuple[float, Array]:
-    xp = arrays.namespace(block)
-    if weights is None:
-        return float(block.shape[0]), xp.mean(block, axis=0)
-    n = float(xp.sum(weights))
-    return n, (weights @ block) / n if n else xp.mean(block, axis=0)
-
-
-def _block_summary(block: Array, weights: Array | None) -> Summary:
-    xp = arrays.namespace(block)
-    n, mean = _weighted_mean(block, weights)
-    centred = block - mean[None, :]
-    if weights is not None:
-        centred = xp.sqrt(weights)[:, None] * centred
-    factor = _compact(centred)
-    return Summary(
-        n=n,
-        count=block.shape[0],
-        mean=mean,
-        trace=float(xp.sum(factor * factor)),
-        exact=True,
-        eps=0.0,
-        sample=RowSample.empty(block.shape[1], 0),
-        feature_names=None,
-        _scatter=factor,
-    )
-
-
-class _GramSum:
-    """Σ w (x - m)(x - m)ᵀ and Σ w (x - m) about a provisional mean m, block by block."""
-
-    def __init__(self, first: Array, weights: Array | None) -> None:
-        _, self.origin = _weighted_mean(first, weights)
-        d = first.shape[1]
-        self.matrix = arrays.zeros((d, d), first)
-        self.total = arrays.zeros((d,), first)
-        self.n = 0.0
-
-    def add(self, block: Array, weights: Array | None) -> None:
-        xp = arrays.namespace(block)
-        moved = block - self.origin[None, :]
-        if weights is None:
-            self.n += block.shape[0]
-            self.total = self.total + xp.sum(moved, axis=0)
-        else:
-            self.n += float(xp.sum(weights))
-            self.total = self.total + weights @ moved
-            moved = xp.sqrt(weights)[:, None] * moved
-        self.matrix = arrays.add_gram(self.matrix, moved)
-
-    def summary(self) -> Summary:
-        xp = arrays.namespace(self.matrix)
-        shift = self.total / self.n
-        scatter = arrays.mirrored(self.matrix) - self.n * (shift[:, None] * shift[None, :])
-        return Summary(
-            n=self.n,
-            count=0,
-            mean=self.origin + shift,
-            trace=float(xp.sum(xp.linalg.diagonal(scatter))),
-            exact=False,
-            eps=0.0,
-            sample=RowSample.empty(scatter.shape[0], 0),
-            feature_names=None,
-            _scatter=scatter,
-        )
+        self._blocks += 1
+        if self._sum is None:
+            factors = self.exact or self.rank is not None
+            self._sum = MomentTree(self.rank) if factors else MomentSum(parts)
+        self._sum.add(parts, weights)

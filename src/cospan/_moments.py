@@ -1,0 +1,138 @@
+"""Count, mean and scatter of rows, made block by block and merged.
+
+The scatter Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ has three forms:
+
+- a factor F with FᵀF equal to it, by QR: triangular once there are d rows;
+- a factor of at most `rank` rows, the strongest directions of such an F, for wide data. The trace
+  stays that of all of it;
+- the matrix itself, summed in float64 about a provisional mean.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+
+__all__ = ["MomentSum", "MomentTree", "Moments", "merged"]
+
+_ORIGIN_ROWS = 4096
+
+
+class Moments(NamedTuple):
+    n: float  # sum of the weights
+    mean: Array
+    trace: float
+    scatter: Array  # a factor, (rows, d), or the matrix, (d, d)
+
+
+def merged(a: Moments, b: Moments, *, factors: bool, rank: int | None = None) -> Moments:
+    """Moments of the rows of both."""
+    n = a.n + b.n
+    step = b.mean - a.mean
+    apart = math.sqrt(a.n * b.n / n) * step
+    if not factors:
+        scatter = a.scatter + b.scatter + apart[:, None] * apart[None, :]
+    else:
+        scatter = _merged_factors(a.scatter, b.scatter, apart[None, :], rank)
+    trace = a.trace + b.trace + float(apart @ apart)
+    return Moments(n, a.mean + (b.n / n) * step, trace, scatter)
+
+
+def _merged_factors(a: Array, b: Array, row: Array, rank: int | None) -> Array:
+    d = row.shape[1]
+    if rank is None and a.shape[0] == d and b.shape[0] == d:
+        return arrays.merged_triangles(a, b, row)
+    return _compact(arrays.namespace(a).concat((a, b, row), axis=0), rank)
+
+
+def _compact(factor: Array, rank: int | None) -> Array:
+    """At most d rows with the same scatter, triangular if it takes d, or the best `rank` rows."""
+    if factor.shape[0] >= factor.shape[1]:
+        factor = arrays.triangular_factor(factor, overwrite=True)
+    if rank is None or factor.shape[0] <= rank:
+        return factor
+    # The left singular vectors are enough: turned by them, the strongest rows come last.
+    _, vectors = arrays.eigh(arrays.gram(factor.T))
+    return arrays.matmul(vectors[:, -rank:].T, factor)
+
+
+class MomentTree:
+    """Blocks of rows as factors, merged like the digits of a binary counter: a balanced tree."""
+
+    def __init__(self, rank: int | None) -> None:
+        self.rank = rank
+        self._nodes: list[tuple[int, Moments]] = []
+
+    def add(self, parts: list[Array], weights: np.ndarray | None) -> None:
+        level, moments = 0, self._leaf(parts, weights)
+        while self._nodes and self._nodes[-1][0] == level:
+            moments = self._merged(self._nodes.pop()[1], moments)
+            level += 1
+        self._nodes.append((level, moments))
+
+    def finish(self) -> Moments:
+        moments = self._nodes.pop()[1]
+        while self._nodes:
+            moments = self._merged(self._nodes.pop()[1], moments)
+        return moments
+
+    def _merged(self, a: Moments, b: Moments) -> Moments:
+        return merged(a, b, factors=True, rank=self.rank)
+
+    def _leaf(self, parts: list[Array], weights: np.ndarray | None) -> Moments:
+        rows, d = sum(part.shape[0] for part in parts), parts[0].shape[1]
+        block = arrays.stacked(parts, columns_first=rows >= d)
+        xp = arrays.namespace(block)
+        if weights is None:
+            n, mean = float(rows), xp.mean(block, axis=0)
+            block -= mean[None, :]
+        else:
+            weight = arrays.like(weights, block)
+            n = float(weights.sum())
+            mean = (weight @ block) / n
+            block -= mean[None, :]
+            block *= xp.sqrt(weight)[:, None]
+        trace = None if self.rank is None else arrays.sum_of_squares(block)
+        factor = _compact(block, self.rank)
+        return Moments(n, mean, arrays.sum_of_squares(factor) if trace is None else trace, factor)
+
+
+class MomentSum:
+    """Σ w (x - m)(x - m)ᵀ and Σ w (x - m) about a provisional mean m, block by block."""
+
+    def __init__(self, parts: list[Array]) -> None:
+        # Any vector near the mean will do, so a few rows are enough and weights play no part.
+        first = arrays.stacked([parts[0][: min(_ORIGIN_ROWS, parts[0].shape[0]), :]])
+        self.origin = arrays.namespace(first).mean(first, axis=0)
+        d = first.shape[1]
+        self.matrix = arrays.zeros((d, d), first)
+        self.total = arrays.zeros((d,), first)
+        self.n = 0.0
+
+    def add(self, parts: list[Array], weights: np.ndarray | None) -> None:
+        done = 0
+        for moved in arrays.shifted_blocks(parts, self.origin):
+            xp = arrays.namespace(moved)
+            if weights is None:
+                self.n += moved.shape[0]
+                self.total = self.total + xp.sum(moved, axis=0)
+            else:
+                here = weights[done : done + moved.shape[0]]
+                weight = arrays.like(here, moved)
+                self.n += float(here.sum())
+                self.total = self.total + weight @ moved
+                moved *= xp.sqrt(weight)[:, None]
+            done += moved.shape[0]
+            self.matrix = arrays.add_gram(self.matrix, moved)
+
+    def finish(self) -> Moments:
+        xp = arrays.namespace(self.matrix)
+        shift = self.total / self.n
+        scatter = arrays.mirrored(self.matrix) - self.n * (shift[:, None] * shift[None, :])
+        trace = float(xp.sum(xp.linalg.diagonal(scatter)))
+        return Moments(self.n, self.origin + shift, trace, scatter)
