@@ -3,10 +3,11 @@
 from types import SimpleNamespace
 
 import numpy as np
+from sklearn.datasets import load_digits
 
 from cospan._scoring import ScoredGroup
 from cospan.alignment import Alignment
-from cospan.comparison import Comparison
+from cospan.comparison import Comparison, compare
 
 HOSTILE = {
     "html": '<b>bold</b><img src=x onerror="window.hacked=1">',
@@ -128,6 +129,15 @@ def comparison(
         "seconds": 1.25,
     }
     return Comparison(**{**fields, **changes})
+
+
+def digits_comparison(**changes):
+    """A real one: scikit-learn's digits 4 and 9, three labels of each wrong, 7 to be scored."""
+    X, y = load_digits(return_X_y=True)
+    four, nine = X[y == 4], X[y == 9]
+    A, B = np.vstack([four[3:], nine[:3]]), np.vstack([nine[3:], four[:3]])
+    options = {"name_a": "digit 4", "name_b": "digit 9", "image_shape": (8, 8)}
+    return compare(A, B, X[y == 7], n_permutations=99, **{**options, **changes})
 
 
 def hostile_comparison(**changes):

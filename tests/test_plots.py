@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from cospan import JointFrame, gsvd
+from cospan.directions import extreme_directions
 from cospan.distribution import angle_histogram, bin_posterior
 from cospan.errors import InputError
 from cospan.plots import (
@@ -18,8 +19,10 @@ from cospan.plots import (
     plot_pair_matrix,
     plot_posterior,
     plot_samples,
+    plot_sensitivity,
     plot_spectrum,
 )
+from cospan.sensitivity import Sensitivity, SettingChange
 from report_cases import HOSTILE, comparison
 
 
@@ -59,6 +62,17 @@ def test_drawing_leaves_pyplot_alone():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def study():
+    change = {"shrinkage": 0.1, "rank_correlation": 1.0, "fisher_rao_change": 0.1}
+    change |= {"fisher_rao": 2.0, "auc": 0.9}
+    settings = [("reference", ""), ("shrinkage", "0.0"), ("shrinkage", "0.5"), ("center", "each")]
+    rows = [
+        SettingChange(name, value, mean_degrees=i, q95_degrees=2.0 * i, flips=i / 100, **change)
+        for i, (name, value) in enumerate(settings)
+    ]
+    return Sensitivity(tuple(rows), np.zeros(3), {}, bins=30, repeats=1)
+
+
 def every_plot(table, pictures, frame):
     return {
         "angles": lambda ax: plot_angles(table, ax=ax),
@@ -71,8 +85,19 @@ def every_plot(table, pictures, frame):
         "sample bars": lambda ax: plot_samples(table, n=2, ax=ax),
         "attribution": lambda ax: plot_attribution(pictures.group_a, 3, image_shape=(8, 8), ax=ax),
         "attribution bars": lambda ax: plot_attribution(table.group_a, 3, ax=ax),
+        "sensitivity": lambda ax: plot_sensitivity(study(), ax=ax),
         "pair matrix": lambda ax: plot_pair_matrix("ab", np.eye(2), ax=ax),
     }
+
+
+def test_sensitivity_shows_every_changed_setting():
+    ax = plot_sensitivity(study())
+    mean, most = ax.lines
+    np.testing.assert_array_equal(mean.get_xdata(), [1, 2, 3])
+    np.testing.assert_array_equal(most.get_xdata(), [2, 4, 6])
+    ticks = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert ticks == ["shrinkage 0.0", "shrinkage 0.5", "center each"]
+    assert "2.0%" in [text.get_text() for text in ax.texts]
 
 
 @pytest.mark.parametrize("name", list(every_plot(None, None, None)))
@@ -142,6 +167,12 @@ def test_directions_are_the_rows_of_the_frame(digits_frame):
     np.testing.assert_array_equal(first.images[0].get_array(), H[0].reshape(8, 8))
     np.testing.assert_array_equal(last.images[0].get_array(), H[-1].reshape(8, 8))
     assert first.images[0].get_cmap().name == "viridis"
+
+
+def test_chosen_directions_are_one_strip(digits_frame):
+    ax = plot_directions(extreme_directions(digits_frame, "A", 3), image_shape=(8, 8))
+    assert len(ax.child_axes) == 3
+    assert ax.child_axes[0].get_title().endswith("°")
 
 
 def test_shared_directions_are_not_the_dead_pixels(digits_frame):
@@ -219,6 +250,7 @@ def test_hostile_names_draw_as_text(name):
         (lambda: plot_samples(np.ones((2, 12)), titles=["one"]), "titles has 1"),
         (lambda: plot_directions(np.ones((2, 12)), titles=["one"]), "titles has 1"),
         (lambda: plot_attribution(np.ones((2, 12)), 5), "no sample 5"),
+        (lambda: plot_sensitivity(Sensitivity((), np.zeros(1), {}, 30, 1)), "no setting"),
         (lambda: plot_pair_matrix(["a"], np.ones((2, 2))), "names"),
     ],
 )

@@ -11,11 +11,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cospan import report
+from cospan import angle_histogram, bin_posterior, report
+from cospan.comparison import compare
 from cospan.errors import CospanError, InputError, MissingDependencyError
 from cospan.report import _samples, content_of, html
 from cospan.report._encode import PictureShape
-from report_cases import HOSTILE, comparison, estimate, flag_first_rows, hostile_comparison
+from report_cases import (
+    HOSTILE,
+    comparison,
+    digits_comparison,
+    estimate,
+    flag_first_rows,
+    hostile_comparison,
+)
 
 MEGABYTE = 1_000_000
 
@@ -201,6 +209,61 @@ def test_effects_are_sorted_by_what_they_tell_apart(table):
     assert effects[0].feature == table.feature_names[best]
 
 
+# --- a real comparison
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return digits_comparison()
+
+
+def test_planted_label_errors_are_listed(digits):
+    content = content_of(digits)
+    listed = {
+        (content.samples[c.sample].group, int(content.samples[c.sample].id))
+        for c in content.conflicts
+    }
+    planted = {("A", 178), ("A", 179), ("A", 180), ("B", 177), ("B", 178), ("B", 179)}
+    assert len(listed & planted) >= 3
+    assert len(listed) == digits.audit.flagged.sum()
+
+
+def test_attributions_shown_explain_the_angle_shown(digits):
+    """The pulls of a row add up to -cos 2θ of the very angle on its card."""
+    for group in digits.groups:
+        theta = np.asarray(group.alignment.theta)[group.row_index]
+        np.testing.assert_allclose(group.attribution.sum(axis=1), -np.cos(2 * theta), atol=1e-9)
+
+
+def test_counts_and_angles_agree(digits):
+    """A row's bin, as the page finds it, is the bin it was counted in."""
+    for group in digits.groups:
+        found = np.bincount(_samples.bin_of(group.alignment.theta, 900), minlength=900)
+        np.testing.assert_array_equal(found, group.counts)
+
+
+def test_posterior_is_that_of_the_histograms(digits):
+    content = content_of(digits)
+    P, Q = (angle_histogram(g.alignment.theta) for g in (digits.group_a, digits.group_b))
+    for shown, expected in zip(content.posterior, bin_posterior(P, Q), strict=True):
+        assert shown is None if np.isnan(expected) else shown == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("writer", [report.to_html, report.to_markdown, report.to_json])
+def test_real_reports_are_written_in_every_format(digits, writer):
+    assert "digit 4" in writer(digits)
+
+
+def test_few_rows_give_a_warning():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    found = compare(X[:12], X[12:] + 1, n_permutations=0)
+    assert any("only 12 rows" in warning for warning in content_of(found).warnings)
+
+
+def test_a_comparison_shows_itself_in_notebooks(digits):
+    assert digits._repr_html_() == report.fragment(digits)
+
+
 # --- words
 
 
@@ -210,7 +273,7 @@ def test_verdict_counts_the_rows_on_their_own_side(table):
     assert f"cut at 45°, {100 * right / 700:.1f} % of them" in first
     assert "2.40 apart (95 % interval 2.35 to 2.45)" in second
     assert "none of 999" in second
-    assert "p = 0.001" in second
+    assert "p\u00a0=\u00a00.001" in second
 
 
 @pytest.mark.parametrize(
@@ -251,7 +314,7 @@ def test_certainty_is_not_rounded_up():
 
 def test_no_test_means_no_p_value():
     content = content_of(comparison(shift=None))
-    assert "p =" not in " ".join(content.verdict)
+    assert "p\u00a0=" not in " ".join(content.verdict)
     assert all(number.label != "p-value" for number in content.numbers)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from cospan import report
 from cospan.report import content_of
-from report_cases import HOSTILE, comparison, hostile_comparison
+from report_cases import HOSTILE, comparison, digits_comparison, hostile_comparison
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = [
@@ -117,6 +117,7 @@ def window(driver, width=1200, height=900, scheme="light"):
 CASES = {
     "table": lambda: comparison(n_z=150),
     "pictures": lambda: comparison(d=64, image_shape=(8, 8), blocks=(4, 54, 6)),
+    "digits": digits_comparison,
     "hostile": hostile_comparison,
 }
 

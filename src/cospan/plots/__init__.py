@@ -13,7 +13,7 @@ so that a figure reads the same for every eye and in black and white.
 from .angles import plot_angles, plot_costs, plot_posterior
 from .directions import plot_directions, plot_spectrum
 from .samples import plot_attribution, plot_samples
-from .tables import plot_pair_matrix
+from .tables import plot_pair_matrix, plot_sensitivity
 
 __all__ = [
     "plot_angles",
@@ -23,5 +23,6 @@ __all__ = [
     "plot_pair_matrix",
     "plot_posterior",
     "plot_samples",
+    "plot_sensitivity",
     "plot_spectrum",
 ]

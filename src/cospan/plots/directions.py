@@ -81,8 +81,8 @@ def plot_directions(
 
     Parameters
     ----------
-    frame : JointFrame, GSVD, Comparison, or array of shape (k, d)
-        A frame gives three strips of `n` directions; an array is drawn as one strip.
+    frame : JointFrame, GSVD, Comparison, Directions, or array of shape (k, d)
+        A frame gives three strips of `n` directions; directions or an array are one strip.
     n : int
         Directions in each strip.
     image_shape : tuple of int, optional
@@ -128,6 +128,9 @@ def _strips(
     frame: Any, n: int, titles: Sequence[str] | None, pixels: bool
 ) -> list[tuple[str, list[Panel]]]:
     frame = getattr(frame, "frame", frame)
+    if hasattr(frame, "vectors"):  # Directions: some rows of a frame's H, as unit vectors
+        titles = titles or [f"{angle:.0f}°" for angle in np.asarray(frame.degrees)]
+        frame = np.asarray(frame.vectors)
     if not hasattr(frame, "H"):
         rows = np.atleast_2d(np.asarray(frame, dtype=np.float64))
         if titles is not None and len(titles) < len(rows):

@@ -9,12 +9,12 @@ import numpy as np
 
 from cospan.errors import InputError
 
-from ._style import axes, label
+from ._style import BLUE, GREY, ORANGE, axes, label, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_pair_matrix"]
+__all__ = ["plot_pair_matrix", "plot_sensitivity"]
 
 MOST_NUMBERED = 16  # larger matrices have no room for numbers
 
@@ -85,3 +85,53 @@ def plot_pair_matrix(
     if figure is not None:
         figure.colorbar(image, ax=ax, fraction=0.046, label=title)
     return ax
+
+
+def plot_sensitivity(study: Any, *, ax: Axes | None = None) -> Axes:
+    """How far angles move when one setting is changed: mean, 95 % quantile, changes of side.
+
+    Parameters
+    ----------
+    study : Sensitivity
+        What :func:`cospan.sensitivity` returned.
+    ax : Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import sensitivity
+    >>> from cospan.plots import plot_sensitivity
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(40, 3)), rng.normal(size=(50, 3)) * [1, 1, 4]
+    >>> study = sensitivity(A, B, np.vstack([A, B]), over={"shrinkage": [0.1, 0.5]})
+    >>> ax = plot_sensitivity(study)
+    >>> [tick.get_text() for tick in ax.get_yticklabels()]
+    ['shrinkage 0.1', 'shrinkage 0.5']
+    """
+    rows = list(study.rows)[1:]  # the first is the reference itself
+    if not rows:
+        raise InputError("this study changed no setting, so there is nothing to draw.")
+    ax = axes(ax, (6.4, 1.1 + 0.27 * len(rows)))
+    places, place = [], 0.0
+    for before, row in zip([None, *rows], rows, strict=False):
+        place += 1.0 if before is None or before.parameter == row.parameter else 1.6
+        places.append(place)
+    mean, most = [r.mean_degrees for r in rows], [r.q95_degrees for r in rows]
+    ax.hlines(places, mean, most, color=GREY, linewidth=2, zorder=1)
+    ax.plot(mean, places, "o", color=BLUE, label="mean")
+    ax.plot(most, places, "^", color=ORANGE, label="95 % of the samples move less")
+    for place, row in zip(places, rows, strict=True):
+        ax.annotate(
+            f"{row.flips:.1%}", (1.02, place), xycoords=("axes fraction", "data"), va="center",
+            fontsize=8,
+        )  # fmt: skip
+    ax.annotate("change side", (1.02, 1.01), xycoords="axes fraction", fontsize=8, va="bottom")
+    ax.set_yticks(places, [label(f"{row.parameter} {row.value}") for row in rows])
+    ax.invert_yaxis()
+    ax.set_xlim(left=0)
+    ax.set_xlabel("change of θ in degrees")
+    ax.grid(axis="x", color="#E5E5E5")
+    ax.set_axisbelow(True)
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
+    return tidy(ax)

@@ -34,6 +34,10 @@ __all__ = [
 DOUBT = 0.05  # p-values above this are no evidence of a difference
 WORTH_SAYING = 0.02  # gain in mean recall by which another cut than 45° is mentioned
 POOR_CUT = 0.1  # and by which 45° is called a poor one
+LEVEL = (
+    " Where features have different units, comparing with standardize=True may bring the sets "
+    "level."
+)
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ def _distance_sentence(comparison: Comparison) -> str:
     times = "none" if as_far == 0 else count(as_far)
     return (
         f"{text}; {times} of {count(shift.n_permutations)} random regroupings of the rows came out "
-        f"as far apart (p = {significant(shift.pvalue, 2)})."
+        f"as far apart (p\u00a0=\u00a0{significant(shift.pvalue, 2)})."
     )
 
 
@@ -199,10 +203,10 @@ def warnings(comparison: Comparison, n_conflicts: int | None) -> tuple[str, ...]
     found = [clean(text, longest=600) for text in comparison.warnings]
     best = best_cut(comparison)
     if best.balanced - Cut.at(comparison, 450).balanced > POOR_CUT:
+        advice = "" if comparison.settings.get("standardize") is True else LEVEL
         found.append(
             f"The two sets meet at {best.step / 10:.1f}°, not at 45°: one of them varies more than "
-            "the other in most directions. To label rows, cut there; where features have different "
-            "units, comparing with standardize=True may bring the sets level."
+            f"the other in most directions. To label rows, cut there.{advice}"
         )
     if comparison.frame.blocks[1] == 0:
         found.append(

@@ -153,7 +153,7 @@ def _conflicts(content: ReportContent) -> Iterator[str]:
     yield "## Labels that conflict with the angle"
     yield ""
     if not content.conflicts:
-        yield "None. No row's angle speaks against its label."
+        yield "None: no label is in doubt."
         yield ""
         return
     shown = content.conflicts[:MOST_ROWS]

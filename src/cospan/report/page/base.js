@@ -69,7 +69,7 @@ function barList(rows, kind) {
   for (const row of rows) {
     const name = element("span", { className: "name", text: row.name });
     if (row.value !== undefined) {
-      name.append(element("span", { className: "feature-value", text: ` = ${row.value}` }));
+      name.append(" ", element("span", { className: "feature-value", text: `= ${row.value}` }));
     }
     const track = element("span", { className: "track" });
     track.append(bar(row.size / largest));
