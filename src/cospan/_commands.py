@@ -210,21 +210,21 @@ def audit(
     if output is not None:
         with table_file(output) as write:
             write(columns)
-    flagged = int(columns["flagged"].sum())
-    listed = range(min(top, flagged))
+    conflicts = np.flatnonzero(columns["flagged"])
+    listed = conflicts[:top].tolist()
     if as_json:
         worst = [{key: plain(value[i]) for key, value in columns.items()} for i in listed]
         terminal.result(
-            json.dumps({"rows": len(ids), "flagged": flagged, "worst": worst}, indent=2)
+            json.dumps({"rows": len(ids), "flagged": len(conflicts), "worst": worst}, indent=2)
         )
     else:
-        terminal.lines(_audit_lines(columns, len(ids), flagged, listed))
+        terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed))
     if output is not None:
         terminal.note(f"wrote {output}")
 
 
 def _audit_lines(
-    columns: dict[str, Any], n: int, flagged: int, listed: range
+    columns: dict[str, Any], n: int, flagged: int, listed: list[int]
 ) -> Iterator[tuple[str, str]]:
     yield "title", f"{plural(flagged, 'label')} of {n:,} in conflict with the angle of the row"
     for i in listed:

@@ -14,7 +14,6 @@ from cospan._terminal import Terminal
 from cospan._text import NAME_WIDTH, printable
 from cospan.errors import InputError, ModelFileError
 from cospan.frame import JointFrame
-from cospan.model_file import load
 from cospan.sources import open_source
 
 __all__ = ["directions", "info", "load_frame"]
@@ -24,6 +23,8 @@ LISTED_NAMES = 20
 
 def load_frame(path: Path) -> JointFrame:
     """The frame in a model file, also where an estimator was saved."""
+    from cospan.model_file import load
+
     if not path.exists():
         raise InputError(f"{path} does not exist; save a frame with cospan compare A B --save.")
     found = load(path)
@@ -102,6 +103,8 @@ def _looks_like_model(file: str) -> bool:
         return True
     if path.suffix not in ("", ".safetensors") or not path.is_file():
         return False
+    from cospan.model_file import load
+
     try:
         load(path)
     except ModelFileError:
