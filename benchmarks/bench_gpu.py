@@ -83,7 +83,7 @@ def _sample_only(A):
     return RowSample.empty(A.shape[1], 2000).with_rows(A, None, priority, 0)
 
 
-def agreement(A, B, frames, full):
+def agreement(A, B, full):
     """The device's exact frame and the host's, from the same rows: a part of them, for time."""
     some = min(A.shape[0], 100_000)
     A, B, Z = A[:some], B[:some], A[-2000:].double()
@@ -139,6 +139,17 @@ def profile(task, name):
     print(seen.key_averages().table(sort_by="self_device_time_total", row_limit=12))
 
 
+def on_rows(n, d, full, profiled):
+    A, B = rows(n, d, 0), rows(n, d, 1, 0.02)
+    frames = summaries(A, B, full)
+    agreement(A, B, full)
+    scoring(A, frames["fast"], full)
+    if profiled:
+        profile(lambda: Summary.of(A, exact=False), "a fast summary")
+        profile(lambda: Summary.of(A), "an exact summary")
+        profile(lambda: frames["fast"].align(A), "scoring")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--small", action="store_true")
@@ -148,15 +159,7 @@ def main():
     n, d, p, wide = (1_000_000, 784, 8192, 4096) if full else (20_000, 96, 512, 256)
     name = torch.cuda.get_device_name() if DEVICE == "cuda" else "the host's CPU"
     print(f"torch {torch.__version__} on {name}")
-    A, B = rows(n, d, 0), rows(n, d, 1, 0.02)
-    frames = summaries(A, B, full)
-    agreement(A, B, frames, full)
-    scoring(A, frames["fast"], full)
-    if options.profile:
-        profile(lambda: Summary.of(A, exact=False), "a fast summary")
-        profile(lambda: Summary.of(A), "an exact summary")
-        profile(lambda: frames["fast"].align(A), "scoring")
-    del A, B
+    on_rows(n, d, full, options.profile)
     decomposition(p, wide, full)
     if options.profile:
         X, Y = rows(p, wide, 2).double(), rows(p, wide, 3).double()
