@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         hellinger,
         posterior_ambiguity,
     )
+    from cospan.estimator import AlignmentAngleClassifier
     from cospan.frame import JointFrame, LeaveOneOut
     from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
     from cospan.sensitivity import Sensitivity, SettingChange, sensitivity
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
 _PUBLIC = {
     "Alignment": "alignment",
+    "AlignmentAngleClassifier": "estimator",
     "Attribution": "attribution",
     "Blocks": "decomposition",
     "Comparison": "comparison",

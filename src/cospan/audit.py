@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._class_costs import ClassCosts, simplex_weights
+from cospan._constant import append_column, with_constant
 from cospan._tables import make_frame
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_rows, as_shrinkage
@@ -199,9 +200,10 @@ def audit_labels(
     alpha = as_shrinkage(shrinkage)
     if not (isinstance(constant, (int, float)) and 0 <= constant < math.inf):
         raise InputError(f"constant is {constant!r}; it must be a number of at least 0.")
-    if constant and isinstance(center, str) and center == "pooled":
-        rows, center = _with_constant(rows, own, constant, balance)
     summaries = _summaries(rows, own, len(classes), alpha)
+    if constant and isinstance(center, str) and center == "pooled":
+        summaries, value, center = with_constant(summaries, constant, balance)
+        rows = append_column(rows, value)
     options = {"center": center, "balance": balance, "shrinkage": alpha, "tol": tol}
     if len(classes) == 2:
         weights = _pair_weights(
@@ -211,20 +213,6 @@ def audit_labels(
         costs = ClassCosts.from_summaries(summaries, weighting=weighting, **options)
         weights = arrays.to_numpy(simplex_weights(costs.left_out(rows, own)))
     return LabelAudit.from_weights(weights, own, classes, labels=labels, depth=depth)
-
-
-def _with_constant(
-    rows: Any, own: NDArray[np.intp], constant: float, balance: bool
-) -> tuple[Any, NDArray[Any]]:
-    """Rows with one more feature, and the pooled centre, which leaves that feature as it is."""
-    xp = arrays.namespace(rows)
-    sizes = np.bincount(own)
-    share = (1 / (len(sizes) * sizes) if balance else np.full(len(sizes), 1 / len(own)))[own]
-    center = arrays.like(share, rows[:, 0]) @ rows
-    moved = rows - center[None, :]
-    spread = math.sqrt(float(xp.mean(xp.sum(moved * moved, axis=1))))
-    column = xp.full_like(rows[:, :1], constant * spread)
-    return xp.concat((rows, column), axis=1), np.append(arrays.to_numpy(center), 0.0)
 
 
 def _pair_weights(frame: JointFrame, rows: Any, own: NDArray[np.intp], weighting: str) -> Floats:
