@@ -425,17 +425,17 @@ def test_progress_is_told(blobs):
 
 
 def test_a_sample_does_not_depend_on_the_chunks_and_smaller_ones_are_parts_of_larger():
-    rows = np.arange(1000.0)[:, None]
-    found = []
-    for size, step in ((50, 1000), (50, 7), (20, 130)):
-        sample = Reservoir(size, seed=4)
-        for start in range(0, 1000, step):
-            part = rows[start : start + step]
-            sample.add(Chunk(part, part[:, 0].astype(int)))
-        found.append(sample.result().ids)
-        np.testing.assert_array_equal(sample.positions, found[-1])
-    np.testing.assert_array_equal(found[0], found[1])
-    assert set(found[2]) < set(found[0])
+    ids = np.arange(300)
+    for seed in range(40):
+        drawn = np.random.default_rng(seed).random(300)
+        for size, step in ((50, 300), (50, 7), (20, 130), (1, 3)):
+            sample = Reservoir(size, seed)
+            for start in range(0, 300, step):
+                part = ids[start : start + step]
+                sample.add(Chunk(part[:, None] / 2, part))
+            smallest = np.sort(np.argsort(drawn)[:size])
+            np.testing.assert_array_equal(sample.result().ids, smallest)
+            np.testing.assert_array_equal(sample.positions, smallest)
 
 
 def test_a_sample_is_uniform():
