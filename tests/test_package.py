@@ -23,6 +23,7 @@ ORDER = """
     decomposition
     summary
     alignment shrinkage
+    distributed
     directions
     frame
     attribution
@@ -45,7 +46,7 @@ LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.sp
 
 # Methods that hand their object to a module above, such as Comparison.save_html: the import
 # stands inside the method, so that loading the module below never loads the one above.
-HANDED_UP = {("comparison", "report")}
+HANDED_UP = {("summary", "distributed"), ("comparison", "report")}
 
 HEAVY = ("matplotlib", "pyarrow", "torch", "pandas", "polars", "altair", "dask", "typer")
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cospan import _arrays as arrays
+from cospan import distributed
 from cospan._arrays import Array
 from cospan._preparation import (
     automatic_shrinkage,
@@ -354,7 +355,7 @@ class JointFrame:
 
         Parameters
         ----------
-        Z : array-like (n, d), or an iterable of such chunks
+        Z : array-like (n, d), a Dask collection, or an iterable of chunks
         weighting : {"cost", "frame"}
             ``"cost"``: arctan2(‖y/c‖, ‖y/s‖), the paper's definition. ``"frame"``:
             arctan2(‖s∘y‖, ‖c∘y‖), with which the paper's table was computed.
@@ -362,9 +363,12 @@ class JointFrame:
         Returns
         -------
         Alignment
-            Or, for chunks, an iterator of Alignments: constant memory.
+            For a Dask collection its arrays are lazy; for chunks, an iterator of Alignments:
+            constant memory.
         """
         weighting = as_option(weighting, "weighting", _WEIGHTINGS)
+        if arrays.is_lazy(Z):
+            return distributed.align(self, Z, weighting=weighting)
         if _is_chunks(Z):
             return self._align_chunks(Z, weighting)
         _check_names(Z, self.feature_names)

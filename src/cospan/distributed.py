@@ -1,0 +1,256 @@
+"""Dask collections: summaries by a tree of merges on the workers, angles where the rows are.
+
+Nothing but summaries travels: a factor of d × d numbers for each block of rows, merged in pairs
+or fours until one is left. Scoring sends the frame to every block once and leaves the angles
+there, as lazy arrays or as files that the workers write. Every task is a pure function of its
+block, so a scheduler that loses a worker computes its share again elsewhere.
+
+Any scheduler of Dask serves: threads, processes, or a ``distributed.Client`` on a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._files import whole_file
+from cospan._validate import as_option, as_weights, feature_names_of
+from cospan.alignment import Alignment
+from cospan.errors import InputError
+from cospan.summary import Summary
+
+if TYPE_CHECKING:
+    from cospan.frame import JointFrame
+
+__all__ = ["align", "left_out", "summary_of", "write_scores"]
+
+# Summaries merged by one task of the tree.
+_FAN_IN = 4
+# Columns of a scored block: what an Alignment holds, side by side.
+_COLUMNS = ("theta", "cost_a", "cost_b", "share_a", "share_shared", "share_b", "outside")
+
+
+def summary_of(
+    X: Any,
+    sample_weight: Any = None,
+    *,
+    exact: bool = True,
+    rank: int | None = None,
+    sample_size: int = 2000,
+    seed: int = 0,
+    name: str = "X",
+) -> Summary:
+    """Summary of a Dask array or dataframe, as :meth:`cospan.Summary.of` has it.
+
+    The blocks' own summaries merge on the workers, so that the whole never comes together; only
+    the last merged summary comes here.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from cospan import Summary
+    >>> X = np.arange(24.0).reshape(12, 2) ** 2
+    >>> Summary.of(da.from_array(X, chunks=(5, 2)))
+    Summary(12 rows, 2 features, exact)
+    """
+    import dask
+
+    blocks = _row_blocks(X, name)
+    weights = _split_weights(sample_weight, blocks)
+    options = {"exact": exact, "rank": rank, "sample_size": sample_size, "name": name}
+    names = feature_names_of(X)
+    leaf, merge = dask.delayed(_block_summary, pure=False), dask.delayed(_merged, pure=False)
+    parts = [
+        leaf(block, weight, names, seed + i, options)
+        for i, (block, weight) in enumerate(zip(blocks, weights, strict=True))
+    ]
+    while len(parts) > 1:
+        parts = [merge(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
+    found: Summary | None = dask.compute(*parts)[0]
+    if found is None:
+        raise InputError(f"{name} has no rows; at least one sample is needed.")
+    return found
+
+
+def align(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Alignment:
+    """:meth:`cospan.JointFrame.align` of a Dask collection: an Alignment of lazy arrays."""
+    return _lazy_alignment(frame, Z, weighting, None)
+
+
+def left_out(frame: JointFrame, X: Any, side: str, *, weighting: str = "cost") -> Alignment:
+    """:meth:`cospan.JointFrame.left_out` of a Dask collection: an Alignment of lazy arrays."""
+    return _lazy_alignment(frame, X, weighting, as_option(side, "side", ("A", "B")))
+
+
+def write_scores(
+    frame: JointFrame,
+    Z: Any,
+    folder: str | Path,
+    *,
+    weighting: str = "cost",
+    side: str | None = None,
+) -> list[Path]:
+    """Score a Dask collection and have the workers write the angles to Parquet files.
+
+    Parameters
+    ----------
+    frame : JointFrame
+    Z : Dask array or dataframe
+    folder : path
+        Every worker must reach it under this name. One file a block, ``part-00000.parquet`` and
+        so on, with the columns row (number within the block), theta (degrees), cost_a, cost_b,
+        share_a, share_shared, share_b, outside, relational.
+    weighting : {"cost", "frame"}
+    side : {"A", "B"}, optional
+        For rows the frame was fitted to: leave each out of its own side.
+
+    Returns
+    -------
+    list of Path
+        The files, in the order of the blocks.
+    """
+    import dask
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    shared = dask.delayed(_without_left_factors(frame))
+    write = dask.delayed(_write_block, pure=False)
+    written = [
+        write(shared, block, weighting, side, str(folder / f"part-{i:05d}.parquet"))
+        for i, block in enumerate(_row_blocks(Z, "Z"))
+    ]
+    return [Path(path) for path in dask.compute(*written)]
+
+
+# ---- blocks -----------------------------------------------------------------------------------
+
+
+def _row_blocks(X: Any, name: str) -> list[Any]:
+    """One delayed array or dataframe for each block of rows."""
+    if hasattr(X, "to_delayed") and hasattr(X, "columns"):
+        return list(X.to_delayed())
+    if getattr(X, "ndim", None) != 2:
+        raise InputError(f"{name} must have two dimensions (rows are samples).")
+    if X.numblocks[1] != 1:
+        X = X.rechunk({1: -1})
+    return list(X.to_delayed()[:, 0])
+
+
+def _split_weights(sample_weight: Any, blocks: Sequence[Any]) -> list[Any]:
+    """The weights of each block's rows."""
+    import dask
+
+    if sample_weight is None:
+        return [None] * len(blocks)
+    if arrays.is_lazy(sample_weight):
+        sample_weight = sample_weight.compute()
+    sizes = dask.compute(*(dask.delayed(len)(block) for block in blocks))
+    weights = as_weights(sample_weight, sum(sizes))
+    return list(np.split(weights, np.cumsum(sizes)[:-1]))
+
+
+def _block_summary(
+    block: Any,
+    weights: np.ndarray | None,
+    names: tuple[str, ...] | None,
+    seed: int,
+    options: dict[str, Any],
+) -> Summary | None:
+    """Summary of one block; None if it has no rows, or none that count."""
+    if len(block) == 0 or (weights is not None and not weights.any()):
+        return None
+    summary = Summary.of(block, weights, seed=seed, **options)
+    return replace(summary, feature_names=names)
+
+
+def _merged(parts: list[Summary | None]) -> Summary | None:
+    found: Summary | None = None
+    for part in parts:
+        if part is not None:
+            found = part if found is None else found + part
+    return found
+
+
+# ---- scoring ----------------------------------------------------------------------------------
+
+
+def _without_left_factors(frame: JointFrame) -> JointFrame:
+    """The frame without U and V, which scoring does not need and which have the data's length."""
+    return replace(frame, U=None, V=None)
+
+
+def _scored(frame: JointFrame, block: Any, weighting: str, side: str | None) -> Alignment:
+    if side is None:
+        found: Alignment = frame.align(block, weighting=weighting)
+        return found
+    return frame.left_out(block, side, weighting=weighting)
+
+
+def _score_table(block: Any, frame: JointFrame, weighting: str, side: str | None) -> np.ndarray:
+    """A block's alignment as columns."""
+    found = _scored(frame, block, weighting, side)
+    shares = arrays.to_numpy(found.shares)
+    columns = [found.theta, found.cost_a, found.cost_b, *shares.T, found.outside, found.relational]
+    return np.column_stack([arrays.to_numpy(column).astype(np.float64) for column in columns])
+
+
+def _lazy_alignment(frame: JointFrame, Z: Any, weighting: str, side: str | None) -> Alignment:
+    import dask
+
+    as_option(weighting, "weighting", ("cost", "frame"))
+    rows = _as_array(Z, frame)
+    table = rows.map_blocks(
+        _score_table,
+        frame=dask.delayed(_without_left_factors(frame)),  # once in the graph, not once a block
+        weighting=weighting,
+        side=side,
+        chunks=(rows.chunks[0], (len(_COLUMNS) + 1,)),
+        meta=np.empty((0, 0)),
+    )
+    return Alignment(
+        theta=table[:, 0],
+        cost_a=table[:, 1],
+        cost_b=table[:, 2],
+        shares=table[:, 3:6],
+        outside=table[:, 6],
+        relational=table[:, 7] > 0,
+        weighting=weighting,
+    )
+
+
+def _as_array(Z: Any, frame: JointFrame) -> Any:
+    """A Dask array with all columns in each block, checked against the frame."""
+    names = feature_names_of(Z)
+    if names is not None:
+        if frame.feature_names not in (None, names):
+            raise InputError(
+                "Z's columns are not the frame's, or in another order; "
+                "pass the features the frame was fitted to."
+            )
+        Z = Z.to_dask_array()
+    if Z.ndim != 2 or Z.shape[1] != frame.n_features:
+        raise InputError(
+            f"Z has shape {Z.shape} where rows of {frame.n_features} features are expected."
+        )
+    return Z if Z.numblocks[1] == 1 else Z.rechunk({1: -1})
+
+
+def _write_block(frame: JointFrame, block: Any, weighting: str, side: str | None, path: str) -> str:
+    """Score a block and write its file; a file that is there is whole."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = _score_table(block, frame, weighting, side)
+    columns: dict[str, np.ndarray] = {"row": np.arange(len(table))}
+    columns |= {name: table[:, i] for i, name in enumerate(_COLUMNS)}
+    columns["theta"] = np.rad2deg(columns["theta"])
+    columns["relational"] = table[:, -1] > 0
+    with whole_file(path) as partial:
+        pq.write_table(pa.table(columns), partial)
+    return path

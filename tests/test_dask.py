@@ -1,0 +1,164 @@
+"""Dask collections give what the same rows in memory give, on any scheduler."""
+
+import os
+import signal
+import threading
+import time
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose
+
+import cospan.distributed
+from cospan import JointFrame, Summary
+from cospan.errors import InputError
+
+
+def rows(n, d=12, seed=0, shift=0.0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) + shift
+
+
+def lazy(X, size=70):
+    return da.from_array(X, chunks=(size, X.shape[1]))
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("size", [7, 70, 1000])
+def test_any_blocks_give_the_same_summary(exact, size):
+    X = rows(600)
+    found, expected = Summary.of(lazy(X, size), exact=exact), Summary.of(X, exact=True)
+    assert found.exact == exact
+    assert (found.n, found.count) == (600, 600)
+    assert_allclose(found.mean, expected.mean, atol=1e-12)
+    assert_allclose(found.scatter_about(), expected.scatter_about(), rtol=1e-9, atol=1e-9)
+
+
+def test_the_sample_is_of_all_rows_and_knows_their_numbers():
+    X = rows(500)
+    sample = Summary.of(lazy(X), sample_size=100).sample
+    assert len(sample) == 100
+    assert len(set(sample.index)) == 100
+    assert_allclose(X[sample.index], sample.rows)
+    assert sample.index.min() < 70 < 430 < sample.index.max()
+
+
+def test_weights_go_with_their_rows():
+    X = rows(300)
+    w = np.random.default_rng(1).integers(0, 3, 300).astype(float)
+    w[:70] = 0  # a whole block that does not count
+    found, expected = Summary.of(lazy(X), w), Summary.of(X, w)
+    assert found.n == expected.n
+    assert_allclose(found.scatter_about(), expected.scatter_about(), atol=1e-9)
+    lazily = Summary.of(lazy(X), da.from_array(w, chunks=50))
+    assert_allclose(lazily.mean, expected.mean)
+
+
+def test_blocks_of_columns_are_brought_together():
+    X = rows(200)
+    found = Summary.of(da.from_array(X, chunks=(50, 5)))
+    assert_allclose(found.mean, X.mean(axis=0))
+
+
+@pytest.mark.parametrize("shrinkage", [0, 0.01, "auto"])
+def test_frames_and_angles_equal_those_in_memory(shrinkage):
+    A, B, Z = rows(400), rows(350, seed=1, shift=0.5), rows(150, seed=2)
+    expected = JointFrame.fit(A, B, shrinkage=shrinkage)
+    found = JointFrame.fit(lazy(A), lazy(B), shrinkage=shrinkage)
+    assert found.shrinkage == expected.shrinkage
+    scored = found.align(lazy(Z))
+    assert isinstance(scored.theta, da.Array)
+    theta, degrees, relational = dask.compute(scored.theta, scored.degrees, scored.relational)
+    assert_allclose(theta, expected.align(Z).theta, atol=1e-8)
+    assert_allclose(degrees, expected.align(Z).degrees, atol=1e-6)
+    assert relational.dtype == bool
+    honest = found.leave_one_out(lazy(A), lazy(B))
+    assert_allclose(honest.a.theta.compute(), expected.leave_one_out(A, B).a.theta, atol=1e-8)
+
+
+def test_dataframes_keep_their_names_and_are_checked():
+    import dask.dataframe as dd
+
+    X = rows(120, d=3)
+    table = pd.DataFrame(X, columns=["x", "y", "z"])
+    collection = dd.from_pandas(table, npartitions=3)
+    summary = Summary.of(collection)
+    assert summary.feature_names == ("x", "y", "z")
+    assert_allclose(summary.mean, X.mean(axis=0))
+    frame = JointFrame.from_summaries(summary, Summary.of(table + 1), shrinkage=0.1)
+    assert_allclose(frame.align(collection).theta.compute(), frame.align(table).theta, atol=1e-12)
+    with pytest.raises(InputError, match="another order"):
+        frame.align(collection[["y", "x", "z"]])
+
+
+def test_workers_write_the_scores(tmp_path):
+    A, B, Z = rows(300), rows(300, seed=1), rows(100, seed=2)
+    frame = JointFrame.fit(A, B, shrinkage=0.1)
+    files = cospan.distributed.write_scores(frame, lazy(Z, 40), tmp_path / "scores")
+    assert [path.name for path in files] == [f"part-{i:05d}.parquet" for i in range(3)]
+    table = pd.concat([pd.read_parquet(path) for path in files])
+    expected = frame.align(Z)
+    assert_allclose(table["theta"], expected.degrees, atol=1e-10)
+    assert_allclose(table["cost_b"], expected.cost_b)
+    assert list(table["row"][:3]) == [0, 1, 2]
+    assert pq.read_schema(files[0]).names[-1] == "relational"
+
+
+def test_errors_say_what_is_wrong():
+    frame = JointFrame.fit(rows(100), rows(100, seed=1))
+    with pytest.raises(InputError, match="two dimensions"):
+        Summary.of(da.zeros(10))
+    with pytest.raises(InputError, match="12 features"):
+        frame.align(da.zeros((10, 5)))
+    with pytest.raises(InputError, match="no rows"):
+        Summary.of(da.zeros((0, 4)))
+    bad = rows(100)
+    bad[73, 2] = np.nan
+    with pytest.raises(InputError, match="NaN"):
+        Summary.of(lazy(bad))
+
+
+def _slow_block(block, marker):
+    """A block that takes a while, and says that its worker has begun."""
+    with open(marker, "a") as file:
+        file.write(f"{os.getpid()}\n")
+    time.sleep(0.1)
+    return block
+
+
+def test_the_loss_of_a_worker_is_survived(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    X = rows(2000)
+    marker = tmp_path / "begun"
+    settings = {"distributed.scheduler.allowed-failures": 10, "distributed.admin.tick.limit": "60s"}
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+        dask.config.set(scheduler="distributed"),
+    ):
+        slow = lazy(X, 50).map_blocks(_slow_block, marker=str(marker), meta=np.empty((0, 0)))
+        found = []
+        work = threading.Thread(target=lambda: found.append(Summary.of(slow)))
+        work.start()
+        while not marker.exists() or len(marker.read_text().split()) < 10:
+            time.sleep(0.02)
+        victim = int(marker.read_text().split()[-1])
+        os.kill(victim, signal.SIGKILL)
+        work.join(timeout=60)
+        begun = marker.read_text().split()
+    assert len(found) == 1
+    assert_allclose(found[0].scatter_about(), Summary.of(X).scatter_about(), atol=1e-8)
+    assert len(begun) > 40, "the dead worker's blocks were not computed again"
