@@ -141,7 +141,7 @@ def _strips(
     n = min(n, len(angles))
     middle = _shared(H, angles, n)
     if not pixels:  # relative to each feature's own spread, so that units do not decide
-        spread = np.linalg.norm(H, axis=0)
+        spread = np.sqrt((H * H).sum(axis=0))
         H = H / np.where(spread > 0, spread, 1)
     strips = (
         ("like A", np.arange(n)),
@@ -157,5 +157,5 @@ def _shared(H: NDArray[Any], angles: NDArray[Any], n: int) -> NDArray[np.intp]:
     """The n strongest of the directions near 45°: dead pixels lie at 45° as well."""
     near = np.argsort(np.abs(angles - 45), kind="stable")
     near = near[: max(n, int((np.abs(angles - 45) <= NEAR).sum()))]
-    strength = np.linalg.norm(H[near], axis=1)
+    strength = np.sqrt((H[near] ** 2).sum(axis=1))
     return np.sort(near[np.argsort(-strength, kind="stable")[:n]])

@@ -81,7 +81,7 @@ def spectrum_of(comparison: Comparison, shape: PictureShape | None) -> Spectrum:
     shown = picked(len(degrees), MOST_DIRECTIONS)
     H = np.asarray(frame.H)
     # metres and millimetres must not decide which features are drawn
-    spread = np.linalg.norm(H, axis=0)
+    spread = np.sqrt((H * H).sum(axis=0))
     H = H[shown]
     data = None if shape is None else base64_of(signed_bytes(shape.shrink(H))[0])
     return Spectrum(
