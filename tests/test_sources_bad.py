@@ -260,7 +260,7 @@ BAD = {
         lambda t: write(t / "x.csv", late_text),
         {"chunk_rows": 100},
         SourceError,
-        ["'a'", "'oops'"],
+        ["'a'", "'oops'", "line 5002"],
     ),
     "csv in UTF-16": (
         lambda t: write(t / "x.csv", "a,b\n1,2".encode("utf-16")),

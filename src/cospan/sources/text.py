@@ -122,38 +122,46 @@ class TextFiles:
                 yield
         except SourceError as error:
             cause = error.__cause__
-            text = str(cause)
             if not isinstance(cause, pa.ArrowInvalid):
                 raise
-            if "columns, got" in text:
-                raise SourceError(f"{file}: {self._ragged(file, text)}.") from cause
-            wrong = re.search(
-                r"column #(\d+): CSV conversion error to \w+: invalid value '(.*)'", text
-            )
-            if wrong:
-                column = self.schema.names[int(wrong[1])]
-                raise SourceError(
-                    f"{file}: column {column!r} holds {wrong[2]!r} after values of type "
-                    f"{self.schema.field(column).type} in its first rows; correct it, or leave "
-                    "the column out with columns=."
-                ) from cause
-            raise
+            sentence = self._explanation(self._located(file, str(cause)))
+            if sentence is None:
+                raise
+            raise SourceError(f"{file}: {sentence}.") from cause
 
-    def _ragged(self, file: Path, text: str) -> str:
-        """Which line has too few or too many fields: known only when one thread reads."""
+    def _explanation(self, complaint: str) -> str | None:
+        where = r"(?:Row #(\d+): )?"
+        ragged = re.search(where + r"Expected (\d+) columns, got (\d+)", complaint)
+        if ragged:
+            line, expected, found = ragged.groups()
+            return f"line {line or '?'} has {found} fields where the first line has {expected}"
+        wrong = re.search(
+            r"column #(\d+): " + where + r"CSV conversion error to (\w+): invalid value '(.*)'",
+            complaint,
+        )
+        if wrong:
+            number, line, kind, value = wrong.groups()
+            return (
+                f"column {self.schema.names[int(number)]!r} holds {value!r} in line {line or '?'} "
+                f"after values of type {kind} in its first rows; correct it, or leave the column "
+                "out with columns="
+            )
+        return None
+
+    def _located(self, file: Path, complaint: str) -> str:
+        """The same complaint with the number of the line, which Arrow knows on one thread only."""
         import pyarrow as pa
 
+        if "Row #" in complaint:
+            return complaint
+        columns = self.schema.names if "conversion" in complaint else None
         try:
-            with self._open(file, None, threads=False) as reader:
+            with self._open(file, columns, threads=False) as reader:
                 for _ in reader:
                     pass
         except pa.ArrowInvalid as error:
-            text = str(error)
-        found = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", text)
-        if not found:
-            return text.rstrip(".")
-        line = f"line {found[1]}" if found[1] else "a line"
-        return f"{line} has {found[3]} fields where the first line has {found[2]}"
+            return str(error)
+        return complaint
 
 
 def _layout(file: Path) -> tuple[str, bool]:
