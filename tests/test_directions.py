@@ -321,6 +321,14 @@ def test_truncating_twice_adds_up(digits_pair):
     assert frame.truncate(n=frame.rank) is frame
 
 
+def test_of_directions_that_only_one_set_has_the_longer_ones_stay():
+    """Neither side is favoured: swapping A and B keeps the same vectors."""
+    pair = mixed_pair(16, only_a=4, only_b=4, d=16)
+    kept = JointFrame.fit(pair.A, 3 * pair.B, **RAW).truncate(n=4)
+    swapped = JointFrame.fit(3 * pair.B, pair.A, **RAW).truncate(n=4)
+    assert kept.blocks == swapped.blocks[::-1] == (0, 0, 4)
+
+
 def test_a_truncated_frame_refuses_leave_one_out(digits_pair):
     A, B = digits_pair
     small = JointFrame.fit(A, B).truncate(n=10)

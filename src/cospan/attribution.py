@@ -27,8 +27,10 @@ from cospan.frame import JointFrame, _check_names
 
 __all__ = ["Attribution", "Effect", "attribute"]
 
-# Bytes of samples explained at once: the intermediate products stay small beside the result.
-_CHUNK_BYTES = 2**25
+# Bytes of samples explained at once: the passes between the two products stay in the cache
+# (twice the speed of 32 MiB at 784 features). Fewer rows than that would starve the products.
+_CHUNK_BYTES = 2**21
+_CHUNK_ROWS = 256
 
 
 class Effect(NamedTuple):
@@ -138,7 +140,7 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
     xp = arrays.namespace(rows)
     # The parts of a sum are larger than the sum, so float32 would not add up to it.
     explain = _Explainer(frame, xp.astype(rows[:0, :], xp.float64), weighting)
-    step = max(1, _CHUNK_BYTES // (8 * frame.n_features))
+    step = max(_CHUNK_ROWS, _CHUNK_BYTES // (8 * frame.n_features))
     parts = [
         explain(
             xp.astype(rows[start : min(start + step, rows.shape[0]), :], xp.float64, copy=False)

@@ -317,7 +317,9 @@ def _kept(
         return shared_mask(frame, shared_above)
     _check_count(n, frame.rank, "direction")
     kept = np.zeros(frame.rank, dtype=bool)
-    kept[np.argsort(-distance, kind="stable")[:n]] = True
+    # Directions that only one set has are all equally far from 45°: the longer one goes first.
+    length = np.linalg.norm(arrays.to_numpy(frame.core), axis=1)
+    kept[np.lexsort((-length, -distance))[:n]] = True
     return kept
 
 
