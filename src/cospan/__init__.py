@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from cospan.estimator import AlignmentAngleClassifier
     from cospan.frame import JointFrame, LeaveOneOut
+    from cospan.model_file import load, save
     from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
     from cospan.sensitivity import Sensitivity, SettingChange, sensitivity
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
@@ -80,8 +81,10 @@ _PUBLIC = {
     "gsvdvals": "decomposition",
     "hellinger": "distribution",
     "importance_weights": "audit",
+    "load": "model_file",
     "posterior_ambiguity": "distribution",
     "relative_procrustes": "procrustes",
+    "save": "model_file",
     "sensitivity": "sensitivity",
     "separation": "significance",
     "shared_directions": "directions",

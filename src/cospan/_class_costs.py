@@ -37,8 +37,8 @@ from cospan.summary import Summary
 
 __all__ = ["ClassCosts", "simplex_weights"]
 
-# Bytes of samples scored at once: large enough for full BLAS speed, small beside the data.
-_SCORE_BYTES = 2**26
+# Bytes of samples scored at once: enough for full BLAS speed, few enough to stay in the cache.
+_SCORE_BYTES = 2**24
 
 
 def simplex_weights(squared: Array) -> Array:
@@ -260,10 +260,10 @@ class _Prepared:
         self.weights = weights
         self.lam = lam
         self.eps = max(part.eps for part in summaries)
-        self.exact = all(part.exact for part in summaries)
+        self.factored = all(part.is_factored for part in summaries)
         self.basis: Array | None = None
         self.factors: list[Array] = []
-        if self.exact:
+        if self.factored:
             self.factors = [
                 part.factor_about(centers[k, :], weights[k]) for k, part in enumerate(summaries)
             ]
@@ -271,7 +271,7 @@ class _Prepared:
                 self.factors, self.basis = _in_span(self.factors)
 
     def scatters(self) -> list[Array]:
-        if self.exact:
+        if self.factored:
             return [arrays.gram(factor) for factor in self.factors]
         return [
             part.scatter_about(self.centers[k, :], self.weights[k])
@@ -315,7 +315,7 @@ class _Prepared:
     def _shrunk_factors(self, alpha: float) -> list[Array]:
         """Triangular factors of (1-α) S_k + αλ I."""
         ridge = alpha * self.lam
-        if self.exact:
+        if self.factored:
             eye = math.sqrt(ridge) * arrays.identity(self.factors[0].shape[1], self.factors[0])
             xp = arrays.namespace(eye)
             scaled = (math.sqrt(1 - alpha) * factor for factor in self.factors)
@@ -363,11 +363,10 @@ def _frame_map(factor: Array, whitening: tuple[Array, Array], tol: float) -> Arr
 def _in_span(factors: list[Array]) -> tuple[list[Array], Array]:
     """Factors in an orthonormal basis of their rows, which are fewer than the columns."""
     xp = arrays.namespace(factors[0])
-    orthogonal = arrays.qr(xp.concat(factors, axis=0).T)
-    basis = orthogonal.apply(arrays.identity(orthogonal.R.shape[0], factors[0]))
+    basis, R = arrays.orthonormal_columns(xp.concat(factors, axis=0).T)
     ends = np.cumsum([factor.shape[0] for factor in factors])
     starts = [0, *ends[:-1].tolist()]
-    inside = orthogonal.R.T
+    inside = R.T
     return [inside[i:j, :] for i, j in zip(starts, ends.tolist(), strict=True)], basis
 
 
@@ -411,7 +410,7 @@ def _common_names(summaries: Sequence[Summary]) -> tuple[str, ...] | None:
 def _check_digits(summaries: Sequence[Summary], alpha: float, lam: float) -> None:
     if alpha < FAST_SHRINKAGE and not all(part.exact for part in summaries):
         raise InputError(
-            f"A fast summary has too few digits for shrinkage {alpha:g}; use at least "
+            f"Only exact summaries have the digits for shrinkage {alpha:g}; use at least "
             f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True."
         )
     if alpha > 0 and lam == 0:

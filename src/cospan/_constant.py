@@ -60,7 +60,7 @@ def with_constant(summaries: Sequence[Summary], constant: float, balance: bool) 
 def _extended(summary: Summary, value: float) -> Summary:
     xp = arrays.namespace(summary.mean)
     scatter = append_column(summary._scatter, 0.0)
-    if not summary.exact:
+    if not summary.is_factored:
         scatter = xp.concat((scatter, 0 * scatter[:1, :]), axis=0)
     names = summary.feature_names
     sample = summary.sample

@@ -219,7 +219,7 @@ def _pair_weights(frame: JointFrame, rows: Any, own: NDArray[np.intp], weighting
     weights = np.empty((len(own), 2))
     for k, side in enumerate("AB"):
         index = np.flatnonzero(own == k)
-        alignment = frame.left_out(_rows_at(rows, index), side, weighting=weighting)
+        alignment = frame.left_out(arrays.rows_at(rows, index), side, weighting=weighting)
         weights[index] = arrays.to_numpy(alignment.posterior)
     return weights
 
@@ -255,14 +255,7 @@ def _summaries(
     few = rows.shape[0] < rows.shape[1]  # then factors are smaller than matrices
     exact = few or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
     members = (np.flatnonzero(own == k) for k in range(n_classes))
-    return [Summary.of(_rows_at(rows, index), exact=exact) for index in members]
-
-
-def _rows_at(rows: Any, index: NDArray[np.intp]) -> Any:
-    if arrays.is_numpy(rows):
-        return rows[index]
-    xp = arrays.namespace(rows)
-    return xp.take(rows, xp.asarray(index, device=rows.device), axis=0)
+    return [Summary.of(arrays.rows_at(rows, index), exact=exact) for index in members]
 
 
 # ---- importance weights -----------------------------------------------------------------------

@@ -202,13 +202,33 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         settings = Settings(*(getattr(self, name) for name in Settings._fields))
         self._fitted = FittedClasses.fit([summaries[k] for k in sorted(summaries)], settings)
 
+    @classmethod
+    def from_fitted(
+        cls,
+        fitted: FittedClasses,
+        classes: NDArray[Any],
+        n_features: int,
+        feature_names: tuple[str, ...] | None,
+        **parameters: Any,
+    ) -> Self:
+        """An estimator from what a model file holds of one."""
+        model = cls(**parameters)
+        model.classes_ = classes
+        model.n_features_in_ = n_features
+        if feature_names is not None:
+            model.feature_names_in_ = np.array(feature_names, dtype=object)
+        model._exact = False
+        model._summaries = None
+        model._fitted = fitted
+        return model
+
     # ---- what was fitted ----------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
-    def _ready(self) -> FittedClasses:
-        """The fitted classes, brought up to date after `partial_fit`."""
+    def fitted_parts(self) -> FittedClasses:
+        """Everything that prediction needs, brought up to date after `partial_fit`."""
         check_is_fitted(self)
         if self._fitted is None:
             self._conclude()
@@ -237,17 +257,17 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     @property
     def threshold_(self) -> float:
         self._model()
-        return self._ready().threshold
+        return self.fitted_parts().threshold
 
     @property
     def constant_(self) -> float:
         self._model()
-        return self._ready().constant
+        return self.fitted_parts().constant
 
     def _model(self) -> JointFrame | ClassCosts:
         if not hasattr(self, "classes_"):
             raise AttributeError("This estimator is not fitted yet; call fit first.")
-        return self._ready().model
+        return self.fitted_parts().model
 
     # ---- answering ----------------------------------------------------------------------------
 
@@ -291,5 +311,5 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         return np.array(names, dtype=object)
 
     def _for_scoring(self, X: Any) -> tuple[FittedClasses, Floats]:
-        fitted = self._ready()
+        fitted = self.fitted_parts()
         return fitted, validate_data(self, X, reset=False, dtype=_DTYPES)
