@@ -31,8 +31,8 @@ Bools = NDArray[np.bool_]
 
 # Directions kept of wide rows. What lies beyond is weak: it enters both costs alike.
 MAX_DIRECTIONS = 128
-# Numbers in the largest temporary array, 32 MB: more would only leave the cache.
-_BATCH = 4_000_000
+# Numbers in the largest temporary array, 4 MB: larger ones fall out of the cache and ran slower.
+_BATCH = 500_000
 
 
 class View(NamedTuple):
