@@ -87,7 +87,7 @@ def test_samples_lie_in_their_bins_and_belong_to_their_rows(table):
         assert sample.theta == pytest.approx(np.degrees(group.alignment.theta[row]), abs=1e-3)
         place = int(np.flatnonzero(group.row_index == row)[0])
         strongest = sample.features[0]
-        feature = int(strongest.feature[1:])
+        feature = int(content.features[strongest.feature][1:])
         assert abs(group.attribution[place]).argmax() == feature
         assert strongest.value == pytest.approx(group.rows[place, feature], rel=1e-3)
         assert strongest.pull == pytest.approx(group.attribution[place, feature], rel=1e-2)
@@ -343,18 +343,25 @@ def test_what_was_sampled_is_said():
 # --- size
 
 
+def wordy(n):
+    """Row identifiers and feature names as long as can be, in letters of four bytes."""
+    names = [f"{i}{'🧪' * 500}" for i in range(n)]
+    return comparison(n, n, 40, ids=names, feature_names=names[:40], names=names[:2])
+
+
 @pytest.mark.parametrize(
     ("case", "limit"),
     [
         (lambda: comparison(500, 500, 30), 3),
         (lambda: comparison(4_000, 4_000, 30, scale=1_250, n_z=4_000), 3),
         (lambda: comparison(1_500, 1_500, 2_000, n_z=1_500), 3),
+        (lambda: wordy(1_500), 3),
         (lambda: comparison(500, 500, 784, image_shape=(28, 28)), 6),
         (lambda: comparison(4_000, 4_000, 784, image_shape=(28, 28), scale=1_250, n_z=4_000), 6),
         (lambda: comparison(300, 300, 64 * 64 * 3, image_shape=(64, 64, 3), n_z=300), 6),
     ],
-    ids=["table 1,000", "table 15 million", "wide table", "pictures 1,000", "pictures 15 million",
-         "large colour pictures"],
+    ids=["table 1,000", "table 15 million", "wide table", "wordy table",
+         "pictures 1,000", "pictures 15 million", "large colour pictures"],
 )  # fmt: skip
 def test_size_does_not_grow_with_the_data(case, limit):
     page = report.to_html(case())

@@ -79,7 +79,8 @@ def groups_of(
 ) -> list[Drawn]:
     """The groups to draw: those of a comparison, or alignments, scored groups or angles given."""
     if hasattr(a, "group_a"):
-        names = names or (a.name_a, a.name_b, "scored samples")
+        scored = "" if a.group_z is None else a.group_z.name
+        names = names or (a.name_a, a.name_b, scored)
         a, b, z = a.group_a, a.group_b, a.group_z
     found = [item for item in (a, b, z) if item is not None]
     names = names or ("A", "B", "scored samples")

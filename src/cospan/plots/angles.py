@@ -12,6 +12,7 @@ from ._style import BLUE, DARK, GREY, ORANGE, axes, degrees_axis, groups_of, his
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
 
 __all__ = ["plot_angles", "plot_costs", "plot_posterior"]
 
@@ -53,7 +54,8 @@ def plot_angles(
     """
     ax = axes(ax)
     edges = np.linspace(0, 90, bins + 1)
-    for group in groups_of(a, b, z, names):
+    drawn = groups_of(a, b, z, names)
+    for group in drawn:
         shares = 100 * histogram(group, bins)
         title = f"{group.name} ({group.n:,})"
         if group.colour == DARK:
@@ -69,7 +71,10 @@ def plot_angles(
     degrees_axis(ax)
     ax.set_ylim(bottom=0)
     ax.set_ylabel("% of the group's rows")
-    ax.legend(frameon=False)
+    if len(drawn) > 2:
+        _legend_above(ax)
+    else:
+        ax.legend(frameon=False)
     return tidy(ax)
 
 
@@ -126,14 +131,13 @@ def plot_posterior(
     degrees_axis(ax)
     ax.set_ylim(0, 1)
     ax.set_ylabel("probability")
-    _legend_above(ax)
+    for handle in _legend_above(ax).get_patches():
+        handle.set_alpha(0.9)  # the first bar may be an empty, translucent one
     return tidy(ax)
 
 
-def _legend_above(ax: Axes) -> None:
-    legend = ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
-    for handle in legend.get_patches():
-        handle.set_alpha(0.9)  # the first bar may be an empty, translucent one
+def _legend_above(ax: Axes) -> Legend:
+    return ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
 
 
 def plot_costs(

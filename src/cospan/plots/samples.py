@@ -184,8 +184,8 @@ def _overlay(ax: Axes, pulls: NDArray[Any], row: Any, image_shape: tuple[int, ..
     if row is not None:
         grey = np.asarray(row, dtype=np.float64).reshape(image_shape)
         grey = grey.mean(axis=2) if grey.ndim == 3 else grey
-        # from white to middle grey only: the pulls above must stay readable
-        top = float(grey.min()) + 2.2 * (float(np.ptp(grey)) or 1.0)
+        # from white to light grey only: the pulls above must stay readable
+        top = float(grey.min()) + 3.2 * (float(np.ptp(grey)) or 1.0)
         ax.imshow(grey, cmap="gray_r", vmin=float(grey.min()), vmax=top, interpolation="nearest")
     strength = np.sqrt(np.abs(image) / largest) if row is not None else np.ones_like(image)
     drawn = ax.imshow(

@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Conflict", "Contribution", "Pictures", "Sample", "Samples", "bin_of", "samples_of"]
 
-PER_BIN = 20  # samples of one group in one bin of the histogram
+PER_BIN = 30  # samples of one group in one bin of the histogram
 PICTURE_BYTES = 2_000_000  # of all pictures together, in base64
 MOST_CONFLICTS = 200
 TOP_FEATURES = 6
+LONGEST_ID = 80  # characters
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """A feature's value in a row and what it adds to -cos 2θ: negative pulls to A."""
+    """A feature's value in a row and what it adds to -cos 2θ: negative pulls to A.
 
-    feature: str
+    ``feature`` is a place in the list of names that goes with the samples.
+    """
+
+    feature: int
     value: float
     pull: float
 
@@ -81,6 +85,7 @@ class Samples:
     """The samples of a report, with their pictures and the conflicts among them."""
 
     samples: tuple[Sample, ...]
+    features: tuple[str, ...]
     pictures: Pictures | None
     conflicts: tuple[Conflict, ...]
     n_conflicts: int | None
@@ -97,6 +102,7 @@ def samples_of(comparison: Comparison, bins: int, shape: PictureShape | None) ->
     flagged, n_conflicts = _flagged(comparison)
     per_bin = _per_bin(comparison, bins, shape)
     samples: list[Sample] = []
+    names = _Names(comparison.feature_names)
     place: dict[tuple[str, int], int] = {}
     drawn: list[tuple[ScoredGroup, int]] = []
     for key, _, group in named_groups(comparison):
@@ -108,11 +114,12 @@ def samples_of(comparison: Comparison, bins: int, shape: PictureShape | None) ->
             if value is not None and shape is not None:
                 picture = len(drawn)
                 drawn.append((group, value))
-            features = () if shape is not None else _top_features(comparison, group, value)
+            features = () if shape is not None else _top_features(names, group, value)
             place[key, row] = len(samples)
             samples.append(_sample(key, group, row, bins, picture, features))
     return Samples(
         tuple(samples),
+        tuple(names.used),
         _pictures(drawn, shape),
         _conflicts(comparison, flagged, place),
         n_conflicts,
@@ -166,7 +173,7 @@ def _sample(
     a, shared, b = (round(float(share), 4) for share in alignment.shares[row])
     return Sample(
         group=key,
-        id=clean(group.ids[row]),
+        id=clean(group.ids[row], LONGEST_ID),
         theta=round(float(np.degrees(alignment.theta[row])), 3),
         bin=int(bin_of(alignment.theta[row : row + 1], bins)[0]),
         shares=(a, shared, b),
@@ -176,16 +183,29 @@ def _sample(
     )
 
 
-def _top_features(
-    comparison: Comparison, group: ScoredGroup, value: int | None
-) -> tuple[Contribution, ...]:
+class _Names:
+    """The feature names in use, each once: a long name in a thousand rows costs its length once."""
+
+    def __init__(self, all_names: tuple[str, ...]) -> None:
+        self.all_names = all_names
+        self.places: dict[int, int] = {}
+        self.used: list[str] = []
+
+    def place(self, index: int) -> int:
+        if index not in self.places:
+            self.places[index] = len(self.used)
+            self.used.append(clean(self.all_names[index]))
+        return self.places[index]
+
+
+def _top_features(names: _Names, group: ScoredGroup, value: int | None) -> tuple[Contribution, ...]:
     if value is None or group.rows is None or group.attribution is None:
         return ()
     pulls = np.asarray(group.attribution[value], dtype=np.float64)
     strongest = np.argsort(-np.abs(pulls), kind="stable")[:TOP_FEATURES]
     return tuple(
         Contribution(
-            feature=clean(comparison.feature_names[index]),
+            feature=names.place(int(index)),
             value=float(f"{group.rows[value, index]:.4g}"),
             pull=float(f"{pulls[index]:.3g}"),
         )

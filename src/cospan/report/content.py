@@ -92,6 +92,8 @@ class ReportContent:
         The same as two pictures, where rows are pictures.
     samples : tuple of Sample
         Rows shown one by one.
+    features : tuple of str
+        Names of the features that the samples speak of.
     pictures : Pictures or None
         The samples' pictures, where rows are pictures.
     conflicts : tuple of Conflict
@@ -118,6 +120,7 @@ class ReportContent:
     effects: tuple[FeatureEffect, ...]
     effect_pictures: dict[str, Any] | None
     samples: tuple[Sample, ...]
+    features: tuple[str, ...]
     pictures: Pictures | None
     conflicts: tuple[Conflict, ...]
     n_conflicts: int | None
@@ -156,6 +159,7 @@ def content_of(comparison: Comparison) -> ReportContent:
         effects=_effects(comparison),
         effect_pictures=_effect_pictures(comparison, shape),
         samples=samples.samples,
+        features=samples.features,
         pictures=samples.pictures,
         conflicts=samples.conflicts,
         n_conflicts=samples.n_conflicts,

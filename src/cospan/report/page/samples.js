@@ -41,7 +41,9 @@ function cardOf(sample) {
     card.append(element("div", { className: "pair", children: figures }));
   }
   if (sample.features.length) {
-    const rows = sample.features.map((f) => ({ name: f.feature, value: f.value, size: f.pull }));
+    const rows = sample.features.map((f) => ({
+      name: content.features[f.feature], value: f.value, size: f.pull,
+    }));
     card.append(barList(rows, "pulls"));
   }
   card.dataset.bin = sample.bin;
