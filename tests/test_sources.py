@@ -633,6 +633,14 @@ def test_missing_values_are_dropped_or_filled_or_refused(kind, chunk_rows, tmp_p
     assert all(part in text for part in (*names, "2 rows", "missing='drop'", "missing='mean'"))
 
 
+def test_no_row_with_a_gap_is_handed_out_before_the_error(tmp_path):
+    given = []
+    source = open_source(_gappy("arrow", tmp_path), chunk_rows=1)
+    with pytest.raises(InputError, match="missing in 2 rows"):
+        given.extend(source.chunks())
+    assert [chunk.ids[0] for chunk in given] == [0, 1]
+
+
 def test_a_missing_embedding_is_a_missing_row():
     table = pa.table({"e": pa.array([[1.0, 2.0], None, [3.0, None]], pa.list_(pa.float32(), 2))})
     np.testing.assert_array_equal(open_source(table, missing="drop").read().rows, [[1, 2]])
@@ -692,6 +700,37 @@ def test_a_header_that_only_counts_is_a_header(tmp_path):
     source = open_source(tmp_path / "x.csv")
     assert source.feature_names == tuple(str(j) for j in range(H * W))
     np.testing.assert_array_equal(source.read().rows, NUMBERS)
+
+
+def test_files_of_one_folder_may_differ_in_their_number_types(tmp_path):
+    pq.write_table(pa.table({"a": pa.array([1.5], pa.float32())}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"a": pa.array([0.1], pa.float64())}), tmp_path / "1.parquet")
+    np.testing.assert_array_equal(open_source(tmp_path).read().rows, [[1.5], [0.1]])
+
+
+def test_a_folder_linked_into_itself_is_read_once(tmp_path):
+    _csv(tmp_path)
+    (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
+    np.testing.assert_array_equal(open_source(tmp_path).read().rows, NUMBERS)
+
+
+def test_a_large_row_group_is_not_read_whole(tmp_path):
+    import subprocess
+
+    n, d = 100_000, 100  # 40 MB in one row group
+    columns = {f"c{j}": np.random.default_rng(j).random(n, dtype=np.float32) for j in range(d)}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet", use_dictionary=False)
+    code = (
+        "import pyarrow as pa; from cospan.sources import columnar, open_source\n"
+        "columnar.BUFFER_BYTES = 2**20\n"  # in proportion to the small file
+        f"source = open_source({str(tmp_path / 'x.parquet')!r}, chunk_rows=1000)\n"
+        "print(sum(len(chunk.rows) for chunk in source.chunks()))\n"
+        "print(pa.default_memory_pool().max_memory())"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rows, peak = map(int, out.stdout.split())
+    assert rows == n
+    assert peak < 25e6
 
 
 def test_column_names_with_dots_and_prefixes_are_kept_apart(tmp_path):
