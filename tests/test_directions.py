@@ -305,6 +305,8 @@ def test_the_band_takes_the_directions_off_a_span_along():
     small, expected = frame.truncate(band=0.02), dense.truncate(band=0.02)
     assert small.basis is None
     assert small.rank == expected.rank
+    assert small.dropped == expected.dropped == 90 - small.rank
+    assert frame.truncate(n=frame.rank).dropped == 90 - frame.rank
     np.testing.assert_allclose(small.align(Z).theta, expected.align(Z).theta, atol=1e-7)
     shared = frame.truncate(shared_above=0.6)
     np.testing.assert_allclose(

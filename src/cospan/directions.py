@@ -284,10 +284,12 @@ def truncated(
     index = np.flatnonzero(kept)
     r, k, _ = frame.blocks
     in_block = [int(part.sum()) for part in np.split(kept, [r, r + k])]
+    dropped = frame.rank - len(index)
     core, inverse, basis = pick(frame.core, index), pick(frame.inverse, index, axis=1), frame.basis
     if basis is not None and shared_above is None and frame.off_space_variance:
         # All directions off the span lie at exactly 45°, so the band takes them along, and the
         # two products of scoring in a span become one.
+        dropped += frame.n_features - int(basis.shape[1])
         core, inverse, basis = arrays.matmul(core, basis.T), arrays.matmul(basis, inverse), None
     return replace(
         frame,
@@ -299,7 +301,7 @@ def truncated(
         basis=basis,
         U=None if frame.U is None else pick(frame.U, index[index < r + k], axis=1),
         V=None if frame.V is None else pick(frame.V, index[index >= r] - r, axis=1),
-        dropped=frame.dropped + frame.rank - len(index),
+        dropped=frame.dropped + dropped,
     )
 
 
