@@ -128,8 +128,15 @@ class Summary:
         if arrays.is_lazy(X):
             from cospan.distributed import summary_of  # stands above; only lazy rows need it
 
-            how = {"exact": exact, "rank": rank, "sample_size": sample_size, "seed": seed}
-            return summary_of(X, sample_weight, name=name, **how)
+            return summary_of(
+                X,
+                sample_weight,
+                exact=exact,
+                rank=rank,
+                sample_size=sample_size,
+                seed=seed,
+                name=name,
+            )
         rows = as_rows(X, name)
         weights = None
         if sample_weight is not None:
