@@ -32,7 +32,7 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._cosine_sine import cosine_sine, other, reorthogonalized, row_norms
-from cospan._householder import qr
+from cospan._householder import qr, stacked_qr
 from cospan._ranks import full_rank, norm, norm2, smallest_singular_value
 from cospan._tolerance import DOUBTFUL, rank_tolerance, surely_above
 from cospan._validate import as_rows, as_tol
@@ -402,9 +402,8 @@ def _reduced(X: Array) -> _Reduced:
 
 def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Array]:
     """[A; B] = [Q₁; Q₂] T with orthonormal columns in Q and full row rank in T."""
-    xp = arrays.namespace(A, B)
     p = A.shape[0]
-    factor = qr(xp.concat((A, B), axis=0), overwrite=True)
+    factor = stacked_qr(A, B)
     T = factor.R
     inner = arrays.identity(T.shape[0], T)
     square = T.shape[0] == T.shape[1]
