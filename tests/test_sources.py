@@ -668,6 +668,13 @@ def test_columns_that_are_no_numbers_are_named_and_left_out():
         open_source(table, strict=True)
 
 
+def test_a_column_of_mixed_objects_is_left_out_alone():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "odd": [object(), "x"], "b": [3, 4]})
+    with pytest.warns(CospanWarning, match="'odd' is not numeric"):
+        source = open_source(frame)
+    np.testing.assert_array_equal(source.read().rows, [[1, 3], [2, 4]])
+
+
 def test_warnings_point_at_the_line_that_opened_the_source(tmp_path):
     pq.write_table(TABLE.append_column("t", pa.array(["x"] * N)), tmp_path / "x.parquet")
     for obj in (tmp_path / "x.parquet", pq.read_table(tmp_path / "x.parquet")):

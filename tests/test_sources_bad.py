@@ -371,6 +371,18 @@ BAD = {
         InputError,
         ["1 labels"],
     ),
+    "column that changes its type": (
+        lambda t: pd.DataFrame({"e": [[1.0]] * 1000 + ["x"]}),
+        {},
+        InputError,
+        ["changes its type"],
+    ),
+    "frame with a column twice": (
+        lambda t: pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        {},
+        InputError,
+        ["'a'", "rename"],
+    ),
     "empty lists": (
         lambda t: pa.table({"e": pa.array([[], []], pa.list_(pa.float32()))}),
         {},

@@ -109,13 +109,17 @@ class FrameStream:
         import pyarrow as pa
 
         head = self._frame[: min(PROBE_ROWS, self._frame.shape[0])]
-        fields = []
-        for column in head.columns:
-            try:
-                type_ = head.select(column).to_arrow().schema.field(0).type
-            except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-                type_ = pa.null()
-            fields.append(pa.field(column, type_))
+        refused = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+        try:
+            schema = head.to_arrow().schema  # pandas may add its index
+            fields = [schema.field(column) for column in head.columns]
+        except refused:
+            fields = []
+            for column in head.columns:
+                try:
+                    fields.append(head.select(column).to_arrow().schema.field(column))
+                except refused:
+                    fields.append(pa.field(column, pa.null()))
         if self._index is not None:
             fields.append(pa.field(INDEX, pa.string()))
         return pa.schema(fields)
@@ -136,7 +140,13 @@ def _narwhals_frame(obj: Any) -> nw.DataFrame[Any] | None:
 
     if nw.dependencies.is_pandas_dataframe(obj) and any(type(c) is not str for c in obj.columns):
         obj = obj.set_axis([str(column) for column in obj.columns], axis=1)
-    frame = nw.from_native(obj, pass_through=True)
+    try:
+        frame = nw.from_native(obj, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(
+            "The dataframe has more than one column of the same name "
+            f"({' '.join(str(error).split()[6:])}); rename them."
+        ) from error
     if isinstance(frame, nw.LazyFrame):
         return frame.collect()
     return frame if isinstance(frame, nw.DataFrame) else None
