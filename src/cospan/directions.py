@@ -1,4 +1,4 @@
-"""The directions of a frame: extremes, deflation, the shared band, truncation.
+"""The directions of a frame: extremes, deflation, the shared band.
 
 A direction is a row h of H. Its angle arctan2(s, c) says whose it is, and Theorem 2 of the paper
 says more: among all samples that both sets can represent, the first shared direction has the
@@ -6,13 +6,14 @@ smallest angle and the last one the largest. Asking for the next extreme under t
 that its coefficients be orthogonal to the earlier ones (the paper's deflation) walks through the
 shared block from its ends, so the successive extremes are simply the next rows of H.
 
-This module lies below `frame`: it sees frames as anything that has their fields.
+This module lies below `frame` (as does its continuation, `_truncation`): it sees frames as
+anything that has their fields.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,6 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tables import make_frame
 from cospan._validate import as_option
-from cospan.decomposition import Blocks
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Directions:
     >>> found = frame.directions
     >>> found.degrees.round(2)
     array([45.  , 75.96])
-    >>> found.vectors.round(6)
+    >>> found.vectors.round(6) + 0.0
     array([[1., 0.],
            [0., 1.]])
     """
@@ -239,7 +239,7 @@ def shared_directions(frame: JointFrame, n: int = 1) -> Directions:
     --------
     >>> from cospan import JointFrame, shared_directions
     >>> frame = JointFrame.fit([[3.0, 0], [0, 1]], [[3.0, 0], [0, 4]], center="none", shrinkage=0)
-    >>> shared_directions(frame, 1).vectors.round(6)
+    >>> shared_directions(frame, 1).vectors.round(6) + 0.0
     array([[1., 0.]])
     """
     shared = _shared_index(frame, n)
@@ -249,11 +249,12 @@ def shared_directions(frame: JointFrame, n: int = 1) -> Directions:
 
 def _shared_index(frame: JointFrame, n: int) -> np.ndarray:
     r, k, _ = frame.blocks
-    _check_count(n, k, "shared direction")
+    check_count(n, k, "shared direction")
     return np.arange(r, r + k)
 
 
-def _check_count(n: object, available: int, what: str) -> None:
+def check_count(n: object, available: int, what: str) -> None:
+    """Is n a number of directions that there are?"""
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
         raise InputError(f"n is {n!r}; it must be a whole number of at least 1.")
     if n > available:
@@ -261,78 +262,3 @@ def _check_count(n: object, available: int, what: str) -> None:
             f"n is {n}, but the frame has {available} {what}{'' if available == 1 else 's'}; "
             "ask for fewer" + (", or fit it with shrinkage > 0." if not available else ".")
         )
-
-
-# ---- truncation -------------------------------------------------------------------------------
-
-
-def truncated(
-    frame: JointFrame,
-    *,
-    band: float | None,
-    n: int | None,
-    shared_above: float | None,
-) -> JointFrame:
-    """The frame with some of its directions only; see :meth:`JointFrame.truncate`."""
-    kept = _kept(frame, band, n, shared_above)
-    if not kept.any():
-        raise InputError(
-            "No direction would be left; choose a narrower band or a lower shared_above."
-        )
-    if kept.all() and (shared_above is not None or not frame.off_space_variance or band == 0):
-        return frame
-    index = np.flatnonzero(kept)
-    r, k, _ = frame.blocks
-    in_block = [int(part.sum()) for part in np.split(kept, [r, r + k])]
-    dropped = frame.rank - len(index)
-    core, inverse, basis = pick(frame.core, index), pick(frame.inverse, index, axis=1), frame.basis
-    if basis is not None and shared_above is None and frame.off_space_variance:
-        # All directions off the span lie at exactly 45°, so the band takes them along, and the
-        # two products of scoring in a span become one.
-        dropped += frame.n_features - int(basis.shape[1])
-        core, inverse, basis = arrays.matmul(core, basis.T), arrays.matmul(basis, inverse), None
-    return replace(
-        frame,
-        c=pick(frame.c, index),
-        s=pick(frame.s, index),
-        blocks=Blocks(*in_block),
-        core=core,
-        inverse=inverse,
-        basis=basis,
-        U=None if frame.U is None else pick(frame.U, index[index < r + k], axis=1),
-        V=None if frame.V is None else pick(frame.V, index[index >= r] - r, axis=1),
-        dropped=frame.dropped + dropped,
-    )
-
-
-def _kept(
-    frame: JointFrame, band: float | None, n: int | None, shared_above: float | None
-) -> np.ndarray:
-    """Mask of the directions to keep."""
-    if sum(x is not None for x in (band, n, shared_above)) != 1:
-        raise InputError("Give exactly one of band, n and shared_above.")
-    distance = np.abs(arrays.to_numpy(frame.angles) - math.pi / 4)
-    if band is not None:
-        _check_between(band, "band", math.pi / 4, "radians, for instance math.radians(10)")
-        return distance >= band
-    if shared_above is not None:
-        return shared_mask(frame, shared_above)
-    _check_count(n, frame.rank, "direction")
-    kept = np.zeros(frame.rank, dtype=bool)
-    # Directions that only one set has are all equally far from 45°: the longer one goes first.
-    length = np.linalg.norm(arrays.to_numpy(frame.core), axis=1)
-    kept[np.lexsort((-length, -distance))[:n]] = True
-    return kept
-
-
-def shared_mask(frame: JointFrame, shared_above: float) -> np.ndarray:
-    """Which directions have min(c, s) above a threshold."""
-    _check_between(shared_above, "shared_above", math.sqrt(0.5), "below √½, the value at 45°")
-    weakest = np.minimum(arrays.to_numpy(frame.c), arrays.to_numpy(frame.s))
-    return np.asarray(weakest > shared_above)
-
-
-def _check_between(value: object, name: str, top: float, what: str) -> None:
-    number = isinstance(value, (int, float, np.integer, np.floating))
-    if not number or isinstance(value, bool) or not 0 <= value < top:  # type: ignore[operator]
-        raise InputError(f"{name} is {value!r}; it must lie in [0, {top:.4f}): {what}.")

@@ -33,6 +33,7 @@ from cospan._preparation import (
 )
 from cospan._scorer import Removed, Scorer
 from cospan._tolerance import FAST_SHRINKAGE, rank_tolerance
+from cospan._truncation import truncated
 from cospan._validate import (
     as_option,
     as_rows,
@@ -43,7 +44,7 @@ from cospan._validate import (
 )
 from cospan.alignment import Alignment
 from cospan.decomposition import Blocks, decompose
-from cospan.directions import Directions, directions_of, truncated
+from cospan.directions import Directions, directions_of
 from cospan.errors import CospanWarning, InputError
 from cospan.summary import Summary
 

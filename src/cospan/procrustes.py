@@ -20,8 +20,9 @@ import scipy.linalg
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._truncation import shared_mask
 from cospan._validate import as_option, as_rows
-from cospan.directions import pick, shared_mask
+from cospan.directions import pick
 from cospan.errors import CospanWarning, InputError
 from cospan.frame import JointFrame
 
