@@ -358,7 +358,7 @@ def wordy(n):
         (lambda: wordy(1_500), 3),
         (lambda: comparison(500, 500, 784, image_shape=(28, 28)), 6),
         (lambda: comparison(4_000, 4_000, 784, image_shape=(28, 28), scale=1_250, n_z=4_000), 6),
-        (lambda: comparison(300, 300, 64 * 64 * 3, image_shape=(64, 64, 3), n_z=300), 6),
+        (lambda: comparison(300, 300, 48 * 48 * 3, image_shape=(48, 48, 3), n_z=300), 6),
     ],
     ids=["table 1,000", "table 15 million", "wide table", "wordy table",
          "pictures 1,000", "pictures 15 million", "large colour pictures"],

@@ -301,6 +301,18 @@ def test_walk_goes_from_a_only_over_shared_to_b_only(opened):
         assert strongest[np.where(same_sign, away, 0).argmax()]
 
 
+def test_pull_to_a_is_blue_and_pull_to_b_orange(opened):
+    case, page = opened("pictures")
+    key, row, _ = cards(page)[0]
+    group = {"A": case.group_a, "B": case.group_b}[key]
+    pulls = group.attribution[np.flatnonzero(group.row_index == int(row))[0]]
+    pixels = canvas_pixels(page, "#bin-samples .card figure + figure canvas")
+    red, _, blue, _ = pixels[pulls.argmin()]
+    assert blue > red
+    red, _, blue, _ = pixels[pulls.argmax()]
+    assert red > blue
+
+
 @pytest.mark.parametrize("index", [0, 40, 63])
 def test_click_on_a_direction_goes_there(opened, index):
     _, page = opened("pictures")
