@@ -35,11 +35,10 @@ def verdict(what, value, target, unit, *, larger=True, extra=""):
     )
 
 
-def chunks(n, size, dtype, d=D):
-    """Chunks of n rows in all, each a view of the same random block: making them costs nothing."""
-    block = np.random.default_rng(0).standard_normal((size, d)).astype(dtype)
-    for start in range(0, n, size):
-        yield block[: min(size, n - start)]
+def chunks(n, block):
+    """Chunks of n rows in all, each a view of the same block: making them costs nothing."""
+    for start in range(0, n, len(block)):
+        yield block[: min(len(block), n - start)]
 
 
 def shares(n, dtype, rounds):
@@ -48,10 +47,11 @@ def shares(n, dtype, rounds):
     W = np.random.default_rng(2).standard_normal((D, D))
     frame = JointFrame.fit(X[:2000], X[2000:4000] * np.linspace(0.5, 2, D), shrinkage=0.1)
     Z = np.random.default_rng(3).standard_normal((n, D))
+    block = Z[:20_000].astype(dtype)
     tasks = {
         "DGEMM": (2 * 8192 * D * D, lambda: X @ W),
-        "exact": (2 * n * D * D, lambda: Summary.of_chunks(chunks(n, 20_000, dtype))),
-        "fast": (n * D * D, lambda: Summary.of_chunks(chunks(n, 20_000, dtype), exact=False)),
+        "exact": (2 * n * D * D, lambda: Summary.of_chunks(chunks(n, block))),
+        "fast": (n * D * D, lambda: Summary.of_chunks(chunks(n, block), exact=False)),
         "scoring": (2 * n * D * D, lambda: frame.align(Z)),
     }
     best = dict.fromkeys(tasks, 0.0)
