@@ -288,6 +288,26 @@ def test_score_streams_what_the_frame_gives(folder, rows, tmp_path):
     np.testing.assert_allclose(theta, frame.align(np.concatenate(rows)).degrees, atol=1e-9)
 
 
+def test_score_takes_arrays_tables_and_standard_input(folder, rows, tmp_path):
+    """Named columns are found by name in any order; an array has only their order."""
+    np.save(tmp_path / "z.npy", rows[0])
+    lines = [line.split(",") for line in (folder / "old.csv").read_text().splitlines()]
+    mixed = "\n".join(",".join(["note", *line[::-1]]) for line in lines)
+    (tmp_path / "mixed.csv").write_text(mixed)
+    expected = run("score", folder / "pair.cospan", folder / "old.csv").stdout.splitlines()
+    sources = {
+        "z.npy": None,
+        "mixed.csv": None,
+        "standard input": (folder / "old.csv").read_bytes(),
+    }
+    for name, stdin in sources.items():
+        source = "-" if stdin else tmp_path / name
+        result = run("score", folder / "pair.cospan", source, input=stdin)
+        found = [line.split(",")[2:4] for line in result.stdout.splitlines()]
+        assert found == [line.split(",")[2:4] for line in expected]
+        assert "warning" not in result.stderr
+
+
 def test_score_without_a_file_prints_csv(folder):
     result = run("score", folder / "pair.cospan", folder / "old.csv", "--chunk-rows", "50")
     lines = result.stdout.splitlines()

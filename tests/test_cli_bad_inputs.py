@@ -394,6 +394,14 @@ def a_model_of_other_features(folder):
     return "score", saved(folder), folder / "z.npy", "-o", folder / "scores.csv"
 
 
+@case(1, "lacks 'z'")
+def a_model_of_another_column(folder):
+    from cospan.model_file import save
+
+    save(folder / "m.cospan", compare(good(folder), good(folder), n_permutations=0).frame)
+    return "score", folder / "m.cospan", csv(folder / "b.csv", header="x,y,w")
+
+
 @case(1, "junk.cospan")
 def info_about_junk(folder):
     (folder / "junk.cospan").write_bytes(b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,11 +20,13 @@ from cospan._terminal import Terminal, as_options
 from cospan._text import number, plural, printable, summary_lines
 from cospan.comparison import Comparison
 from cospan.comparison import compare as compare_sets
-from cospan.errors import InputError
-from cospan.sources import open_source
+from cospan.errors import CospanWarning, InputError
+from cospan.sources import Source, open_source
+from cospan.sources.base import listing
 
 if TYPE_CHECKING:
     from cospan.alignment import Alignment
+    from cospan.frame import JointFrame
 
 __all__ = ["audit", "compare", "demo", "reproduce", "score"]
 
@@ -147,8 +150,7 @@ def score(
     if output is not None:
         check_output(check_table_path(output))
     frame = load_frame(model)
-    columns = None if frame.feature_names is None else list(frame.feature_names)
-    source = open_source(data, columns=columns, **reading)
+    source = _open_for(frame, data, reading)
     if source.n_features != frame.n_features:
         raise InputError(
             f"{source.name} has {plural(source.n_features, 'feature')} and the frame in {model} "
@@ -165,6 +167,27 @@ def score(
             raise InputError(f"{source.name} has no rows to score; check the file.")
     terminal.stop_progress()
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
+
+
+def _open_for(frame: JointFrame, data: str, reading: dict[str, Any]) -> Source:
+    """The frame's own columns of a table, whatever else it holds; arrays have no names to match."""
+    names = frame.feature_names
+    if names is None:
+        return open_source(data, **reading)
+    if data == "-":  # it can be opened only once
+        return open_source(data, columns=names, **reading)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CospanWarning)  # of columns that the frame does not want
+        source = open_source(data, **reading)
+    if source.feature_names in (None, names):
+        return source
+    lacking = [name for name in names if name not in (source.feature_names or ())]
+    if lacking:
+        raise InputError(
+            f"{source.name} lacks {listing(lacking)}, which the frame was fitted to; score a table "
+            "with the same columns."
+        )
+    return open_source(data, columns=names, **reading)
 
 
 @contextmanager

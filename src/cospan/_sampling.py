@@ -7,7 +7,7 @@ a smaller sample with the same seed is part of a larger one.
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,11 +102,13 @@ class Reservoir(Generic[T]):
 
 
 def _take(item: T, index: NDArray[np.intp]) -> T:
-    return type(item)(*(None if column is None else column[index] for column in item))
+    make: Any = type(item)
+    return cast("T", make(*(None if column is None else column[index] for column in item)))
 
 
 def _join(items: list[T]) -> T:
-    return type(items[0])(*map(_concatenate, zip(*items, strict=True)))
+    make: Any = type(items[0])
+    return cast("T", make(*map(_concatenate, zip(*items, strict=True))))
 
 
 def _concatenate(columns: tuple[Any, ...]) -> Any:
