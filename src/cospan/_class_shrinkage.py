@@ -12,11 +12,16 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan.shrinkage import SHRINKAGE_GRID, left_out_cost
 
-__all__ = ["choose_class_shrinkage"]
+__all__ = ["choose_class_shrinkage", "tried_rows"]
 
 # Rows tried in all, shared among the sets: the accuracy is then known to about 0.3 %, and trying
 # costs about as much as one pass over 60,000 rows.
 _TRIED_ROWS = 5000
+
+
+def tried_rows(n_sets: int) -> int:
+    """How many rows of each of so many sets a choice is tried on."""
+    return max(20, _TRIED_ROWS // n_sets)
 
 
 def choose_class_shrinkage(
@@ -45,7 +50,7 @@ def choose_class_shrinkage(
         Of the span the scatters live in; off it every set has the variance αλ.
     """
     alphas = np.asarray(SHRINKAGE_GRID)
-    each = max(20, _TRIED_ROWS // len(rows))
+    each = tried_rows(len(rows))
     rows, counts = [part[:each] for part in rows], [part[:each] for part in counts]
     own = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
     stacked, count = np.concatenate(rows), np.concatenate(counts)

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cospan._class_costs import ClassCosts
+from cospan._class_shrinkage import tried_rows
 from cospan._fitted_classes import FittedClasses, Settings
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_shrinkage, as_weights
@@ -25,9 +26,8 @@ __all__ = ["AlignmentAngleClassifier"]
 
 Floats = NDArray[np.float64]
 
-# Rows kept for choosing the shrinkage, threshold and calibration: in all, and of one class.
-_SAMPLED_ROWS = 20_000
-_SAMPLED_ROWS_OF_CLASS = 2_000
+# Rows kept of one class for choosing the shrinkage, the threshold and so on: at most.
+_SAMPLED_ROWS = 2_000
 _DTYPES = (np.float64, np.float32)
 
 
@@ -79,8 +79,8 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     -----
     `predict` follows the angle; calibration changes `predict_proba` only. A sample weight of 2
     counts like a row that occurs twice, in every choice. A fitted estimator keeps a random sample
-    of at most 2,000 rows a class for :meth:`partial_fit`, and so does its pickle; a file written
-    with :func:`cospan.save` holds no rows.
+    of at most 2,000 rows a class (and about 5,000 in all) for :meth:`partial_fit`, and so does its
+    pickle; a file written with :func:`cospan.save` holds no rows.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     def _start(self, classes: NDArray[Any], shape: tuple[int, int]) -> None:
         if len(classes) < 2:
             raise InputError(
-                f"y holds one class only ({classes[0]!r}); a classifier needs two or more classes."
+                f"y holds one class only, {_shown(classes[0])}; a classifier needs two or more."
             )
         alpha = as_shrinkage(self.shrinkage)
         # Factors of few rows are smaller than matrices; weak shrinkage needs their digits.
@@ -179,9 +179,11 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         own = np.searchsorted(self.classes_, labels)
         known = self.classes_[np.minimum(own, len(self.classes_) - 1)] == labels
         if not known.all():
-            raise InputError(f"y holds {labels[~known][0]!r}, which is not among the classes.")
+            raise InputError(
+                f"y holds {_shown(labels[~known][0])}, which is not among the classes."
+            )
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
-        size = min(_SAMPLED_ROWS_OF_CLASS, max(100, _SAMPLED_ROWS // len(self.classes_)))
+        size = min(_SAMPLED_ROWS, tried_rows(len(self.classes_)))
         names = getattr(self, "feature_names_in_", None)
         summaries = dict(self._summaries or {})
         for k in np.unique(own).tolist():
@@ -198,7 +200,9 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         summaries = self._summaries or {}
         missing = [label for k, label in enumerate(self.classes_) if k not in summaries]
         if missing:
-            raise InputError(f"Class {missing[0]!r} has no rows yet; fit some of every class.")
+            raise InputError(
+                f"Class {_shown(missing[0])} has no rows yet; fit some of every class."
+            )
         settings = Settings(*(getattr(self, name) for name in Settings._fields))
         self._fitted = FittedClasses.fit([summaries[k] for k in sorted(summaries)], settings)
 
@@ -313,3 +317,8 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     def _for_scoring(self, X: Any) -> tuple[FittedClasses, Floats]:
         fitted = self.fitted_parts()
         return fitted, validate_data(self, X, reset=False, dtype=_DTYPES)
+
+
+def _shown(label: Any) -> str:
+    """A label as its user wrote it, not as NumPy holds it."""
+    return repr(label.item() if isinstance(label, np.generic) else label)

@@ -1,0 +1,188 @@
+"""Labels that conflict with their angle, and importance weights."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import average_precision_score
+
+from cospan import JointFrame, LabelAudit, audit_labels, importance_weights
+from cospan.errors import InputError
+
+
+def flipped_pair(X, y, first, second, rate=0.05, seed=0):
+    """Rows of two classes, their labels with a part of them flipped, and which ones."""
+    chosen = (y == first) | (y == second)
+    X, y = X[chosen], y[chosen]
+    rng = np.random.default_rng(seed)
+    wrong = np.zeros(len(y), dtype=bool)
+    wrong[rng.choice(len(y), round(rate * len(y)), replace=False)] = True
+    return X, np.where(wrong, first + second - y, y), wrong
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+def test_flipped_labels_of_two_classes_are_found(digits):
+    X, y, wrong = flipped_pair(*digits, 4, 9)
+    audit = audit_labels(X, y)
+    assert average_precision_score(wrong, audit.suspicion) > 0.95
+    assert audit.flagged[wrong].mean() > 0.6
+    assert wrong[audit.flagged].mean() > 0.9
+    assert_array_equal(audit.suggested[wrong & audit.flagged], (13 - y)[wrong & audit.flagged])
+
+
+def test_flipped_labels_of_ten_classes_are_found(digits):
+    X, y = digits
+    rng = np.random.default_rng(0)
+    wrong = np.zeros(len(y), dtype=bool)
+    wrong[rng.choice(len(y), 90, replace=False)] = True
+    noisy = np.where(wrong, (y + rng.integers(1, 10, len(y))) % 10, y)
+    audit = audit_labels(X, noisy)
+    assert average_precision_score(wrong, audit.suspicion) > 0.95
+    assert np.mean(audit.suggested[wrong] == y[wrong]) > 0.9
+    assert wrong[audit.flagged].mean() > 0.95
+    assert audit.weights.shape == (len(y), 10)
+    assert audit.theta is None
+
+
+def test_clean_labels_raise_few_flags(digits):
+    X, y = digits
+    assert audit_labels(X, y).flagged.mean() < 0.005
+
+
+def test_on_mnist_the_constant_helps_and_flipped_labels_are_found(mnist):
+    X = np.vstack([mnist.draw(digit, 300, seed=1) for digit in (3, 5)])[:, ::2]
+    X, y, wrong = flipped_pair(X, np.repeat([3, 5], 300), 3, 5)
+    scores = [
+        average_precision_score(wrong, audit_labels(X, y, constant=size, shrinkage=0.5).suspicion)
+        for size in (0.0, 1.0)
+    ]
+    assert scores[1] > scores[0]
+    assert scores[1] > 0.85
+
+
+def test_without_the_constant_the_angles_are_the_frames_own(digits):
+    X, y, _ = flipped_pair(*digits, 4, 9)
+    audit = audit_labels(X, y, constant=0, shrinkage=0.2)
+    frame = JointFrame.fit(X[y == 4], X[y == 9], shrinkage=0.2)
+    loo = frame.leave_one_out(X[y == 4], X[y == 9])
+    assert_allclose(audit.theta[y == 4], loo.a.theta, atol=1e-9)
+    assert_allclose(audit.theta[y == 9], loo.b.theta, atol=1e-9)
+    assert_allclose(audit.suspicion[y == 4], np.sin(loo.a.theta) ** 2, atol=1e-9)
+    assert_allclose(audit.suspicion[y == 9], np.cos(loo.b.theta) ** 2, atol=1e-9)
+
+
+def test_the_order_of_the_rows_does_not_matter(digits):
+    X, y, _ = flipped_pair(*digits, 3, 8)
+    order = np.random.default_rng(0).permutation(len(y))
+    there, back = audit_labels(X, y, shrinkage=0.1), audit_labels(X[order], y[order], shrinkage=0.1)
+    assert_allclose(back.suspicion, there.suspicion[order], atol=1e-9)
+    assert_array_equal(back.flagged, there.flagged[order])
+
+
+def test_a_row_does_not_vouch_for_its_own_label(digits):
+    """With few rows, in-sample angles hide a wrong label that leave-one-out angles show."""
+    X, y = digits
+    X, y = np.vstack([X[y == 4][:25], X[y == 9][:25]]), np.repeat([4, 9], 25)
+    noisy = y.copy()
+    noisy[3] = 9
+    audit = audit_labels(X, noisy, constant=0, shrinkage=0.001)
+    frame = JointFrame.fit(X[noisy == 4], X[noisy == 9], shrinkage=0.001)
+    assert audit.order[0] == 3
+    assert frame.align(X[[3]]).theta[0] > np.pi / 4  # flattered: "fits its label"
+
+
+def test_text_labels_and_the_table(digits):
+    X, y, wrong = flipped_pair(*digits, 4, 9)
+    names = np.where(y == 4, "four", "nine")
+    audit = audit_labels(X.tolist(), names.tolist())
+    assert set(audit.suggested) <= {"four", "nine"}
+    table = audit.to_frame("pandas")
+    assert list(table.columns) == ["row", "label", "suggested", "suspicion", "flagged"]
+    assert table["suspicion"].is_monotonic_decreasing
+    assert table["label"].tolist() == names[table["row"]].tolist()
+    assert wrong[table["row"].to_numpy()[:10]].all()
+    assert repr(audit) == f"LabelAudit({len(y)} labels, {audit.flagged.sum()} flagged)"
+
+
+def test_audit_from_weights_states_its_rule():
+    weights = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.2, 0.8], [0.45, 0.55]])
+    own = [0, 0, 0, 0, 1]
+    audit = LabelAudit.from_weights(weights, own, ["a", "b"], depth=0.25)
+    assert_allclose(audit.suspicion, [0.1, 0.2, 0.3, 0.8, 0.45])
+    assert audit.suggested.tolist() == ["a", "a", "a", "b", "b"]
+    # Class b claims its own row with 0.55, and row 3 more clearly than that.
+    assert audit.flagged.tolist() == [False, False, False, True, False]
+    stricter = np.array([[0.9, 0.1], [0.45, 0.55], [0.2, 0.8]])
+    assert not LabelAudit.from_weights(stricter, [0, 0, 1], ["a", "b"]).flagged.any()
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0] * 10, "only one class"),
+        ([0] * 9 + [1], "Class 1 has a single row"),
+        ([0, 1] * 4, r"shape \(8,\) where \(10,\)"),
+        ([0, 1] * 4 + [0, None], "no label at row 9"),
+        ([0.0, 1.0] * 4 + [np.nan, 1.0], "no label at row 8"),
+        (np.array([0, "a"] * 5, dtype=object), "unlike kinds"),
+    ],
+)
+def test_bad_labels_are_refused(labels, message):
+    X = np.random.default_rng(0).normal(size=(10, 3))
+    with pytest.raises(InputError, match=message):
+        audit_labels(X, labels)
+
+
+def test_bad_options_are_refused():
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.repeat([0, 1], 10)
+    with pytest.raises(InputError, match="depth is 2"):
+        audit_labels(X, y, depth=2)
+    with pytest.raises(InputError, match="constant is -1"):
+        audit_labels(X, y, constant=-1)
+    frame = JointFrame.fit(X[:10], X[10:], shrinkage=0.1)
+    with pytest.raises(InputError, match="clip is 0"):
+        importance_weights(frame, X[:10], clip=0)
+    with pytest.raises(InputError, match="no rows"):
+        importance_weights(frame, X[:0])
+
+
+# ---- importance weights -----------------------------------------------------------------------
+
+
+def test_importance_weights_are_normalised_tan_squared():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(300, 3)) * [2, 1, 1], rng.normal(size=(200, 3)) * [1, 2, 1]
+    frame = JointFrame.fit(A, B, shrinkage=0.01)
+    found = importance_weights(frame, A, clip=None)
+    ratio = np.tan(frame.leave_one_out(A, B).a.theta) ** 2
+    assert_allclose(found.weights, ratio / ratio.mean(), rtol=1e-10)
+    assert found.clipped == 0
+    assert found.effective_size == pytest.approx(ratio.sum() ** 2 / (ratio**2).sum())
+    new = importance_weights(frame, A, leave_one_out=False, clip=2.0)
+    ratio = np.minimum(np.tan(frame.align(A).theta) ** 2, 2.0)
+    assert_allclose(new.weights, ratio / ratio.mean(), rtol=1e-10)
+    assert new.clipped == pytest.approx(np.mean(ratio == 2.0))
+    assert found.effective_size < new.effective_size < 300
+
+
+def test_weighting_lowers_the_test_error_under_covariate_shift():
+    """The example of docs/audit.md."""
+    rng = np.random.default_rng(0)
+
+    def target(X):
+        return np.hypot(X[:, 0], 2 * X[:, 1])
+
+    A = rng.normal(size=(2000, 2)) * [2.0, 0.7]
+    B = rng.normal(size=(2000, 2)) * [0.7, 2.0]
+    weights = importance_weights(JointFrame.fit(A, B), A).weights
+
+    def error(sample_weight):
+        model = LinearRegression().fit(np.abs(A), target(A), sample_weight)
+        return np.mean((model.predict(np.abs(B)) - target(B)) ** 2)
+
+    assert error(weights) < 0.25 * error(None)

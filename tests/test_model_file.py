@@ -1,0 +1,360 @@
+"""Model files: what is saved comes back, damage never passes, nothing is unpickled."""
+
+import hashlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from safetensors.numpy import load as read_tensors
+from safetensors.numpy import save as write_tensors
+from sklearn.datasets import load_digits
+
+import cospan
+from cospan import AlignmentAngleClassifier, JointFrame, Summary, load, save
+from cospan._class_costs import ClassCosts
+from cospan.errors import InputError, ModelFileError
+from cospan.model_file import FORMAT_VERSION, from_bytes, to_bytes
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Few features and a small file, for going through every byte of it."""
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(30, 3)) * [2, 1, 1], rng.normal(size=(20, 3)) * [1, 1, 2]
+    return JointFrame.fit(A, B, shrinkage=0.1)
+
+
+FRAMES = {
+    "shrunk": {"shrinkage": 0.1},
+    "the paper's way": {"center": "each", "balance": False, "shrinkage": 0},
+    "own centre, tolerance": {"center": np.arange(64.0), "tol": 1e-8},
+}
+
+
+@pytest.mark.parametrize("options", FRAMES.values(), ids=FRAMES)
+def test_a_frame_scores_as_before_to_the_bit(digits, tmp_path, options):
+    X, y = digits
+    frame = JointFrame.fit(X[y == 4], X[y == 9], **options)
+    path = save(tmp_path / "frame.safetensors", frame)
+    again = load(path)
+    for weighting in ("cost", "frame"):
+        a, b = frame.align(X, weighting=weighting), again.align(X, weighting=weighting)
+        for name in ("theta", "cost_a", "cost_b", "shares", "outside", "relational"):
+            assert_array_equal(getattr(a, name), getattr(b, name))
+    a, b = (one.left_out(X[y == 4], "A") for one in (frame, again))
+    assert_array_equal(a.theta, b.theta)
+    assert repr(again) == repr(frame)
+    assert again.blocks == frame.blocks
+    assert again.tol == frame.tol
+    assert_array_equal(again.H, frame.H)
+
+
+def test_a_frame_of_few_rows_and_a_truncated_one_come_back(digits, tmp_path):
+    X, y = digits
+    few = JointFrame.fit(X[y == 4][:9], X[y == 9][:9], shrinkage=0.1)
+    assert few.basis is not None
+    cut = JointFrame.fit(X[y == 4], X[y == 9], shrinkage=0.1).truncate(n=20)
+    for frame in (few, cut):
+        again = load(save(tmp_path / "frame.safetensors", frame))
+        assert_array_equal(again.align(X).theta, frame.align(X).theta)
+        assert repr(again) == repr(frame)
+
+
+def test_feature_names_come_back(digits, tmp_path):
+    X, y = digits
+    table = pd.DataFrame(X, columns=[f"pixel “{i}”" for i in range(64)])
+    frame = JointFrame.fit(table[y == 4], table[y == 9], shrinkage=0.1)
+    again = load(save(tmp_path / "frame.safetensors", frame))
+    assert again.feature_names == tuple(table.columns)
+    with pytest.raises(InputError, match="another order"):
+        again.align(table[table.columns[::-1]])
+
+
+LABELS = {
+    "numbers": lambda y: y,
+    "text": lambda y: np.array(["zero", "one", "two"])[y],
+    "objects": lambda y: np.array(["zero", "one", "two"], dtype=object)[y],
+    "small numbers": lambda y: y.astype(np.uint8),
+    "real numbers": lambda y: 1.0 * y,
+    "truth values": lambda y: y > 0,
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_an_estimator_answers_as_before_to_the_bit(digits, tmp_path, labels):
+    X, y = digits
+    X, y = X[y < 3], labels(y[y < 3])
+    model = AlignmentAngleClassifier(shrinkage=0.1, calibrated=True).fit(X, y)
+    again = load(save(tmp_path / "model.safetensors", model))
+    assert_array_equal(again.classes_, model.classes_)
+    assert again.classes_.dtype == model.classes_.dtype
+    assert_array_equal(again.predict(X), model.predict(X))
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert_array_equal(again.transform(X), model.transform(X))
+    assert again.get_params() == model.get_params()
+    assert again.score(X, y) == model.score(X, y)
+
+
+def test_a_table_trained_estimator_with_everything_chosen_comes_back(digits, tmp_path):
+    X, y = digits
+    table = pd.DataFrame(X[y < 2]).rename(columns=str)
+    center = table.mean().to_numpy()
+    model = AlignmentAngleClassifier(center=center, threshold="auto", calibrated="sigmoid")
+    model.fit(table, y[y < 2])
+    again = load(save(tmp_path / "model.safetensors", model))
+    assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+    assert again.threshold_ == model.threshold_
+    assert_array_equal(again.center, center)
+    assert_array_equal(again.feature_names_in_, model.feature_names_in_)
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(table[table.columns[::-1]])
+    with pytest.raises(InputError, match="loaded from a model file"):
+        again.partial_fit(table, y[y < 2])
+
+
+def test_an_estimator_with_the_constant_comes_back(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) + np.repeat([[0.0], [2.0]], 100, axis=0)
+    model = AlignmentAngleClassifier(constant=1).fit(X, np.repeat([0, 1], 100))
+    again = load(save(tmp_path / "model.safetensors", model))
+    assert again.constant_ == model.constant_ > 0
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_costs_to_several_sets_come_back(digits, tmp_path):
+    X, y = digits
+    costs = ClassCosts.from_summaries([Summary.of(X[y == k]) for k in range(3)], shrinkage=0.1)
+    again = load(save(tmp_path / "costs.safetensors", costs))
+    assert_array_equal(again.weights(X), costs.weights(X))
+
+
+# ---- no data inside ---------------------------------------------------------------------------
+
+
+def test_no_rows_of_the_data_are_inside():
+    """Rows are marked by numbers of their own; none of their bytes may appear in the files."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6))
+    y = np.repeat([0, 1], 200)
+    model = AlignmentAngleClassifier(shrinkage=0, constant=0).fit(X, y)
+    frame = JointFrame.fit(X[:200], X[200:], shrinkage=0, keep_uv=True)
+    assert frame.U is not None
+    for one in (model, frame):
+        data = to_bytes(one)
+        assert not any(value.tobytes() in data for value in X.ravel())
+        assert len(data) < 4000  # 400 rows of 6 numbers would take 19,200 bytes
+    assert load_of(frame).U is None
+
+
+def load_of(model):
+    return from_bytes(to_bytes(model))
+
+
+# ---- damage -----------------------------------------------------------------------------------
+
+
+def test_truncation_at_every_byte_is_noticed(small):
+    data = to_bytes(small)
+    for length in range(len(data)):
+        with pytest.raises(ModelFileError):
+            from_bytes(data[:length])
+    with pytest.raises(ModelFileError):
+        from_bytes(data + b"\0")
+
+
+def test_random_mutations_are_noticed(small):
+    """20,000 files: bytes changed, bits flipped, pieces removed, doubled, moved or zeroed."""
+    data = np.frombuffer(to_bytes(small), dtype=np.uint8)
+    rng = np.random.default_rng(0)
+    passed = 0
+    for _ in range(20_000):
+        mutated = mutate(data, rng)
+        if mutated == data.tobytes():
+            continue
+        with pytest.raises(ModelFileError):
+            from_bytes(mutated)
+        passed += 1
+    assert passed > 19_000
+
+
+def mutate(data, rng):
+    kind = rng.integers(6)
+    start = int(rng.integers(len(data)))
+    end = min(len(data), start + int(rng.integers(1, 40)))
+    out = data.copy()
+    if kind == 0:
+        out[start] = rng.integers(256)
+    elif kind == 1:
+        out[start] ^= np.uint8(1) << np.uint8(rng.integers(8))
+    elif kind == 2:
+        out = np.delete(out, slice(start, end))
+    elif kind == 3:
+        out = np.insert(out, start, out[start:end])
+    elif kind == 4:
+        out[start:end] = 0
+    else:
+        where = rng.choice(len(data), rng.integers(1, 10))
+        out[where] = rng.integers(0, 256, len(where))
+    return out.tobytes()
+
+
+def rewritten(model, change):
+    """A file whose digest is right although `change` has been at its settings and tensors."""
+    data = to_bytes(model)
+    length = int.from_bytes(data[:8], "little")
+    metadata = json.loads(data[8 : 8 + length])["__metadata__"]
+    settings, tensors = json.loads(metadata["settings"]), dict(read_tensors(data))
+    change(settings, tensors, metadata)
+    metadata["settings"] = json.dumps(settings)
+    metadata["sha256"] = "0" * 64
+    blank = write_tensors(tensors, metadata)
+    digest = hashlib.sha256(blank).hexdigest().encode()
+    return blank.replace(b'"sha256":"' + b"0" * 64, b'"sha256":"' + digest)
+
+
+FORGERIES = {
+    "a missing array": lambda s, t, m: t.pop("core"),
+    "a short array": lambda s, t, m: t.update(c=t["c"][:-1]),
+    "an array of integers": lambda s, t, m: t.update(c=np.ones(3, dtype=np.int64)),
+    "an array that is not finite": lambda s, t, m: t.update(center=np.full(3, np.nan)),
+    "a missing setting": lambda s, t, m: s.pop("lam"),
+    "a setting of the wrong kind": lambda s, t, m: s.update(balance="yes"),
+    "wrong blocks": lambda s, t, m: s.update(blocks=[1, 1, 7]),
+    "names of other features": lambda s, t, m: s.update(feature_names=["a"]),
+    "names that are no text": lambda s, t, m: s.update(feature_names=[1, 2, 3]),
+    "another kind of object": lambda s, t, m: s.update(kind="os.system"),
+    "no kind": lambda s, t, m: s.pop("kind"),
+}
+
+
+@pytest.mark.parametrize("change", FORGERIES.values(), ids=FORGERIES)
+def test_well_formed_nonsense_is_refused(small, change):
+    assert rewritten(small, lambda s, t, m: None)  # the helper itself makes readable files
+    from_bytes(rewritten(small, lambda s, t, m: None))
+    with pytest.raises(ModelFileError):
+        from_bytes(rewritten(small, change))
+
+
+CLASSIFIER_FORGERIES = {
+    "classes too few": lambda s, t, m: s.update(classes=[0]),
+    "classes that are lists": lambda s, t, m: s.update(classes=[[0], [1], [2]]),
+    "a type of Python objects": lambda s, t, m: s.update(classes_type="O8"),
+    "a type that does not fit": lambda s, t, m: s.update(classes=["a", "b", "c"]),
+    "an unknown parameter": lambda s, t, m: s["parameters"].update(hook="x"),
+    "a parameter that is a list": lambda s, t, m: s["parameters"].update(tol=[1]),
+    "another number of features": lambda s, t, m: s.update(n_features_in=7),
+    "an estimator inside": lambda s, t, m: s["model"].update(kind="classifier"),
+    "no model": lambda s, t, m: s.update(model=3),
+    "a missing curve": lambda s, t, m: t.pop("curve1"),
+}
+
+
+@pytest.mark.parametrize("change", CLASSIFIER_FORGERIES.values(), ids=CLASSIFIER_FORGERIES)
+def test_a_nonsensical_estimator_is_refused(change):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.repeat([0, 1, 2], 20)
+    model = AlignmentAngleClassifier(shrinkage=0.1, calibrated=True).fit(X, y)
+    with pytest.raises(ModelFileError):
+        from_bytes(rewritten(model, change))
+
+
+def test_a_newer_file_says_that_cospan_is_too_old(small):
+    newer = str(FORMAT_VERSION + 1)
+    data = rewritten(small, lambda s, t, m: m.update(format_version=newer))
+    with pytest.raises(ModelFileError, match=f"format version {newer}.*upgrade cospan"):
+        from_bytes(data)
+
+
+def test_other_files_are_told_apart(tmp_path):
+    path = tmp_path / "x.safetensors"
+    for data in (b"", b"PK", b"{}", b"\x80\x04K\x01.", os.urandom(200), b"[" * 100_000):
+        path.write_bytes(data)
+        with pytest.raises(ModelFileError, match="no model file"):
+            load(path)
+    path.write_bytes(write_tensors({"weight": np.ones(3)}, {"format": "pt"}))
+    with pytest.raises(ModelFileError, match="not written by cospan"):
+        load(path)
+    with pytest.raises(ModelFileError, match="No such file"):
+        load(tmp_path / "nothing.safetensors")
+    with pytest.raises(ModelFileError, match="Cannot read"):
+        load(tmp_path)
+
+
+def test_what_cannot_be_saved_is_refused(tmp_path):
+    with pytest.raises(InputError, match="A dict cannot be saved"):
+        save(tmp_path / "x.safetensors", {})
+    with pytest.raises(ValueError, match="not fitted"):
+        save(tmp_path / "x.safetensors", AlignmentAngleClassifier())
+    with pytest.raises(InputError, match="does not exist"):
+        save(tmp_path / "no" / "x.safetensors", {})
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- nothing is executed, nothing half written ------------------------------------------------
+
+
+def test_loading_unpickles_nothing(small, digits, tmp_path, monkeypatch):
+    X, y = digits
+    model = AlignmentAngleClassifier(shrinkage=0.1).fit(X[y < 3], y[y < 3])
+    paths = [save(tmp_path / f"{i}.safetensors", one) for i, one in enumerate((small, model))]
+
+    def refuse(*arguments, **options):
+        raise AssertionError("something was unpickled")
+
+    for name in ("load", "loads", "Unpickler", "_Unpickler", "_load", "_loads"):
+        monkeypatch.setattr(pickle, name, refuse)
+    for path in paths:
+        assert load(path) is not None
+    folder = Path(cospan.__file__).parent
+    source = "".join((folder / f"{name}.py").read_text() for name in ("model_file", "_model_parts"))
+    for word in ("import pickle", "joblib", "np.load", "eval(", "exec("):
+        assert word not in source
+
+
+KILLS = """
+import os, signal, sys, time
+import numpy as np
+from cospan import JointFrame, load, save
+
+rng = np.random.default_rng(0)
+frames = [
+    JointFrame.fit(rng.normal(size=(200, 100)) * scale, rng.normal(size=(200, 100)), shrinkage=0.1)
+    for scale in (2, 3)
+]
+path = sys.argv[1]
+save(path, frames[0])
+lams = {frame.lam for frame in frames}
+seen = set()
+for _ in range(50):
+    child = os.fork()
+    if child == 0:
+        while True:
+            for frame in frames:
+                save(path, frame)
+    time.sleep(rng.uniform(0.001, 0.03))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    seen.add(load(path).lam)
+print(seen == lams)
+"""
+
+
+def test_kill_during_saving_leaves_the_old_file_whole(tmp_path):
+    """50 processes are killed at random moments while they save: the file can always be read."""
+    path = tmp_path / "frame.safetensors"
+    done = subprocess.run([sys.executable, "-c", KILLS, str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "True"  # and children did get to save in between
+    assert [name for name in os.listdir(tmp_path) if not name.startswith(".")] == [path.name]
