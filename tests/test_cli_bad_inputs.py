@@ -601,7 +601,7 @@ def test_interrupted_in_the_middle(tmp_path, monkeypatch):
     before = listing(tmp_path)
     monkeypatch.setattr("cospan.comparison.separate", interrupt)
     result = invoke([*arguments, "--scores", tmp_path / "s.parquet", "-o", tmp_path / "r.html"])
-    assert result.exit_code != 0
+    assert result.exit_code == 130
     assert listing(tmp_path) == before
 
 

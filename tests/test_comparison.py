@@ -8,7 +8,7 @@ import pytest
 
 import cospan._reading
 import cospan._stages
-from cospan import JointFrame
+from cospan import JointFrame, attribute
 from cospan._sampling import Reservoir
 from cospan._scoring import KEPT_ROWS
 from cospan._stages import sides_of_labels
@@ -254,6 +254,13 @@ def test_attributions_add_up_where_rows_are_fewer_than_features(rows, weighting)
     for group in found.groups:
         expected = -np.cos(2 * group.alignment.theta[group.row_index])
         np.testing.assert_allclose(group.attribution.sum(axis=1), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighting", ["cost", "frame"])
+def test_rows_of_neither_set_are_attributed_as_attribute_does(blobs, weighting):
+    found = compare(*blobs, blobs[0][:9] + 1, weighting=weighting, n_permutations=0)
+    expected = attribute(found.frame, blobs[0][:9] + 1, weighting=weighting).features
+    np.testing.assert_allclose(found.group_z.attribution, expected, atol=1e-12)
 
 
 def test_planted_features_come_first():
