@@ -69,3 +69,5 @@ def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[C
         done += len(chunk.rows)
         if progress is not None:
             progress(stage, done, source.n_rows)
+    if progress is not None:
+        progress(stage, done, done)  # now the number is known, also of a stream
