@@ -72,7 +72,7 @@ def million_rows(exact):
         lambda: Summary.of_chunks(_generated(1_000_000, 20_000, np.float32), exact=exact)
     )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"{seconds} {before / 1024} {peak / 1024}")
+    print(f"{seconds} {before * 1024 / 1e6} {peak * 1024 / 1e6}")
 
 
 def _generated(n, size, dtype):
