@@ -26,7 +26,8 @@ def qr(x: Array, *, overwrite: bool = False) -> Orthogonal:
     packed, blocks, _ = geqrt(block, np.asfortranarray(x), overwrite_a=overwrite)
     # The scalars of the reflections stand on the diagonals of the compact-WY blocks.
     tau = blocks[np.arange(k) % block, np.arange(k)]
-    return Orthogonal(np.triu(packed[:k]), _Reflections(packed[:, :k], tau))
+    R = np.tril(packed[:k].T).T  # in column order, as whatever comes next wants it
+    return Orthogonal(R, _Reflections(packed[:, :k], tau))
 
 
 class _Reflections:
@@ -59,8 +60,9 @@ class _Reflections:
         if self._inverse is None:
             self._inverse = self._prepare()
         V, k = self._vectors, self._vectors.shape[1]
-        gemm, trsm = scipy.linalg.get_blas_funcs(("gemm", "trsm"), (V,))
-        inner = trsm(1.0, self._inverse, arrays.matmul(V[:k].T, Y), overwrite_b=1)
+        gemm, trmm, trsm = scipy.linalg.get_blas_funcs(("gemm", "trmm", "trsm"), (V,))
+        inner = trmm(1.0, V[:k], Y, trans_a=1, lower=1)
+        inner = trsm(1.0, self._inverse, inner, overwrite_b=1)
         product = np.asarray(gemm(-1.0, V, inner))
         product[:k] += Y
         return product
@@ -75,13 +77,14 @@ def stacked_qr(a: Array, b: Array) -> Orthogonal:
     (tpqrt,) = scipy.linalg.get_lapack_funcs(("tpqrt",), (a, b))
     R, vectors, blocks, _ = tpqrt(n, block, np.asfortranarray(a), np.asfortranarray(b))
     tau = blocks[np.arange(n) % block, np.arange(n)]
-    return Orthogonal(np.triu(R), _TriangularReflections(np.triu(vectors), tau))
+    return Orthogonal(np.tril(R.T).T, _TriangularReflections(np.tril(vectors.T).T, tau))
 
 
 def _is_triangle(x: Array) -> bool:
     if not arrays.is_numpy(x) or x.shape[0] != x.shape[1] or not x.size:
         return False
-    return not np.tril(x, -1).any()
+    # a dense matrix shows it in its first column; only a triangle is looked at as a whole
+    return not x[1:, 0].any() and not np.tril(x, -1).any()
 
 
 class _TriangularReflections(_Reflections):
