@@ -283,6 +283,7 @@ def test_verdict_counts_the_rows_on_their_own_side(table):
         (0.95, 0.001, "clearly different"),
         (0.8, 0.001, "overlap a good deal"),
         (0.55, 0.001, "hard to tell apart"),
+        (0.1, 0.001, "come out the wrong way round"),
         (0.8, 0.4, "Nothing here shows that the rows of left and right differ"),
     ],
 )
@@ -292,6 +293,7 @@ def test_verdict_is_no_stronger_than_the_evidence(auc, pvalue, words):
     shift = SimpleNamespace(statistic=1.0, pvalue=pvalue, n_permutations=999)
     content = content_of(comparison(separation=separation, shift=shift))
     assert words in content.verdict[0]
+    assert any("do not label" in warning for warning in content.warnings) == (auc == 0.1)
 
 
 def test_a_poor_cut_at_45_degrees_is_said():
@@ -303,6 +305,23 @@ def test_a_poor_cut_at_45_degrees_is_said():
     content = content_of(comparison(**moved))
     assert re.search(r"; cut at [23]\d\.\d°, 9\d\.\d % do", content.verdict[0])
     assert any("meet at" in warning for warning in content.warnings)
+
+
+def test_no_best_cut_where_rows_cannot_be_told_apart():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    content = content_of(compare(X[:40], X[40:], n_permutations=49))
+    assert content.best_cut == 450
+    assert "; cut at" not in content.verdict[0]
+    assert not any("meet at" in warning for warning in content.warnings)
+
+
+def test_nothing_is_said_twice():
+    conflict = "7 % of the labels are in conflict with their row's angle."
+    assert content_of(comparison(warnings=(conflict,))).warnings == (conflict,)
+    alone = "A and B share no direction, so read no angle."
+    case = comparison(warnings=(alone,), blocks=(6, 0, 6), audit=None)
+    assert content_of(case).warnings == (alone,)
 
 
 def test_certainty_is_not_rounded_up():

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from ._cut import TELLS, best_cut, cut_at
 from ._text import clean, count, percent, significant
 
 if TYPE_CHECKING:
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
     from ._samples import Samples
 
 __all__ = [
-    "Cut",
     "Number",
-    "best_cut",
     "counted",
     "isolated",
     "named_groups",
@@ -91,8 +88,10 @@ def verdict(comparison: Comparison, names: dict[str, str]) -> tuple[str, str]:
         found = f"The {both} lie almost entirely apart"
     elif auc >= 0.9:
         found = f"The {both} are clearly different, with some overlap"
-    elif auc >= 0.7:
+    elif auc >= TELLS:
         found = f"The {both} differ, but overlap a good deal"
+    elif auc <= 1 - TELLS:
+        found = f"The angles of the {both} come out the wrong way round, A's larger than B's"
     else:
         found = f"The {both} are hard to tell apart, row by row"
     return f"{found}: {_cut_words(comparison)}.", _distance_sentence(comparison)
@@ -100,33 +99,11 @@ def verdict(comparison: Comparison, names: dict[str, str]) -> tuple[str, str]:
 
 def _cut_words(comparison: Comparison) -> str:
     """How many rows fall on their own side of 45°, and of the best cut where that is better."""
-    middle, best = Cut.at(comparison, 450), best_cut(comparison)
+    middle, best = cut_at(comparison, 450), best_cut(comparison)
     words = f"cut at 45°, {percent(middle.accuracy)} of them fall on their own side"
     if best.balanced - middle.balanced < WORTH_SAYING:
         return words
     return f"{words}; cut at {best.step / 10:.1f}°, {percent(best.accuracy)} do"
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A threshold in tenths of a degree, and the rows of A below and of B from there on."""
-
-    step: int
-    accuracy: float
-    balanced: float
-
-    @classmethod
-    def at(cls, comparison: Comparison, step: int) -> Cut:
-        a, b = np.asarray(comparison.group_a.counts), np.asarray(comparison.group_b.counts)
-        right_a, right_b = float(a[:step].sum()), float(b[step:].sum())
-        n_a, n_b = max(float(a.sum()), 1), max(float(b.sum()), 1)
-        return cls(step, (right_a + right_b) / (n_a + n_b), (right_a / n_a + right_b / n_b) / 2)
-
-
-def best_cut(comparison: Comparison) -> Cut:
-    """The cut with the best mean recall of A and B; of equals the one nearest to 45°."""
-    cuts = [Cut.at(comparison, step) for step in range(901)]
-    return max(cuts, key=lambda cut: (cut.balanced, -abs(cut.step - 450)))
 
 
 def _distance_sentence(comparison: Comparison) -> str:
@@ -201,19 +178,25 @@ def _number(label: str, estimate: Estimate, meaning: str) -> Number:
 def warnings(comparison: Comparison, n_conflicts: int | None) -> tuple[str, ...]:
     """What a reader should know first: the comparison's own warnings and the report's."""
     found = [clean(text, longest=600) for text in comparison.warnings]
+    said = " ".join(found)  # the comparison may have said the same in its own words
     best = best_cut(comparison)
-    if best.balanced - Cut.at(comparison, 450).balanced > POOR_CUT:
+    if best.balanced - cut_at(comparison, 450).balanced > POOR_CUT:
         advice = "" if comparison.settings.get("standardize") is True else LEVEL
         found.append(
             f"The two sets meet at {best.step / 10:.1f}°, not at 45°: one of them varies more than "
             f"the other in most directions. To label rows, cut there.{advice}"
         )
-    if comparison.frame.blocks[1] == 0:
+    if comparison.separation.auc.value <= 1 - TELLS:
         found.append(
-            "The two sets share no direction: every angle is 0° or 90° by construction. "
-            "More rows or some shrinkage would let them be compared."
+            "The angles come out the wrong way round, as they can with few rows for many features "
+            "or without shrinkage: do not label rows by them."
         )
-    if n_conflicts:
+    if comparison.frame.blocks[1] == 0 and "share no direction" not in said:
+        found.append(
+            "The two sets share no direction, so their angles mean little; use more rows or "
+            "some shrinkage."
+        )
+    if n_conflicts and "in conflict" not in said:
         labels = "label conflicts" if n_conflicts == 1 else "labels conflict"
         found.append(f"{count(n_conflicts)} {labels} with the angle; see the table below.")
     return tuple(found)

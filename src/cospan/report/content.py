@@ -14,6 +14,7 @@ import numpy as np
 from cospan.distribution import bin_posterior
 
 from . import _words
+from ._cut import best_cut
 from ._directions import Direction, Spectrum, spectrum_of
 from ._encode import PictureShape
 from ._samples import Conflict, Pictures, Sample, Samples, samples_of
@@ -152,7 +153,7 @@ def content_of(comparison: Comparison) -> ReportContent:
         numbers=_words.numbers(comparison),
         warnings=_words.warnings(comparison, samples.n_conflicts),
         groups=groups,
-        best_cut=_words.best_cut(comparison).step,
+        best_cut=best_cut(comparison).step,
         bins=bins,
         posterior=_posterior(groups, bins),
         spectrum=spectrum_of(comparison, shape),
