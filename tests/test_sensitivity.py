@@ -123,6 +123,13 @@ def test_same_seed_same_bits_other_seed_other_draws(sets):
     assert repr(studies[0].rows) != repr(studies[2].rows)
 
 
+def test_repeats_are_different_draws(sets):
+    once, twice = (
+        sensitivity(*sets, over={"noise": [0.3]}, shrinkage=0.1, repeats=n).rows[1] for n in (1, 2)
+    )
+    assert once.mean_degrees != twice.mean_degrees
+
+
 def test_automatic_shrinkage_is_chosen_anew_and_reported(sets):
     study = sensitivity(*sets, over={"center": ["none"], "shrinkage": [0.3]})
     A, B, _ = sets

@@ -9,9 +9,10 @@ from sklearn.covariance import empirical_covariance
 
 from cospan import JointFrame, angle_histogram, fisher_rao, hellinger, separation, shift_test
 from cospan._copies import drop_copies
-from cospan._relabelling import VIEWS, View, halve, lay_out, table
+from cospan._relabelling import VIEWS, Halves, Rows, View, halve, lay_out, table
 from cospan.distribution import angle_auc, overlap
 from cospan.errors import InputError
+from cospan.significance import _drawn
 
 SIMULATIONS = 200
 # 200 simulations at 5 %: 10 expected, and between 3 and 19 in 99.5 % of all seeds.
@@ -153,6 +154,30 @@ def test_every_entry_is_the_statistic_of_its_own_pair_of_labellings():
         first, second = halves.labels[0][i : i + 1], halves.labels[1][j : j + 1]
         alone = table(halves._replace(labels=(first, second)), VIEWS[1]).total
         assert alone[0, 0] == pytest.approx(whole[i, j], rel=1e-10)
+
+
+def test_what_lies_outside_the_leading_directions_costs_the_same_on_both_sides():
+    """The third feature is 0 in the first half, so its frame knows only the shrinkage there."""
+    view, rng = VIEWS[1], np.random.default_rng(21)
+    rows = rng.normal(size=(2, 16, 3)) * [2, 1, 3]
+    rows[0, :, 2] = 0
+    labels = np.arange(16)[None, :] < 7
+    halves = Halves(
+        tuple(Rows(half[:, :2], np.sum(half**2, axis=1), 3) for half in rows), (labels, labels)
+    )
+    with_constant = np.concatenate([rows, np.full((2, 16, 1), view.constant)], axis=2)
+    train, other = with_constant
+    frame = JointFrame.fit(train[:7], train[7:], center="none", shrinkage=view.shrinkage)
+    expected = -np.cos(2 * frame.align(other).theta)
+    np.testing.assert_allclose(table(halves, view).held_out[0], expected, rtol=1e-8, atol=1e-10)
+
+
+def test_entries_to_spare_are_dropped_at_random():
+    rng = np.random.default_rng(22)
+    drawn = [_drawn(np.arange(8.0), 5, rng) for _ in range(2000)]
+    assert all(len(set(part)) == 5 for part in drawn)
+    share = np.bincount(np.concatenate(drawn).astype(int), minlength=8) / 2000
+    np.testing.assert_allclose(share, 5 / 8, atol=0.05)
 
 
 def test_wide_rows_keep_their_geometry():
@@ -336,6 +361,12 @@ class TestCopies:
         rng = np.random.default_rng(1)
         A, B = rng.integers(0, 2, (2, 100, 3)).astype(float)
         assert [len(rows) for rows in drop_copies(A, B, "auto")] == [100, 100]
+
+    def test_draws_from_a_pool_are_kept(self):
+        rng = np.random.default_rng(2)
+        pool = rng.normal(size=(40, 3))
+        A, B = pool[rng.integers(0, 40, 60)], pool[rng.integers(0, 40, 90)]
+        assert [len(rows) for rows in drop_copies(A, B, "auto")] == [60, 90]
 
     def test_categories_that_differ_are_kept(self):
         A, B = np.eye(2)[np.repeat([0, 1], [99, 1])], np.eye(2)[np.repeat([0, 1], [1, 99])]

@@ -266,8 +266,7 @@ def shift_test(
     tables = {view.name: table(halves, view) for view in VIEWS}
     scores = {name: _standardise(entry.total) for name, entry in tables.items()}
     combined = np.max(list(scores.values()), axis=0).ravel()
-    # The entries to spare are dropped at random: by place, the true labels' would be special.
-    null = combined[1:][np.sort(rng.choice(side * side - 1, count, replace=False))]
+    null = _drawn(combined[1:], count, rng)
     reached = int(np.count_nonzero(null >= combined[0] - _TIE))
     return ShiftTest(
         statistic=float(combined[0]),
@@ -298,6 +297,11 @@ def _sets(a: Floats, b: Floats, copies: str) -> tuple[Floats, Floats]:
     if np.all(a == a[0]) and np.all(b == a[0]):
         raise InputError("All rows of A and B are equal: constant rows have no angles to compare.")
     return a, b
+
+
+def _drawn(entries: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """`count` of the entries, at random: chosen by place, the true labels' would be special."""
+    return entries[np.sort(rng.choice(len(entries), count, replace=False))]
 
 
 def _standardise(total: Floats) -> Floats:
