@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
@@ -79,19 +78,31 @@ def choose_shrinkage(
     for side in (0, 1):
         weight = (1 - alphas)[None, :] * removed[side][:, None]
         costs[side][side] = left_out_cost(costs[side][side], weight)
-    theta = np.concatenate([np.arctan2(np.sqrt(a), np.sqrt(b)) for a, b in costs])
-    label = np.repeat([0, 1], [len(rows[0]), len(rows[1])])
-    weight = np.concatenate(counts)
+    theta_a, theta_b = (np.arctan2(np.sqrt(a), np.sqrt(b)).T for a, b in costs)
     scores = [
-        (
-            round(roc_auc_score(label, column, sample_weight=weight), _AUC_DECIMALS),
-            balanced_accuracy_score(label, column > math.pi / 4, sample_weight=weight),
-        )
-        for column in theta.T
+        (round(_auc(a, b, *counts), _AUC_DECIMALS), _balanced_accuracy(a, b, *counts))
+        for a, b in zip(theta_a, theta_b, strict=True)
     ]
     # max() keeps the first of equals, which is the smaller α.
     best = max(range(len(alphas)), key=lambda i: scores[i])
     return float(alphas[best])
+
+
+def _auc(a: np.ndarray, b: np.ndarray, weight_a: np.ndarray, weight_b: np.ndarray) -> float:
+    """How often an angle of B exceeds one of A, ties counting half; rows count by their weight."""
+    order = np.argsort(a)
+    below = np.concatenate(([0.0], np.cumsum(weight_a[order])))
+    less, up_to = (below[np.searchsorted(a[order], b, side)] for side in ("left", "right"))
+    return float(weight_b @ (less + up_to) / (2 * below[-1] * weight_b.sum()))
+
+
+def _balanced_accuracy(
+    a: np.ndarray, b: np.ndarray, weight_a: np.ndarray, weight_b: np.ndarray
+) -> float:
+    """Mean of the shares of A at or below 45° and of B above."""
+    right_a = weight_a[a <= math.pi / 4].sum() / weight_a.sum()
+    right_b = weight_b[b > math.pi / 4].sum() / weight_b.sum()
+    return float(right_a + right_b) / 2
 
 
 def _grid_costs(
