@@ -1,5 +1,7 @@
 """The GSVD against answers that come from somewhere else."""
 
+import itertools
+
 import gsvd4py
 import mpmath
 import numpy as np
@@ -38,9 +40,9 @@ def test_error_follows_the_condition_of_the_frame(condition):
 
 
 def small_pairs():
-    """200 pairs of integers, so that mpmath sees exactly what we see; every fifth lacks rank."""
+    """Pairs of integers, so that mpmath sees exactly what we see; every fifth lacks rank."""
     rng = np.random.default_rng(2024)
-    for case in range(200):
+    for case in itertools.count():
         d = int(rng.integers(1, 6))
         p, q = int(rng.integers(1, 8)), int(rng.integers(1, 8))
         if p + q < d:
@@ -66,8 +68,8 @@ def exact_angles(A, B):
 
 
 def test_small_pairs_agree_with_sixty_digits():
-    pairs = list(small_pairs())
-    assert len(pairs) >= 180
+    pairs = list(itertools.islice(small_pairs(), 200))
+    assert len(pairs) == 200
     worst = 0.0
     for A, B in pairs:
         error = np.abs(gsvd(A, B).angles - exact_angles(A, B)).max()

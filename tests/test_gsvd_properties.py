@@ -66,7 +66,7 @@ def test_every_pair_has_a_gsvd(pair):
     assert max(acceptance_ratios(A, B, result, ulp=eps)) < 10
 
 
-@settings(max_examples=500, derandomize=True, deadline=None, database=None)
+@settings(max_examples=2000, derandomize=True, deadline=None, database=None)
 @given(pairs())
 def test_swapping_the_sets_mirrors_everything(pair):
     A, B = pair
@@ -78,7 +78,7 @@ def test_swapping_the_sets_mirrors_everything(pair):
     assert np.abs(mirrored.angles + result.angles[::-1] - np.pi / 2).max(initial=0) < 1e4 * eps
 
 
-@settings(max_examples=300, derandomize=True, deadline=None, database=None)
+@settings(max_examples=2000, derandomize=True, deadline=None, database=None)
 @given(pairs())
 def test_blocks_are_the_ranks(pair):
     A, B = pair
