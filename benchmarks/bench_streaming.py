@@ -1,7 +1,8 @@
 """Streams of rows and scoring on this machine, as shares of its own DGEMM rate.
 
-    python benchmarks/bench_streaming.py            about two minutes
+    python benchmarks/bench_streaming.py            about six minutes, 3 GB of disk
     python benchmarks/bench_streaming.py --quick    fewer rows, no large stream
+    python benchmarks/bench_streaming.py --compare 1000000 784    Parquet files only
 
 Rates are measured in turns within one run, so that a busy machine slows numerator and
 denominator alike. Operations counted: exact stream and scoring 2 n d², fast stream n d².
@@ -11,7 +12,9 @@ import argparse
 import resource
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -91,11 +94,68 @@ def memory():
         verdict(what, peak, 500, "MB", larger=False, extra=extra)
 
 
+def write_parquet(path, n, d, seed, shift):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(seed)
+    scale = np.geomspace(2, 0.2, d).astype(np.float32)
+    names = [f"x{i}" for i in range(d)]
+    schema = pa.schema([(name, pa.float32()) for name in names])
+    with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as writer:
+        for start in range(0, n, 50_000):
+            shape = (min(50_000, n - start), d)
+            X = rng.standard_normal(shape, dtype=np.float32) * scale + np.float32(shift)
+            writer.write_table(pa.table(list(X.T), schema=schema))
+
+
+def read(paths):
+    import pyarrow.parquet as pq
+
+    for path in paths:
+        for _ in pq.ParquetFile(path).iter_batches(8192):
+            pass
+
+
+def squared(n, d):
+    """One DSYRK pass over n rows."""
+    from scipy.linalg.blas import dsyrk
+
+    X = np.random.default_rng(0).standard_normal((8192, d))
+    total = np.zeros((d, d), order="F")
+    for _ in range(n // 8192):
+        total = dsyrk(1.0, X.T, beta=1.0, c=total, overwrite_c=1)
+
+
+def compared(n, d):
+    """`cospan compare` of two Parquet files of n rows together, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [str(Path(folder) / name) for name in ("a.parquet", "b.parquet")]
+        for seed, path in enumerate(paths):
+            write_parquet(path, n // 2, d, seed, 0.1 * seed)
+        command = [sys.executable, "-m", "cospan", "compare", *paths, "--quiet"]
+        reading = timed(lambda: read(paths))
+        seconds = timed(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))
+        reading = min(reading, timed(lambda: read(paths)))
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
+    squaring = timed(lambda: squared(n, d))
+    print(
+        f"cospan compare, {n:,} x {d} float32 rows in two Parquet files: {seconds:.1f} s; ", end=""
+    )
+    print(f"reading {reading:.1f} s, DSYRK {squaring:.1f} s")
+    verdict("  ratio", seconds / (reading + squaring), 2.5, "times", larger=False)
+    verdict("  peak memory", peak, 1000, "MB", larger=False)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--million", choices=["exact", "fast"])
+    parser.add_argument("--compare", nargs=2, type=int, metavar=("N", "D"))
     options = parser.parse_args()
+    if options.compare:
+        compared(*options.compare)
+        return
     if options.million:
         million_rows(options.million == "exact")
         return
@@ -103,6 +163,8 @@ def main():
     shares(n, np.float64, rounds)
     shares(n, np.float32, rounds)
     if not options.quick:
+        for n, d in ((1_000_000, D), (10_000_000, 64)):
+            compared(n, d)  # before the others, whose memory would count as a child's
         memory()
 
 

@@ -111,4 +111,4 @@ def _grid_costs(
     """xᵀ((1-α)S + αλI)⁻¹x for every row and every α."""
     projected = arrays.matmul(x, vectors) ** 2
     spectrum = np.outer(np.clip(values, 0.0, None), 1 - alphas) + alphas * lam
-    return arrays.matmul(projected, 1 / spectrum)
+    return np.asarray(arrays.matmul(projected, 1 / spectrum))
