@@ -431,6 +431,16 @@ def output_that_is_a_folder(folder):
     return *outputs(folder), "-o", folder / "out.html"
 
 
+@case(1, "good.csv: it is an input")
+def output_over_an_input(folder):
+    return *outputs(folder), "--scores", folder / "good.csv"
+
+
+@case(1, "another output goes there")
+def two_outputs_of_one_name(folder):
+    return *outputs(folder), "-o", folder / "r.csv", "--scores", folder / "r.csv"
+
+
 @case(1, "scores.xlsx", ".parquet")
 def unknown_kind_of_scores(folder):
     return *outputs(folder), "--scores", folder / "scores.xlsx"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -43,7 +44,7 @@ def compare(
     thresholds: Sequence[Threshold],
 ) -> list[Threshold]:
     """Compare, print, write what was asked for; returns the thresholds that were crossed."""
-    _check_outputs(outputs)
+    _check_outputs(outputs, [what[key] for key in ("A", "B", "Z")])
     if settings.get("n_permutations") == 0 and any(t.quantity == "p" for t in thresholds):
         raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
     with _scores_file(outputs.scores) as sink:
@@ -54,13 +55,18 @@ def compare(
     return _crossed(terminal, comparison, thresholds)
 
 
-def _check_outputs(outputs: Outputs) -> None:
-    """Whatever cannot be written is said before the work starts."""
+def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
+    """Whatever cannot be written, or would replace something, is said before the work starts."""
     if outputs.scores is not None:
         check_table_path(outputs.scores)
+    taken = {os.path.realpath(path): "it is an input" for path in inputs if path is not None}
     for path in (outputs.report, outputs.scores, outputs.model):
         if path is not None:
             check_output(path)
+            place = os.path.realpath(path)
+            if place in taken:
+                raise InputError(f"cannot write {path}: {taken[place]}; choose another name.")
+            taken[place] = "another output goes there"
 
 
 @contextmanager
