@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .content import Group, ReportContent
 
-__all__ = ["drawn_counts", "javascript", "specifications"]
+__all__ = ["drawn_counts", "drawn_shares", "javascript", "specifications"]
 
 # Stand-ins for colours; the script puts the style sheet's in (`painted` in page/charts.js).
 A, B, Z, INK, SHADE = "@a", "@b", "@z", "@ink", "@shade"
@@ -52,7 +52,8 @@ def drawn_counts(group: Group, bins: int) -> NDArray[np.int64]:
     return counts
 
 
-def _shares(group: Group, bins: int) -> NDArray[np.float64]:
+def drawn_shares(group: Group, bins: int) -> NDArray[np.float64]:
+    """The same as shares of the group's rows."""
     counts = drawn_counts(group, bins)
     return counts / max(int(counts.sum()), 1)
 
@@ -79,7 +80,7 @@ def angles(content: ReportContent) -> Any:
     steps = [
         {"group": group.key, "x": i * width, "share": round(float(share), 5)}
         for group in content.groups
-        for shares in [_shares(group, content.bins)]
+        for shares in [drawn_shares(group, content.bins)]
         # a step needs an end: the last bin's height once more, at 90°
         for i, share in enumerate([*shares, shares[-1]])
     ]

@@ -14,6 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cospan.errors import MissingDependencyError
 
 from .content import ReportContent
@@ -52,9 +55,11 @@ def page(content: ReportContent) -> str:
 
 def notebook_fragment(content: ReportContent) -> str:
     """Verdict, numbers and histograms as static HTML: no script, no style sheet, no link."""
-    from .charts import drawn_counts
+    from .charts import drawn_shares
 
-    steps = {group.key: _outline(drawn_counts(group, content.bins)) for group in content.groups}
+    shares = {group.key: drawn_shares(group, content.bins) for group in content.groups}
+    top = max(float(share.max()) for share in shares.values()) or 1.0
+    steps = {key: _outline(share / top) for key, share in shares.items()}
     return _environment().get_template("fragment.html.j2").render(content=content, steps=steps)
 
 
@@ -119,13 +124,12 @@ def _ray(content: ReportContent, key: str) -> dict[str, Any]:
     return {"key": key, "x": f"{x:.1f}", "y": f"{y:.1f}"}
 
 
-def _outline(counts: Any, width: float = 360, height: float = 80) -> str:
-    """The points of a histogram's outline, for an SVG polygon."""
-    top = max(int(counts.max()), 1)
-    step = width / len(counts)
+def _outline(heights: NDArray[np.float64], width: float = 360, height: float = 80) -> str:
+    """The points of a histogram's outline, for an SVG polygon; heights are parts of the whole."""
+    step = width / len(heights)
     points = [(0.0, height)]
-    for i, count in enumerate(counts):
-        y = height * (1 - float(count) / top)
+    for i, part in enumerate(heights):
+        y = height * (1 - float(part))
         points += [(i * step, y), ((i + 1) * step, y)]
     points.append((width, height))
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

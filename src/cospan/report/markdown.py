@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ._text import count, percent
-from .charts import drawn_counts
+from .charts import drawn_shares
 from .content import ReportContent
 
 __all__ = ["escaped", "markdown"]
@@ -98,10 +98,7 @@ def _angles(content: ReportContent) -> Iterator[str]:
 
 def _histogram(content: ReportContent) -> Iterator[str]:
     """Bars for A and B, bin by bin; empty stretches are left out."""
-    shares = {}
-    for key in "AB":
-        counts = drawn_counts(content.group(key), content.bins)
-        shares[key] = counts / max(int(counts.sum()), 1)
+    shares = {key: drawn_shares(content.group(key), content.bins) for key in "AB"}
     top = max(float(share.max()) for share in shares.values()) or 1.0
     width = 90 / content.bins
     for i in range(content.bins):
