@@ -13,13 +13,10 @@ from cospan.report import content_of
 from report_cases import HOSTILE, comparison, digits_comparison, hostile_comparison
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None or DRIVER is None,
-        reason="needs Debian's chromium and chromium-driver packages, which are not installed",
-    ),
-    pytest.mark.xdist_group("browser"),  # one browser, not one for each worker
-]
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or DRIVER is None,
+    reason="needs Debian's chromium and chromium-driver packages, which are not installed",
+)
 
 
 class Page:
