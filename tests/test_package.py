@@ -32,11 +32,12 @@ ORDER = """
     sensitivity
     audit
     procrustes
-    multiway
+    higher_order
     estimator
     model_file
     sources
     comparison
+    multiway
     plots
     report
     experiments
@@ -46,7 +47,7 @@ LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.sp
 
 # Methods that hand their object to a module above, such as Comparison.save_html: the import
 # stands inside the method, so that loading the module below never loads the one above.
-HANDED_UP = {("summary", "distributed"), ("comparison", "report")}
+HANDED_UP = {("summary", "distributed"), ("comparison", "report"), ("multiway", "report")}
 
 HEAVY = ("matplotlib", "pyarrow", "torch", "pandas", "polars", "altair", "dask", "typer")
 

@@ -11,8 +11,9 @@ The way of the data, in order:
 5. `distribution`, `significance` and `sensitivity` say what the angles of two groups amount to;
    `directions`, `attribution` and `procrustes` what they are made of; `audit` whose label looks
    wrong.
-6. `compare` walks the whole way in one call, `AlignmentAngleClassifier` brings it to
-   scikit-learn, `report` and `plots` show it, and `cli` types it.
+6. `compare` walks the whole way in one call, and `compare_many` for more than two sets;
+   `AlignmentAngleClassifier` brings it to scikit-learn, `report` and `plots` show it, and `cli`
+   types it.
 """
 
 import sys
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     )
     from cospan.estimator import AlignmentAngleClassifier
     from cospan.frame import JointFrame, LeaveOneOut
+    from cospan.higher_order import ManyFrame
     from cospan.model_file import load, save
+    from cospan.multiway import ManyComparison, compare_many
     from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
     from cospan.sensitivity import Sensitivity, SettingChange, sensitivity
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
@@ -60,6 +63,8 @@ _PUBLIC = {
     "JointFrame": "frame",
     "LabelAudit": "audit",
     "LeaveOneOut": "frame",
+    "ManyComparison": "multiway",
+    "ManyFrame": "higher_order",
     "RelativeProcrustes": "procrustes",
     "RowSample": "summary",
     "ScoredGroup": "comparison",
@@ -75,6 +80,7 @@ _PUBLIC = {
     "bhattacharyya": "distribution",
     "bin_posterior": "distribution",
     "compare": "comparison",
+    "compare_many": "multiway",
     "extreme_directions": "directions",
     "fisher_rao": "distribution",
     "gsvd": "decomposition",

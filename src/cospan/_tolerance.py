@@ -43,3 +43,13 @@ def surely_above(estimate: float, limit: float) -> bool:
     sure. Doubt is cheap: it only costs the more careful decision.
     """
     return estimate > 10 * limit
+
+# Among K sets, a set has a direction if its share in it is at least this part of the strongest
+# set's share. Shares of real data are never equal and never 0: eps would find every direction of
+# every set in between. At a tenth, a set whose spread along a direction is a third of the
+# strongest set's still counts.
+PRESENT_SHARE = 0.1
+
+# Eigenvalues closer than this, relative to the range they can have, count as one: they agree to
+# rounding where sets share directions exactly, and then any basis of theirs is an eigenbasis.
+SAME_EIGENVALUE = 1e-9
