@@ -60,14 +60,36 @@ def test_two_sets_that_lack_directions_give_the_posterior_of_their_pair(weightin
     assert_allclose(costs.weights(Z), frame.align(Z, weighting=weighting).posterior, atol=1e-10)
 
 
-def test_few_rows_of_many_features_give_the_posterior_of_their_pair():
+@pytest.mark.parametrize("weighting", ["cost", "frame"])
+def test_few_rows_of_many_features_give_the_posterior_of_their_pair(weighting):
     A, B = sets_of((6, 5), 40)
     Z = np.random.default_rng(1).normal(size=(20, 40))
     frame = JointFrame.fit(A, B)
-    costs = ClassCosts.from_summaries(summaries_of([A, B]), shrinkage=frame.shrinkage)
+    costs = ClassCosts.from_summaries(
+        summaries_of([A, B]), shrinkage=frame.shrinkage, weighting=weighting
+    )
     assert costs.basis is not None
     assert costs.basis.shape[1] < 40
-    assert_allclose(costs.weights(Z), frame.align(Z).posterior, atol=1e-12)
+    assert_allclose(costs.weights(Z), frame.align(Z, weighting=weighting).posterior, atol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(30, 20, 25), (5, 4, 6)], ids=["many rows", "few rows"])
+def test_the_formula_with_one_centre_and_one_lambda_for_all(sizes):
+    sets = sets_of(sizes, 18)
+    Z = sets_of((9,), 18, seed=9)[0]
+    center = np.mean([X.mean(axis=0) for X in sets], axis=0)
+    scatters = [(X - center).T @ (X - center) / len(X) for X in sets]
+    lam = np.mean([np.trace(S) for S in scatters]) / 18
+    expected = [
+        np.einsum(
+            "ij,ij->i",
+            Z - center,
+            np.linalg.solve(0.8 * S + 0.2 * lam * np.eye(18), (Z - center).T).T,
+        )
+        for S in scatters
+    ]
+    found = ClassCosts.from_summaries(summaries_of(sets), shrinkage=0.2)
+    assert_allclose(found.squared_costs(Z), np.transpose(expected), rtol=1e-10)
 
 
 @pytest.mark.parametrize("weighting", ["cost", "frame"])
