@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 from sklearn.datasets import load_digits
 
-from cospan._scoring import ScoredGroup
 from cospan.alignment import Alignment
 from cospan.comparison import Comparison, compare
+from cospan.comparison.scoring import ScoredGroup
 
 HOSTILE = {
     "html": '<b>bold</b><img src=x onerror="window.hacked=1">',

@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import cospan
-from cospan import _terminal, cli
+from cospan import cli
+from cospan.cli import terminal as _terminal
 from cospan.comparison import compare
 
 runner = CliRunner()

@@ -573,7 +573,7 @@ def test_a_full_disk(target, old, tmp_path, monkeypatch):
     if option == "-o":
         monkeypatch.setattr(Path, "write_text", full_disk)
     else:
-        monkeypatch.setattr("cospan._score_files._open_writer", full_disk)
+        monkeypatch.setattr("cospan.comparison.score_files._open_writer", full_disk)
     result = invoke([*arguments, option, tmp_path / name])
     assert result.exit_code == 1
     assert "No space left on device" in result.stderr
@@ -619,7 +619,7 @@ def test_a_programming_error_is_told_without_a_traceback(tmp_path, monkeypatch):
     def broken(*args, **kwargs):
         raise RuntimeError("half a bit was lost")
 
-    monkeypatch.setattr("cospan._commands.compare_sets", broken)
+    monkeypatch.setattr("cospan.cli.commands.compare_sets", broken)
     result = invoke(outputs(tmp_path))
     assert result.exit_code == 1
     assert "half a bit was lost" in result.stderr
@@ -631,7 +631,7 @@ def test_no_memory_is_said(tmp_path, monkeypatch):
     def broken(*args, **kwargs):
         raise MemoryError
 
-    monkeypatch.setattr("cospan._commands.compare_sets", broken)
+    monkeypatch.setattr("cospan.cli.commands.compare_sets", broken)
     result = invoke(outputs(tmp_path))
     assert result.exit_code == 1
     assert "not enough memory" in result.stderr

@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-import cospan._reading
-import cospan._stages
+import cospan.comparison.reading
+import cospan.comparison.stages
 from cospan import JointFrame, attribute
-from cospan._sampling import Reservoir
-from cospan._scoring import KEPT_ROWS
-from cospan._stages import sides_of_labels
 from cospan.comparison import compare
+from cospan.comparison.sampling import Reservoir
+from cospan.comparison.scoring import KEPT_ROWS
+from cospan.comparison.stages import sides_of_labels
 from cospan.errors import CospanWarning, InputError
 from cospan.sources import Chunk, open_source
 
@@ -361,8 +361,8 @@ class Watched:
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    monkeypatch.setattr(cospan._reading, "SAMPLE_ROWS", 150)
-    monkeypatch.setattr(cospan._stages, "SCORED_ROWS", 500)
+    monkeypatch.setattr(cospan.comparison.reading, "SAMPLE_ROWS", 150)
+    monkeypatch.setattr(cospan.comparison.stages, "SCORED_ROWS", 500)
 
 
 def test_large_sets_are_read_once_and_sampled(small_limits, blobs):
@@ -408,8 +408,8 @@ def test_a_sink_gets_every_row(small_limits, blobs):
 
 
 def test_what_is_kept_stays_small_and_together(monkeypatch):
-    monkeypatch.setattr("cospan._scoring.KEPT_ROWS", 300)
-    monkeypatch.setattr("cospan._scoring.SHOWN_ROWS", 40)
+    monkeypatch.setattr("cospan.comparison.scoring.KEPT_ROWS", 300)
+    monkeypatch.setattr("cospan.comparison.scoring.SHOWN_ROWS", 40)
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(2, 900, 3))
     found = compare(A, B, chunk_rows=77, n_permutations=0)

@@ -1,5 +1,6 @@
 """Leave-one-out costs and the automatic choice of α, against doing it the long way."""
 
+import itertools
 import math
 
 import numpy as np
@@ -34,7 +35,7 @@ def test_a_row_that_nothing_else_spans_costs_infinity():
 
 def test_the_grid_begins_where_fast_summaries_are_allowed():
     assert SHRINKAGE_GRID[0] == FAST_SHRINKAGE
-    assert all(x < y < 1 for x, y in zip(SHRINKAGE_GRID, SHRINKAGE_GRID[1:], strict=False))
+    assert all(x < y < 1 for x, y in itertools.pairwise(SHRINKAGE_GRID))
 
 
 @pytest.mark.parametrize("seed", range(4))

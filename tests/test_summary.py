@@ -87,7 +87,9 @@ def test_without_shrinkage_chunks_equal_batch_where_squaring_would_not():
     Z = rng.standard_normal((50, 20)) * spread
     batch = JointFrame.fit(A, B, shrinkage=0).align(Z).theta
     streamed = JointFrame.from_summaries(
-        Summary.of_chunks(np.array_split(A, 13)), Summary.of_chunks(np.array_split(B, 7)), shrinkage=0
+        Summary.of_chunks(np.array_split(A, 13)),
+        Summary.of_chunks(np.array_split(B, 7)),
+        shrinkage=0,
     )
     np.testing.assert_allclose(streamed.align(Z).theta, batch, atol=1e-8)
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import __version__
-from cospan._opening import open_sets
-from cospan._plain import comparison_dict
-from cospan._scoring import ScoredGroup, Sink, score_columns
-from cospan._stages import (
+from cospan.comparison.opening import open_sets
+from cospan.comparison.plain import comparison_dict
+from cospan.comparison.scoring import ScoredGroup, Sink, score_columns
+from cospan.comparison.stages import (
     Progress,
     Settings,
     audit_groups,
@@ -32,7 +32,7 @@ from cospan._stages import (
     separate,
     shift_of_sets,
 )
-from cospan._text import summary_lines
+from cospan.comparison.text import summary_lines
 from cospan.errors import InputError
 from cospan.sources import Source
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan._cli_options import Outputs, Threshold
 from cospan._files import check_output
-from cospan._plain import plain
-from cospan._score_files import check_table_path, csv_text, table_file
-from cospan._scoring import score_columns
-from cospan._terminal import Terminal, as_options
-from cospan._text import number, plural, printable, summary_lines
+from cospan.cli.options import Outputs, Threshold
+from cospan.cli.terminal import Terminal, as_options
 from cospan.comparison import Comparison
 from cospan.comparison import compare as compare_sets
+from cospan.comparison.plain import plain
+from cospan.comparison.score_files import check_table_path, csv_text, table_file
+from cospan.comparison.scoring import score_columns
+from cospan.comparison.text import number, plural, printable, summary_lines
 from cospan.errors import CospanWarning, InputError
 from cospan.sources import Source, open_source
 from cospan.sources.base import listing
@@ -151,7 +151,7 @@ def score(
     reading: dict[str, Any],
 ) -> None:
     """Score rows with a saved frame, chunk by chunk, to a file or to stdout."""
-    from cospan._model_commands import load_frame
+    from cospan.cli.model_commands import load_frame
 
     if output is not None:
         check_output(check_table_path(output))

@@ -167,7 +167,7 @@ class Terminal:
     def _stderr(self, text: str, style: str = "") -> None:
         from rich.text import Text
 
-        from cospan._text import printable
+        from cospan.comparison.text import printable
 
         console = self._bars.console if self._bars is not None else _console(sys.stderr)
         console.print(Text(printable(text), style=style), soft_wrap=True)

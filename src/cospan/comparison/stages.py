@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._opening import Sets
-from cospan._reading import Progress, ReadSet, read_set, watched
-from cospan._sampling import Reservoir
-from cospan._scoring import ScoredGroup, Scorer, Sink
-from cospan._standardizing import fit_frame, pooled_deviation
-from cospan._text import plural
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_option, as_shrinkage
+from cospan.comparison.opening import Sets
+from cospan.comparison.reading import Progress, ReadSet, read_set, watched
+from cospan.comparison.sampling import Reservoir
+from cospan.comparison.scoring import ScoredGroup, Scorer, Sink
+from cospan.comparison.standardizing import fit_frame, pooled_deviation
+from cospan.comparison.text import plural
 from cospan.errors import CospanWarning, InputError
 from cospan.sources import Chunk
 from cospan.sources.base import listing

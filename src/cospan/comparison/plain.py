@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from cospan._scoring import ScoredGroup
     from cospan.comparison import Comparison
+    from cospan.comparison.scoring import ScoredGroup
 
 __all__ = ["comparison_dict", "plain"]
 

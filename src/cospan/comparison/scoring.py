@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._own_attribution import own_attribution
-from cospan._sampling import Reservoir, rows_within
+from cospan.comparison.own_attribution import own_attribution
+from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.errors import InputError
 from cospan.sources import Chunk
 

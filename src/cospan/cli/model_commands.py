@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._plain import plain
-from cospan._terminal import Terminal
-from cospan._text import NAME_WIDTH, printable
+from cospan.cli.terminal import Terminal
+from cospan.comparison.plain import plain
+from cospan.comparison.text import NAME_WIDTH, printable
 from cospan.errors import InputError, ModelFileError
 from cospan.frame import JointFrame
 from cospan.sources import open_source

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from cospan._sampling import Reservoir, rows_within
+from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.errors import InputError
 from cospan.sources import Chunk, Source
 

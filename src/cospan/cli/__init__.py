@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from cospan import _cli_options as opt
-from cospan._terminal import THRESHOLD, Terminal
+from cospan.cli import options as opt
+from cospan.cli.terminal import THRESHOLD, Terminal
 
 __all__ = ["app", "main"]
 
@@ -89,9 +89,9 @@ def compare(
     if len(sets) > 2:
         raise typer.BadParameter(f"two sets are compared, and {len(sets)} are given.")
     with Terminal(quiet, verbose, debug) as terminal:
-        from cospan import _commands
+        from cospan.cli import commands
 
-        crossed = _commands.compare(
+        crossed = commands.compare(
             terminal,
             {
                 "A": sets[0],
@@ -160,7 +160,7 @@ def score(
 ) -> None:
     """Score rows with a saved frame, streaming: one line a row."""
     with Terminal(quiet, verbose, debug) as terminal:
-        from cospan import _commands
+        from cospan.cli import commands
 
         reading = opt.reading(
             id_column=id_column,
@@ -169,7 +169,7 @@ def score(
             image_size=image_size,
             image_mode=image_mode,
         )
-        _commands.score(terminal, model, data, output, str(weighting or "cost"), reading)
+        commands.score(terminal, model, data, output, str(weighting or "cost"), reading)
 
 
 @app.command()
@@ -201,7 +201,7 @@ def audit(
 ) -> None:
     """Find labels that conflict with their row's angle."""
     with Terminal(quiet, verbose, debug) as terminal:
-        from cospan import _commands
+        from cospan.cli import commands
 
         reading = opt.reading(
             columns=columns,
@@ -211,7 +211,7 @@ def audit(
             image_size=image_size,
             image_mode=image_mode,
         )
-        _commands.audit(terminal, data, label, output, top, json, reading)
+        commands.audit(terminal, data, label, output, top, json, reading)
 
 
 @app.command()
@@ -226,9 +226,9 @@ def directions(
 ) -> None:
     """Show the directions of a saved frame: most A-like, most shared, most B-like."""
     with Terminal(quiet, verbose, debug) as terminal:
-        from cospan import _model_commands
+        from cospan.cli import model_commands
 
-        _model_commands.directions(terminal, model, number, features, json)
+        model_commands.directions(terminal, model, number, features, json)
 
 
 @app.command()
@@ -241,9 +241,9 @@ def info(
 ) -> None:
     """Say what a saved frame or a data file holds."""
     with Terminal(quiet, verbose, debug) as terminal:
-        from cospan import _model_commands
+        from cospan.cli import model_commands
 
-        _model_commands.info(terminal, file, json)
+        model_commands.info(terminal, file, json)
 
 
 @app.command()
@@ -257,9 +257,9 @@ def demo(
 ) -> None:
     """Compare handwritten fours with nines (built-in data) and write a report."""
     with Terminal(quiet, verbose, debug) as terminal:
-        from cospan import _commands
+        from cospan.cli import commands
 
-        _commands.demo(terminal, output)
+        commands.demo(terminal, output)
 
 
 @app.command()
@@ -285,9 +285,9 @@ def reproduce(
 ) -> None:
     """Repeat the paper's experiments, and show what better defaults make of them."""
     with Terminal(quiet, verbose, debug) as terminal:
-        from cospan import _commands
+        from cospan.cli import commands
 
-        _commands.reproduce(terminal, data, output, draws, quick)
+        commands.reproduce(terminal, data, output, draws, quick)
 
 
 @app.command()
