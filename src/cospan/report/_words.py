@@ -183,8 +183,8 @@ def warnings(comparison: Comparison, n_conflicts: int | None) -> tuple[str, ...]
     if best.balanced - cut_at(comparison, 450).balanced > POOR_CUT:
         advice = "" if comparison.settings.get("standardize") is True else LEVEL
         found.append(
-            f"The two sets meet at {best.step / 10:.1f}°, not at 45°: one of them varies more than "
-            f"the other in most directions. To label rows, cut there.{advice}"
+            f"The two sets meet at {best.step / 10:.1f}°, not at 45°, as they do when one varies "
+            f"more than the other. To label rows, cut there.{advice}"
         )
     if comparison.separation.auc.value <= 1 - TELLS:
         found.append(
