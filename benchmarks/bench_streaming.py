@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,15 @@ def timed(task):
     start = time.perf_counter()
     task()
     return time.perf_counter() - start
+
+
+def peak_memory():
+    """Peak memory of this process in MB. Linux hands ru_maxrss on to children, VmHWM not."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return int(lines["VmHWM"].split()[0]) * 1024 / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
 def verdict(what, value, target, unit, *, larger=True, extra=""):
@@ -70,12 +80,8 @@ def shares(n, dtype, rounds):
 
 def million_rows(exact):
     """Run by itself in a process of its own, for its peak memory."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds = timed(
-        lambda: Summary.of_chunks(_generated(1_000_000, 20_000, np.float32), exact=exact)
-    )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"{seconds} {before * 1024 / 1e6} {peak * 1024 / 1e6}")
+    task = partial(Summary.of_chunks, _generated(1_000_000, 20_000, np.float32), exact=exact)
+    print(timed(task), peak_memory())
 
 
 def _generated(n, size, dtype):
@@ -88,7 +94,7 @@ def _generated(n, size, dtype):
 def memory():
     for way in ("exact", "fast"):
         command = [sys.executable, __file__, "--million", way]
-        seconds, _, peak = map(float, subprocess.check_output(command, text=True).split())
+        seconds, peak = map(float, subprocess.check_output(command, text=True).split())
         extra = f", {seconds:.1f} s with making the rows"
         what = f"peak memory, {way}, 1,000,000 x {D} float32 rows from a generator"
         verdict(what, peak, 500, "MB", larger=False, extra=extra)
@@ -127,17 +133,30 @@ def squared(n, d):
         total = dsyrk(1.0, X.T, beta=1.0, c=total, overwrite_c=1)
 
 
+def command_line(arguments):
+    """The command `cospan` in this process, with its peak memory as the last word printed."""
+    from cospan.cli import main as cospan
+
+    sys.argv = ["cospan", *arguments]
+    try:
+        cospan()
+    finally:
+        print(peak_memory())
+
+
 def compared(n, d):
     """`cospan compare` of two Parquet files of n rows together, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder) / name) for name in ("a.parquet", "b.parquet")]
         for seed, path in enumerate(paths):
             write_parquet(path, n // 2, d, seed, 0.1 * seed)
-        command = [sys.executable, "-m", "cospan", "compare", *paths, "--quiet"]
+        command = [sys.executable, __file__, "--command", "compare", *paths, "--quiet"]
         reading = timed(lambda: read(paths))
-        seconds = timed(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))
+        start = time.perf_counter()
+        output = subprocess.check_output(command, text=True)
+        seconds = time.perf_counter() - start
         reading = min(reading, timed(lambda: read(paths)))
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
+    peak = float(output.split()[-1])
     squaring = timed(lambda: squared(n, d))
     print(
         f"cospan compare, {n:,} x {d} float32 rows in two Parquet files: {seconds:.1f} s; ", end=""
@@ -148,6 +167,9 @@ def compared(n, d):
 
 
 def main():
+    if sys.argv[1:2] == ["--command"]:
+        command_line(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--million", choices=["exact", "fast"])
@@ -164,7 +186,7 @@ def main():
     shares(n, np.float32, rounds)
     if not options.quick:
         for n, d in ((1_000_000, D), (10_000_000, 64)):
-            compared(n, d)  # before the others, whose memory would count as a child's
+            compared(n, d)
         memory()
 
 
