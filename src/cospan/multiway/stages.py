@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._class_costs import ClassCosts, simplex_weights
-from cospan._many_sets import OneSet, Walked
 from cospan.comparison.sampling import Reservoir
 from cospan.comparison.scoring import KEPT_ROWS
 from cospan.comparison.stages import Settings
@@ -24,6 +23,7 @@ from cospan.comparison.standardizing import _scaled, _sum_of_squares
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.higher_order import ManyFrame
+from cospan.multiway.sets import OneSet, Walked
 from cospan.significance import separation
 from cospan.sources import Chunk
 from cospan.summary import Summary

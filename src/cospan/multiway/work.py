@@ -10,8 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._many_sets import ManySets, OneSet, Walked, open_many
-from cospan._many_stages import (
+from cospan._tolerance import FAST_SHRINKAGE
+from cospan.audit import LabelAudit
+from cospan.comparison.reading import Progress, watched
+from cospan.comparison.stages import FEW_ROWS, SCORED_ROWS, Settings, heard_warnings
+from cospan.comparison.text import plural
+from cospan.errors import InputError
+from cospan.multiway.sets import ManySets, OneSet, Walked, open_many
+from cospan.multiway.stages import (
     Sink,
     Tally,
     fit_many,
@@ -19,12 +25,6 @@ from cospan._many_stages import (
     score_others,
     score_sets,
 )
-from cospan._tolerance import FAST_SHRINKAGE
-from cospan.audit import LabelAudit
-from cospan.comparison.reading import Progress, watched
-from cospan.comparison.stages import FEW_ROWS, SCORED_ROWS, Settings, heard_warnings
-from cospan.comparison.text import plural
-from cospan.errors import InputError
 from cospan.sources import Source, check_same_features, open_source
 
 __all__ = ["Asked", "carry_out"]

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from cospan import __version__
 from cospan._class_costs import ClassCosts
-from cospan._many_plain import many_dict, score_columns
-from cospan._many_stages import Sink, pair_angle
-from cospan._many_text import many_lines
-from cospan._many_work import Asked, carry_out
 from cospan.audit import LabelAudit
 from cospan.comparison.reading import Progress
 from cospan.comparison.stages import Settings
 from cospan.errors import InputError
 from cospan.higher_order import ManyFrame
+from cospan.multiway.plain import many_dict, score_columns
+from cospan.multiway.stages import Sink, pair_angle
+from cospan.multiway.text import many_lines
+from cospan.multiway.work import Asked, carry_out
 
 if TYPE_CHECKING:
     from cospan.significance import Estimate

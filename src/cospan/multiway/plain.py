@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._many_stages import pair_angle
 from cospan.comparison.plain import LISTED_ROWS, plain
+from cospan.multiway.stages import pair_angle
 
 if TYPE_CHECKING:
     from cospan.multiway import ManyComparison

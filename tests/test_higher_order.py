@@ -1,0 +1,123 @@
+"""The frame of K sets: reconstruction, planted directions, what is common and what is not."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import subspace_angles
+
+from cospan import JointFrame, ManyFrame, Summary
+from cospan.errors import InputError
+
+
+def planted(noise, n=300, d=50, seed=0):
+    """Five sets with ten common dimensions and five of their own each."""
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=(10, d))
+    owns = [rng.normal(size=(5, d)) for _ in range(5)]
+    sets = [
+        rng.normal(size=(n, 10)) @ common
+        + rng.normal(size=(n, 5)) @ own
+        + noise * rng.normal(size=(n, d))
+        for own in owns
+    ]
+    return sets, common, owns
+
+
+def largest_angle(found, space):
+    return np.degrees(subspace_angles(found.T, space.T).max())
+
+
+def test_planted_directions_are_found_exactly_where_nothing_blurs_them():
+    sets, common, owns = planted(noise=0)
+    frame = ManyFrame.fit(sets, center="none", shrinkage=0)
+    assert (len(frame.common), len(frame.partial), frame.rank) == (10, 0, 35)
+    assert largest_angle(frame.directions[frame.common], common) < 1e-6
+    for k, own in enumerate(owns):
+        mine = frame.isolated(k)
+        assert len(mine) == 5
+        assert_allclose(frame.sigma[k, mine], 1, atol=1e-9)
+        # What a set has to itself is known up to what all have: together they are its span.
+        both = np.vstack([frame.directions[mine], frame.directions[frame.common]])
+        assert largest_angle(both, np.vstack([own, common])) < 1e-6
+
+
+@pytest.mark.parametrize(("noise", "shrinkage"), [(0, "auto"), (0.1, 0.0), (0.3, "auto")])
+def test_planted_common_directions_are_within_five_degrees(noise, shrinkage):
+    for seed in range(3):
+        sets, common, _ = planted(noise, seed=seed)
+        frame = ManyFrame.fit(sets, shrinkage=shrinkage)
+        assert largest_angle(frame.directions[frame.common[:10]], common) < 5
+
+
+def test_directions_of_some_sets_are_partial_and_say_whose():
+    """Dimensions of {a, b}, {c, d}, {a, c} have equal eigenvalues; they must not mix."""
+    rng = np.random.default_rng(3)
+    owners = {0: "abcd", 1: "ab", 2: "cd", 3: "ac", 4: "d"}
+    sets = {}
+    for name in "abcd":
+        Q, _ = np.linalg.qr(rng.normal(size=(40, 5)))
+        sets[name] = Q * [name in owners[j] for j in range(5)]
+    frame = ManyFrame.fit(sets, center="none", balance=False, shrinkage=0)
+    assert frame.kind.tolist() == ["common", "partial", "partial", "partial", "isolated"]
+    for j in range(5):
+        feature = int(np.abs(frame.directions[j]).argmax())
+        assert "".join(frame.owners(j)) == owners[feature]
+        assert_allclose(np.delete(frame.directions[j], feature), 0, atol=1e-12)
+
+
+def test_every_set_is_its_strengths_times_the_directions():
+    """A_i = U_i diag(σ_i) H with unit columns of U_i, and Σ σ_i² = 1."""
+    rng = np.random.default_rng(5)
+    sets = [rng.normal(size=(n, 6)) @ rng.normal(size=(6, 6)) for n in (20, 30, 25)]
+    frame = ManyFrame.fit(sets, center="none", balance=False, shrinkage=0)
+    assert_allclose((frame.sigma**2).sum(axis=0), 1, atol=1e-12)
+    for k, A in enumerate(sets):
+        U = A @ np.linalg.inv(frame.directions) / frame.sigma[k]
+        assert_allclose(np.linalg.norm(U, axis=0), 1, atol=1e-10)
+
+
+def test_directions_are_eigenvectors_of_the_mean_of_inverses_outside_groups():
+    """τ between its bounds, smallest where all sets are alike."""
+    rng = np.random.default_rng(6)
+    sets = [rng.normal(size=(50, 8)) * rng.uniform(0.2, 3, 8) for _ in range(4)]
+    frame = ManyFrame.fit(sets, center="none", shrinkage=0)
+    K, ridge = 4, 1 / 4
+    most = (1 / (1 + ridge) + (K - 1) / ridge) / K
+    assert (frame.tau >= 1 / (1 / K + ridge) - 1e-12).all()
+    assert (frame.tau <= most + 1e-12).all()
+    alike = ManyFrame.fit([sets[0]] * 4, center="none", shrinkage=0)
+    assert_allclose(alike.tau, 1 / (1 / K + ridge), atol=1e-12)
+    assert_allclose(alike.sigma, 1 / np.sqrt(K), atol=1e-12)
+
+
+def test_two_sets_have_the_frame_of_their_pair():
+    rng = np.random.default_rng(7)
+    A, B = rng.normal(size=(40, 5)) * [1, 2, 3, 4, 5], rng.normal(size=(30, 5))
+    many, pair = ManyFrame.fit([A, B], shrinkage=0.1), JointFrame.fit(A, B, shrinkage=0.1)
+    order = np.argsort(-many.sigma[0])
+    assert_allclose(many.sigma[:, order], [pair.c, pair.s], atol=1e-12)
+    H = many.directions[order]
+    assert_allclose(np.abs((H * pair.H).sum(axis=1)), (H * H).sum(axis=1), rtol=1e-9)
+
+
+def test_few_rows_of_many_features_have_their_frame_in_the_span():
+    sets, common, _ = planted(noise=0, n=20, d=400)
+    frame = ManyFrame.fit(sets, center="none", shrinkage=0)
+    assert frame.directions.shape == (35, 400)
+    assert largest_angle(frame.directions[frame.common], common) < 1e-6
+    fast = [Summary.of(X, exact=False) for X in planted(noise=0.1)[0]]
+    assert ManyFrame.from_summaries(fast, shrinkage=0.01).rank == 50
+
+
+def test_kinds_strengths_and_bad_names():
+    sets, _, _ = planted(noise=0.01)
+    frame = ManyFrame.fit(dict(zip("abcde", sets, strict=True)))
+    counts = [len(frame.common), len(frame.partial), sum(len(frame.isolated(k)) for k in "abcde")]
+    assert sum(counts) == frame.rank
+    for kind in ("common", "isolated"):
+        assert (np.diff(frame.strength[frame.kind == kind]) <= 1e-9).all()
+    assert repr(frame).startswith("ManyFrame(5 sets, 50 features, 50 directions")
+    with pytest.raises(InputError, match="no set 'x'"):
+        frame.isolated("x")
+    with pytest.raises(InputError, match="at least two"):
+        ManyFrame.fit([sets[0]])

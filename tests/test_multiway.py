@@ -1,0 +1,367 @@
+"""compare_many: identities with pairs, invariance, passes over the data, what it accepts."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+
+import cospan
+from cospan import (
+    AlignmentAngleClassifier,
+    JointFrame,
+    Summary,
+    angle_histogram,
+    compare,
+    compare_many,
+    fisher_rao,
+)
+from cospan.errors import InputError
+from cospan.sources import Source, open_source
+
+HOSTILE = "<script>alert('x')</script>\x1b[31m\n| $a$"
+
+
+def sets_of(sizes, d, seed=0):
+    """Sets with unlike means and scales along their own oblique directions."""
+    rng = np.random.default_rng(seed)
+    return [
+        (rng.normal(size=(n, d)) * rng.uniform(0.3, 2, d)) @ rng.normal(size=(d, d))
+        + 0.3 * rng.normal(size=d)
+        for n in sizes
+    ]
+
+
+@pytest.fixture(scope="module")
+def four():
+    return dict(zip("pqrs", sets_of((60, 45, 50, 70), 6), strict=True))
+
+
+@pytest.fixture(scope="module")
+def found(four):
+    return compare_many(four, sets_of((30,), 6, seed=9)[0])
+
+
+# ---- identities --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shrinkage", ["auto", 0.0, 0.2])
+@pytest.mark.parametrize("weighting", ["cost", "frame"])
+def test_two_sets_have_the_posterior_of_their_pair(weighting, shrinkage):
+    A, B, Z = sets_of((60, 45, 30), 7)
+    many = compare_many([A, B], Z, weighting=weighting, shrinkage=shrinkage)
+    frame = JointFrame.fit(A, B, shrinkage=shrinkage)
+    assert many.shrinkage == frame.shrinkage
+    pair = frame.leave_one_out(A, B, weighting=weighting)
+    z = frame.align(Z, weighting=weighting)
+    expected = np.vstack([part.posterior for part in (pair.a, pair.b, z)])
+    assert_allclose(many.weights, expected, atol=1e-12)
+
+
+def test_two_sets_agree_with_compare():
+    A, B = sets_of((60, 45), 7)
+    many, pair = compare_many({"A": A, "B": B}), compare(A, B, n_permutations=0)
+    assert many.shrinkage == pair.frame.shrinkage
+    assert many.distance("A", "B").value == pytest.approx(
+        pair.separation.fisher_rao.value, abs=1e-12
+    )
+    assert_allclose(np.sort(many.frame.sigma[0]), np.sort(np.asarray(pair.frame.c)), atol=1e-12)
+
+
+def test_weights_of_two_sets_among_many_are_those_of_the_pair(four, found):
+    """w_i / (w_i + w_j) = cos²θ_ij of the frame of i and j with the same centre, α and λ."""
+    Z = sets_of((30,), 6, seed=9)[0]
+    center, lam, alpha = found.costs.center, found.costs.lam, found.shrinkage
+    w = found.weights[found.group == 4]
+    for a, b in ("pq", "ps", "rs"):
+        # √(αλ) I below the rows is what shrinkage means; α = 0 then leaves the pair as it is.
+        A, B = (
+            np.vstack(
+                [
+                    np.sqrt((1 - alpha) / len(four[k])) * (four[k] - center),
+                    np.sqrt(alpha * lam) * np.eye(6),
+                ]
+            )
+            for k in (a, b)
+        )
+        frame = JointFrame.fit(A, B, center="none", balance=False, shrinkage=0.0)
+        theta = frame.align(Z - center).theta
+        i, j = "pqrs".index(a), "pqrs".index(b)
+        assert_allclose(w[:, i] / (w[:, i] + w[:, j]), np.cos(theta) ** 2, atol=1e-12)
+        assert_allclose(found.pair_theta(a, b)[found.group == 4], theta, atol=1e-12)
+
+
+def test_what_is_said_of_a_sample_follows_from_its_weights(found):
+    w = found.weights
+    assert_allclose(w.sum(axis=1), 1, atol=1e-14)
+    rows = np.arange(len(w))
+    first, second = found.nearest.T
+    assert (w[rows, first] >= w[rows, second]).all()
+    assert_allclose(np.cos(found.theta) ** 2, w[rows, first] / (w[rows, first] + w[rows, second]))
+    assert (found.degrees <= 45 + 1e-9).all()
+    assert ((found.entropy >= 0) & (found.entropy <= 1)).all()
+    assert_allclose(found.entropy, -(w * np.log(w)).sum(axis=1) / np.log(4))
+
+
+def test_the_matrix_holds_the_distances_of_the_pairs_own_rows(found):
+    i, j = 0, 2
+    a, b = (found.pair_theta(i, j)[found.group == k] for k in (i, j))
+    expected = fisher_rao(angle_histogram(a), angle_histogram(b))
+    assert found.fisher_rao[i, j] == pytest.approx(expected, abs=1e-12)
+    assert_array_equal(found.fisher_rao, found.fisher_rao.T)
+    assert (np.diagonal(found.fisher_rao) == 0).all()
+    assert (found.fisher_rao_low <= found.fisher_rao_high).all()
+    assert found.pair_counts[i, j].sum() == found.rows[i]
+    assert_array_equal(
+        found.pair_counts[i, j], np.histogram(np.degrees(a), bins=90, range=(0, 90))[0]
+    )
+    assert found.closest(1)[0] == min(
+        ((x, y) for x in "pqrs" for y in "pqrs" if x < y),
+        key=lambda pair: found.distance(*pair).value,
+    )
+
+
+def test_own_rows_are_left_out_of_their_set(four, found):
+    """Refit by hand without the row; centre, λ and divisor held."""
+    row = four["q"][7]
+    scatters = []
+    for name, X in four.items():
+        kept = np.delete(X, 7, axis=0) if name == "q" else X
+        moved = kept - found.costs.center
+        S = (1 - found.shrinkage) * moved.T @ moved / len(X)
+        scatters.append(S + found.shrinkage * found.costs.lam * np.eye(6))
+    z = row - found.costs.center
+    inverse = np.array([1 / (z @ np.linalg.solve(S, z)) for S in scatters])
+    assert_allclose(found.weights[60 + 7], inverse / inverse.sum(), atol=1e-12)
+
+
+# ---- names and order ---------------------------------------------------------------------------
+
+
+def test_another_order_of_the_sets_permutes_the_results_and_nothing_else(four, found):
+    names = ("s", "p", "r", "q")
+    turned = compare_many({name: four[name] for name in names}, sets_of((30,), 6, seed=9)[0])
+    places = ["pqrs".index(name) for name in names]
+    pairs = np.ix_(places, places)
+    assert turned.shrinkage == found.shrinkage
+    for field in ("fisher_rao", "fisher_rao_low", "fisher_rao_high", "confusion", "pair_counts"):
+        assert_array_equal(getattr(turned, field), getattr(found, field)[pairs], err_msg=field)
+    assert_array_equal(turned.frame.directions, found.frame.directions)
+    assert_array_equal(turned.frame.sigma, found.frame.sigma[places])
+    for k, name in enumerate(names):
+        own = turned.weights[turned.group == k]
+        before = found.weights[found.group == "pqrs".index(name)]
+        assert_allclose(own, before[:, places], atol=1e-15)
+    assert [turned.names[k] for k in turned.order] == [found.names[k] for k in found.order]
+    assert_array_equal(turned.linkage[:, 2:], found.linkage[:, 2:])
+
+
+def test_swapping_names_swaps_names_and_nothing_else(four, found):
+    swapped = compare_many(dict(zip("rqps", four.values(), strict=True)))
+    again = compare_many(four)
+    assert swapped.names == ("r", "q", "p", "s")
+    for field in ("weights", "fisher_rao", "fisher_rao_low", "fisher_rao_high", "linkage", "order"):
+        assert_array_equal(getattr(swapped, field), getattr(again, field), err_msg=field)
+    assert_array_equal(again.fisher_rao, found.fisher_rao)
+
+
+def test_close_sets_join_first():
+    rng = np.random.default_rng(2)
+    base, far = np.array([1, 1, 4, 4.0]), np.array([4, 4, 1, 1.0])
+    scales = {"a": base, "x": far, "a'": base * [1, 1.1, 1, 1], "x'": far * [1, 1.1, 1, 1]}
+    found = compare_many({name: rng.normal(size=(300, 4)) * s for name, s in scales.items()})
+    assert {frozenset(pair) for pair in found.closest(2)} == {
+        frozenset({"a", "a'"}),
+        frozenset({"x", "x'"}),
+    }
+    joined = [{int(k) for k in row[:2]} for row in found.linkage[:2]]
+    assert {0, 2} in joined
+    assert {1, 3} in joined
+    assert abs(list(found.order).index(0) - list(found.order).index(2)) == 1
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def test_the_data_is_read_at_most_twice_however_many_sets(monkeypatch):
+    read = []
+    chunks = Source.chunks
+
+    def counted(self):
+        for chunk in chunks(self):
+            read.append((self.name, len(chunk.rows)))
+            yield chunk
+
+    monkeypatch.setattr(Source, "chunks", counted)
+    eigh = cospan._arrays.eigh
+    calls = []
+    monkeypatch.setattr("cospan._arrays.eigh", lambda x: (calls.append(1), eigh(x))[1])
+    sets = dict(zip("abcdef", sets_of((40,) * 6, 5), strict=True))
+    compare_many(sets)
+    assert sum(n for _, n in read) == 240  # kept whole: one pass is enough
+    assert len(calls) == 7  # one for each set, and one of T
+    monkeypatch.setattr("cospan.comparison.sampling.FEWEST_ROWS", 10)
+    monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 10)
+    read.clear()
+    whole = compare_many(sets)
+    assert sum(n for _, n in read) == 480
+    assert whole.scored == (40,) * 6
+    read.clear()
+    sampled = compare_many(sets, score_all=False)
+    assert sum(n for _, n in read) == 240
+    assert sampled.scored == (10,) * 6
+    assert "uniform sample of 10 rows" in sampled.warnings[0]
+
+
+def test_a_table_with_labels_is_read_as_its_classes(monkeypatch, four):
+    rows = np.vstack(list(four.values()))
+    labels = np.repeat(list("pqrs"), [60, 45, 50, 70])
+    order = np.random.default_rng(0).permutation(len(rows))
+    table = pd.DataFrame(rows, columns=list("uvwxyz")).assign(kind=labels).iloc[order]
+    read = []
+    chunks = Source.chunks
+    monkeypatch.setattr(Source, "chunks", lambda self: (read.append(1), chunks(self))[1])
+    found = compare_many(table, label="kind", chunk_rows=16)
+    assert len(read) == 1
+    assert found.names == ("p", "q", "r", "s")
+    assert found.rows == (60, 45, 50, 70)
+    assert found.feature_names == tuple("uvwxyz")
+    plain = compare_many(four, shrinkage=found.shrinkage)
+    for k, name in enumerate("pqrs"):
+        own = found.group == k
+        place = np.argsort(found.ids[own])
+        before = plain.weights[plain.group == k]
+        start = labels.tolist().index(name)
+        assert_array_equal(found.ids[own][place], np.arange(start, start + len(before)))
+        assert_allclose(found.weights[own][place], before, atol=1e-12)
+
+
+def test_classes_too_large_to_keep_are_scored_in_a_second_pass(monkeypatch, four):
+    rows = np.vstack(list(four.values()))
+    labels = np.repeat([1.0, 2.0, 10.0, 3.0], [60, 45, 50, 70])
+    whole = compare_many(rows, label=labels)
+    assert whole.names == ("1", "2", "3", "10")
+    monkeypatch.setattr("cospan.comparison.sampling.FEWEST_ROWS", 10)
+    monkeypatch.setattr("cospan.multiway.sets.SAMPLE_ROWS", 10)
+    again = compare_many(rows, label=labels)
+    assert again.scored == whole.scored == (60, 45, 70, 50)
+    assert_allclose(again.weights, whole.weights, atol=1e-9)
+
+
+def test_summaries_and_dask_collections_are_sets_too(four):
+    import dask.array as da
+
+    plain = compare_many(four)
+    summaries = compare_many({name: Summary.of(X) for name, X in four.items()})
+    lazy = compare_many({name: da.from_array(X, chunks=(20, 6)) for name, X in four.items()})
+    for other in (summaries, lazy):
+        assert other.shrinkage == plain.shrinkage
+        assert_allclose(other.weights, plain.weights, atol=1e-9)
+    with pytest.raises(InputError, match="sample_size > 0"):
+        compare_many([Summary.of(X, sample_size=0) for X in four.values()])
+
+
+def test_columns_come_into_the_order_of_the_first_set(four):
+    frames = [pd.DataFrame(X, columns=list("uvwxyz")) for X in four.values()]
+    frames[2] = frames[2][list("zyxwvu")]
+    found = compare_many(frames)
+    assert found.names == ("set 1", "set 2", "set 3", "set 4")
+    assert_allclose(found.weights, compare_many(four).weights, atol=1e-12)
+
+
+def test_files_give_their_names(tmp_path, four):
+    for name in ("x", "y"):
+        (tmp_path / name).mkdir()
+    paths = [tmp_path / "p.npy", tmp_path / "x/q.npy", tmp_path / "y/q.npy"]
+    for path, X in zip(paths, four.values(), strict=False):
+        np.save(path, X)
+    found = compare_many([str(path) for path in paths], open_source(four["s"]))
+    assert found.names == ("p.npy", "q.npy (2)", "q.npy (3)")
+    assert found.rows_z == 70
+
+
+def test_standardizing_is_dividing_by_the_deviation(four):
+    scale = np.array([1, 10, 100, 1e-3, 1, 5.0])
+    scaled = {name: X * scale for name, X in four.items()}
+    deviation = np.vstack(list(four.values())).std(axis=0)
+    by_hand = compare_many({name: X / deviation for name, X in four.items()})
+    found = compare_many(scaled, standardize=True)
+    assert_allclose(found.weights, by_hand.weights, atol=1e-9)
+    more = found.costs.weights(scaled["p"][:5])
+    assert_allclose(more, by_hand.costs.weights(four["p"][:5] / deviation), atol=1e-9)
+
+
+# ---- showing -----------------------------------------------------------------------------------
+
+
+def test_results_as_text_table_and_json(found):
+    text = found.summary()
+    assert "4 sets: p, q, r, s" in text
+    assert "30 rows of Z to score" in text
+    assert all(len(line) <= 100 for line in text.splitlines())
+    table = found.to_frame("pandas")
+    assert list(table.columns[-4:]) == ["weight p", "weight q", "weight r", "weight s"]
+    assert table["set"].value_counts().to_dict() == {"p": 60, "q": 45, "r": 50, "s": 70, "Z": 30}
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert data["fisher_rao"]["value"][0][1] == found.fisher_rao[0, 1]
+    assert [one["rows"] for one in data["sets"]] == [60, 45, 50, 70]
+    assert repr(found) == "<ManyComparison of 4 sets ('p', 'q', 'r', 's'), 225 rows, 30 scored>"
+    with pytest.raises(AttributeError):
+        found.names = ()
+
+
+def test_hostile_names_stay_one_line_of_text(four):
+    found = compare_many({HOSTILE: four["p"], "q": four["q"], "r": four["r"]})
+    assert found.names[0] == HOSTILE
+    assert not any(c != "\n" and not c.isprintable() for c in found.summary())
+    json.dumps(found.to_dict())
+
+
+def test_many_sets_are_shown_as_far_as_they_fit():
+    sets = {f"a long name number {k}": X for k, X in enumerate(sets_of((25,) * 20, 3))}
+    text = compare_many(sets, n_bootstrap=20).summary()
+    assert "more sets" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_bad_sets_are_refused_with_a_reason(four):
+    with pytest.raises(InputError, match="1 set to compare"):
+        compare_many({"x": four["p"]})
+    with pytest.raises(InputError, match="a mapping of names"):
+        compare_many(four["p"])
+    with pytest.raises(InputError, match="6 features and"):
+        compare_many([four["p"], four["q"][:, :3]])
+    with pytest.raises(InputError, match="no set 'x'"):
+        compare_many(four, n_bootstrap=20).distance("x", "p")
+    with pytest.raises(InputError, match="hold 1 class"):
+        compare_many(four["p"], label=np.zeros(60))
+    with pytest.raises(InputError, match="more than 100 sets"):
+        compare_many(np.zeros((300, 2)), label=np.arange(300))
+    with pytest.raises(InputError, match="class 'b' has one row"):
+        compare_many(four["p"], label=np.array(["a"] * 59 + ["b"]))
+    with pytest.raises(InputError, match="instead of a mapping"):
+        compare_many(four, label="x")
+    with pytest.raises(InputError, match="image_shape 2x2"):
+        compare_many(four, image_shape=(2, 2))
+
+
+# ---- digits ------------------------------------------------------------------------------------
+
+
+def test_digits_are_told_apart_as_by_the_estimator():
+    X, y = load_digits(return_X_y=True)
+    train = np.arange(len(X)) % 3 > 0
+    found = compare_many({str(k): X[train & (y == k)] for k in range(10)}, X[~train])
+    model = AlignmentAngleClassifier(constant=0.0).fit(X[train], y[train])
+    guess = found.weights[found.group == 10].argmax(axis=1)
+    assert_array_equal(guess, model.predict(X[~train]))
+    assert np.mean(guess == y[~train]) > 0.97
+
+
+def test_the_closest_digits_of_mnist_are_those_people_confuse(mnist):
+    sets = {str(k): mnist.draw(k, 600, seed=0) for k in range(10)}
+    found = compare_many(sets, n_bootstrap=20)
+    confused = {frozenset(pair) for pair in ("49", "35", "79", "38", "58")}
+    assert {frozenset(pair) for pair in found.closest(3)} <= confused
