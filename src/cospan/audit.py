@@ -2,8 +2,8 @@
 
 Both read the same thing: how well a row fits its own set compared with another. A wrong label
 shows because the row, left out of the class it is filed under, costs that class more than
-another one. And where A and B are two samples of inputs, tan²θ says how much more of B than of A
-there is where a row lies.
+another one. Where A and B are two samples of inputs, tan²θ says how much more B has than A where
+a row lies (`_importance`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan._class_costs import ClassCosts, simplex_weights
 from cospan._constant import append_column, with_constant
+from cospan._importance import ImportanceWeights, importance_weights
+from cospan._preparation import automatic_shrinkage, paired, prepare
 from cospan._tables import make_frame
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_rows, as_shrinkage
 from cospan.errors import InputError
-from cospan.frame import JointFrame
 from cospan.summary import Summary
 
 __all__ = ["ImportanceWeights", "LabelAudit", "audit_labels", "importance_weights"]
@@ -205,23 +206,17 @@ def audit_labels(
         summaries, value, center = with_constant(summaries, constant, balance)
         rows = append_column(rows, value)
     options = {"center": center, "balance": balance, "shrinkage": alpha, "tol": tol}
-    if len(classes) == 2:
-        weights = _pair_weights(
-            JointFrame.from_summaries(*summaries, **options), rows, own, weighting
-        )
-    else:
-        costs = ClassCosts.from_summaries(summaries, weighting=weighting, **options)
-        weights = arrays.to_numpy(simplex_weights(costs.left_out(rows, own)))
+    if len(classes) == 2 and alpha == "auto":
+        options["shrinkage"] = _pair_shrinkage(summaries[0], summaries[1], center, balance)
+    costs = ClassCosts.from_summaries(summaries, weighting=weighting, **options)
+    weights = arrays.to_numpy(simplex_weights(costs.left_out(rows, own)))
     return LabelAudit.from_weights(weights, own, classes, labels=labels, depth=depth)
 
 
-def _pair_weights(frame: JointFrame, rows: Any, own: NDArray[np.intp], weighting: str) -> Floats:
-    weights = np.empty((len(own), 2))
-    for k, side in enumerate("AB"):
-        index = np.flatnonzero(own == k)
-        alignment = frame.left_out(arrays.rows_at(rows, index), side, weighting=weighting)
-        weights[index] = arrays.to_numpy(alignment.posterior)
-    return weights
+def _pair_shrinkage(a: Summary, b: Summary, center: Any, balance: bool) -> float:
+    """α as a joint frame chooses it. The frame itself is not needed: costs do without."""
+    prepared = prepare(a, b, center, balance)
+    return automatic_shrinkage(a, b, prepared, paired(a, b, prepared))
 
 
 def _labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
@@ -256,98 +251,3 @@ def _summaries(
     exact = few or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
     members = (np.flatnonzero(own == k) for k in range(n_classes))
     return [Summary.of(arrays.rows_at(rows, index), exact=exact) for index in members]
-
-
-# ---- importance weights -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class ImportanceWeights:
-    """Weights for rows of A that make them count like rows of B.
-
-    Attributes
-    ----------
-    weights : ndarray, (n,)
-        One a row, with mean 1: ready as a `sample_weight`.
-    effective_size : float
-        (Σw)² / Σw²: how many equally weighted rows are as informative. Far below n, few rows
-        carry the whole estimate: A hardly covers B.
-    clipped : float
-        The share of rows whose weight reached the limit.
-    """
-
-    weights: Floats
-    effective_size: float
-    clipped: float
-
-    def __repr__(self) -> str:
-        return (
-            f"ImportanceWeights({len(self.weights):,} rows, effective size "
-            f"{self.effective_size:,.1f}, {self.clipped:.1%} clipped)"
-        )
-
-
-def importance_weights(
-    frame: JointFrame,
-    X: Any,
-    *,
-    clip: float | None = 20.0,
-    leave_one_out: bool = True,
-    weighting: str = "cost",
-) -> ImportanceWeights:
-    """Weights tan²θ that make rows of A count like rows of B.
-
-    Train on A with these weights where the model will meet inputs like B's (covariate shift).
-    The angle compares second moments about one centre: it sees that B spreads along other
-    directions than A, and not how far out along one direction a row lies.
-
-    Parameters
-    ----------
-    frame : JointFrame
-        Of A, the inputs there are labels for, and B, the inputs to come.
-    X : array-like or dataframe, (n, d)
-        Rows of A.
-    clip : float or None
-        Largest tan²θ used: a few rows that only B explains must not outweigh all others.
-    leave_one_out : bool
-        Whether the frame was fitted to these rows; then each is scored as if it had not been.
-    weighting : {"cost", "frame"}
-
-    Returns
-    -------
-    ImportanceWeights
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cospan import JointFrame, importance_weights
-    >>> rng = np.random.default_rng(0)
-    >>> A = rng.normal(size=(500, 2)) * [2.0, 1.0]
-    >>> B = rng.normal(size=(500, 2)) * [1.0, 2.0]
-    >>> found = importance_weights(JointFrame.fit(A, B), A)
-    >>> found
-    ImportanceWeights(500 rows, effective size 256.9, 0.0% clipped)
-    >>> A.std(axis=0).round(2)
-    array([1.97, 0.97])
-    >>> np.sqrt(found.weights @ A**2 / 500).round(2)  # A's spread, weighted: closer to B's
-    array([1.32, 1.22])
-    """
-    if clip is not None and not clip > 0:
-        raise InputError(f"clip is {clip}; it must be a number above 0, or None for no limit.")
-    if leave_one_out:
-        alignment = frame.left_out(X, "A", weighting=weighting)
-    else:
-        alignment = frame.align(X, weighting=weighting)
-    theta = arrays.to_numpy(alignment.theta).astype(np.float64)
-    if len(theta) == 0:
-        raise InputError("X has no rows; at least one is needed.")
-    limit = math.inf if clip is None else clip
-    ratio = np.minimum(np.tan(theta) ** 2, limit)
-    if not ratio.any():
-        raise InputError("Every row has θ = 0, as if B had nothing in common with A; check B.")
-    weights = ratio / ratio.mean()
-    return ImportanceWeights(
-        weights=weights,
-        effective_size=float(weights.sum() ** 2 / (weights**2).sum()),
-        clipped=float(np.mean(ratio >= limit)),
-    )

@@ -1,0 +1,110 @@
+"""Weights that make the rows of one set count like those of another."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan import _arrays as arrays
+from cospan.errors import InputError
+from cospan.frame import JointFrame
+
+__all__ = ["ImportanceWeights", "importance_weights"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ImportanceWeights:
+    """Weights for rows of A that make them count like rows of B.
+
+    Attributes
+    ----------
+    weights : ndarray, (n,)
+        One a row, with mean 1: ready as a `sample_weight`.
+    effective_size : float
+        (Σw)² / Σw²: how many equally weighted rows are as informative. Far below n, few rows
+        carry the whole estimate: A hardly covers B.
+    clipped : float
+        The share of rows whose weight reached the limit.
+    """
+
+    weights: Floats
+    effective_size: float
+    clipped: float
+
+    def __repr__(self) -> str:
+        return (
+            f"ImportanceWeights({len(self.weights):,} rows, effective size "
+            f"{self.effective_size:,.1f}, {self.clipped:.1%} clipped)"
+        )
+
+
+def importance_weights(
+    frame: JointFrame,
+    X: Any,
+    *,
+    clip: float | None = 20.0,
+    leave_one_out: bool = True,
+    weighting: str = "cost",
+) -> ImportanceWeights:
+    """Weights tan²θ that make rows of A count like rows of B.
+
+    Train on A with these weights where the model will meet inputs like B's (covariate shift).
+    The angle compares second moments about one centre: it sees that B spreads along other
+    directions than A, and not how far out along one direction a row lies.
+
+    Parameters
+    ----------
+    frame : JointFrame
+        Of A, the inputs there are labels for, and B, the inputs to come.
+    X : array-like or dataframe, (n, d)
+        Rows of A.
+    clip : float or None
+        Largest tan²θ used: a few rows that only B explains must not outweigh all others.
+    leave_one_out : bool
+        Whether the frame was fitted to these rows; then each is scored as if it had not been.
+    weighting : {"cost", "frame"}
+
+    Returns
+    -------
+    ImportanceWeights
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import JointFrame, importance_weights
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.normal(size=(500, 2)) * [2.0, 1.0]
+    >>> B = rng.normal(size=(500, 2)) * [1.0, 2.0]
+    >>> found = importance_weights(JointFrame.fit(A, B), A)
+    >>> found
+    ImportanceWeights(500 rows, effective size 256.9, 0.0% clipped)
+    >>> A.std(axis=0).round(2)
+    array([1.97, 0.97])
+    >>> np.sqrt(found.weights @ A**2 / 500).round(2)  # A's spread, weighted: closer to B's
+    array([1.32, 1.22])
+    """
+    if clip is not None and not clip > 0:
+        raise InputError(f"clip is {clip}; it must be a number above 0, or None for no limit.")
+    if leave_one_out:
+        alignment = frame.left_out(X, "A", weighting=weighting)
+    else:
+        alignment = frame.align(X, weighting=weighting)
+    theta = arrays.to_numpy(alignment.theta).astype(np.float64)
+    if len(theta) == 0:
+        raise InputError("X has no rows; at least one is needed.")
+    limit = math.inf if clip is None else clip
+    ratio = np.minimum(np.tan(theta) ** 2, limit)
+    if not ratio.any():
+        raise InputError("Every row has θ = 0, as if B had nothing in common with A; check B.")
+    weights = ratio / ratio.mean()
+    return ImportanceWeights(
+        weights=weights,
+        effective_size=float(weights.sum() ** 2 / (weights**2).sum()),
+        clipped=float(np.mean(ratio >= limit)),
+    )
