@@ -8,8 +8,8 @@ from scipy.stats import beta
 from sklearn.covariance import empirical_covariance
 
 from cospan import JointFrame, angle_histogram, fisher_rao, hellinger, separation, shift_test
-from cospan._copies import drop_copies
-from cospan._relabelling import VIEWS, Halves, Rows, View, halve, lay_out, table
+from cospan.significance.copies import drop_copies
+from cospan.significance.relabelling import VIEWS, Halves, Rows, View, halve, lay_out, table
 from cospan.distribution import angle_auc, overlap
 from cospan.errors import InputError
 from cospan.significance import _drawn

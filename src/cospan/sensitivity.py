@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from cospan._arguments import as_count, as_seed
 from cospan._arrays import Array, to_numpy
 from cospan._tables import make_frame
-from cospan._validate import as_rows
+from cospan._validate import as_count, as_rows, as_seed
 from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 from cospan.errors import InputError
 from cospan.frame import JointFrame

@@ -14,12 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cospan._arguments import as_confidence, as_count, as_generator
 from cospan._arrays import Array, to_numpy
-from cospan._bootstrap import auc_spread, interval, spread
-from cospan._copies import drop_copies
-from cospan._relabelling import VIEWS, Halves, Table, halve, lay_out, table
-from cospan._validate import as_option, as_rows
+from cospan._validate import as_confidence, as_count, as_generator, as_option, as_rows
 from cospan.distribution import (
     angle_auc,
     angle_histogram,
@@ -29,6 +25,9 @@ from cospan.distribution import (
     rank_auc,
 )
 from cospan.errors import InputError
+from cospan.significance.bootstrap import auc_spread, interval, spread
+from cospan.significance.copies import drop_copies
+from cospan.significance.relabelling import VIEWS, Halves, Table, halve, lay_out, table
 
 __all__ = ["Estimate", "Separation", "ShiftTest", "separation", "shift_test"]
 
