@@ -3,7 +3,8 @@
     python benchmarks/bench_dask.py            about a minute
     python benchmarks/bench_dask.py --quick    fewer rows
 
-Every worker is a process with one thread (Dask sees to that for BLAS too). What must hold: the angles are those of the same rows
+Every worker is a process with one thread (Dask sees to that for BLAS too). What must hold: the
+angles are those of the same rows
 in memory, to 1e-8.
 """
 

@@ -162,3 +162,49 @@ def test_the_loss_of_a_worker_is_survived(tmp_path):
     assert len(found) == 1
     assert_allclose(found[0].scatter_about(), Summary.of(X).scatter_about(), atol=1e-8)
     assert len(begun) > 40, "the dead worker's blocks were not computed again"
+
+
+def test_compare_takes_collections():
+    from cospan import compare
+
+    A, B = rows(400), rows(350, seed=1, shift=0.5)
+    found = compare(lazy(A), lazy(B), n_permutations=0)
+    expected = compare(A, B, n_permutations=0)
+    assert found.frame.shrinkage == expected.frame.shrinkage
+    assert found.group_a.n == 400
+    assert_allclose(found.frame.angles, expected.frame.angles, atol=1e-8)
+    order = np.argsort(found.group_a.ids)
+    assert_allclose(
+        found.group_a.alignment.theta[order], expected.group_a.alignment.theta, atol=1e-8
+    )
+
+
+def test_sources_read_collections_block_by_block():
+    from cospan.sources import open_source
+
+    X = rows(100)
+    source = open_source(lazy(X, 30))
+    assert (source.n_rows, source.n_features) == (100, 12)
+    assert_allclose(source.read().rows, X)
+    assert source.lazy is not None
+    with pytest.raises(InputError, match="with Dask itself"):
+        open_source(lazy(X), label=3)
+
+
+def test_files_are_read_by_workers(tmp_path):
+    table = pd.DataFrame(rows(60, d=3), columns=["x", "y", "z"])
+    table.to_parquet(tmp_path / "a.parquet")
+    table.to_csv(tmp_path / "a.csv", index=False)
+    for name in ("a.parquet", "a.csv"):
+        collection = cospan.distributed.read_lazily(tmp_path / name)
+        assert_allclose(Summary.of(collection).mean, table.mean())
+    with pytest.raises(InputError, match="Parquet and CSV"):
+        cospan.distributed.read_lazily("a.txt")
+
+
+def test_a_scheduler_that_is_not_there_is_said_so():
+    with (
+        pytest.raises(InputError, match="No Dask scheduler answers"),
+        cospan.distributed.on_cluster("nonsense"),
+    ):
+        pass

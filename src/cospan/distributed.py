@@ -10,7 +10,8 @@ Any scheduler of Dask serves: threads, processes, or a ``distributed.Client`` on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +22,13 @@ from cospan import _arrays as arrays
 from cospan._files import whole_file
 from cospan._validate import as_option, as_weights, feature_names_of
 from cospan.alignment import Alignment
-from cospan.errors import InputError
+from cospan.errors import InputError, MissingDependencyError
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
 
-__all__ = ["align", "left_out", "summary_of", "write_scores"]
+__all__ = ["align", "left_out", "on_cluster", "read_lazily", "summary_of", "write_scores"]
 
 # Summaries merged by one task of the tree.
 _FAN_IN = 4
@@ -126,6 +127,53 @@ def write_scores(
         for i, block in enumerate(_row_blocks(Z, "Z"))
     ]
     return [Path(path) for path in dask.compute(*written)]
+
+
+@contextmanager
+def on_cluster(address: str | None) -> Iterator[None]:
+    """Inside the block, Dask's work goes to the scheduler at `address` (None: stays here)."""
+    if address is None:
+        yield
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingDependencyError(
+            "A Dask scheduler needs the package distributed; install cospan[dask]."
+        ) from None
+    try:
+        client = Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"No Dask scheduler answers at {address} ({error}); give it as tcp://host:port."
+        ) from error
+    with client:
+        yield
+
+
+def read_lazily(path: str | Path) -> Any:
+    """A Dask dataframe of Parquet or CSV files that every worker can read at `path`.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, a folder of Parquet files, or a pattern such as ``"data/*.csv"``.
+    """
+    try:
+        import dask.dataframe as dd
+    except ImportError:
+        raise MissingDependencyError(
+            "Reading files by Dask workers needs dask; install cospan[dask]."
+        ) from None
+
+    text = str(path)
+    if text.endswith((".csv", ".csv.gz")):
+        return dd.read_csv(text)
+    if text.endswith((".parquet", ".pq")) or Path(text).is_dir():
+        return dd.read_parquet(text)
+    raise InputError(
+        f"{text}: Dask workers read Parquet and CSV files only; convert it to Parquet."
+    )
 
 
 # ---- blocks -----------------------------------------------------------------------------------

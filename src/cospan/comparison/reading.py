@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cospan.comparison.sampling import Reservoir, rows_within
@@ -46,6 +47,8 @@ def read_set(
     from cospan.summary import Summary
 
     size = rows_within(SAMPLE_BYTES, source.n_features, SAMPLE_ROWS)
+    if source.lazy is not None:
+        return _read_where_it_is(source, name, exact=exact, size=size, seed=seed)
     sample: Reservoir[Chunk] = Reservoir(size, seed)
 
     def rows() -> Iterator[NDArray[Any]]:
@@ -59,6 +62,18 @@ def read_set(
     summary = Summary.of_chunks(rows(), exact=exact, seed=seed, name=name)
     summary = replace(summary, feature_names=source.feature_names)
     return ReadSet(name, source, summary, sample.result(), sample.complete, sample.seen)
+
+
+def _read_where_it_is(source: Source, name: str, *, exact: bool, size: int, seed: int) -> ReadSet:
+    """The same for a Dask collection: its workers summarise and draw, and only that comes here."""
+    from cospan.summary import Summary
+
+    summary = Summary.of(source.lazy, exact=exact, sample_size=size, seed=seed, name=name)
+    if summary.count < 2:
+        raise InputError(f"{name} has one row; a set needs at least 2, better 30.")
+    order = np.argsort(summary.sample.index)
+    sample = Chunk(summary.sample.rows[order], summary.sample.index[order])
+    return ReadSet(name, source, summary, sample, len(order) == summary.count, summary.count)
 
 
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:

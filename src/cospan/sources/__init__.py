@@ -47,7 +47,7 @@ def open_source(
     ----------
     obj : array, dataframe, path or "-"
         An array in memory (NumPy, torch, any array-API array, SciPy sparse), any dataframe that
-        narwhals or Arrow understands, a Source (returned as it is), the path of a file or folder
+        narwhals or Arrow understands, a Dask array or dataframe, a Source (returned as it is), the path of a file or folder
         (``.npy .npz .csv .tsv .parquet .arrow .feather .safetensors .zarr .h5``, IDX, images,
         Hugging Face datasets saved to disk), ``"file::part"`` for one array of a container,
         or ``"-"`` for CSV or NPY on standard input.
@@ -129,8 +129,9 @@ def _reader(obj: Any, options: Options, name: str | None) -> Reader:
 
         return path_reader(os.fspath(obj), options)
     if hasattr(obj, "__dask_graph__"):
-        # The place for Dask collections: a reader whose blocks are computed partitions.
-        raise InputError("Dask collections are not read as sources; call .compute() first.")
+        from .lazy import LazyReader
+
+        return LazyReader(obj, options, name)
     if is_array(obj):
         return array_reader(obj, options, name or "array")
     table = frame_reader(obj, options, name)

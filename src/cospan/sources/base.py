@@ -156,6 +156,12 @@ class Source:
         keeps_all = self._options.label_value is None and self._options.missing != "drop"
         return self._reader.n_rows if self._n_rows is None and keeps_all else self._n_rows
 
+    @property
+    def lazy(self) -> Any:
+        """The Dask collection behind this source, where its rows are taken as they are; or None."""
+        plain = self._order is None and self._options.missing == "error"
+        return getattr(self._reader, "collection", None) if plain else None
+
     def chunks(self) -> Iterator[Chunk]:
         """Iterate over the rows, from the first one."""
         from .cleaning import clean, even
