@@ -651,3 +651,14 @@ def test_few_rows_are_compared_without_a_p_value():
     found = compare(A, B)
     assert found.shift is None
     assert any("no p-value" in text for text in found.warnings)
+
+
+def test_a_shift_of_the_mean_alone_is_announced_where_the_angle_cannot_see_it():
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((300, 6)), rng.standard_normal((300, 6)) + 1
+    found = compare(A, B, n_permutations=99)
+    assert found.shift.pvalue == 0.01
+    assert any("shift of the mean alone" in note for note in found.warnings)
+    seen = compare(A, B, center=A.mean(axis=0), n_permutations=99)
+    assert seen.separation.auc.value > 0.8
+    assert not any("shift of the mean" in note for note in seen.warnings)

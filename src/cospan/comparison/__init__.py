@@ -330,6 +330,7 @@ def compare(
         groups = score_sets(sets, fitted, settings, progress, sink)
     audit, audit_of = audit_groups(groups, sets, classes=(a, b))
     shift, why_not = shift_of_sets(fitted, settings, progress)
+    apart = separate(groups, settings)
     return Comparison(
         name_a=sets.names[0],
         name_b=sets.names[1],
@@ -337,7 +338,7 @@ def compare(
         group_a=groups[0],
         group_b=groups[1],
         group_z=groups[2] if len(groups) > 2 else None,
-        separation=separate(groups, settings),
+        separation=apart,
         shift=shift,
         audit=audit,
         effect_a=mean_effect(groups[0]),
@@ -345,7 +346,7 @@ def compare(
         feature_names=sets.a.feature_names or _made_names(sets.a.n_features, shape),
         image_shape=shape,
         settings={**fitted.settings.as_dict(), **_given(options)},
-        warnings=remarks(fitted, groups, audit, sets, [*heard, *why_not]),
+        warnings=remarks(fitted, groups, apart, shift, audit, sets, [*heard, *why_not]),
         version=__version__,
         seconds=time.perf_counter() - started,
         audit_of=audit_of,

@@ -52,6 +52,7 @@ TESTED_ROWS = 5_000  # rows of each set that enter the permutation test, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
 FEW_ROWS = 30
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
+SIGNIFICANT, UNTOLD_AUC = 0.05, 0.6  # a difference that is there, and angles that do not show it
 
 
 @contextmanager
@@ -261,6 +262,8 @@ def _as_text(label: Any) -> str:
 def remarks(
     fitted: Fitted,
     groups: tuple[ScoredGroup, ...],
+    separation: Separation,
+    shift: ShiftTest | None,
     audit: LabelAudit | None,
     sets: Sets,
     more: list[str],
@@ -285,6 +288,12 @@ def remarks(
                 f"{astray:.0%} of the rows of {group.name} reach outside what both sets span; "
                 "without shrinkage their angles mislead."
             )
+    if shift is not None and shift.pvalue <= SIGNIFICANT and separation.auc.value < UNTOLD_AUC:
+        notes.append(
+            f"The sets differ (p = {shift.pvalue:.2g}), yet the angle hardly tells their rows "
+            "apart: it compares spreads about one centre, and a shift of the mean alone leaves "
+            f"those equal. Centred at the mean of {groups[0].name} it would show."
+        )
     if audit is not None:
         conflicts = float(np.mean(np.asarray(audit.flagged)))
         if conflicts > WORTH_SAYING:
