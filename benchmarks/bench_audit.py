@@ -21,6 +21,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import cross_val_predict
 
 from cospan import audit_labels
+from cospan.errors import CospanError
 from cospan.experiments import load_images
 
 N, FLIPPED = 1500, 0.05
@@ -55,7 +56,11 @@ def with_cospan(X, labels):
 
 
 def main(draws):
-    sets = {name: load_images(name) for name in ("mnist", "fashion-mnist")}
+    try:
+        sets = {name: load_images(name) for name in ("mnist", "fashion-mnist")}
+    except CospanError as error:
+        print(f"Not run: {error}")
+        return
     print(f"{FLIPPED:.0%} of {2 * N:,} labels flipped, mean of {draws} draws")
     print(f"  {'classes':<22}{'cospan':>9}{'s':>7}{'cleanlab':>11}{'s':>7}")
     for name, classes, allowed in CASES:
