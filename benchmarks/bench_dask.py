@@ -50,7 +50,9 @@ def run(workers, n, d, size, folder):
         Client(cluster),
     ):
         A, B = collection(n, d, 0, size), collection(n, d, 1, size, 0.1)
-        Summary.of(collection(size * workers, d, 2, size))  # every worker has imported everything
+        warm = collection(2 * size * workers, d, 2, size)  # every worker imports everything
+        pair = [Summary.of(warm), Summary.of(warm * 2)]
+        write_scores(JointFrame.from_summaries(*pair, shrinkage=0.1), warm, folder)
         summing, pair = timed(lambda: [Summary.of(X) for X in (A, B)])
         frame = JointFrame.from_summaries(*pair, shrinkage=0.01)
         scoring, files = timed(lambda: write_scores(frame, A, folder))

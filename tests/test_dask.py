@@ -208,3 +208,19 @@ def test_a_scheduler_that_is_not_there_is_said_so():
         cospan.distributed.on_cluster("nonsense"),
     ):
         pass
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_estimator_fits_to_collections(classes):
+    from cospan import AlignmentAngleClassifier
+
+    parts = [rows(200, seed=seed, shift=seed / 2) for seed in range(classes)]
+    X, y = np.concatenate(parts), np.repeat(np.array(["u", "v", "w"])[:classes], 200)
+    shuffled = np.random.default_rng(0).permutation(len(X))
+    X, y = X[shuffled], y[shuffled]
+    expected = AlignmentAngleClassifier(shrinkage=0.1).fit(X, y)
+    found = AlignmentAngleClassifier(shrinkage=0.1).fit(lazy(X), da.from_array(y, chunks=100))
+    assert found.n_features_in_ == 12
+    assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+    with pytest.raises(InputError, match="5 entries for"):
+        AlignmentAngleClassifier().fit(lazy(X), y[:5])

@@ -10,7 +10,7 @@ Any scheduler of Dask serves: threads, processes, or a ``distributed.Client`` on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +19,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cospan import _arrays as arrays
+from cospan._dask_blocks import (
+    block_classes,
+    block_summary,
+    merged,
+    merged_classes,
+    reduced,
+    row_blocks,
+    split,
+)
 from cospan._files import whole_file
-from cospan._validate import as_option, as_weights, feature_names_of
+from cospan._validate import as_option, feature_names_of
 from cospan.alignment import Alignment
 from cospan.errors import InputError, MissingDependencyError
 from cospan.summary import Summary
@@ -28,10 +37,16 @@ from cospan.summary import Summary
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
 
-__all__ = ["align", "left_out", "on_cluster", "read_lazily", "summary_of", "write_scores"]
+__all__ = [
+    "align",
+    "class_summaries",
+    "left_out",
+    "on_cluster",
+    "read_lazily",
+    "summary_of",
+    "write_scores",
+]
 
-# Summaries merged by one task of the tree.
-_FAN_IN = 4
 # Columns of a scored block: what an Alignment holds, side by side.
 _COLUMNS = ("theta", "cost_a", "cost_b", "share_a", "share_shared", "share_b", "outside")
 
@@ -62,20 +77,50 @@ def summary_of(
     """
     import dask
 
-    blocks = _row_blocks(X, name)
-    weights = _split_weights(sample_weight, blocks)
+    blocks = row_blocks(X, name)
+    weights = split(sample_weight, blocks, "sample_weight")
     options = {"exact": exact, "rank": rank, "sample_size": sample_size, "name": name}
     names = feature_names_of(X)
-    leaf, merge = dask.delayed(_block_summary, pure=False), dask.delayed(_merged, pure=False)
-    parts = [
-        leaf(block, weight, names, seed + i, options)
-        for i, (block, weight) in enumerate(zip(blocks, weights, strict=True))
-    ]
-    while len(parts) > 1:
-        parts = [merge(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
-    found: Summary | None = dask.compute(*parts)[0]
+    leaf = dask.delayed(block_summary, pure=False)
+    found: Summary | None = reduced(
+        [
+            leaf(block, weight, names, seed + i, options)
+            for i, (block, weight) in enumerate(zip(blocks, weights, strict=True))
+        ],
+        merged,
+    )
     if found is None:
         raise InputError(f"{name} has no rows; at least one sample is needed.")
+    return found
+
+
+def class_summaries(
+    X: Any,
+    labels: np.ndarray,
+    sample_weight: Any = None,
+    *,
+    exact: bool = True,
+    sample_size: int = 2000,
+) -> dict[Any, Summary]:
+    """Summaries of the rows of each class, in one pass over the blocks.
+
+    `labels` holds one label a row, on the host: they are small beside the rows.
+    """
+    import dask
+
+    blocks = row_blocks(X, "X")
+    options = {"exact": exact, "sample_size": sample_size, "name": "X"}
+    names = feature_names_of(X)
+    leaf = dask.delayed(block_classes, pure=False)
+    parts = zip(
+        blocks,
+        split(labels, blocks, "y"),
+        split(sample_weight, blocks, "sample_weight"),
+        strict=True,
+    )
+    found: dict[Any, Summary] = reduced(
+        [leaf(*part, names, i, options) for i, part in enumerate(parts)], merged_classes
+    )
     return found
 
 
@@ -124,7 +169,7 @@ def write_scores(
     write = dask.delayed(_write_block, pure=False)
     written = [
         write(shared, block, weighting, side, str(folder / f"part-{i:05d}.parquet"))
-        for i, block in enumerate(_row_blocks(Z, "Z"))
+        for i, block in enumerate(row_blocks(Z, "Z"))
     ]
     return [Path(path) for path in dask.compute(*written)]
 
@@ -174,55 +219,6 @@ def read_lazily(path: str | Path) -> Any:
     raise InputError(
         f"{text}: Dask workers read Parquet and CSV files only; convert it to Parquet."
     )
-
-
-# ---- blocks -----------------------------------------------------------------------------------
-
-
-def _row_blocks(X: Any, name: str) -> list[Any]:
-    """One delayed array or dataframe for each block of rows."""
-    if hasattr(X, "to_delayed") and hasattr(X, "columns"):
-        return list(X.to_delayed())
-    if getattr(X, "ndim", None) != 2:
-        raise InputError(f"{name} must have two dimensions (rows are samples).")
-    if X.numblocks[1] != 1:
-        X = X.rechunk({1: -1})
-    return list(X.to_delayed()[:, 0])
-
-
-def _split_weights(sample_weight: Any, blocks: Sequence[Any]) -> list[Any]:
-    """The weights of each block's rows."""
-    import dask
-
-    if sample_weight is None:
-        return [None] * len(blocks)
-    if arrays.is_lazy(sample_weight):
-        sample_weight = sample_weight.compute()
-    sizes = dask.compute(*(dask.delayed(len)(block) for block in blocks))
-    weights = as_weights(sample_weight, sum(sizes))
-    return list(np.split(weights, np.cumsum(sizes)[:-1]))
-
-
-def _block_summary(
-    block: Any,
-    weights: np.ndarray | None,
-    names: tuple[str, ...] | None,
-    seed: int,
-    options: dict[str, Any],
-) -> Summary | None:
-    """Summary of one block; None if it has no rows, or none that count."""
-    if len(block) == 0 or (weights is not None and not weights.any()):
-        return None
-    summary = Summary.of(block, weights, seed=seed, **options)
-    return replace(summary, feature_names=names)
-
-
-def _merged(parts: list[Summary | None]) -> Summary | None:
-    found: Summary | None = None
-    for part in parts:
-        if part is not None:
-            found = part if found is None else found + part
-    return found
 
 
 # ---- scoring ----------------------------------------------------------------------------------

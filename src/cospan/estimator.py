@@ -13,11 +13,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cospan import _arrays as arrays
+from cospan import distributed
 from cospan._class_costs import ClassCosts
 from cospan._class_shrinkage import tried_rows
 from cospan._fitted_classes import FittedClasses, Settings
 from cospan._tolerance import FAST_SHRINKAGE
-from cospan._validate import as_shrinkage, as_weights
+from cospan._validate import as_shrinkage, as_weights, feature_names_of
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.summary import Summary
@@ -124,14 +126,17 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
         Parameters
         ----------
-        X : array-like or dataframe, (n, d)
+        X : array-like, dataframe or Dask collection, (n, d)
         y : array-like, (n,)
         sample_weight : array-like, (n,), optional
         """
-        rows, labels = validate_data(self, X, y, dtype=_DTYPES)
-        check_classification_targets(labels)
-        self._start(np.unique(labels), rows.shape)
-        self._add(rows, labels, sample_weight)
+        if arrays.is_lazy(X):
+            self._add_lazily(X, y, sample_weight)
+        else:
+            rows, labels = validate_data(self, X, y, dtype=_DTYPES)
+            check_classification_targets(labels)
+            self._start(np.unique(labels), rows.shape)
+            self._add(rows, labels, sample_weight)
         self._conclude()
         return self
 
@@ -195,6 +200,24 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             part = replace(part, feature_names=None if names is None else tuple(map(str, names)))
             summaries[k] = summaries[k] + part if k in summaries else part
         self._summaries = summaries
+
+    def _add_lazily(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Rows of a Dask collection, summarised by its workers; the labels come here."""
+        labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
+        check_classification_targets(labels)
+        d = int(X.shape[1])
+        self._start(np.unique(labels), (len(labels), d))
+        size = min(_SAMPLED_ROWS, tried_rows(len(self.classes_)))
+        found = distributed.class_summaries(
+            X, labels, sample_weight, exact=self._exact, sample_size=size
+        )
+        self._summaries = {
+            k: found[label] for k, label in enumerate(self.classes_.tolist()) if label in found
+        }
+        self.n_features_in_ = d
+        names = feature_names_of(X)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
 
     def _conclude(self) -> None:
         summaries = self._summaries or {}

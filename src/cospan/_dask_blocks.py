@@ -1,0 +1,115 @@
+"""Blocks of rows of Dask collections, and the tree in which what is made of them merges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._validate import as_rows, as_weights
+from cospan.errors import InputError
+from cospan.summary import Summary
+
+__all__ = [
+    "block_classes",
+    "block_summary",
+    "merged",
+    "merged_classes",
+    "reduced",
+    "row_blocks",
+    "split",
+]
+
+# Summaries merged by one task of the tree.
+_FAN_IN = 4
+
+
+def reduced(parts: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
+    """Merge delayed parts in a tree on the workers; only its root comes here."""
+    import dask
+
+    node = dask.delayed(merge, pure=False)
+    while len(parts) > 1:
+        parts = [node(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
+    return dask.compute(*parts)[0]
+
+
+def row_blocks(X: Any, name: str) -> list[Any]:
+    """One delayed array or dataframe for each block of rows."""
+    if hasattr(X, "to_delayed") and hasattr(X, "columns"):
+        return list(X.to_delayed())
+    if getattr(X, "ndim", None) != 2:
+        raise InputError(f"{name} must have two dimensions (rows are samples).")
+    if X.numblocks[1] != 1:
+        X = X.rechunk({1: -1})
+    return list(X.to_delayed()[:, 0])
+
+
+def split(values: Any, blocks: Sequence[Any], name: str) -> list[Any]:
+    """One value a row, cut into those of each block; None stays None."""
+    import dask
+
+    if values is None:
+        return [None] * len(blocks)
+    if arrays.is_lazy(values):
+        values = values.compute()
+    sizes = dask.compute(*(dask.delayed(len)(block) for block in blocks))
+    values = np.asarray(values)
+    if name == "sample_weight":
+        values = as_weights(values, sum(sizes))
+    if len(values) != sum(sizes):
+        raise InputError(f"{name} has {len(values)} entries for {sum(sizes)} rows.")
+    return list(np.split(values, np.cumsum(sizes)[:-1]))
+
+
+def block_summary(
+    block: Any,
+    weights: np.ndarray | None,
+    names: tuple[str, ...] | None,
+    seed: int,
+    options: dict[str, Any],
+) -> Summary | None:
+    """Summary of one block; None if it has no rows, or none that count."""
+    if len(block) == 0 or (weights is not None and not weights.any()):
+        return None
+    summary = Summary.of(block, weights, seed=seed, **options)
+    return replace(summary, feature_names=names)
+
+
+def merged(parts: list[Summary | None]) -> Summary | None:
+    found: Summary | None = None
+    for part in parts:
+        if part is not None:
+            found = part if found is None else found + part
+    return found
+
+
+def block_classes(
+    block: Any,
+    labels: np.ndarray,
+    weights: np.ndarray | None,
+    names: tuple[str, ...] | None,
+    seed: int,
+    options: dict[str, Any],
+) -> dict[Any, Summary]:
+    """Summary of each class in one block."""
+    rows = as_rows(block, "X", allow_empty=True)
+    found = {}
+    for label in np.unique(labels).tolist():
+        own = np.flatnonzero(labels == label)
+        weight = None if weights is None else weights[own]
+        summary = block_summary(arrays.rows_at(rows, own), weight, names, seed, options)
+        if summary is not None:
+            found[label] = summary
+    return found
+
+
+def merged_classes(parts: list[dict[Any, Summary]]) -> dict[Any, Summary]:
+    found: dict[Any, Summary] = {}
+    for part in parts:
+        for label, summary in part.items():
+            found[label] = found[label] + summary if label in found else summary
+    return found
