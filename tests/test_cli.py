@@ -480,3 +480,12 @@ def test_a_reader_that_leaves_early_is_no_error(folder):
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert done.stdout.startswith('"set"')
+
+
+def test_fail_on_is_quiet_about_a_set_and_itself(tmp_path):
+    rows = np.random.default_rng(0).standard_normal((200, 5))
+    np.save(tmp_path / "a.npy", rows)
+    np.save(tmp_path / "b.npy", rows)
+    files = [str(tmp_path / "a.npy"), str(tmp_path / "b.npy")]
+    done = run("compare", *files, "--fail-on", "fisher-rao>0.1", "--fail-on", "p<0.01")
+    assert done.exit_code == 0

@@ -662,3 +662,13 @@ def test_a_shift_of_the_mean_alone_is_announced_where_the_angle_cannot_see_it():
     seen = compare(A, B, center=A.mean(axis=0), n_permutations=99)
     assert seen.separation.auc.value > 0.8
     assert not any("shift of the mean" in note for note in seen.warnings)
+
+
+def test_a_set_compared_with_itself_is_not_apart():
+    """Left out of A, a row still stands in B: its angle leans to B, which must not mislead."""
+    A = np.random.default_rng(0).standard_normal((200, 5))
+    found = compare(A, A.copy(), n_permutations=99)
+    assert found.shift.pvalue > 0.05
+    assert not found.told_apart
+    assert not found.audit.flagged.any()
+    assert any("do not tell the sets apart" in note for note in found.warnings)

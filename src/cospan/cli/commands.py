@@ -110,7 +110,9 @@ def _show(terminal: Terminal, comparison: Comparison, outputs: Outputs) -> None:
 def _crossed(
     terminal: Terminal, comparison: Comparison, thresholds: Sequence[Threshold]
 ) -> list[Threshold]:
-    values = {"fisher-rao": comparison.separation.fisher_rao.value}
+    # Angles that lean the wrong way are far apart too, and mean that the sets are alike.
+    distance = comparison.separation.fisher_rao.value if comparison.told_apart else 0.0
+    values = {"fisher-rao": distance}
     if comparison.shift is not None:
         values["p"] = comparison.shift.pvalue
     crossed = [t for t in thresholds if t.crossed(values[t.quantity])]

@@ -21,6 +21,7 @@ from cospan.comparison.opening import open_sets
 from cospan.comparison.plain import comparison_dict
 from cospan.comparison.scoring import ScoredGroup, Sink, score_columns
 from cospan.comparison.stages import (
+    NOTHING_TOLD,
     Progress,
     Settings,
     audit_groups,
@@ -119,6 +120,15 @@ class Comparison:
         """The scored groups: A, B and, where there is one, Z."""
         both = (self.group_a, self.group_b)
         return both if self.group_z is None else (*both, self.group_z)
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the angles lean the right way: A's rows, left out, to A and B's to B.
+
+        Where they do not, the sets are alike (or share rows), and a distance between the two
+        distributions of angles is no distance between the sets.
+        """
+        return self.separation.auc.value > NOTHING_TOLD
 
     @property
     def audit_ids(self) -> NDArray[Any]:
@@ -328,9 +338,9 @@ def compare(
         shape = _shape_of_images(image_shape, sets.a)
         fitted = fit_sets(sets, settings, progress)
         groups = score_sets(sets, fitted, settings, progress, sink)
-    audit, audit_of = audit_groups(groups, sets, classes=(a, b))
-    shift, why_not = shift_of_sets(fitted, settings, progress)
     apart = separate(groups, settings)
+    audit, audit_of = audit_groups(groups, apart, sets, classes=(a, b))
+    shift, why_not = shift_of_sets(fitted, settings, progress)
     return Comparison(
         name_a=sets.names[0],
         name_b=sets.names[1],

@@ -52,6 +52,7 @@ TESTED_ROWS = 5_000  # rows of each set that enter the permutation test, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
 FEW_ROWS = 30
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
+NOTHING_TOLD = 0.5  # the AUC of angles that say nothing; below it leave-one-out turns them round
 SIGNIFICANT, UNTOLD_AUC = 0.05, 0.6  # a difference that is there, and angles that do not show it
 
 
@@ -212,9 +213,12 @@ def mean_effect(group: ScoredGroup) -> NDArray[np.float64]:
 
 
 def audit_groups(
-    groups: tuple[ScoredGroup, ...], sets: Sets, classes: tuple[Any, Any]
+    groups: tuple[ScoredGroup, ...], separation: Separation, sets: Sets, classes: tuple[Any, Any]
 ) -> tuple[LabelAudit, str]:
-    """Labels against angles: Z's labels where it has some, else the sets themselves as labels."""
+    """Labels against angles: Z's labels where it has some, else the sets themselves as labels.
+
+    Angles that do not tell the sets apart are no evidence against any label.
+    """
     from cospan.audit import LabelAudit
 
     names = sets.names[:2]
@@ -226,6 +230,8 @@ def audit_groups(
         own = np.repeat([0, 1], [len(group.ids) for group in audited])
     posterior = np.concatenate([np.asarray(group.alignment.posterior) for group in audited])
     audit = LabelAudit.from_weights(posterior, own, np.array(names), labels=given)
+    if separation.auc.value < NOTHING_TOLD:
+        audit = replace(audit, flagged=np.zeros_like(audit.flagged))
     return audit, "sets" if given is None else "z"
 
 
@@ -288,6 +294,12 @@ def remarks(
                 f"{astray:.0%} of the rows of {group.name} reach outside what both sets span; "
                 "without shrinkage their angles mislead."
             )
+    if separation.auc.value < NOTHING_TOLD:
+        notes.append(
+            "The angles do not tell the sets apart: left out of its own set, a row leans to the "
+            f"other one (AUC {separation.auc.value:.3f}), as it does when the sets are alike or "
+            "share rows. Read the distance as none; no label is flagged."
+        )
     if shift is not None and shift.pvalue <= SIGNIFICANT and separation.auc.value < UNTOLD_AUC:
         notes.append(
             f"The sets differ (p = {shift.pvalue:.2g}), yet the angle hardly tells their rows "
