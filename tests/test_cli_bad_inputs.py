@@ -635,3 +635,13 @@ def test_no_memory_is_said(tmp_path, monkeypatch):
     result = invoke(outputs(tmp_path))
     assert result.exit_code == 1
     assert "not enough memory" in result.stderr
+
+
+def test_a_threshold_on_a_p_value_that_is_not_there_is_told(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "a.npy", rng.standard_normal((2, 3)))
+    np.save(tmp_path / "b.npy", rng.standard_normal((5, 3)))
+    files = [str(tmp_path / "a.npy"), str(tmp_path / "b.npy")]
+    done = CliRunner().invoke(cli.app, ["compare", *files, "--fail-on", "p<0.01"])
+    assert done.exit_code == 1
+    assert "there is no p-value; give more rows" in " ".join(done.stderr.split())

@@ -115,6 +115,12 @@ def _crossed(
     values = {"fisher-rao": distance}
     if comparison.shift is not None:
         values["p"] = comparison.shift.pvalue
+    for threshold in thresholds:
+        if threshold.quantity not in values:
+            raise InputError(
+                f"--fail-on {threshold} cannot be judged: there is no p-value; "
+                "give more rows, or a threshold on fisher-rao."
+            )
     crossed = [t for t in thresholds if t.crossed(values[t.quantity])]
     for threshold in crossed:
         value = number(values[threshold.quantity])
