@@ -250,6 +250,11 @@ def test_well_formed_nonsense_is_refused(small, change):
 CLASSIFIER_FORGERIES = {
     "classes too few": lambda s, t, m: s.update(classes=[0]),
     "classes that are lists": lambda s, t, m: s.update(classes=[[0], [1], [2]]),
+    "a type of unheard-of width": lambda s, t, m: s.update(classes_type="<U999999999"),
+    "an unknown calibration": lambda s, t, m: s.update(calibration="beta"),
+    "a sigmoid with many knots": lambda s, t, m: s.update(calibration="sigmoid"),
+    "an unknown weighting": lambda s, t, m: s.update(weighting="both"),
+    "a threshold that is no number": lambda s, t, m: s.update(threshold=float("nan")),
     "a type of Python objects": lambda s, t, m: s.update(classes_type="O8"),
     "a type that does not fit": lambda s, t, m: s.update(classes=["a", "b", "c"]),
     "an unknown parameter": lambda s, t, m: s["parameters"].update(hook="x"),

@@ -7,6 +7,7 @@ half-built object. Rows of data are no part of any model.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -25,7 +26,8 @@ from cospan.frame import JointFrame
 
 __all__ = ["Parts", "put_together", "take_apart"]
 
-_LABEL_TYPE = re.compile(r"[<>|=]?[biufU][0-9]+|\|?b1|object")
+_TEXT: dict[str, type] = {"text": str, "text objects": object}
+_NUMBERS = re.compile(r"[<>|=]?[biuf][1248]")
 
 
 class Parts(NamedTuple):
@@ -51,7 +53,16 @@ class _Reader:
         return value
 
     def number(self, name: str) -> float:
-        return float(self.value(name, float, int))
+        value = float(self.value(name, float, int))
+        if not math.isfinite(value):
+            raise ModelFileError(f"The model's setting {name!r} is no finite number.")
+        return value
+
+    def choice(self, name: str, *options: str) -> str:
+        value = self.value(name, str)
+        if value not in options:
+            raise ModelFileError(f"The model's setting {name!r} is {value!r}, which is unknown.")
+        return str(value)
 
     def section(self, name: str) -> _Reader:
         prefix = name + "."
@@ -147,7 +158,7 @@ def _frame(read: _Reader) -> JointFrame:
         center=center,
         center_a=read.tensor("center_a", d),
         center_b=read.tensor("center_b", d),
-        center_mode=read.value("center_mode", str),
+        center_mode=read.choice("center_mode", "pooled", "each", "none", "given"),
         balance=read.value("balance", bool),
         tol=read.value("tol", float, int, type(None)),
         feature_names=_feature_names(read, d),
@@ -201,11 +212,11 @@ def _costs(read: _Reader) -> ClassCosts:
     return ClassCosts(
         center=center,
         centers=read.tensor("centers", sets, d),
-        center_mode=read.value("center_mode", str),
+        center_mode=read.choice("center_mode", "pooled", "each", "none", "given"),
         balance=read.value("balance", bool),
         shrinkage=read.number("shrinkage"),
         lam=read.number("lam"),
-        weighting=read.value("weighting", str),
+        weighting=read.choice("weighting", "cost", "frame"),
         tol=read.value("tol", float, int, type(None)),
         sizes=sizes,
         feature_names=_feature_names(read, d),
@@ -231,7 +242,7 @@ def _classifier_parts(model: AlignmentAngleClassifier) -> Parts:
         "parameters": {name: _plain(value, name) for name, value in parameters.items()},
         "model": inner.settings,
         "classes": _plain_labels(model.classes_),
-        "classes_type": "object" if model.classes_.dtype == object else model.classes_.dtype.str,
+        "classes_type": _kind_of(model.classes_),
         "n_features_in": int(model.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
         "weighting": fitted.weighting,
@@ -242,6 +253,12 @@ def _classifier_parts(model: AlignmentAngleClassifier) -> Parts:
     if fitted.calibration is not None:
         tensors |= {f"curve{k}": _host(one) for k, one in enumerate(fitted.calibration.curves)}
     return Parts(settings, tensors)
+
+
+def _kind_of(classes: NDArray[Any]) -> str:
+    """How the labels are held: one of `_TEXT`, or NumPy's code of a number type."""
+    kinds = {"U": "text", "O": "text objects"}
+    return kinds.get(classes.dtype.kind, classes.dtype.str)
 
 
 def _plain(value: Any, name: str) -> Any:
@@ -269,7 +286,7 @@ def _classifier(read: _Reader) -> AlignmentAngleClassifier:
         raise ModelFileError("The estimator's classes are not as many as its model's sets.")
     fitted = FittedClasses(
         model=model,
-        weighting=read.value("weighting", str),
+        weighting=read.choice("weighting", "cost", "frame"),
         constant=read.number("constant"),
         threshold=read.number("threshold"),
         calibration=_calibration(read, len(classes)),
@@ -295,19 +312,20 @@ def _parameters(read: _Reader) -> dict[str, Any]:
 
 
 def _calibration(read: _Reader, n_classes: int) -> Calibration | None:
-    method = read.value("calibration", str, type(None))
-    if method is None:
+    if read.value("calibration", str, type(None)) is None:
         return None
+    method = read.choice("calibration", "isotonic", "sigmoid")
+    knots = 1 if method == "sigmoid" else None
     count = 1 if n_classes == 2 else n_classes
-    return Calibration(method, tuple(read.tensor(f"curve{k}", 2, None) for k in range(count)))
+    return Calibration(method, tuple(read.tensor(f"curve{k}", 2, knots) for k in range(count)))
 
 
 def _classes(read: _Reader) -> NDArray[Any]:
     kind = read.value("classes_type", str)
     labels = read.value("classes", list)
-    if not _LABEL_TYPE.fullmatch(kind) or not all(
-        type(label) in (bool, int, float, str) for label in labels
-    ):
+    if kind in _TEXT and all(type(label) is str for label in labels):
+        return np.array(labels, dtype=_TEXT[kind])
+    if not _NUMBERS.fullmatch(kind) or not all(type(x) in (bool, int, float) for x in labels):
         raise ModelFileError("The estimator's classes are neither numbers nor text.")
     try:
         return np.array(labels, dtype=np.dtype(kind))

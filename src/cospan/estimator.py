@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -137,7 +136,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             check_classification_targets(labels)
             self._start(np.unique(labels), rows.shape)
             self._add(rows, labels, sample_weight)
-        self._conclude()
+        self._fitted: FittedClasses | None = self._concluded()
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -165,7 +164,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise InputError("classes are not those of the first call to partial_fit.")
         self._add(rows, labels, sample_weight)
-        self._fitted: FittedClasses | None = None
+        self._fitted = None
         return self
 
     def _start(self, classes: NDArray[Any], shape: tuple[int, int]) -> None:
@@ -219,7 +218,8 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def _conclude(self) -> None:
+    def _concluded(self) -> FittedClasses:
+        """The model of the summaries as they stand."""
         summaries = self._summaries or {}
         missing = [label for k, label in enumerate(self.classes_) if k not in summaries]
         if missing:
@@ -227,7 +227,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
                 f"Class {_shown(missing[0])} has no rows yet; fit some of every class."
             )
         settings = Settings(*(getattr(self, name) for name in Settings._fields))
-        self._fitted = FittedClasses.fit([summaries[k] for k in sorted(summaries)], settings)
+        return FittedClasses.fit([summaries[k] for k in sorted(summaries)], settings)
 
     @classmethod
     def from_fitted(
@@ -258,9 +258,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         """Everything that prediction needs, brought up to date after `partial_fit`."""
         check_is_fitted(self)
         if self._fitted is None:
-            self._conclude()
-        if self._fitted is None:  # pragma: no cover
-            raise NotFittedError("Nothing has been fitted.")
+            self._fitted = self._concluded()
         return self._fitted
 
     @property
