@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,10 +80,19 @@ def _read_where_it_is(source: Source, name: str, *, exact: bool, size: int, seed
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:
     """The chunks of a source, with a word to `progress` after each."""
     done = 0
-    for chunk in source.chunks():
+    for chunk in _ahead(source.chunks()):
         yield chunk
         done += len(chunk.rows)
         if progress is not None:
             progress(stage, done, source.n_rows)
     if progress is not None:
         progress(stage, done, done)  # now the number is known, also of a stream
+
+
+def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """The same chunks, each read in a second thread while the one before is at work."""
+    with ThreadPoolExecutor(1, thread_name_prefix="cospan-reading") as reader:
+        coming = reader.submit(next, chunks, None)
+        while (chunk := coming.result()) is not None:
+            coming = reader.submit(next, chunks, None)
+            yield chunk
