@@ -211,6 +211,11 @@ class ManyComparison:
 
         return save_html(self, path)
 
+    def _repr_html_(self) -> str:
+        from cospan.report import fragment
+
+        return fragment(self)
+
     def __repr__(self) -> str:
         z = f", {self.rows_z} scored" if self.name_z is not None else ""
         names = ", ".join(map(repr, self.names[:4])) + (", …" if len(self.names) > 4 else "")

@@ -1,7 +1,8 @@
 """Comparison → report: one self-contained HTML file, Markdown, or JSON.
 
-:func:`write` does all of it. Each format is written from one frozen
-:class:`~cospan.report.content.ReportContent`; ``README.md`` in this folder says how the page works.
+:func:`write` does all of it, for two sets and for more. Each format is written from one frozen
+:class:`~cospan.report.content.ReportContent` (more than two sets:
+:class:`~cospan.report.many.ManyContent`); ``README.md`` in this folder says how the page works.
 """
 
 from __future__ import annotations
@@ -12,16 +13,22 @@ from typing import TYPE_CHECKING
 
 from cospan._files import write_text
 from cospan.errors import InputError
+from cospan.multiway import ManyComparison
 
 from .content import ReportContent, content_of
+from .many import ManyContent, many_content_of
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
 
+    AnyComparison = Comparison | ManyComparison
+
 __all__ = [
+    "ManyContent",
     "ReportContent",
     "content_of",
     "fragment",
+    "many_content_of",
     "save_html",
     "to_html",
     "to_json",
@@ -30,29 +37,43 @@ __all__ = [
 ]
 
 
-def to_html(comparison: Comparison) -> str:
+def to_html(comparison: AnyComparison) -> str:
     """The report as one HTML page that needs no other file and no network."""
+    if isinstance(comparison, ManyComparison):
+        from .many_writers import many_page
+
+        return many_page(many_content_of(comparison))
     from .html import page
 
     return page(content_of(comparison))
 
 
-def to_markdown(comparison: Comparison) -> str:
+def to_markdown(comparison: AnyComparison) -> str:
     """The report as Markdown."""
+    if isinstance(comparison, ManyComparison):
+        from .many_writers import many_markdown
+
+        return many_markdown(many_content_of(comparison))
     from .markdown import markdown
 
     return markdown(content_of(comparison))
 
 
-def to_json(comparison: Comparison) -> str:
+def to_json(comparison: AnyComparison) -> str:
     """The report's whole content as JSON."""
     from .serialise import json_text
 
+    if isinstance(comparison, ManyComparison):
+        return json_text(many_content_of(comparison), indent=2)
     return json_text(content_of(comparison), indent=2)
 
 
-def fragment(comparison: Comparison) -> str:
+def fragment(comparison: AnyComparison) -> str:
     """A short static summary as HTML without scripts, for notebooks."""
+    if isinstance(comparison, ManyComparison):
+        from .many_writers import many_fragment
+
+        return many_fragment(many_content_of(comparison))
     from .html import notebook_fragment
 
     return notebook_fragment(content_of(comparison))
@@ -61,13 +82,15 @@ def fragment(comparison: Comparison) -> str:
 _WRITERS = {"html": to_html, "md": to_markdown, "json": to_json}
 
 
-def write(comparison: Comparison, path: str | os.PathLike[str], format: str | None = None) -> Path:
+def write(
+    comparison: AnyComparison, path: str | os.PathLike[str], format: str | None = None
+) -> Path:
     """Write the report of a comparison, whole or not at all, and return its path.
 
     Parameters
     ----------
-    comparison : Comparison
-        What :func:`cospan.compare` returned.
+    comparison : Comparison or ManyComparison
+        What :func:`cospan.compare` or :func:`cospan.compare_many` returned.
     path : str or path-like
         Where to write.
     format : {"html", "md", "json"}, optional
@@ -84,6 +107,6 @@ def write(comparison: Comparison, path: str | os.PathLike[str], format: str | No
     return write_text(target, _WRITERS[format](comparison))
 
 
-def save_html(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
+def save_html(comparison: AnyComparison, path: str | os.PathLike[str]) -> Path:
     """Write the report as one HTML file; what ``Comparison.save_html`` calls."""
     return write(comparison, path, format="html")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["notebook_fragment", "page"]
 
 FOLDER = Path(__file__).parent / "page"
-SCRIPTS = ("base", "charts", "angles", "samples", "directions", "conflicts", "main")
+SCRIPTS = ("base", "charts", "theming", "angles", "samples", "directions", "conflicts", "main")
 
 
 def page(content: ReportContent) -> str:
@@ -98,8 +98,8 @@ def _file(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def _script() -> str:
-    parts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
+def _script(names: tuple[str, ...] = SCRIPTS) -> str:
+    parts = "\n".join(_file(f"{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
-
-from .content import ReportContent
+from typing import Any, Protocol
 
 __all__ = ["json_for_script", "json_text"]
+
+
+class Content(Protocol):
+    """What can be written: the content of a report of two sets, or of more."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
 
 # Characters with a meaning to an HTML parser or, in older engines, to a script's line counting.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
-def json_text(content: ReportContent, *, indent: int | None = None) -> str:
+def json_text(content: Content, *, indent: int | None = None) -> str:
     """The content as strict JSON: numbers that are not finite become null."""
     return json.dumps(
         _finite(content.to_dict()), ensure_ascii=False, indent=indent, allow_nan=False
