@@ -203,11 +203,6 @@ def mirrored(total: Array) -> Array:
     return _lapack.mirrored(total) if is_numpy(total) else total
 
 
-def column_sums(x: Array) -> Array:
-    """Sum over the rows; for NumPy as a matrix-vector product, which is faster."""
-    return _lapack.column_sums(x) if is_numpy(x) else namespace(x).sum(x, axis=0)
-
-
 def sum_of_squares(x: Array) -> float:
     """Σ xᵢⱼ², without a second array of the size of x where that can be had."""
     if is_numpy(x):

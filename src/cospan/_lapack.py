@@ -18,7 +18,7 @@ _QR_BLOCK = 48
 # walks a page of memory for every element; this many rows stay in the cache.
 _TILE_ROWS = 512
 # Rows that are shifted and multiplied at once.
-_CACHE_BYTES = 2**22
+_CACHE_BYTES = 2**23
 
 
 def operand(x: np.ndarray) -> tuple[np.ndarray, int]:
@@ -48,12 +48,6 @@ def add_gram(total: np.ndarray, x: np.ndarray) -> np.ndarray:
     syrk = scipy.linalg.get_blas_funcs("syrk", (matrix,))
     c = np.asfortranarray(total)
     return np.asarray(syrk(1.0, matrix, beta=1.0, c=c, trans=1 - transposed, overwrite_c=1))
-
-
-def column_sums(x: np.ndarray) -> np.ndarray:
-    matrix, transposed = operand(x)
-    gemv = scipy.linalg.get_blas_funcs("gemv", (matrix,))
-    return np.asarray(gemv(1.0, matrix, np.ones(len(x), x.dtype), trans=1 - transposed))
 
 
 def mirrored(upper: np.ndarray) -> np.ndarray:

@@ -120,7 +120,7 @@ class MomentSum:
             xp = arrays.namespace(moved)
             if weights is None:
                 self.n += moved.shape[0]
-                self.total = self.total + arrays.column_sums(moved)
+                self.total = self.total + xp.sum(moved, axis=0)
             else:
                 here = weights[done : done + moved.shape[0]]
                 weight = arrays.like(here, moved)

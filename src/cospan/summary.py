@@ -35,6 +35,9 @@ __all__ = ["RowSample", "Summary"]
 # Rows that are factored at once: enough that merging the triangular factors costs little (d/4
 # against the block), few enough that a block of float64 stays small.
 _BLOCK_ROWS = 8192
+# Rows whose Gram matrix is added at once: narrow rows in small blocks would keep the threads of
+# BLAS waiting for each other.
+_HOST_BLOCK_BYTES = 2**23
 # The same for an accelerator, which needs large products to be busy.
 _DEVICE_BLOCK_BYTES = 2**30
 
@@ -384,6 +387,8 @@ class _Builder:
             return max(256, 4 * self.rank)
         if arrays.on_accelerator(rows):
             return max(_DEVICE_BLOCK_BYTES // (8 * d), 2 * d)
+        if not self.exact:
+            return max(_BLOCK_ROWS, _HOST_BLOCK_BYTES // (8 * d))
         return max(_BLOCK_ROWS, 2 * d)
 
     def _take_sample(self, rows: Array, weights: np.ndarray | None) -> None:
