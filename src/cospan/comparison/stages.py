@@ -181,6 +181,8 @@ def shift_of_sets(
     fitted: Fitted, settings: Settings, progress: Progress | None
 ) -> tuple[ShiftTest | None, list[str]]:
     """Are the two sets samples of one distribution? And why there is no answer, if none."""
+    from threadpoolctl import threadpool_limits
+
     from cospan.significance import shift_test
 
     if settings.n_permutations == 0:
@@ -198,9 +200,12 @@ def shift_of_sets(
     report = progress or _silent
     report("testing for a shift", 0, 1)
     try:
-        test = shift_test(
-            *samples, n_permutations=settings.n_permutations, random_state=settings.seed
-        )
+        # Thousands of small products: threads would wait for each other longer than they work,
+        # ten times longer where other programs want the same cores.
+        with threadpool_limits(1):
+            test = shift_test(
+                *samples, n_permutations=settings.n_permutations, random_state=settings.seed
+            )
     except InputError as error:  # too few rows for a test are still enough for a comparison
         return None, [f"There is no p-value: {error}"]
     report("testing for a shift", 1, 1)
