@@ -22,8 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from cospan import AlignmentAngleClassifier, JointFrame, Summary
-from cospan._class_costs import ClassCosts
-from cospan._fitted_classes import best_threshold
+from cospan._classes.costs import ClassCosts
+from cospan._classes.fitted import best_threshold
 from cospan.errors import InputError
 
 

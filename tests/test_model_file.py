@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits
 
 import cospan
 from cospan import AlignmentAngleClassifier, JointFrame, Summary, load, save
-from cospan._class_costs import ClassCosts
+from cospan._classes.costs import ClassCosts
 from cospan.errors import InputError, ModelFileError
 from cospan.model_file import FORMAT_VERSION, from_bytes, to_bytes
 

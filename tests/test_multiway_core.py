@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from cospan import JointFrame, Summary
-from cospan._class_costs import ClassCosts, simplex_weights
-from cospan._class_shrinkage import choose_class_shrinkage
-from cospan._constant import append_column, with_constant
+from cospan._classes.constant import append_column, with_constant
+from cospan._classes.costs import ClassCosts, simplex_weights
+from cospan._classes.shrinkage import choose_class_shrinkage
 from cospan.errors import InputError
 from cospan.shrinkage import SHRINKAGE_GRID
 

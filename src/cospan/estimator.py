@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cospan import _arrays as arrays
 from cospan import distributed
-from cospan._class_costs import ClassCosts
-from cospan._class_shrinkage import tried_rows
-from cospan._fitted_classes import FittedClasses, Settings
+from cospan._classes.costs import ClassCosts
+from cospan._classes.fitted import FittedClasses, Settings
+from cospan._classes.shrinkage import tried_rows
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
 from cospan.errors import InputError

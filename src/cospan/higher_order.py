@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._class_costs import ClassCosts
-from cospan._class_preparation import PreparedSets, whitening_of
+from cospan._classes.costs import ClassCosts
+from cospan._classes.preparation import PreparedSets, whitening_of
 from cospan._tolerance import PRESENT_SHARE, SAME_EIGENVALUE
 from cospan.decomposition import gsvd
 from cospan.errors import InputError

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._calibration import Calibration, fit_calibration
-from cospan._class_costs import ClassCosts, simplex_weights
-from cospan._constant import append_column, with_constant
+from cospan._classes.calibration import Calibration, fit_calibration
+from cospan._classes.constant import append_column, with_constant
+from cospan._classes.costs import ClassCosts, simplex_weights
 from cospan._validate import as_option
 from cospan.alignment import Alignment
 from cospan.errors import InputError

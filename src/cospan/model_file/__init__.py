@@ -20,8 +20,8 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 from cospan._files import check_output, whole_file
-from cospan._model_parts import Parts, put_together, take_apart
 from cospan.errors import ModelFileError
+from cospan.model_file.parts import Parts, put_together, take_apart
 
 __all__ = ["FORMAT_VERSION", "load", "save"]
 

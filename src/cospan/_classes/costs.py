@@ -28,7 +28,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._class_preparation import PreparedSets, centers_of, check_digits, common_names
+from cospan._classes.preparation import PreparedSets, centers_of, check_digits, common_names
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_option, as_rows, as_shrinkage, as_tol, as_weights
 from cospan.shrinkage import left_out_cost

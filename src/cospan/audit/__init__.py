@@ -3,7 +3,7 @@
 Both read the same thing: how well a row fits its own set compared with another. A wrong label
 shows because the row, left out of the class it is filed under, costs that class more than
 another one. Where A and B are two samples of inputs, tan²θ says how much more B has than A where
-a row lies (`_importance`).
+a row lies (`importance`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._class_costs import ClassCosts, simplex_weights
-from cospan._constant import append_column, with_constant
-from cospan._importance import ImportanceWeights, importance_weights
+from cospan._classes.constant import append_column, with_constant
+from cospan._classes.costs import ClassCosts, simplex_weights
 from cospan._preparation import automatic_shrinkage, paired, prepare
 from cospan._tables import make_frame
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_rows, as_shrinkage
+from cospan.audit.importance import ImportanceWeights, importance_weights
 from cospan.errors import InputError
 from cospan.summary import Summary
 

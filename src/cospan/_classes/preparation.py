@@ -14,7 +14,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._class_shrinkage import choose_class_shrinkage
+from cospan._classes.shrinkage import choose_class_shrinkage
 from cospan._tolerance import FAST_SHRINKAGE, rank_tolerance
 from cospan._validate import as_option, as_rows
 from cospan.errors import InputError

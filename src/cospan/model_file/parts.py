@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._calibration import Calibration
-from cospan._class_costs import ClassCosts
-from cospan._fitted_classes import FittedClasses
+from cospan._classes.calibration import Calibration
+from cospan._classes.costs import ClassCosts
+from cospan._classes.fitted import FittedClasses
 from cospan.decomposition import Blocks
 from cospan.errors import InputError, ModelFileError
 from cospan.estimator import AlignmentAngleClassifier
