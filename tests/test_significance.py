@@ -8,11 +8,11 @@ from scipy.stats import beta
 from sklearn.covariance import empirical_covariance
 
 from cospan import JointFrame, angle_histogram, fisher_rao, hellinger, separation, shift_test
-from cospan.significance.copies import drop_copies
-from cospan.significance.relabelling import VIEWS, Halves, Rows, View, halve, lay_out, table
 from cospan.distribution import angle_auc, overlap
 from cospan.errors import InputError
 from cospan.significance import _drawn
+from cospan.significance.copies import drop_copies
+from cospan.significance.relabelling import VIEWS, Halves, Rows, View, halve, lay_out, table
 
 SIMULATIONS = 200
 # 200 simulations at 5 %: 10 expected, and between 3 and 19 in 99.5 % of all seeds.
