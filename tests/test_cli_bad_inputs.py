@@ -464,9 +464,10 @@ def no_sets(folder):
     return ("compare",)
 
 
-@case(2, "two sets")
-def three_sets(folder):
-    return *outputs(folder), folder / "good.csv"
+@case(2, "--a", "two sets only")
+def three_sets_with_an_option_of_two(folder):
+    sets = (good(folder), good(folder, "b.csv"), good(folder, "c.csv"))
+    return "compare", *sets, "--a", "x"
 
 
 @case(2, "No such option")

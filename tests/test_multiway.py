@@ -339,7 +339,7 @@ def test_bad_sets_are_refused_with_a_reason(four):
         compare_many(four["p"], label=np.zeros(60))
     with pytest.raises(InputError, match="more than 100 sets"):
         compare_many(np.zeros((300, 2)), label=np.arange(300))
-    with pytest.raises(InputError, match="class 'b' has one row"):
+    with pytest.raises(InputError, match="of 2 classes 'b' has one row"):
         compare_many(four["p"], label=np.array(["a"] * 59 + ["b"]))
     with pytest.raises(InputError, match="instead of a mapping"):
         compare_many(four, label="x")

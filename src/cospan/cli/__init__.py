@@ -29,9 +29,9 @@ app = typer.Typer(
 Sets = Annotated[
     list[str],
     typer.Argument(
-        metavar="A B",
-        help="Files or folders (.csv .parquet .npy images …), '-' for standard input; "
-        "one table with --label, --a and --b.",
+        metavar="A B …",
+        help="Two or more files or folders (.csv .parquet .npy images …), '-' for standard input; "
+        "or one table with --label: all its classes, or --a and --b.",
     ),
 ]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
@@ -85,17 +85,14 @@ def compare(
     verbose: opt.Verbose = False,
     debug: opt.Debug = False,
 ) -> None:
-    """Compare two sets: how far apart they are, where, and which rows look misplaced."""
-    if len(sets) > 2:
-        raise typer.BadParameter(f"two sets are compared, and {len(sets)} are given.")
+    """Compare sets: how far apart they are, where, and which rows look misplaced."""
     with Terminal(quiet, verbose, debug) as terminal:
         from cospan.cli import commands
 
         crossed = commands.compare(
             terminal,
             {
-                "A": sets[0],
-                "B": sets[1] if len(sets) > 1 else None,
+                "sets": sets,
                 "Z": score,
                 "label": label,
                 "a": a,

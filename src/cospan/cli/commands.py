@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cospan._files import check_output
+from cospan.cli import many_commands
 from cospan.cli.options import Outputs, Threshold
 from cospan.cli.terminal import Terminal, as_options
 from cospan.comparison import Comparison
@@ -26,6 +27,7 @@ from cospan.sources import Source, open_source
 from cospan.sources.base import listing
 
 if TYPE_CHECKING:
+    from cospan._classes.costs import ClassCosts
     from cospan.alignment import Alignment
     from cospan.frame import JointFrame
 
@@ -44,12 +46,21 @@ def compare(
     thresholds: Sequence[Threshold],
 ) -> list[Threshold]:
     """Compare, print, write what was asked for; returns the thresholds that were crossed."""
-    _check_outputs(outputs, [what[key] for key in ("A", "B", "Z")])
+    sets, rest = what["sets"], {key: value for key, value in what.items() if key != "sets"}
+    _check_outputs(outputs, [*sets, what["Z"]])
+    if many_commands.is_asked(sets, rest, reading):
+        return many_commands.compare(terminal, sets, rest, settings, reading, outputs, thresholds)
     if settings.get("n_permutations") == 0 and any(t.quantity == "p" for t in thresholds):
         raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
     with _scores_file(outputs.scores) as sink:
         comparison = compare_sets(
-            **what, **settings, **reading, progress=terminal.progress, sink=sink
+            A=sets[0],
+            B=sets[1] if len(sets) > 1 else None,
+            **rest,
+            **settings,
+            **reading,
+            progress=terminal.progress,
+            sink=sink,
         )
     _show(terminal, comparison, outputs)
     return _crossed(terminal, comparison, thresholds)
@@ -159,22 +170,22 @@ def score(
     reading: dict[str, Any],
 ) -> None:
     """Score rows with a saved frame, chunk by chunk, to a file or to stdout."""
-    from cospan.cli.model_commands import load_frame
+    from cospan.cli.model_commands import load_scorer
 
     if output is not None:
         check_output(check_table_path(output))
-    frame = load_frame(model)
+    scorer = load_scorer(model, weighting)
+    frame = scorer.model
     source = _open_for(frame, data, reading)
     if source.n_features != frame.n_features:
         raise InputError(
-            f"{source.name} has {plural(source.n_features, 'feature')} and the frame in {model} "
+            f"{source.name} has {plural(source.n_features, 'feature')} and the model in {model} "
             f"has {frame.n_features:,}; score rows with the features it was fitted to."
         )
     rows = 0
     with _table_or_stdout(terminal, output) as write:
         for chunk in source.chunks():
-            alignment = frame.align(chunk.rows, weighting=weighting)
-            write(score_columns(source.name, chunk.ids, alignment))
+            write(scorer.columns(source.name, chunk))
             rows += len(chunk.rows)
             terminal.progress(f"scoring {source.name}", rows, source.n_rows)
         if not rows:
@@ -183,7 +194,7 @@ def score(
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
 
 
-def _open_for(frame: JointFrame, data: str, reading: dict[str, Any]) -> Source:
+def _open_for(frame: JointFrame | ClassCosts, data: str, reading: dict[str, Any]) -> Source:
     """The frame's own columns of a table, whatever else it holds; arrays have no names to match."""
     names = frame.feature_names
     if names is None:

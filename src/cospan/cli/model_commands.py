@@ -4,30 +4,65 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._classes.costs import ClassCosts
 from cospan.cli.terminal import Terminal
 from cospan.comparison.plain import plain
+from cospan.comparison.scoring import score_columns
 from cospan.comparison.text import NAME_WIDTH, printable
 from cospan.errors import InputError, ModelFileError
 from cospan.frame import JointFrame
-from cospan.sources import open_source
+from cospan.multiway.scoring import score_columns as weight_columns
+from cospan.sources import Chunk, open_source
 
-__all__ = ["directions", "info", "load_frame"]
+__all__ = ["Scorer", "directions", "info", "load_frame", "load_scorer"]
 
 LISTED_NAMES = 20
 
 
+class Scorer(NamedTuple):
+    """A saved model that scores rows: two sets by their frame, more by their costs."""
+
+    model: JointFrame | ClassCosts
+    names: tuple[str, ...]  # of the sets, where there are more than two
+    weighting: str
+
+    def columns(self, name: str, chunk: Chunk) -> dict[str, NDArray[Any]]:
+        """The columns of a table of scores."""
+        if isinstance(self.model, JointFrame):
+            alignment = self.model.align(chunk.rows, weighting=self.weighting)
+            return score_columns(name, chunk.ids, alignment)
+        weights = np.asarray(self.model.weights(chunk.rows), dtype=np.float64)
+        return weight_columns(self.names, name, chunk.ids, weights)
+
+
+def load_scorer(path: Path, weighting: str = "cost") -> Scorer:
+    """Whatever a model file holds that can score rows."""
+    found = _loaded(path)
+    costs = getattr(found, "costs_", None)
+    if isinstance(costs, ClassCosts) and not found.constant_:
+        return Scorer(costs, tuple(map(str, found.classes_)), costs.weighting)
+    return Scorer(_frame_of(found, path), (), weighting)
+
+
 def load_frame(path: Path) -> JointFrame:
     """The frame in a model file, also where an estimator was saved."""
+    return _frame_of(_loaded(path), path)
+
+
+def _loaded(path: Path) -> Any:
     from cospan.model_file import load
 
     if not path.exists():
         raise InputError(f"{path} does not exist; save a frame with cospan compare A B --save.")
-    found = load(path)
+    return load(path)
+
+
+def _frame_of(found: Any, path: Path) -> JointFrame:
     frame = getattr(found, "frame_", found)
     if not isinstance(frame, JointFrame):
         raise ModelFileError(
@@ -113,7 +148,28 @@ def _looks_like_model(file: str) -> bool:
 
 
 def _model_facts(path: Path) -> dict[str, Any]:
-    frame = load_frame(path)
+    scorer = load_scorer(path)
+    if isinstance(scorer.model, ClassCosts):
+        return _costs_facts(path, scorer.model, scorer.names)
+    return _frame_facts(path, scorer.model)
+
+
+def _costs_facts(path: Path, costs: ClassCosts, names: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "kind": f"costs to {len(names)} sets",
+        "sets": list(names),
+        "rows": [int(n) for n in costs.sizes],
+        "features": costs.n_features,
+        "shrinkage": float(costs.shrinkage),
+        "center": costs.center_mode,
+        "balance": costs.balance,
+        "weighting": costs.weighting,
+        "names": list(costs.feature_names or (f"x{j}" for j in range(costs.n_features))),
+    }
+
+
+def _frame_facts(path: Path, frame: JointFrame) -> dict[str, Any]:
     r, k, t = frame.blocks
     degrees = np.degrees(np.asarray(frame.angles))
     return {

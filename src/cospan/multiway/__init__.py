@@ -18,18 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import __version__
-from cospan._class_costs import ClassCosts
+from cospan._classes.costs import ClassCosts
 from cospan.audit import LabelAudit
 from cospan.comparison.reading import Progress
 from cospan.comparison.stages import Settings
 from cospan.errors import InputError
 from cospan.higher_order import ManyFrame
-from cospan.multiway.plain import many_dict, score_columns
-from cospan.multiway.stages import Sink, pair_angle
+from cospan.multiway.plain import many_dict
+from cospan.multiway.scoring import Sink, ambiguity, pair_angle, score_columns
+from cospan.multiway.stages import arranged
 from cospan.multiway.text import many_lines
 from cospan.multiway.work import Asked, carry_out
 
 if TYPE_CHECKING:
+    from cospan.estimator import AlignmentAngleClassifier
     from cospan.significance import Estimate
 
 __all__ = ["ManyComparison", "compare_many"]
@@ -137,9 +139,7 @@ class ManyComparison:
     @property
     def entropy(self) -> Floats:
         """(n,): how ambiguous each sample is: 0 for one set alone, 1 for all sets alike."""
-        w = self.weights
-        logs = np.log(w, out=np.zeros_like(w), where=w > 0)
-        return np.asarray(-(w * logs).sum(axis=1) / math.log(w.shape[1]))
+        return ambiguity(self.weights)
 
     def pair_theta(self, a: str | int, b: str | int) -> Floats:
         """(n,): the angle of each sample between two sets in radians: 0 for `a`, π/2 for `b`."""
@@ -173,6 +173,32 @@ class ManyComparison:
         first, second = np.triu_indices(len(self.names), 1)
         order = np.argsort(self.fisher_rao[first, second], kind="stable")[:n]
         return [(self.names[first[k]], self.names[second[k]]) for k in order]
+
+    def classifier(self) -> AlignmentAngleClassifier:
+        """The sets as a fitted estimator, whose classes are their names; :func:`cospan.save` it.
+
+        For more than two sets; two have ``compare(...).frame``.
+        """
+        from cospan._classes.fitted import FittedClasses
+        from cospan.estimator import AlignmentAngleClassifier
+
+        if len(self.names) == 2:
+            raise InputError("Two sets have a joint frame; take compare(A, B).frame.")
+        order = sorted(range(len(self.names)), key=self.names.__getitem__)
+        costs = arranged(self.costs, order)
+        center = self.settings["center"]
+        return AlignmentAngleClassifier.from_fitted(
+            FittedClasses(costs, costs.weighting, 0.0, math.pi / 4, None),
+            np.array([self.names[k] for k in order]),
+            costs.n_features,
+            costs.feature_names,
+            center=costs.center if center == "given" else center,
+            balance=costs.balance,
+            shrinkage=costs.shrinkage,
+            weighting=costs.weighting,
+            tol=costs.tol,
+            constant=0.0,
+        )
 
     def _number(self, name: str | int) -> int:
         if isinstance(name, str) and name in self.names:
@@ -281,8 +307,8 @@ def compare_many(
     progress : callable, optional
         Called as ``progress(stage, rows_done, rows_in_all_or_None)``.
     sink : callable, optional
-        Called as ``sink(name, ids, weights)`` for every chunk of rows scored; implies
-        ``score_all=True``.
+        Called as ``sink(columns)`` for every chunk of rows scored, with the columns that
+        :meth:`ManyComparison.to_frame` has; implies ``score_all=True``.
     **options
         For the sources: columns, id_column, chunk_rows, missing, strict, image_size,
         image_mode, max_bad_images.

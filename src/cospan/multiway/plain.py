@@ -1,46 +1,17 @@
-"""A comparison of K sets as plain types, ready for JSON, and as the columns of a table."""
+"""A comparison of K sets as plain types, ready for JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.comparison.plain import LISTED_ROWS, plain
-from cospan.multiway.stages import pair_angle
 
 if TYPE_CHECKING:
     from cospan.multiway import ManyComparison
 
-__all__ = ["many_dict", "score_columns"]
-
-
-def score_columns(
-    names: Sequence[str], sets: Any, ids: NDArray[Any], weights: NDArray[np.float64]
-) -> dict[str, NDArray[Any]]:
-    """The columns of a table of weights: one row a sample, angles in degrees.
-
-    Examples
-    --------
-    >>> columns = score_columns(("x", "y"), "x", np.array([7]), np.array([[0.75, 0.25]]))
-    >>> {name: column.tolist() for name, column in columns.items() if name != "entropy"}
-    {'set': ['x'], 'id': [7], 'nearest': ['x'], 'second': ['y'], 'theta': [30.000000000000004], \
-'weight x': [0.75], 'weight y': [0.25]}
-    """
-    called = np.array(names)
-    first, second = np.argsort(-weights, axis=1, kind="stable")[:, :2].T
-    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    return {
-        "set": np.broadcast_to(np.asarray(sets), ids.shape),
-        "id": ids,
-        "nearest": called[first],
-        "second": called[second],
-        "theta": np.degrees(pair_angle(weights, first, second)),
-        "entropy": -(weights * logs).sum(axis=1) / np.log(len(names)),
-        **{f"weight {name}": weights[:, k] for k, name in enumerate(names)},
-    }
+__all__ = ["many_dict"]
 
 
 def many_dict(c: ManyComparison) -> dict[str, object]:

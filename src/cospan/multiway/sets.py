@@ -19,6 +19,7 @@ from cospan.comparison.reading import Progress, read_set, watched
 from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.errors import InputError
 from cospan.sources import Chunk, Source, check_same_features, open_source
+from cospan.sources.base import listing
 from cospan.summary import Summary
 
 __all__ = ["MOST_SETS", "ManySets", "OneSet", "open_many"]
@@ -96,6 +97,13 @@ class ClassesOf(ManySets):
         if len(found) < 2:
             raise InputError(
                 f"{source.name}: the labels hold {len(found)} class; two or more can be compared."
+            )
+        lonely = [_as_text(value) for value, part in found.items() if part.sample.seen < 2]
+        if lonely:
+            raise InputError(
+                f"{source.name}: of {len(found)} classes {listing(lonely, limit=3)} "
+                f"{'has' if len(lonely) == 1 else 'have'} one row; a set needs at least 2, better "
+                "30. Take another column as label=, or two classes by a= and b=."
             )
         self._classes = sorted(found, key=_natural)
         self.names = tuple(map(_as_text, self._classes))
@@ -221,8 +229,6 @@ class _Growing:
         self.summaries = [sum(self.summaries[1:], self.summaries[0])]
 
     def finish(self, name: str, source: Source) -> OneSet:
-        if self.sample.seen < 2:
-            raise InputError(f"class {name!r} has one row; a set needs at least 2, better 30.")
         if self.waiting:
             self._fold()
         summary = replace(self.summaries[0], feature_names=source.feature_names)

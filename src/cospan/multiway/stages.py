@@ -1,51 +1,34 @@
-"""The stages of a comparison of K sets: fit their costs and frame, score rows, compare pairs.
+"""Costs and frame are fitted to K sets, and the angles of every pair compared.
 
-:func:`cospan.multiway.compare_many` calls them one after the other. The sets are fitted in an
+The sets are fitted in an
 order that their content decides, not the caller: naming or listing them otherwise changes no bit.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._class_costs import ClassCosts, simplex_weights
-from cospan.comparison.sampling import Reservoir
-from cospan.comparison.scoring import KEPT_ROWS
+from cospan._classes.costs import ClassCosts
 from cospan.comparison.stages import Settings
 from cospan.comparison.standardizing import _scaled, _sum_of_squares
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.higher_order import ManyFrame
-from cospan.multiway.sets import OneSet, Walked
+from cospan.multiway.scoring import pair_angle
+from cospan.multiway.sets import OneSet
 from cospan.significance import separation
-from cospan.sources import Chunk
 from cospan.summary import Summary
 
-__all__ = [
-    "DEGREE_BINS",
-    "FittedSets",
-    "Kept",
-    "PairMatrix",
-    "Sink",
-    "Tally",
-    "by_content",
-    "fit_many",
-    "pair_angle",
-    "pair_matrix",
-]
+__all__ = ["FittedSets", "PairMatrix", "arranged", "by_content", "fit_many", "pair_matrix"]
 
 Floats = NDArray[np.float64]
-
-DEGREE_BINS = 90  # of the histograms of pair angles that count every row
-
-Sink = Callable[[str, NDArray[Any], Floats], None]  # set's name, identifiers, weights
 
 
 # ---- fitting -----------------------------------------------------------------------------------
@@ -88,10 +71,11 @@ def fit_many(read: Sequence[OneSet], settings: Settings) -> FittedSets:
     if scale is not None:
         costs, frame = _in_own_units(costs, frame, scale)
     back = np.argsort(order).tolist()
-    return FittedSets(_arranged(costs, back), _frame_arranged(frame, back), order)
+    return FittedSets(arranged(costs, back), _frame_arranged(frame, back), order)
 
 
-def _arranged(costs: ClassCosts, places: list[int]) -> ClassCosts:
+def arranged(costs: ClassCosts, places: list[int]) -> ClassCosts:
+    """The costs with their sets in another order."""
     return replace(
         costs,
         maps=tuple(costs.maps[k] for k in places),
@@ -138,96 +122,6 @@ def _in_own_units(
         maps=tuple(one / scale[:, None] for one in costs.maps),
     )
     return costs, replace(frame, directions=frame.directions * scale)
-
-
-# ---- scoring -----------------------------------------------------------------------------------
-
-
-class Kept(NamedTuple):
-    """Scored rows that are kept: a uniform sample where there are many."""
-
-    weights: Floats
-    ids: NDArray[Any]
-    labels: NDArray[Any] | None
-
-
-class Tally:
-    """What is counted of every scored row of one set, and the rows kept of it."""
-
-    def __init__(self, n_sets: int, own: int | None, seed: int) -> None:
-        self.own = own
-        self.n = 0
-        self.nearest = np.zeros(n_sets, dtype=np.int64)
-        self.counts = np.zeros((n_sets, DEGREE_BINS), dtype=np.int64)
-        self.kept: Reservoir[Kept] = Reservoir(max(1000, KEPT_ROWS // n_sets), seed)
-
-    def add(self, weights: Floats, chunk: Chunk) -> None:
-        self.n += len(weights)
-        self.nearest += np.bincount(weights.argmax(axis=1), minlength=len(self.nearest))
-        self.kept.add(Kept(weights, chunk.ids, chunk.labels))
-        if self.own is None:
-            return
-        for j in range(len(self.nearest)):
-            if j != self.own:
-                degrees = np.degrees(pair_angle(weights, self.own, j))
-                self.counts[j] += np.histogram(degrees, bins=DEGREE_BINS, range=(0, 90))[0]
-
-
-def score_sets(
-    costs: ClassCosts,
-    walk: Iterable[Walked],
-    names: Sequence[str],
-    seed: int,
-    sink: Sink | None,
-) -> list[Tally]:
-    """Weights of the sets' own rows, each left out of its set."""
-    tallies = [Tally(len(names), k, seed) for k in range(len(names))]
-    for own, chunk in walk:
-        weights = np.asarray(simplex_weights(costs.left_out(chunk.rows, own)), dtype=np.float64)
-        for k in np.unique(own):
-            index = np.flatnonzero(own == k)
-            part = Chunk(chunk.rows[index], chunk.ids[index])
-            tallies[k].add(weights[index], part)
-            if sink is not None:
-                sink(names[k], part.ids, weights[index])
-    return tallies
-
-
-def score_others(
-    costs: ClassCosts,
-    chunks: Iterable[Chunk],
-    n_sets: int,
-    name: str,
-    seed: int,
-    sink: Sink | None,
-) -> Tally:
-    """Weights of rows that belong to no set."""
-    tally = Tally(n_sets, None, seed)
-    for chunk in chunks:
-        weights = np.asarray(costs.weights(chunk.rows), dtype=np.float64)
-        tally.add(weights, chunk)
-        if sink is not None:
-            sink(name, chunk.ids, weights)
-    if tally.n == 0:
-        raise InputError(f"{name} has no rows to score; check the file and its filters.")
-    return tally
-
-
-def pair_angle(weights: Floats, i: Any, j: Any) -> Floats:
-    """θ of the pair in radians: 0 for set i, π/2 for set j; cos²θ = w_i / (w_i + w_j).
-
-    `i` and `j` are numbers of sets, or one number for each row.
-
-    Examples
-    --------
-    >>> np.degrees(pair_angle(np.array([[0.5, 0.5, 0.0], [0.3, 0.1, 0.6]]), 0, 1)).round(9)
-    array([45., 30.])
-    """
-    rows = np.arange(len(weights))
-    first, second = weights[rows, i], weights[rows, j]
-    theta = np.arctan2(np.sqrt(second), np.sqrt(first))
-    # Both so far away that their weights vanish beside a third set's: as far from one as the other.
-    return np.where((first == 0) & (second == 0), np.pi / 4, theta)
 
 
 # ---- pairs -------------------------------------------------------------------------------------

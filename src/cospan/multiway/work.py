@@ -16,15 +16,9 @@ from cospan.comparison.reading import Progress, watched
 from cospan.comparison.stages import FEW_ROWS, SCORED_ROWS, Settings, heard_warnings
 from cospan.comparison.text import plural
 from cospan.errors import InputError
+from cospan.multiway.scoring import Sink, Tally, score_others, score_sets
 from cospan.multiway.sets import ManySets, OneSet, Walked, open_many
-from cospan.multiway.stages import (
-    Sink,
-    Tally,
-    fit_many,
-    pair_matrix,
-    score_others,
-    score_sets,
-)
+from cospan.multiway.stages import fit_many, pair_matrix
 from cospan.sources import Source, check_same_features, open_source
 
 __all__ = ["Asked", "carry_out"]
@@ -52,7 +46,7 @@ def carry_out(asked: Asked, progress: Progress | None, sink: Sink | None) -> dic
         further = _further(asked, many)
         settings = _settled(asked.settings, many)
         read = many.read(exact=bool(settings.exact), seed=settings.seed, progress=progress)
-        settings = _settled_scoring(settings, read, sink)
+        settings = _settled_scoring(settings, read)
         fitted = fit_many(read, settings)
         walk = many.walk(read, progress) if settings.score_all else _samples(read)
         tallies = score_sets(fitted.costs, walk, many.names, settings.seed, sink)
@@ -60,7 +54,7 @@ def carry_out(asked: Asked, progress: Progress | None, sink: Sink | None) -> dic
         if further is not None and name_z is not None:
             chunks = watched(further, f"scoring {name_z}", progress)
             tallies.append(
-                score_others(fitted.costs, chunks, len(read), name_z, settings.seed, sink)
+                score_others(fitted.costs, chunks, many.names, name_z, settings.seed, sink)
             )
     return {
         "names": many.names,
@@ -154,7 +148,7 @@ def _settled(settings: Settings, many: ManySets) -> Settings:
     return replace(settings, exact=weak or (wide and not settings.standardize))
 
 
-def _settled_scoring(settings: Settings, read: Sequence[OneSet], sink: Sink | None) -> Settings:
+def _settled_scoring(settings: Settings, read: Sequence[OneSet]) -> Settings:
     if settings.score_all is not None:
         return settings
     return replace(settings, score_all=sum(one.rows for one in read) <= SCORED_ROWS)

@@ -8,10 +8,12 @@ so that a figure reads the same for every eye and in black and white.
     directions.py  plot_spectrum, plot_directions
     samples.py     plot_samples, plot_attribution
     tables.py      plot_sensitivity, plot_pair_matrix
+    many.py        plot_ternary, plot_dendrogram
 """
 
 from .angles import plot_angles, plot_costs, plot_posterior
 from .directions import plot_directions, plot_spectrum
+from .many import plot_dendrogram, plot_ternary
 from .samples import plot_attribution, plot_samples
 from .tables import plot_pair_matrix, plot_sensitivity
 
@@ -19,10 +21,12 @@ __all__ = [
     "plot_angles",
     "plot_attribution",
     "plot_costs",
+    "plot_dendrogram",
     "plot_directions",
     "plot_pair_matrix",
     "plot_posterior",
     "plot_samples",
     "plot_sensitivity",
     "plot_spectrum",
+    "plot_ternary",
 ]

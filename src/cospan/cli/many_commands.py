@@ -1,0 +1,133 @@
+"""``cospan compare`` with more than two sets: files, or the classes of one table."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from cospan.cli.options import Outputs, Threshold
+from cospan.cli.terminal import Terminal, as_options
+from cospan.comparison.score_files import table_file
+from cospan.comparison.text import number, printable
+from cospan.errors import CospanWarning
+from cospan.multiway import ManyComparison, compare_many
+from cospan.multiway.text import many_lines
+from cospan.sources import open_source
+
+__all__ = ["compare", "is_asked"]
+
+FOR_TWO = ("a", "b", "labels", "name_a", "name_b")
+
+
+def is_asked(sets: Sequence[str], what: dict[str, Any], reading: dict[str, Any]) -> bool:
+    """Whether there are more than two sets: that many files, or classes of one table."""
+    if len(sets) > 2:
+        return True
+    one_table = len(sets) == 1 and sets[0] != "-" and what["label"] is not None
+    if not one_table or what["a"] is not None or what["b"] is not None:
+        return False
+    classes: set[Any] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CospanWarning)  # they come when the sets are read
+        for chunk in open_source(sets[0], label=what["label"], **reading).chunks():
+            if chunk.labels is not None:
+                classes.update(np.unique(chunk.labels).tolist())
+            if len(classes) > 2:
+                return True
+    return False
+
+
+def compare(
+    terminal: Terminal,
+    sets: Sequence[str],
+    what: dict[str, Any],
+    settings: dict[str, Any],
+    reading: dict[str, Any],
+    outputs: Outputs,
+    thresholds: Sequence[Threshold],
+) -> list[Threshold]:
+    """Compare, print, write what was asked for; returns the thresholds that were crossed."""
+    _refuse_what_two_sets_have(sets, what, thresholds)
+    settings = {key: value for key, value in settings.items() if key != "n_permutations"}
+    one_table = len(sets) == 1
+    with _scores_file(outputs.scores) as sink:
+        found = compare_many(
+            sets[0] if one_table else list(sets),
+            what["Z"],
+            label=what["label"],
+            image_shape=what["image_shape"],
+            **settings,
+            **reading,
+            progress=terminal.progress,
+            sink=sink,
+        )
+    _show(terminal, found, outputs)
+    return _crossed(terminal, found, thresholds)
+
+
+def _refuse_what_two_sets_have(
+    sets: Sequence[str], what: dict[str, Any], thresholds: Sequence[Threshold]
+) -> None:
+    given = [f"--{name.replace('_', '-')}" for name in FOR_TWO if what[name] is not None]
+    if len(sets) > 1 and what["label"] is not None:
+        given.append("--label")
+    if any(threshold.quantity == "p" for threshold in thresholds):
+        given.append("--fail-on p")
+    if given:
+        raise typer.BadParameter(f"{' and '.join(given)}: for two sets only, and there are more.")
+
+
+@contextmanager
+def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
+    """Something that takes scored chunks and writes them; None where no file is wanted."""
+    if path is None:
+        yield None
+        return
+    with table_file(path) as write:
+
+        def sink(columns: dict[str, Any]) -> None:
+            # the sets may number their rows in one file and name them in the other
+            write({**columns, "id": np.asarray(columns["id"]).astype(str)})
+
+        yield sink
+
+
+def _show(terminal: Terminal, found: ManyComparison, outputs: Outputs) -> None:
+    terminal.stop_progress()
+    terminal.heard(found.warnings)
+    if outputs.json:
+        terminal.result(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        lines = many_lines(found, terminal.width)
+        terminal.lines((style, as_options(t) if style == "warn" else t) for style, t in lines)
+    if outputs.model is not None:
+        from cospan.model_file import save
+
+        save(outputs.model, found.classifier())
+    if outputs.report is not None:
+        from cospan.report import write
+
+        write(found, outputs.report, outputs.format)
+    for path in (outputs.scores, outputs.model, outputs.report):
+        if path is not None:
+            terminal.note(f"wrote {path}")
+
+
+def _crossed(
+    terminal: Terminal, found: ManyComparison, thresholds: Sequence[Threshold]
+) -> list[Threshold]:
+    """The thresholds that any pair crosses."""
+    i, j = np.unravel_index(int(np.argmax(found.fisher_rao)), found.fisher_rao.shape)
+    farthest = float(found.fisher_rao[i, j])
+    crossed = [threshold for threshold in thresholds if threshold.crossed(farthest)]
+    for threshold in crossed:
+        pair = " and ".join(printable(found.names[k], 40) for k in (i, j))
+        terminal.error(f"--fail-on {threshold}: it is {number(farthest)} between {pair}.")
+    return crossed
