@@ -47,10 +47,10 @@ def open_source(
     ----------
     obj : array, dataframe, path or "-"
         An array in memory (NumPy, torch, any array-API array, SciPy sparse), any dataframe that
-        narwhals or Arrow understands, a Dask array or dataframe, a Source (returned as it is), the path of a file or folder
-        (``.npy .npz .csv .tsv .parquet .arrow .feather .safetensors .zarr .h5``, IDX, images,
-        Hugging Face datasets saved to disk), ``"file::part"`` for one array of a container,
-        or ``"-"`` for CSV or NPY on standard input.
+        narwhals or Arrow understands, a Dask array or dataframe, a Source (returned as it is),
+        the path of a file or folder (``.npy .npz .csv .tsv .parquet .arrow .feather .safetensors
+        .zarr .h5``, IDX, images, Hugging Face datasets saved to disk), ``"file::part"`` for one
+        array of a container, or ``"-"`` for CSV or NPY on standard input.
     label : str, int or array, optional
         Where the classes stand: a column's name (tables), a column's number (plain arrays), the
         name of another array in the same file (npz, HDF5, Zarr, safetensors), ``"folder"`` for
