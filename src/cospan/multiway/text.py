@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["many_lines"]
 
 CELL = 6  # columns of a number in the matrix
+MATRIX_NAME = 16  # and of a name beside it
 CLOSEST = 5
 
 
@@ -66,14 +67,17 @@ def _sizes(c: ManyComparison) -> Iterator[Line]:
 def _matrix(c: ManyComparison, width: int) -> Iterator[Line]:
     """Distances of all pairs, close sets side by side; only as many sets as fit."""
     yield "head", "Fisher-Rao distances (0: alike, π: apart), close sets side by side"
-    label = min(max(len(printable(name)) for name in c.names), 16)
+    heads = [printable(name) for name in c.names]
+    rows = [printable(name, MATRIX_NAME) for name in c.names]
+    if max(map(len, heads)) >= CELL:  # names too long for a column: numbers stand for them
+        for place, k in enumerate(c.order, start=1):
+            heads[k], rows[k] = str(place), f"{place:>2} {rows[k]}"
+    label = max(map(len, rows))
     shown = c.order[: max((width - label - 2) // CELL, 2)]
-    names = [printable(c.names[k], CELL - 1) for k in shown]
-    yield "plain", "  " + " " * label + "".join(f"{name:>{CELL}}" for name in names)
+    yield "plain", "  " + " " * label + "".join(f"{heads[k]:>{CELL}}" for k in shown)
     for i in shown:
         cells = ("·" if i == j else f"{c.fisher_rao[i, j]:.2f}" for j in shown)
-        row = "".join(f"{cell:>{CELL}}" for cell in cells)
-        yield "plain", f"  {printable(c.names[i], label):<{label}}{row}"
+        yield "plain", f"  {rows[i]:<{label}}" + "".join(f"{cell:>{CELL}}" for cell in cells)
     if len(shown) < len(c.names):
         yield "plain", f"  and {plural(len(c.names) - len(shown), 'more set')}"
     yield "plain", ""
