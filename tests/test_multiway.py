@@ -238,6 +238,15 @@ def test_a_table_with_labels_is_read_as_its_classes(monkeypatch, four):
         assert_allclose(found.weights[own][place], before, atol=1e-12)
 
 
+def test_further_rows_may_have_the_column_of_the_classes(four):
+    rows = np.vstack(list(four.values()))
+    table = pd.DataFrame(rows, columns=list("uvwxyz")).assign(kind=np.repeat([1, 2], [105, 120]))
+    found = compare_many(table, table.head(20), label="kind")
+    assert found.names == ("1", "2")
+    plain = compare_many([rows[:105], rows[105:]], rows[:20])
+    assert_allclose(found.weights, plain.weights, atol=1e-12)
+
+
 def test_classes_too_large_to_keep_are_scored_in_a_second_pass(monkeypatch, four):
     rows = np.vstack(list(four.values()))
     labels = np.repeat([1.0, 2.0, 10.0, 3.0], [60, 45, 50, 70])
@@ -326,6 +335,33 @@ def test_many_sets_are_shown_as_far_as_they_fit():
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_the_comparison_is_a_classifier_that_can_be_saved(four, tmp_path):
+    found = compare_many({name: four[name] for name in "rps"}, four["q"])
+    model = cospan.load(cospan.save(tmp_path / "model.safetensors", found.classifier()))
+    assert list(model.classes_) == ["p", "r", "s"]
+    weights = found.weights[found.group == 3]
+    assert_allclose(model.predict_proba(four["q"]), weights[:, [1, 0, 2]], atol=1e-12)
+    assert_array_equal(model.predict(four["q"]), np.array(list("rps"))[weights.argmax(axis=1)])
+    with pytest.raises(InputError, match="joint frame"):
+        compare_many([four["p"], four["q"]]).classifier()
+
+
+def test_figures_show_the_sets(four):
+    from cospan.plots import plot_dendrogram, plot_pair_matrix, plot_ternary
+
+    found = compare_many({HOSTILE: four["p"], "q": four["q"], "r": four["r"]}, four["s"])
+    drawn = plot_ternary(found)
+    assert [len(dots.get_offsets()) for dots in drawn.collections] == [60, 45, 50, 70]
+    w = found.weights[found.group == 1][0]
+    assert_allclose(drawn.collections[1].get_offsets()[0], [w[1] + w[2] / 2, w[2] * 3**0.5 / 2])
+    tree = plot_dendrogram(found)
+    assert len(tree.lines) == 6
+    for ax in (drawn, tree, plot_pair_matrix(found.names, found.fisher_rao)):
+        ax.figure.canvas.draw()
+    with pytest.raises(InputError, match="three corners"):
+        plot_ternary(compare_many(four, n_bootstrap=20))
+
+
 def test_bad_sets_are_refused_with_a_reason(four):
     with pytest.raises(InputError, match="1 set to compare"):
         compare_many({"x": four["p"]})
@@ -341,6 +377,8 @@ def test_bad_sets_are_refused_with_a_reason(four):
         compare_many(np.zeros((300, 2)), label=np.arange(300))
     with pytest.raises(InputError, match="of 2 classes 'b' has one row"):
         compare_many(four["p"], label=np.array(["a"] * 59 + ["b"]))
+    with pytest.raises(InputError, match="the same name"):
+        compare_many({1: four["p"], "1": four["q"]})
     with pytest.raises(InputError, match="instead of a mapping"):
         compare_many(four, label="x")
     with pytest.raises(InputError, match="image_shape 2x2"):

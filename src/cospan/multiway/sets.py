@@ -151,6 +151,8 @@ def open_many(sets: Any, *, label: Any = None, **options: Any) -> ManySets:
         return ClassesOf(open_source(sets, label=label, **options))
     if isinstance(sets, Mapping):
         things = {str(name): thing for name, thing in sets.items()}
+        if len(things) < len(sets):
+            raise InputError("Two sets have the same name, as text; give each its own.")
     elif isinstance(sets, (list, tuple)):
         things = dict(zip(_names_of(sets), sets, strict=True))
     else:

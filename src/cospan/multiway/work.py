@@ -47,7 +47,11 @@ def carry_out(asked: Asked, progress: Progress | None, sink: Sink | None) -> dic
         settings = _settled(asked.settings, many)
         read = many.read(exact=bool(settings.exact), seed=settings.seed, progress=progress)
         settings = _settled_scoring(settings, read)
+        if progress is not None:
+            progress("fitting the sets", 0, 1)
         fitted = fit_many(read, settings)
+        if progress is not None:
+            progress("fitting the sets", 1, 1)
         walk = many.walk(read, progress) if settings.score_all else _samples(read)
         tallies = score_sets(fitted.costs, walk, many.names, settings.seed, sink)
         name_z = None if further is None else asked.name_z or further.name
@@ -125,9 +129,13 @@ def _further(asked: Asked, many: ManySets) -> Source | None:
     """Z, opened, with the features of the sets."""
     if asked.Z is None:
         return None
-    options = dict(asked.options)
     named = isinstance(asked.Z, str) or hasattr(asked.Z, "__fspath__")
-    source = open_source(asked.Z, name=None if named else asked.name_z or "Z", **options)
+    options = {"name": None if named else asked.name_z or "Z", **asked.options}
+    source = open_source(asked.Z, **options)
+    # A table to score often has the column of the classes, too; there it is no feature.
+    labelled = isinstance(asked.label, str) and asked.label in (source.feature_names or ())
+    if labelled and not (isinstance(asked.Z, Source) or str(asked.Z) == "-"):
+        source = open_source(asked.Z, label=asked.label, **options)
     if many.sources:
         return check_same_features(many.sources[0], source)
     if source.n_features != many.n_features:
