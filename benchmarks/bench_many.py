@@ -13,7 +13,7 @@ import time
 import numpy as np
 from scipy.linalg import subspace_angles
 
-from cospan import ManyFrame, compare_many
+from cospan import AlignmentAngleClassifier, ManyFrame, compare_many
 from cospan.experiments.images import load_images
 
 CONFUSED = {frozenset(pair) for pair in ("49", "35", "79", "38", "58")}
@@ -49,6 +49,9 @@ def digits() -> None:
         print(f"{a}-{b}: Fisher-Rao {found.distance(a, b)} {mark}")
     right = found.weights[found.group == 10].argmax(axis=1) == data.test_y
     print(f"accuracy on {len(right)} test images: {right.mean():.4f}")
+    model = AlignmentAngleClassifier().fit(data.train_x, data.train_y)
+    known = model.predict(data.test_x) == data.test_y
+    print(f"the same by AlignmentAngleClassifier: {known.mean():.4f}")
     print(f"leave-one-out accuracy on the training images: {found.accuracy:.4f}")
     print(found.frame)
 

@@ -291,6 +291,14 @@ def test_files_give_their_names(tmp_path, four):
     assert found.rows_z == 70
 
 
+def test_sets_with_the_same_rows_are_not_called_apart_without_a_word(four):
+    found = compare_many({"one": four["p"], "copy": four["p"], "other": four["q"]})
+    assert [text for text in found.warnings if "copies of the same rows" in text] == [
+        text for text in found.warnings if text.startswith("Rows of one look like copy")
+    ]
+    assert "! Rows of one look like copy" in found.summary()
+
+
 def test_standardizing_is_dividing_by_the_deviation(four):
     scale = np.array([1, 10, 100, 1e-3, 1, 5.0])
     scaled = {name: X * scale for name, X in four.items()}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from cospan.comparison.reading import Progress, watched
 from cospan.comparison.stages import FEW_ROWS, SCORED_ROWS, Settings, heard_warnings
 from cospan.comparison.text import plural
 from cospan.errors import InputError
-from cospan.multiway.scoring import Sink, Tally, score_others, score_sets
+from cospan.multiway.scoring import DEGREE_BINS, Sink, Tally, score_others, score_sets
 from cospan.multiway.sets import ManySets, OneSet, Walked, open_many
 from cospan.multiway.stages import fit_many, pair_matrix
 from cospan.sources import Source, check_same_features, open_source
@@ -24,6 +25,8 @@ from cospan.sources import Source, check_same_features, open_source
 __all__ = ["Asked", "carry_out"]
 
 Floats = NDArray[np.float64]
+
+CROSSED = 0.5  # two sets without a difference have 1: half of the rows of each on its own side
 
 
 class Asked(NamedTuple):
@@ -198,7 +201,22 @@ def _remarks(
                 f"Of {one.name} a uniform sample of {plural(tally.n, 'row')} was scored, not all "
                 f"{one.rows:,}; score_all=True scores every one."
             )
+    notes += _crossed_over(many.names, tallies)
     return tuple(dict.fromkeys(notes))
+
+
+def _crossed_over(names: Sequence[str], tallies: list[Tally]) -> Iterator[str]:
+    """Pairs whose rows lie on each other's side: a distance then means the opposite."""
+    half = DEGREE_BINS // 2
+    for i, j in itertools.combinations(range(len(names)), 2):
+        first, second = tallies[i].counts[j], tallies[j].counts[i]
+        own_side = first[:half].sum() / first.sum() + second[:half].sum() / second.sum()
+        if own_side < CROSSED:
+            yield (
+                f"Rows of {names[i]} look like {names[j]}, and those of {names[j]} like "
+                f"{names[i]}: with its own rows left out, each set is explained best by the other. "
+                "Do both hold copies of the same rows? Their distance says nothing then."
+            )
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
