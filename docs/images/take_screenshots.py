@@ -11,7 +11,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from cospan import compare
+from cospan import compare, compare_many
 
 HERE = Path(__file__).parent
 
@@ -30,6 +30,12 @@ def table(folder):
     malignant, benign = data.data[data.target == 0], data.data[data.target == 1]
     found = compare(malignant, benign, name_a="malignant", name_b="benign", standardize=True)
     return found.save_html(folder / "table.html")
+
+
+def many(folder):
+    X, y = load_digits(return_X_y=True)
+    found = compare_many({f"digit {k}": X[y == k] for k in (3, 8, 9)}, X[y == 5], name_z="digit 5")
+    return found.save_html(folder / "many.html")
 
 
 def browser(folder):
@@ -70,9 +76,10 @@ def shoot(driver, page, name, *, width=1160, scheme="light", first=0, last=None,
 def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        pages = digits(folder), table(folder)
+        pages = digits(folder), table(folder), many(folder)
         driver = browser(folder)
         try:
+            shoot(driver, pages[2], "report-many", last="#ternary")
             shoot(driver, pages[0], "report-digits", last="#angles")
             shoot(
                 driver, pages[0], "report-digits-dark", scheme="dark", first="#posterior",
