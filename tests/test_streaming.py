@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from cospan import JointFrame, Summary
 from cospan._moments import Moments, MomentTree, merged
+from cospan.errors import InputError
 
 
 def rows(n, d=20, seed=0, shift=0.0, dtype=np.float64):
@@ -136,3 +137,21 @@ def test_scoring_in_pieces_is_scoring(monkeypatch):
     assert_allclose(frame.align(Z).theta, whole.theta, atol=1e-12)
     pieces = frame.left_out(A, "A", sample_weight=np.linspace(0.5, 2, 300))
     assert_allclose(pieces.theta, honest.theta, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_change_nothing(monkeypatch, dtype):
+    """What a machine of several cores does, on any machine."""
+    A, B = rows(900, d=130, dtype=dtype), rows(800, d=130, seed=1, dtype=dtype)
+    expected = JointFrame.fit(A, B, shrinkage=0.1)
+    monkeypatch.setattr("cospan._arrays.host_threads", lambda *arrays: 3)
+    monkeypatch.setattr("cospan._arrays._THREADED_SIZE", 1)
+    monkeypatch.setattr("cospan._scorer._HOST_BYTES", 1)
+    pair = [Summary.of_chunks(cut(X, (77, 401)), exact=False) for X in (A, B)]
+    found = JointFrame.from_summaries(*pair, shrinkage=0.1)
+    atol = 1e-8 if dtype == np.float64 else 2e-5  # radians; 1e-3 degrees
+    assert_allclose(found.align(A).theta, expected.align(A).theta, atol=atol)
+    bad = A.copy()
+    bad[700, 3] = np.inf
+    with pytest.raises(InputError, match="Inf at row 700, column 3"):
+        Summary.of(bad)

@@ -10,16 +10,22 @@ To add a backend, see CONTRIBUTING; as a rule nothing is needed beyond array-api
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import array_api_compat
 import numpy as np
 import scipy.linalg
+from threadpoolctl import ThreadpoolController
 
 from cospan import _cholesky_qr, _lapack
+
+# Entries from which a pass over an array is worth the start of a thread.
+_THREADED_SIZE = 2**22
 
 # An array of any namespace. The standard has no static type for it yet.
 Array = Any
@@ -156,6 +162,36 @@ def shifted_blocks(parts: list[Array], origin: Array) -> Iterator[Array]:
         yield block - origin[None, :]  # float32 less float64 is float64, in one pass
 
 
+# ---- threads ----------------------------------------------------------------------------------
+
+
+@functools.cache
+def _blas_threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def host_threads(*arrays: Array) -> int:
+    """How many threads may work on these: as many as BLAS would, and 1 off the host's NumPy."""
+    if not is_numpy(*arrays):
+        return 1
+    pools = _blas_threads().select(user_api="blas").info()
+    return max((int(pool["num_threads"]) for pool in pools), default=1)
+
+
+def in_threads(work: Callable[[Any], Any], items: Sequence[Any], threads: int) -> list[Any]:
+    """``[work(item) for item in items]`` in several threads, each with a BLAS of one thread.
+
+    A BLAS of several threads leaves all but one idle in every pass that is no matrix product.
+    """
+    if threads == 1 or len(items) == 1:
+        return [work(item) for item in items]
+    with (
+        _blas_threads().limit(limits=1, user_api="blas"),
+        ThreadPoolExecutor(threads, thread_name_prefix="cospan") as pool,
+    ):
+        return list(pool.map(work, items))
+
+
 # ---- products ---------------------------------------------------------------------------------
 
 
@@ -198,9 +234,28 @@ def add_gram(total: Array, x: Array) -> Array:
     return _lapack.add_gram(total, x) if is_numpy(x) else total + matmul(x.T, x)
 
 
+def shifted_gram(rows: Array, origin: Array) -> tuple[Array, Array]:
+    """Sum and Gram matrix of NumPy rows less `origin`, to be called in several threads."""
+    return _lapack.shifted_gram(rows, origin)
+
+
 def mirrored(total: Array) -> Array:
     """What `add_gram` summed, as a full symmetric matrix."""
     return _lapack.mirrored(total) if is_numpy(total) else total
+
+
+def grand_total(x: Array) -> float:
+    """The sum of all entries; large NumPy arrays are summed by several threads."""
+    if is_numpy(x) and x.size >= _THREADED_SIZE:
+        threads = host_threads(x)
+        return float(sum(in_threads(_quiet_sum, np.array_split(x, threads), threads)))
+    return _quiet_sum(x)
+
+
+def _quiet_sum(x: Array) -> float:
+    # NumPy's settings hold for one thread, so they are made where the sum is.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(namespace(x).sum(x))
 
 
 def sum_of_squares(x: Array) -> float:

@@ -69,6 +69,23 @@ def stacked(parts: list[np.ndarray], dtype: np.dtype, order: str) -> np.ndarray:
     return out
 
 
+def shifted_gram(rows: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sum and Gram matrix of the rows less `origin`, in float64.
+
+    NumPy throughout: unlike SciPy's, its products let other threads run meanwhile.
+    """
+    d = len(origin)
+    total, matrix = np.zeros(d), np.zeros((d, d))
+    size = max(_TILE_ROWS, 3 * _CACHE_BYTES // (8 * d))
+    buffer = np.empty((min(size, len(rows)), d))
+    for start in range(0, len(rows), size):
+        tile = rows[start : start + size]
+        moved = np.subtract(tile, origin, out=buffer[: len(tile)])
+        total += moved.sum(axis=0)
+        matrix += moved.T @ moved
+    return total, matrix
+
+
 def shifted_blocks(parts: list[np.ndarray], origin: np.ndarray) -> Iterator[np.ndarray]:
     """The rows less `origin` in float64, a cache full of them at a time, always in one buffer."""
     rows = sum(len(part) for part in parts)

@@ -11,6 +11,7 @@ The scatter Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ has three forms:
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from cospan._arrays import Array
 __all__ = ["MomentSum", "MomentTree", "Moments", "merged"]
 
 _ORIGIN_ROWS = 4096
+_THREADED_FEATURES = 128
 
 
 class Moments(NamedTuple):
@@ -113,8 +115,13 @@ class MomentSum:
         self.matrix = arrays.zeros((d, d), first)
         self.total = arrays.zeros((d,), first)
         self.n = 0.0
+        # Narrow rows are over too soon for threads to be worth their start.
+        self.threads = arrays.host_threads(first) if d >= _THREADED_FEATURES else 1
 
     def add(self, parts: list[Array], weights: np.ndarray | None) -> None:
+        if weights is None and self.threads > 1:
+            self._add_in_threads(parts)
+            return
         done = 0
         for moved in arrays.shifted_blocks(parts, self.origin):
             xp = arrays.namespace(moved)
@@ -129,6 +136,15 @@ class MomentSum:
                 moved *= xp.sqrt(weight)[:, None]
             done += moved.shape[0]
             self.matrix = arrays.add_gram(self.matrix, moved)
+
+    def _add_in_threads(self, parts: list[Array]) -> None:
+        pieces = [piece for part in parts for piece in np.array_split(part, self.threads)]
+        pieces = [piece for piece in pieces if len(piece)]
+        work = partial(arrays.shifted_gram, origin=self.origin)
+        for total, matrix in arrays.in_threads(work, pieces, self.threads):
+            self.total = self.total + total
+            self.matrix += matrix
+        self.n += sum(len(piece) for piece in pieces)
 
     def finish(self) -> Moments:
         xp = arrays.namespace(self.matrix)

@@ -22,6 +22,8 @@ __all__ = ["Removed", "Scorer", "inverse_square"]
 # passes; an accelerator needs large products to be busy.
 _HOST_BYTES = 2**23
 _DEVICE_BYTES = 2**29
+# From this many such parts on, threads share them.
+_THREADED_PARTS = 4
 
 
 class Removed(NamedTuple):
@@ -59,12 +61,15 @@ class Scorer:
         center = arrays.like(center, self.reference)
         size = _DEVICE_BYTES if arrays.on_accelerator(rows) else _HOST_BYTES
         step = max(64, size // (8 * self.frame.n_features))
-        parts = []
-        for start in range(0, max(rows.shape[0], 1), step):
-            part = slice(start, min(start + step, rows.shape[0]))
-            taken = None if removed is None else removed.part(part)
-            parts.append(self._aligned(rows[part, :], center, table, weighting, taken))
-        return Alignment.concatenate(parts)
+
+        def part(start: int) -> Alignment:
+            rows_here = slice(start, min(start + step, rows.shape[0]))
+            taken = None if removed is None else removed.part(rows_here)
+            return self._aligned(rows[rows_here, :], center, table, weighting, taken)
+
+        starts = range(0, max(rows.shape[0], 1), step)
+        threads = arrays.host_threads(rows) if len(starts) >= _THREADED_PARTS else 1
+        return Alignment.concatenate(arrays.in_threads(part, starts, threads))
 
     def coordinates(self, rows: Array, center: Array) -> tuple[Array, Array | None, Array | None]:
         """Coordinates y, and, in a span, the squared norms off it and of the whole sample."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._arrays import Array, is_array, namespace, to_numpy
+from cospan._arrays import Array, grand_total, is_array, namespace, to_numpy
 from cospan.errors import InputError
 
 __all__ = [
@@ -75,8 +75,7 @@ def _check_dtype(array: Array, name: str) -> Array:
 def check_finite(array: Array, name: str, *, first_row: int = 0) -> None:
     """Raise where the first NaN or Inf sits."""
     xp = namespace(array)
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = float(xp.sum(array)) if math.prod(array.shape) else 0.0
+    total = grand_total(array) if math.prod(array.shape) else 0.0
     # A finite sum proves finite entries in one pass; only a suspicious one needs the mask.
     if math.isfinite(total):
         return

@@ -388,7 +388,7 @@ class _Builder:
         if arrays.on_accelerator(rows):
             return max(_DEVICE_BLOCK_BYTES // (8 * d), 2 * d)
         if not self.exact:
-            return max(_BLOCK_ROWS, _HOST_BLOCK_BYTES // (8 * d))
+            return max(2 * _BLOCK_ROWS, _HOST_BLOCK_BYTES // (8 * d))
         return max(_BLOCK_ROWS, 2 * d)
 
     def _take_sample(self, rows: Array, weights: np.ndarray | None) -> None:
