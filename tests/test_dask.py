@@ -1,5 +1,6 @@
 """Dask collections give what the same rows in memory give, on any scheduler."""
 
+import json
 import os
 import signal
 import threading
@@ -224,3 +225,24 @@ def test_the_estimator_fits_to_collections(classes):
     assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-6)
     with pytest.raises(InputError, match="5 entries for"):
         AlignmentAngleClassifier().fit(lazy(X), y[:5])
+
+
+def test_the_command_line_leaves_files_to_a_scheduler(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    from typer.testing import CliRunner
+
+    from cospan.cli import app
+
+    paths = [str(tmp_path / f"{name}.parquet") for name in "ab"]
+    for seed, path in enumerate(paths):
+        pd.DataFrame(rows(300, d=4, seed=seed), columns=list("wxyz")).to_parquet(path)
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+        options = ["--json", "--quiet", "--permutations", "0"]
+        there = ["compare", *paths, *options, "--scheduler", cluster.scheduler_address]
+        found = CliRunner().invoke(app, there)
+    here = CliRunner().invoke(app, ["compare", *paths, *options])
+    assert found.exit_code == here.exit_code == 0, found.output
+    found, here = json.loads(found.stdout), json.loads(here.stdout)
+    assert [found[side]["name"] for side in "ab"] == ["a.parquet", "b.parquet"]
+    for side in "ab":
+        assert found[side]["theta_degrees"] == pytest.approx(here[side]["theta_degrees"])

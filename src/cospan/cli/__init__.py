@@ -81,6 +81,7 @@ def compare(
     image_mode: opt.ImageModeOption = opt.ImageMode.gray,
     max_bad_images: opt.MaxBadImages = None,
     image_shape: opt.ImageShape = None,
+    scheduler: opt.Scheduler = None,
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
     debug: opt.Debug = False,
@@ -127,6 +128,7 @@ def compare(
             ),
             opt.Outputs(output, format, scores, save, json),
             fail_on or [],
+            scheduler,
         )
         if crossed:
             raise typer.Exit(THRESHOLD)

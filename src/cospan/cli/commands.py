@@ -22,6 +22,7 @@ from cospan.comparison.plain import plain
 from cospan.comparison.score_files import check_table_path, csv_text, table_file
 from cospan.comparison.scoring import score_columns
 from cospan.comparison.text import number, plural, printable, summary_lines
+from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import CospanWarning, InputError
 from cospan.sources import Source, open_source
 from cospan.sources.base import listing
@@ -44,6 +45,7 @@ def compare(
     reading: dict[str, Any],
     outputs: Outputs,
     thresholds: Sequence[Threshold],
+    scheduler: str | None = None,
 ) -> list[Threshold]:
     """Compare, print, write what was asked for; returns the thresholds that were crossed."""
     sets, rest = what["sets"], {key: value for key, value in what.items() if key != "sets"}
@@ -52,7 +54,9 @@ def compare(
         return many_commands.compare(terminal, sets, rest, settings, reading, outputs, thresholds)
     if settings.get("n_permutations") == 0 and any(t.quantity == "p" for t in thresholds):
         raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
-    with _scores_file(outputs.scores) as sink:
+    with on_cluster(scheduler), _scores_file(outputs.scores) as sink:
+        if scheduler is not None:
+            sets, rest = _left_to_workers(sets, rest)
         comparison = compare_sets(
             A=sets[0],
             B=sets[1] if len(sets) > 1 else None,
@@ -64,6 +68,18 @@ def compare(
         )
     _show(terminal, comparison, outputs)
     return _crossed(terminal, comparison, thresholds)
+
+
+def _left_to_workers(
+    paths: Sequence[str], rest: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Paths as Dask collections, which keep the names they would have had."""
+    named = {f"name_{side}": Path(path).name for side, path in zip("ab", paths, strict=False)}
+    Z = rest["Z"]
+    if Z is not None:
+        named["name_z"], Z = Path(Z).name, read_lazily(Z)
+    given = {key: value for key, value in rest.items() if value is not None}
+    return [read_lazily(path) for path in paths], rest | named | given | {"Z": Z}
 
 
 def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:

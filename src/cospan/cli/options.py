@@ -212,6 +212,14 @@ Columns = Annotated[
         rich_help_panel=READING,
     ),
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Dask scheduler (tcp://host:port) whose workers read Parquet or CSV files.",
+        rich_help_panel=READING,
+    ),
+]
 IdColumn = Annotated[
     str | None,
     typer.Option(
