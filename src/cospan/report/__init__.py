@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from cospan._files import write_text
 from cospan.errors import InputError
@@ -21,7 +21,7 @@ from .many import ManyContent, many_content_of
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
 
-    AnyComparison = Comparison | ManyComparison
+    AnyComparison: TypeAlias = Comparison | ManyComparison
 
 __all__ = [
     "ManyContent",
