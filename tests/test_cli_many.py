@@ -111,5 +111,18 @@ def test_options_for_two_sets_are_refused(files, options, word):
     assert "for two sets only" in " ".join(result.stderr.replace("│", " ").split())
 
 
+def test_dask_workers_summarise_the_files(files, rows, monkeypatch):
+    import dask
+
+    monkeypatch.setattr(
+        "cospan.cli.many_commands.on_cluster", lambda _: dask.config.set(scheduler="synchronous")
+    )
+    given = ("--scheduler", "tcp://nowhere:1", "--json")
+    data = json.loads(run("compare", *files, *given).stdout)
+    assert [one["name"] for one in data["sets"]] == [f"{name}.csv" for name in NAMES]
+    value = np.array(data["fisher_rao"]["value"])
+    np.testing.assert_allclose(value, compare_many(rows).fisher_rao, atol=1e-9)
+
+
 def test_an_input_is_not_overwritten(files):
     assert "it is an input" in run("compare", *files, "-o", files[2], code=1).stderr

@@ -51,7 +51,9 @@ def compare(
     sets, rest = what["sets"], {key: value for key, value in what.items() if key != "sets"}
     _check_outputs(outputs, [*sets, what["Z"]])
     if many_commands.is_asked(sets, rest, reading):
-        return many_commands.compare(terminal, sets, rest, settings, reading, outputs, thresholds)
+        return many_commands.compare(
+            terminal, sets, rest, settings, reading, outputs, thresholds, scheduler
+        )
     if settings.get("n_permutations") == 0 and any(t.quantity == "p" for t in thresholds):
         raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
     with on_cluster(scheduler), _scores_file(outputs.scores) as sink:

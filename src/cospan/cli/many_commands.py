@@ -16,8 +16,10 @@ from cospan.cli.options import Outputs, Threshold
 from cospan.cli.terminal import Terminal, as_options
 from cospan.comparison.score_files import table_file
 from cospan.comparison.text import number, printable
+from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import CospanWarning
 from cospan.multiway import ManyComparison, compare_many
+from cospan.multiway.sets import names_of
 from cospan.multiway.text import many_lines
 from cospan.sources import open_source
 
@@ -52,14 +54,19 @@ def compare(
     reading: dict[str, Any],
     outputs: Outputs,
     thresholds: Sequence[Threshold],
+    scheduler: str | None = None,
 ) -> list[Threshold]:
     """Compare, print, write what was asked for; returns the thresholds that were crossed."""
     _refuse_what_two_sets_have(sets, what, thresholds)
+    if scheduler is not None and len(sets) == 1:
+        raise typer.BadParameter("--scheduler takes a file for each set, not one with --label.")
     settings = {key: value for key, value in settings.items() if key != "n_permutations"}
-    one_table = len(sets) == 1
-    with _scores_file(outputs.scores) as sink:
+    with on_cluster(scheduler), _scores_file(outputs.scores) as sink:
+        given: Any = sets[0] if len(sets) == 1 else list(sets)
+        if scheduler is not None:
+            given = dict(zip(names_of(sets), map(read_lazily, sets), strict=True))
         found = compare_many(
-            sets[0] if one_table else list(sets),
+            given,
             what["Z"],
             label=what["label"],
             image_shape=what["image_shape"],

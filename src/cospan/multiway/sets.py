@@ -22,7 +22,7 @@ from cospan.sources import Chunk, Source, check_same_features, open_source
 from cospan.sources.base import listing
 from cospan.summary import Summary
 
-__all__ = ["MOST_SETS", "ManySets", "OneSet", "open_many"]
+__all__ = ["MOST_SETS", "ManySets", "OneSet", "names_of", "open_many"]
 
 MOST_SETS = 100  # more are nearly always a column of numbers taken for labels
 SAMPLE_ROWS = 20_000
@@ -154,7 +154,7 @@ def open_many(sets: Any, *, label: Any = None, **options: Any) -> ManySets:
         if len(things) < len(sets):
             raise InputError("Two sets have the same name, as text; give each its own.")
     elif isinstance(sets, (list, tuple)):
-        things = dict(zip(_names_of(sets), sets, strict=True))
+        things = dict(zip(names_of(sets), sets, strict=True))
     else:
         raise InputError(
             f"sets is a {type(sets).__name__}; give a mapping of names to sets, a list of sets, "
@@ -179,7 +179,7 @@ def _open_one(thing: Any, name: str, options: dict[str, Any]) -> Source | Summar
     return open_source(thing, name=None if named else name, **options)
 
 
-def _names_of(things: Sequence[Any]) -> list[str]:
+def names_of(things: Sequence[Any]) -> list[str]:
     """Files have names; other things get numbers. A name that occurs twice gets its number, too."""
     names = [
         os.path.basename(os.fspath(thing)) or os.fspath(thing)
