@@ -216,8 +216,12 @@ def test_the_centre_is_nobodys(weighting):
 
 def test_few_rows_share_no_direction_and_a_warning_says_what_to_do():
     A, B, _ = pair(4, 5, 12)
-    with pytest.warns(CospanWarning, match="share no direction.*more rows, or shrinkage"):
-        JointFrame.fit(A, B, center="none", shrinkage=0)
+    for center in CENTERS[:3]:
+        with pytest.warns(CospanWarning, match="share no direction.*more rows, or shr") as told:
+            JointFrame.fit(A, B, center=center, shrinkage=0)
+        with pytest.warns(CospanWarning, match="share no direction") as told_too:
+            JointFrame.from_summaries(Summary.of(A), Summary.of(B), center=center, shrinkage=0)
+        assert told[0].filename == told_too[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         JointFrame.fit(A, B)
@@ -350,7 +354,10 @@ def test_default_accuracy_on_images(dataset, a, b, least, request):
     ("options", "message"),
     [
         ({"center": "mean"}, "center is 'mean'; it must be one of 'pooled'"),
-        ({"center": [1.0, 2.0]}, "center has 2 features where 12"),
+        ({"center": [1.0, 2.0]}, r"center has shape \(2,\); it must be a vector of 12 numbers"),
+        ({"center": np.ones((3, 12))}, r"center has shape \(3, 12\)"),
+        ({"center": None}, "must be a vector of 12 numbers, or .pooled."),
+        ({"center": [np.nan] * 12}, "not finite at feature 0"),
         ({"shrinkage": 1.0}, r"shrinkage is 1\.0"),
         ({"shrinkage": "much"}, "shrinkage is 'much'"),
         ({"shrinkage": -0.1}, "shrinkage is -0.1"),
@@ -393,8 +400,85 @@ def test_columns_in_another_order_are_refused():
         frame.align(Z[["y", "x", "z"]])
     with pytest.raises(InputError, match=r"missing: \['z'\]"):
         frame.align(Z.rename(columns={"z": "w"}))
+    for call in (
+        frame.coordinates,
+        lambda X: frame.left_out(X, "A"),
+        lambda X: frame.prepared(X, "A"),
+    ):
+        with pytest.raises(InputError, match="another order"):
+            call(A[["y", "x", "z"]])
     with pytest.raises(InputError, match="'x' and 'y'"):
         JointFrame.fit(A, B[["y", "x", "z"]])
+
+
+def test_the_unbalanced_pooled_centre_is_the_mean_of_all_rows():
+    A, B, _ = pair()
+    frame = JointFrame.fit(A, B, balance=False, shrinkage=0.1)
+    np.testing.assert_allclose(frame.center, np.vstack([A, B]).mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(
+        JointFrame.fit(A, B, shrinkage=0.1).center, (A.mean(0) + B.mean(0)) / 2, rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("shrinkage", [0.05, 1e-3])
+def test_float32_is_wide_enough_in_a_span_and_for_rows_left_out(shrinkage):
+    """What lies off a span is a small difference of norms, divided by αλ."""
+    rng = np.random.default_rng(0)
+    mixing = rng.standard_normal((10, 512))
+    A, B, Z = (
+        rng.standard_normal((n, 10)) * spread @ mixing + 0.05 * rng.standard_normal((n, 512))
+        for n, spread in ((100, 1.0), (100, np.linspace(0.5, 1.5, 10)), (9, 1.0))
+    )
+    frame = JointFrame.fit(A, B, shrinkage=shrinkage)
+    single = frame.align(Z.astype(np.float32)).degrees
+    np.testing.assert_allclose(single, frame.align(Z).degrees, atol=1e-3)
+    for X in (A[:, :512], A[:, :20]):
+        frame = JointFrame.fit(X, B[:, : X.shape[1]], shrinkage=shrinkage)
+        exact = frame.left_out(X, "A").degrees
+        np.testing.assert_allclose(
+            frame.left_out(X.astype(np.float32), "A").degrees, exact, atol=1e-3
+        )
+
+
+def test_shrinkage_stands_in_for_directions_that_a_tolerance_drops():
+    A, B, _ = pair(d=5)
+    weak = np.diag([1.0, 1, 1, 0, 0])
+    alignment = JointFrame.fit(A @ weak, B @ weak, center="none", shrinkage=1e-30).align(np.eye(5))
+    np.testing.assert_allclose(alignment.degrees[3:], 45, atol=1e-6)
+
+
+def test_a_row_of_weight_two_loses_one_of_its_occurrences():
+    A, B, _ = pair()
+    weights = np.full(len(A), 2.0)
+    weighted = JointFrame.fit(A, B, shrinkage=0.1, sample_weight_a=weights)
+    repeated = JointFrame.fit(np.repeat(A, 2, axis=0), B, shrinkage=0.1)
+    np.testing.assert_allclose(
+        weighted.left_out(A, "A", sample_weight=weights).theta,
+        repeated.left_out(A, "A").theta,
+        atol=1e-11,
+    )
+
+
+def test_an_alignment_is_a_sequence():
+    A, B, Z = pair()
+    alignment = JointFrame.fit(A, B).align(Z)
+    assert [len(one) for one in alignment] == [1] * 25
+    assert alignment[-1].theta[0] == alignment.theta[-1]
+    np.testing.assert_array_equal(alignment[alignment.theta > 0.8].theta.min() > 0.8, True)
+    assert len(alignment[[]]) == 0
+    with pytest.raises(IndexError):
+        alignment[25]
+    framed = JointFrame.fit(A, B).align(Z, weighting="frame")
+    with pytest.raises(InputError, match="unlike weightings"):
+        type(alignment).concatenate([alignment, framed])
+
+
+def test_the_threshold_itself_belongs_to_a():
+    A, B, Z = pair()
+    alignment = JointFrame.fit(A, B).align(Z)
+    theta = float(alignment.theta[3])
+    assert alignment.predict(theta)[3] == 0
+    assert alignment.predict(np.nextafter(theta, 0))[3] == 1
 
 
 def test_results_are_frozen():

@@ -10,7 +10,7 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import FAST_SHRINKAGE, rank_tolerance
-from cospan._validate import as_option, as_rows
+from cospan._validate import as_option
 from cospan.decomposition import GSVD, decompose
 from cospan.errors import InputError
 from cospan.shrinkage import choose_shrinkage
@@ -65,8 +65,7 @@ def prepare(a: Summary, b: Summary, center: Any, balance: bool) -> Prepared:
     weight_a, weight_b = (1 / a.n, 1 / b.n) if balance else (1.0, 1.0)
     zero = 0 * a.mean
     if not isinstance(center, str):
-        given = as_rows(np.atleast_2d(arrays.to_numpy(center)), "center", d=a.n_features)
-        vector = arrays.like(given[0, :], a.mean)
+        vector = arrays.like(_as_center(center, a.n_features), a.mean)
         mode, centers = "given", (vector, vector, vector)
     else:
         mode = as_option(center, "center", _CENTERS)
@@ -78,6 +77,20 @@ def prepare(a: Summary, b: Summary, center: Any, balance: bool) -> Prepared:
             centers = (zero, a.mean, b.mean) if mode == "each" else (zero, zero, zero)
     traces = a.trace_about(centers[1], weight_a) + b.trace_about(centers[2], weight_b)
     return Prepared(*centers, mode, weight_a, weight_b, traces / (2 * a.n_features))
+
+
+def _as_center(center: Any, d: int) -> np.ndarray:
+    """A vector of d finite numbers."""
+    wanted = f"it must be a vector of {d} numbers, or 'pooled', 'each' or 'none'."
+    try:
+        vector = np.asarray(arrays.to_numpy(center), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"center is {center!r}; {wanted}") from None
+    if vector.shape != (d,):
+        raise InputError(f"center has shape {vector.shape}; {wanted}")
+    if not np.isfinite(vector).all():
+        raise InputError(f"center is not finite at feature {np.argmin(np.isfinite(vector))}.")
+    return vector
 
 
 def paired(a: Summary, b: Summary, prepared: Prepared) -> Pair:
@@ -115,24 +128,20 @@ def decomposed(
     if alpha > 0:
         shrunk = _shrunk_factor if factors else _shrunk_matrix
         left, right = (shrunk(x, alpha, lam) for x in (left, right))
-        return decompose(left, right, tol=tol, compute_uv=False), basis
-    d = left.shape[1] if basis is None else basis.shape[0]
-    tol = rank_tolerance(d, d, eps) if tol is None else tol
-    found = decompose(left, right, tol=tol, compute_uv=False)
-    if basis is None and found.rank < d:
-        return compressed(found)
-    if basis is not None and found.rank < basis.shape[1]:
-        found, inner = compressed(found)
-        basis = arrays.matmul(basis, inner)
-    return found, basis
+    elif tol is None:
+        d = left.shape[1] if basis is None else basis.shape[0]
+        tol = rank_tolerance(d, d, eps)
+    return compressed(decompose(left, right, tol=tol, compute_uv=False), basis)
 
 
-def compressed(factors: GSVD) -> tuple[GSVD, Array]:
+def compressed(factors: GSVD, basis: Array | None) -> tuple[GSVD, Array | None]:
     """A frame that does not fill its space, in an orthonormal basis of its own span."""
+    if factors.rank == factors.H.shape[1]:
+        return factors, basis
     orthogonal = arrays.qr(factors.H.T)
-    basis = orthogonal.apply(arrays.identity(factors.rank, factors.H))
+    inner = orthogonal.apply(arrays.identity(factors.rank, factors.H))
     inside = GSVD(factors.c, factors.s, orthogonal.R.T, None, None, factors.blocks)
-    return inside, basis
+    return inside, inner if basis is None else arrays.matmul(basis, inner)
 
 
 def _shrunk_factor(factor: Array, alpha: float, lam: float) -> Array:

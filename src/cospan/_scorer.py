@@ -41,13 +41,16 @@ class Removed(NamedTuple):
 class Scorer:
     """The frame's constants, laid out for scoring rows like `rows`: their namespace and device.
 
-    Their dtype too, if there is shrinkage. Without, weak directions count as much as strong ones
-    and float32 is too coarse.
+    Their dtype too, where float32 is fine enough. It is too coarse without shrinkage, when weak
+    directions count as much as strong ones; in a span, where what lies off it is a difference of
+    norms that is then divided by αλ; and for rows that leave their own set (`leaving`), whose
+    cost is divided by a difference that may be small.
     """
 
-    def __init__(self, frame: JointFrame, rows: Array) -> None:
+    def __init__(self, frame: JointFrame, rows: Array, *, leaving: bool = False) -> None:
         xp = arrays.namespace(rows)
-        dtype = rows.dtype if frame.shrinkage >= FAST_SHRINKAGE else xp.float64
+        coarse = frame.shrinkage >= FAST_SHRINKAGE and frame.basis is None and not leaving
+        dtype = rows.dtype if coarse else xp.float64
         self.frame = frame
         self.reference = xp.astype(rows[:0, :], dtype, copy=False)
         self.inverse = arrays.like(frame.inverse, self.reference)

@@ -91,6 +91,8 @@ class Alignment:
         """Several alignments, one after the other, as one."""
         if not parts:
             raise InputError("There is no alignment to concatenate; pass at least one.")
+        if len({part.weighting for part in parts}) > 1:
+            raise InputError("These alignments have unlike weightings; concatenate like ones only.")
         if len(parts) == 1:
             return parts[0]
         xp = arrays.namespace(parts[0].theta)
@@ -121,11 +123,11 @@ class Alignment:
 
     def __getitem__(self, index: Any) -> Alignment:
         if isinstance(index, (int, np.integer)):
-            index = slice(index, index + 1 or None)
+            index = [range(len(self))[index]]  # out of range: an IndexError, which ends a loop
         if isinstance(index, slice):
             chosen = {f.name: getattr(self, f.name)[index] for f in fields(self)[:-1]}
         else:
-            index = np.asarray(index)
+            index = np.asarray(index) if len(index) else np.zeros(0, dtype=np.int64)
             chosen = {f.name: _take(getattr(self, f.name), index) for f in fields(self)[:-1]}
         return Alignment(**chosen, weighting=self.weighting)
 

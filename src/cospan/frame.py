@@ -168,9 +168,8 @@ class JointFrame:
         size = 2000 if weighted else _rows_to_try(A, B)
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
-        frame = cls.from_summaries(
-            a, b, center=center, balance=balance, shrinkage=shrinkage, tol=tol
-        )
+        frame = cls._of(a, b, center, balance, shrinkage, tol)
+        frame._warn_if_nothing_shared(a, b)
         return frame._with_uv(A, B, sample_weight_a, sample_weight_b) if keep_uv else frame
 
     @classmethod
@@ -188,6 +187,22 @@ class JointFrame:
 
         A fast summary (``exact=False``) needs a shrinkage of at least 1e-3.
         """
+        if not (isinstance(a, Summary) and isinstance(b, Summary)):
+            raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
+        frame = cls._of(a, b, center, balance, shrinkage, tol)
+        frame._warn_if_nothing_shared(a, b)
+        return frame
+
+    @classmethod
+    def _of(
+        cls,
+        a: Summary,
+        b: Summary,
+        center: Any,
+        balance: bool,
+        shrinkage: float | str,
+        tol: float | None,
+    ) -> JointFrame:
         alpha, tol = as_shrinkage(shrinkage), as_tol(tol)
         names = _common_names(a, b)
         prepared = prepare(a, b, center, balance)
@@ -208,8 +223,6 @@ class JointFrame:
             )
         factors, basis = decomposed(pair, alpha, prepared.lam, tol, max(a.eps, b.eps))
         inverse = pseudo_inverse(factors.H)
-        if factors.blocks.k == 0 and alpha == 0:
-            _warn_nothing_shared(a, b)
         return cls(
             c=factors.c,
             s=factors.s,
@@ -320,6 +333,7 @@ class JointFrame:
         their span, where the frame works in one). ``prepared(A, "A")`` is U diag(c) H.
         """
         side = as_option(side, "side", ("A", "B"))
+        check_names(X, self.feature_names, side)
         rows = as_rows(X, side, d=self.n_features)
         xp = arrays.namespace(rows)
         rows = xp.astype(rows, xp.float64, copy=False)
@@ -347,6 +361,7 @@ class JointFrame:
 
     def coordinates(self, Z: Any) -> Array:
         """Coordinates (n, m) of samples in the frame: y with Hᵀy = z - center in least squares."""
+        check_names(Z, self.feature_names, "Z")
         rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
         scorer = Scorer(self, rows)
         return scorer.coordinates(rows, arrays.like(self.center, scorer.reference))[0]
@@ -372,7 +387,7 @@ class JointFrame:
             return distributed.align(self, Z, weighting=weighting)
         if _is_chunks(Z):
             return self._align_chunks(Z, weighting)
-        _check_names(Z, self.feature_names)
+        check_names(Z, self.feature_names, "Z")
         rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
         return self._scored(rows, self.center, weighting, None)
 
@@ -388,7 +403,10 @@ class JointFrame:
         """The training rows' honest angles: each as if the frame had been fitted without it.
 
         Exact, without refitting (centre, λ and divisor held). Scoring training rows with
-        :meth:`align` flatters: every row helped to build its own side.
+        :meth:`align` flatters: every row helped to build its own side. With ``center="each"`` a
+        row is scored less the mean of its own set, as it entered the frame. Without shrinkage, a
+        row that the others of its set do not span costs ∞; with no more rows than features that
+        is every row.
 
         Parameters
         ----------
@@ -419,6 +437,7 @@ class JointFrame:
                 "A truncated frame has no honest angles of its own training rows: they helped to "
                 "choose which directions stay; use the whole frame, or align() on other rows."
             )
+        check_names(X, self.feature_names, side)
         rows = as_rows(X, side, d=self.n_features, allow_empty=True)
         weights: float | np.ndarray = 1.0
         if sample_weight is not None:
@@ -429,10 +448,23 @@ class JointFrame:
         removed = Removed(side, (1 - self.shrinkage) * weight * weights)
         return self._scored(rows, center, weighting, removed)
 
+    def _warn_if_nothing_shared(self, a: Summary, b: Summary) -> None:
+        """About few rows without shrinkage: no sample has a meaningful angle then."""
+        # A centre between the means makes their difference a direction of both sets.
+        made = 1 if self.center_mode == "pooled" and a.count + b.count < a.n_features else 0
+        if self.shrinkage == 0 and self.blocks.k <= made:
+            warnings.warn(
+                f"A ({a.count} rows) and B ({b.count} rows) share no direction of the "
+                f"{a.n_features}-dimensional feature space, so without shrinkage no sample has a "
+                "meaningful angle; use more rows, or shrinkage='auto'.",
+                CospanWarning,
+                stacklevel=3,
+            )
+
     def _align_chunks(self, chunks: Iterable[Any], weighting: str) -> Iterator[Alignment]:
         seen = 0
         for chunk in chunks:
-            _check_names(chunk, self.feature_names)
+            check_names(chunk, self.feature_names, "Z")
             rows = as_rows(chunk, "Z", d=self.n_features, allow_empty=True, first_row=seen)
             seen += rows.shape[0]
             yield self._scored(rows, self.center, weighting, None)
@@ -440,7 +472,8 @@ class JointFrame:
     def _scored(
         self, rows: Array, center: Array, weighting: str, removed: Removed | None
     ) -> Alignment:
-        return Scorer(self, rows).scored(rows, center, weighting, removed)
+        scorer = Scorer(self, rows, leaving=removed is not None)
+        return scorer.scored(rows, center, weighting, removed)
 
     def _with_uv(self, A: Any, B: Any, weight_a: Any, weight_b: Any) -> JointFrame:
         """This frame decomposed once more, from the prepared rows themselves, keeping U and V."""
@@ -455,8 +488,7 @@ class JointFrame:
             basis = None
         factors = decompose(left, right, tol=tol, compute_uv=True)
         U, V = factors.U, factors.V
-        if self.shrinkage == 0 and factors.rank < self.n_features:
-            factors, basis = compressed(factors)
+        factors, basis = compressed(factors, basis)
         return replace(
             self,
             c=factors.c,
@@ -488,34 +520,28 @@ def _common_names(a: Summary, b: Summary) -> tuple[str, ...] | None:
     return names
 
 
-def _check_names(Z: object, names: tuple[str, ...] | None) -> None:
+def check_names(Z: object, names: tuple[str, ...] | None, label: str) -> None:
     found = feature_names_of(Z)
     if found is None or names is None or found == names:
         return
     if sorted(found) == sorted(names):
-        raise InputError("Z has the frame's columns in another order; reorder them by name.")
+        raise InputError(f"{label} has the frame's columns in another order; reorder them by name.")
     unknown = sorted(set(found) - set(names))[:3]
     missing = sorted(set(names) - set(found))[:3]
     raise InputError(
-        f"Z's columns are not the frame's (missing: {missing}, unknown: {unknown}); "
+        f"{label}'s columns are not the frame's (missing: {missing}, unknown: {unknown}); "
         "pass the features the frame was fitted to."
     )
+
+
+def _check_names(Z: object, names: tuple[str, ...] | None) -> None:
+    check_names(Z, names, "Z")
 
 
 def _rows_to_try(A: Any, B: Any) -> int:
     """How large a sample the choice of α needs: none where the few rows are all held anyway."""
     held = all(arrays.is_array(X) and not arrays.is_lazy(X) and X.ndim == 2 for X in (A, B))
     return 0 if held and A.shape[0] + B.shape[0] + 2 < A.shape[1] else 2000
-
-
-def _warn_nothing_shared(a: Summary, b: Summary) -> None:
-    warnings.warn(
-        f"A ({a.count} rows) and B ({b.count} rows) share no direction of the {a.n_features}-"
-        "dimensional feature space, so without shrinkage no sample has a meaningful angle; "
-        "use more rows, or shrinkage='auto'.",
-        CospanWarning,
-        stacklevel=3,
-    )
 
 
 def _is_chunks(Z: Any) -> bool:
