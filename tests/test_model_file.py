@@ -236,6 +236,14 @@ FORGERIES = {
     "names that are no text": lambda s, t, m: s.update(feature_names=[1, 2, 3]),
     "another kind of object": lambda s, t, m: s.update(kind="os.system"),
     "no kind": lambda s, t, m: s.pop("kind"),
+    "an integer beyond all floats": lambda s, t, m: s.update(lam=10**400),
+    "a shrinkage above 1": lambda s, t, m: s.update(shrinkage=1.5),
+    "a negative count": lambda s, t, m: s.update(n_a=-30),
+    "a tolerance that is no number": lambda s, t, m: s.update(tol=float("nan")),
+    "a share of a direction dropped": lambda s, t, m: s.update(dropped=0.5),
+    "angles that are none": lambda s, t, m: t.update(c=2 * t["c"]),
+    "a version with 5,000 digits": lambda s, t, m: m.update(format_version="9" * 5000),
+    "version 0": lambda s, t, m: m.update(format_version="0"),
 }
 
 
@@ -263,6 +271,11 @@ CLASSIFIER_FORGERIES = {
     "an estimator inside": lambda s, t, m: s["model"].update(kind="classifier"),
     "no model": lambda s, t, m: s.update(model=3),
     "a missing curve": lambda s, t, m: t.pop("curve1"),
+    "a curve that falls": lambda s, t, m: t.update(curve1=-t["curve1"]),
+    "a class twice": lambda s, t, m: s.update(classes=[0, 1, 1]),
+    "sets of no size": lambda s, t, m: t.update({"model.sizes": np.zeros(3)}),
+    "a threshold beyond 90°": lambda s, t, m: s.update(threshold=2.0),
+    "names for other features": lambda s, t, m: s.update(feature_names_in=["a"]),
 }
 
 
@@ -282,6 +295,32 @@ def test_a_newer_file_says_that_cospan_is_too_old(small):
         from_bytes(data)
 
 
+def test_a_name_that_occurs_twice_is_refused(small):
+    data = to_bytes(small)
+    length = int.from_bytes(data[:8], "little")
+    header = data[8 : 8 + length].replace(b'{"__metadata__"', b'{"__metadata__":{},"__metadata__"')
+    with pytest.raises(ModelFileError, match="damaged"):
+        from_bytes(len(header).to_bytes(8, "little") + header + data[8 + length :])
+
+
+def test_a_digest_that_is_no_text_is_refused(small):
+    data = to_bytes(small)
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    header["__metadata__"]["sha256"] = "\ud800" * 64  # half a character: no UTF-8 holds it
+    text = json.dumps(header).encode()
+    with pytest.raises(ModelFileError, match="digest"):
+        from_bytes(len(text).to_bytes(8, "little") + text + data[8 + length :])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_a_private_file_stays_private(small, tmp_path):
+    path = save(tmp_path / "frame.safetensors", small)
+    path.chmod(0o600)
+    save(path, small)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_other_files_are_told_apart(tmp_path):
     path = tmp_path / "x.safetensors"
     for data in (b"", b"PK", b"{}", b"\x80\x04K\x01.", os.urandom(200), b"[" * 100_000):
@@ -295,6 +334,8 @@ def test_other_files_are_told_apart(tmp_path):
         load(tmp_path / "nothing.safetensors")
     with pytest.raises(ModelFileError, match="Cannot read"):
         load(tmp_path)
+    with pytest.raises(ModelFileError, match="Cannot read"):
+        load("frame\0.safetensors")
 
 
 def test_what_cannot_be_saved_is_refused(tmp_path):

@@ -86,7 +86,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def _temporary_beside(target: Path) -> Path:
-    """An empty file in the target's folder, with the target's suffix and its usual permissions."""
+    """An empty file in the target's folder, with its suffix and permissions, or the usual ones."""
     try:
         handle, name = tempfile.mkstemp(
             prefix=f".{target.stem[:40]}-", suffix=f".part{target.suffix}", dir=target.parent
@@ -96,11 +96,18 @@ def _temporary_beside(target: Path) -> Path:
             f"cannot write {target}: {error.strerror or error}; choose another folder."
         ) from error
     os.close(handle)
+    with suppress(OSError):  # mkstemp makes files private; some file systems have no modes
+        os.chmod(name, _permissions(target))
+    return Path(name)
+
+
+def _permissions(target: Path) -> int:
+    """Those of the file to be replaced (a private one stays private), else what umask grants."""
+    with suppress(FileNotFoundError):
+        return target.stat().st_mode & 0o777
     umask = os.umask(0)
     os.umask(umask)
-    with suppress(OSError):  # mkstemp makes files private; some file systems have no modes
-        os.chmod(name, 0o666 & ~umask)
-    return Path(name)
+    return 0o666 & ~umask
 
 
 def _flush_to_disk(path: Path) -> None:

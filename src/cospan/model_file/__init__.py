@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         data = Path(path).read_bytes()
     except OSError as error:
         raise ModelFileError(f"Cannot read {name}: {error.strerror or error}.") from error
+    except ValueError as error:  # a zero byte in the name
+        raise ModelFileError(f"Cannot read {name!r}: {error}.") from error
     try:
         return from_bytes(data)
     except ModelFileError as error:
@@ -121,7 +124,7 @@ def from_bytes(data: bytes) -> Any:
     _check_version(metadata)
     _check_digest(data, metadata["sha256"])
     try:
-        settings = json.loads(metadata["settings"])
+        settings = json.loads(metadata["settings"], object_pairs_hook=_without_repeats)
         tensors = read_tensors(data)
     except (ValueError, KeyError, SafetensorError, RecursionError):
         raise ModelFileError("This is no model file of cospan.") from None
@@ -136,7 +139,8 @@ def _metadata(data: bytes) -> dict[str, str]:
     if len(data) < _LENGTH_BYTES or length > len(data) - _LENGTH_BYTES:
         raise ModelFileError("This is no model file of cospan, or only the beginning of one.")
     try:
-        header = json.loads(data[_LENGTH_BYTES : _LENGTH_BYTES + length].decode("utf-8"))
+        text = data[_LENGTH_BYTES : _LENGTH_BYTES + length].decode("utf-8")
+        header = json.loads(text, object_pairs_hook=_without_repeats)
         found = header["__metadata__"]
         if found["format"] != _FORMAT:
             raise ModelFileError("This safetensors file was not written by cospan.")
@@ -145,10 +149,18 @@ def _metadata(data: bytes) -> dict[str, str]:
         raise ModelFileError("This is no model file of cospan, or a damaged one.") from None
 
 
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of two entries with one name, two readers may take different ones."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("A name occurs twice.")
+    return found
+
+
 def _check_version(metadata: dict[str, str]) -> None:
     version = metadata["format_version"]
-    if not (version.isascii() and version.isdigit()):
-        raise ModelFileError("The file is damaged: its format version is no number.")
+    if not re.fullmatch("[1-9][0-9]{0,8}", version):
+        raise ModelFileError("The file is damaged: its format version is no version number.")
     if int(version) > FORMAT_VERSION:
         raise ModelFileError(
             f"The file has format version {version} and this cospan reads up to {FORMAT_VERSION}; "
@@ -157,8 +169,8 @@ def _check_version(metadata: dict[str, str]) -> None:
 
 
 def _check_digest(data: bytes, digest: str) -> None:
-    entry = _digest_entry(digest)
-    if data.count(entry) != 1:
+    entry = _digest_entry(digest) if re.fullmatch("[0-9a-f]{64}", digest) else None
+    if entry is None or data.count(entry) != 1:
         raise ModelFileError("The file is damaged: its digest is not where it should be.")
     blank = data.replace(entry, _digest_entry(_NO_DIGEST), 1)
     if hashlib.sha256(blank).hexdigest() != digest:

@@ -1,15 +1,14 @@
 """Fitted objects as named tensors and plain settings, and back.
 
 Taking apart is easy; putting together trusts nothing: every entry is asked for by name and
-checked for its kind and shape, so that a file that is no model gives one clear error and never a
-half-built object. Rows of data are no part of any model.
+checked (`reader`), so that a file that is no model gives one clear error and never a half-built
+object. Rows of data are no part of any model.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,10 +22,14 @@ from cospan.decomposition import Blocks
 from cospan.errors import InputError, ModelFileError
 from cospan.estimator import AlignmentAngleClassifier
 from cospan.frame import JointFrame
+from cospan.model_file.reader import Reader
 
 __all__ = ["Parts", "put_together", "take_apart"]
 
 _TEXT: dict[str, type] = {"text": str, "text objects": object}
+_ABOVE_0, _BELOW_1 = math.ulp(0.0), math.nextafter(1.0, 0.0)
+# c² + s² = 1, up to the rounding of float32.
+_UNIT = 1e-4
 _NUMBERS = re.compile(r"[<>|=]?[biuf][1248]")
 
 
@@ -35,61 +38,6 @@ class Parts(NamedTuple):
 
     settings: dict[str, Any]
     tensors: dict[str, NDArray[Any]]
-
-
-class _Reader:
-    """Asks for entries and says what is wrong with them."""
-
-    def __init__(self, settings: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> None:
-        self.settings = settings
-        self.tensors = tensors
-
-    def value(self, name: str, *kinds: type) -> Any:
-        if name not in self.settings:
-            raise ModelFileError(f"The model lacks the setting {name!r}; save it again.")
-        value = self.settings[name]
-        if type(value) not in kinds:
-            raise ModelFileError(f"The model's setting {name!r} is of the wrong kind.")
-        return value
-
-    def number(self, name: str) -> float:
-        value = float(self.value(name, float, int))
-        if not math.isfinite(value):
-            raise ModelFileError(f"The model's setting {name!r} is no finite number.")
-        return value
-
-    def choice(self, name: str, *options: str) -> str:
-        value = self.value(name, str)
-        if value not in options:
-            raise ModelFileError(f"The model's setting {name!r} is {value!r}, which is unknown.")
-        return str(value)
-
-    def section(self, name: str) -> _Reader:
-        prefix = name + "."
-        inside = {
-            k.removeprefix(prefix): v for k, v in self.tensors.items() if k.startswith(prefix)
-        }
-        return _Reader(self.value(name, dict), inside)
-
-    def names(self, name: str) -> tuple[str, ...] | None:
-        found = self.value(name, list, type(None))
-        if found is None:
-            return None
-        if not all(type(x) is str for x in found):
-            raise ModelFileError(f"The model's setting {name!r} holds more than text.")
-        return tuple(found)
-
-    def tensor(self, name: str, *shape: int | None) -> NDArray[np.float64]:
-        """A finite float64 tensor; None in the shape stands for any length."""
-        if name not in self.tensors:
-            raise ModelFileError(f"The model lacks the array {name!r}; save it again.")
-        found = self.tensors[name]
-        fits = len(found.shape) == len(shape) and all(
-            want in (None, have) for want, have in zip(shape, found.shape, strict=True)
-        )
-        if not fits or found.dtype != np.float64 or not np.isfinite(found).all():
-            raise ModelFileError(f"The model's array {name!r} has the wrong shape or values.")
-        return found
 
 
 def take_apart(model: object) -> Parts:
@@ -108,7 +56,7 @@ def take_apart(model: object) -> Parts:
 
 def put_together(parts: Parts) -> Any:
     """The model these parts were taken from, or a ModelFileError."""
-    reader = _Reader(parts.settings, parts.tensors)
+    reader = Reader(parts.settings, parts.tensors)
     kind = reader.value("kind", str)
     makers = {"frame": _frame, "costs": _costs, "classifier": _classifier}
     if kind not in makers:
@@ -141,11 +89,14 @@ def _frame_parts(frame: JointFrame) -> Parts:
     return Parts(settings | numbers, tensors)
 
 
-def _frame(read: _Reader) -> JointFrame:
+def _frame(read: Reader) -> JointFrame:
     center = read.tensor("center", None)
     d = len(center)
     c = read.tensor("c", None)
     m = len(c)
+    s = read.tensor("s", m)
+    if c.min(initial=0) < 0 or s.min(initial=0) < 0 or np.any(np.abs(c**2 + s**2 - 1) > _UNIT):
+        raise ModelFileError("The model's angles are none: c² + s² must be 1.")
     blocks = read.value("blocks", list)
     if len(blocks) != 3 or not all(type(n) is int and n >= 0 for n in blocks) or sum(blocks) != m:
         raise ModelFileError("The model's blocks do not add up to its directions.")
@@ -153,27 +104,27 @@ def _frame(read: _Reader) -> JointFrame:
     e = d if basis is None else basis.shape[1]
     return JointFrame(
         c=c,
-        s=read.tensor("s", m),
+        s=s,
         blocks=Blocks(*blocks),
         center=center,
         center_a=read.tensor("center_a", d),
         center_b=read.tensor("center_b", d),
         center_mode=read.choice("center_mode", "pooled", "each", "none", "given"),
         balance=read.value("balance", bool),
-        tol=read.value("tol", float, int, type(None)),
+        tol=read.tolerance(),
         feature_names=_feature_names(read, d),
         core=read.tensor("core", m, e),
         inverse=read.tensor("inverse", e, m),
         basis=basis,
-        dropped=read.value("dropped", int),
-        shrinkage=read.number("shrinkage"),
+        dropped=read.integer("dropped", most=d),
+        shrinkage=read.number("shrinkage", most=_BELOW_1),
         lam=read.number("lam"),
-        n_a=read.number("n_a"),
-        n_b=read.number("n_b"),
+        n_a=read.number("n_a", least=_ABOVE_0),
+        n_b=read.number("n_b", least=_ABOVE_0),
     )
 
 
-def _feature_names(read: _Reader, d: int) -> tuple[str, ...] | None:
+def _feature_names(read: Reader, d: int) -> tuple[str, ...] | None:
     names = read.names("feature_names")
     if names is not None and len(names) != d:
         raise ModelFileError("The model does not have one name for each feature.")
@@ -202,11 +153,13 @@ def _costs_parts(costs: ClassCosts) -> Parts:
     return Parts(settings, tensors)
 
 
-def _costs(read: _Reader) -> ClassCosts:
+def _costs(read: Reader) -> ClassCosts:
     center = read.tensor("center", None)
     d = len(center)
     sets = read.value("sets", int)
     sizes = read.tensor("sizes", sets)
+    if sets < 2 or sizes.min() <= 0:
+        raise ModelFileError("The model needs two sets or more, each of some size.")
     basis = read.tensor("basis", d, None) if "basis" in read.tensors else None
     e = d if basis is None else basis.shape[1]
     return ClassCosts(
@@ -214,10 +167,10 @@ def _costs(read: _Reader) -> ClassCosts:
         centers=read.tensor("centers", sets, d),
         center_mode=read.choice("center_mode", "pooled", "each", "none", "given"),
         balance=read.value("balance", bool),
-        shrinkage=read.number("shrinkage"),
+        shrinkage=read.number("shrinkage", most=_BELOW_1),
         lam=read.number("lam"),
         weighting=read.choice("weighting", "cost", "frame"),
-        tol=read.value("tol", float, int, type(None)),
+        tol=read.tolerance(),
         sizes=sizes,
         feature_names=_feature_names(read, d),
         maps=tuple(read.tensor(f"map{k}", e, None) for k in range(sets)),
@@ -276,11 +229,9 @@ def _plain_labels(classes: NDArray[Any]) -> list[Any]:
     raise InputError("A model file holds classes that are numbers or text; these are neither.")
 
 
-def _classifier(read: _Reader) -> AlignmentAngleClassifier:
+def _classifier(read: Reader) -> AlignmentAngleClassifier:
     inner = read.section("model")
-    model = put_together(Parts(dict(inner.settings), dict(inner.tensors)))
-    if not isinstance(model, (JointFrame, ClassCosts)):
-        raise ModelFileError("The estimator's model is neither a frame nor costs.")
+    model = _frame(inner) if inner.choice("kind", "frame", "costs") == "frame" else _costs(inner)
     classes = _classes(read)
     if len(classes) != (2 if isinstance(model, JointFrame) else len(model.maps)):
         raise ModelFileError("The estimator's classes are not as many as its model's sets.")
@@ -288,19 +239,21 @@ def _classifier(read: _Reader) -> AlignmentAngleClassifier:
         model=model,
         weighting=read.choice("weighting", "cost", "frame"),
         constant=read.number("constant"),
-        threshold=read.number("threshold"),
+        threshold=read.number("threshold", most=math.pi / 2),
         calibration=_calibration(read, len(classes)),
     )
     n_features = read.value("n_features_in", int)
     if n_features + (1 if fitted.constant else 0) != model.n_features:
         raise ModelFileError("The estimator's features are not as many as its model's.")
     names = read.names("feature_names_in")
+    if names is not None and len(names) != n_features:
+        raise ModelFileError("The estimator does not have one name for each feature.")
     return AlignmentAngleClassifier.from_fitted(
         fitted, classes, n_features, names, **_parameters(read)
     )
 
 
-def _parameters(read: _Reader) -> dict[str, Any]:
+def _parameters(read: Reader) -> dict[str, Any]:
     found: dict[str, Any] = dict(read.value("parameters", dict))
     expected = AlignmentAngleClassifier().get_params(deep=False)
     plain = (bool, int, float, str, type(None))
@@ -311,16 +264,33 @@ def _parameters(read: _Reader) -> dict[str, Any]:
     return found
 
 
-def _calibration(read: _Reader, n_classes: int) -> Calibration | None:
+def _calibration(read: Reader, n_classes: int) -> Calibration | None:
     if read.value("calibration", str, type(None)) is None:
         return None
     method = read.choice("calibration", "isotonic", "sigmoid")
     knots = 1 if method == "sigmoid" else None
     count = 1 if n_classes == 2 else n_classes
-    return Calibration(method, tuple(read.tensor(f"curve{k}", 2, knots) for k in range(count)))
+    curves = tuple(read.tensor(f"curve{k}", 2, knots) for k in range(count))
+    if method == "isotonic" and not all(_rises(curve) for curve in curves):
+        raise ModelFileError("A curve of the estimator's calibration does not rise from 0 to 1.")
+    return Calibration(method, curves)
 
 
-def _classes(read: _Reader) -> NDArray[Any]:
+def _rises(curve: NDArray[np.float64]) -> bool:
+    """Knots in order, probabilities that never fall and stay between 0 and 1."""
+    if not curve.shape[1]:
+        return False
+    return bool((np.diff(curve) >= 0).all() and curve[1, 0] >= 0 and curve[1, -1] <= 1)
+
+
+def _classes(read: Reader) -> NDArray[Any]:
+    classes = _labels(read)
+    if not bool(np.all(classes[:-1] < classes[1:])):
+        raise ModelFileError("The estimator's classes are not in order, each once.")
+    return classes
+
+
+def _labels(read: Reader) -> NDArray[Any]:
     kind = read.value("classes_type", str)
     labels = read.value("classes", list)
     if kind in _TEXT and all(type(label) is str for label in labels):
