@@ -391,3 +391,14 @@ def test_nothing_shared_says_so():
         frame = JointFrame.fit(A, B, **RAW)
     with pytest.raises(InputError, match=r"0 shared directions.*fit it with shrinkage > 0"):
         extreme_directions(frame, "A")
+
+
+@pytest.mark.filterwarnings("ignore:A .* share no direction")
+def test_an_empty_side_has_directions_and_no_coefficients():
+    A = np.random.default_rng(0).standard_normal((9, 4))
+    frame = JointFrame.fit(A, 0 * A, center="none", shrinkage=0, keep_uv=True)
+    found = frame.directions
+    assert found.block.tolist() == ["A-only"] * 4
+    assert found.x.shape == found.y.shape == (9, 4)
+    assert np.isnan(found.x).all()
+    assert np.isnan(found.y).all()

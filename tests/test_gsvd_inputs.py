@@ -131,8 +131,14 @@ def test_no_warning_is_given_on_hard_but_legal_input():
         warnings.simplefilter("error")
         gsvd(np.zeros((3, 2)), np.zeros((2, 2)))
         gsvd(np.full((3, 2), 1e300), np.full((2, 2), 1e-300))
-        gsvd(np.full((3, 2), 1e308), np.full((2, 2), 1e308))
+        gsvd(np.full((3, 2), 7e307), np.full((2, 2), 7e307))
         gsvd(np.full((3, 2), 5e-324), np.eye(2))
+
+
+def test_a_frame_beyond_the_range_of_the_dtype_is_told():
+    """Each column of H is as long as that of A and B stacked, 2.2e308 here."""
+    with pytest.raises(InputError, match=r"beyond the range of float64; divide both"):
+        gsvd(np.full((3, 2), 1e308), np.full((2, 2), 1e308))
 
 
 # ---- inputs that are wrong --------------------------------------------------------------------

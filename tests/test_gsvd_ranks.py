@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import svdvals
 
 from cospan import gsvd, gsvdvals
+from cospan._ranks import norm2
 from matrices import (
     ULP,
     acceptance_ratios,
@@ -145,3 +146,40 @@ def test_both_norms_near_the_ends_of_the_range(exponent):
     result = gsvd(A * 10.0**exponent, B * 10.0**exponent)
     assert np.abs(result.angles - expected).max() < 1e-13
     assert np.isfinite(result.H).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_largest_numbers_of_the_dtype_are_not_lost(dtype):
+    most = np.finfo(dtype).max
+    A, B = np.diag(np.array([0.9, 0.3], dtype) * most), np.eye(2, dtype=dtype)
+    result = gsvd(A, B)
+    assert result.blocks == (0, 2, 0)
+    left, right = result.reconstruct()
+    assert np.allclose(left / most, A / most)
+    assert np.allclose(right, B)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"), [(np.float32, 1e-30, 1e30), (np.float64, 1e-200, 1e200)]
+)
+def test_scales_further_apart_than_the_dtype_reaches(dtype, low, high):
+    """One direction each of A and of B, and a shared one whose c underflows."""
+    A = np.array([[low, 0, 0], [0, low, 0]], dtype)
+    B = np.array([[0, high, 0], [0, 0, high]], dtype)
+    for result, c in ((gsvd(A, B), [1, 0, 0]), (gsvd(B, A), [1, 1, 0])):
+        assert result.blocks == (1, 1, 1)
+        assert result.c.tolist() == c
+        assert np.abs(result.c**2 + result.s**2 - 1).max() == 0
+    left, right = gsvd(A, B).reconstruct()
+    assert np.allclose(left[0] / dtype(low), [1, 0, 0])
+    assert np.allclose(right / dtype(high), B / dtype(high))
+
+
+def test_the_norm_is_found_where_the_heaviest_row_is_orthogonal_to_its_direction():
+    rows = np.vstack([[1.0, 0.0], np.tile([0.0, 0.9], (40, 1))])
+    assert norm2(rows) == pytest.approx(0.9 * np.sqrt(40), rel=0.05)
+
+
+def test_the_norm_of_a_single_column_or_row():
+    for x in (np.array([[3.0], [9.0]]), np.array([[-1.0, 2.0]]), -np.ones((1, 1))):
+        assert norm2(x) == pytest.approx(np.linalg.norm(x))

@@ -30,8 +30,13 @@ def norm2(x: Array) -> float:
     if 0 in x.shape:
         return 0.0
     xp = arrays.namespace(x)
-    # The heaviest row is a good start: rows lie near the leading direction, or make it.
-    vector = x[int(xp.argmax(xp.sum(x * x, axis=1))), :][:, None]
+    # The heaviest row is a good start: rows lie near the leading direction, or make it. Where
+    # many lighter ones make it together, the heaviest may be orthogonal to it; a random
+    # combination of all rows is not. (Half of it, so that the two cannot cancel.)
+    heaviest = x[int(xp.argmax(xp.sum(x * x, axis=1))), :][:, None]
+    weights = arrays.like(np.random.default_rng(0).standard_normal((x.shape[0], 1)), x)
+    mixed = arrays.matmul(x.T, weights)
+    vector = heaviest / (norm(heaviest) or 1.0) + 0.5 * mixed / (norm(mixed) or 1.0)
     result = 0.0
     for _ in range(8):
         length = norm(vector)

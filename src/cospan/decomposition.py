@@ -236,8 +236,8 @@ def decompose(
     alive = arrays.any_nonzero_columns(A, B)
     A, B = _keep_columns(A, alive), _keep_columns(B, alive)
     # Powers of two bring both to norm about 1, so that neither drowns in the other.
-    A, scale_a = _scaled(A)
-    B, scale_b = _scaled(B)
+    A, exponent_a = _scaled(A)
+    B, exponent_b = _scaled(B)
     # Few rows: the frame lives in their span, so work there.
     A, B, span = _into_row_space(A, B)
     # Many rows: each matrix may be replaced by its triangular factor.
@@ -250,7 +250,7 @@ def decompose(
     except _RankInDoubtError:  # singular values of A and B by themselves will tell
         a, b = _with_full_row_rank(a, tolerances.a), _with_full_row_rank(b, tolerances.b)
         core = _joint(a.matrix, b.matrix, tolerances, compute_uv, ranks_known=True)
-    return _restored(core, a, b, span, alive, (scale_a, scale_b))
+    return _restored(core, a, b, span, alive, (exponent_a, exponent_b))
 
 
 def _tolerances(
@@ -320,7 +320,7 @@ def _restored(
     b: _Reduced,
     span: Array | None,
     alive: Array,
-    scales: tuple[float, float],
+    exponents: tuple[int, int],
 ) -> GSVD:
     """The GSVD of the rows as they were given: all columns, all rows, their scale, signs."""
     H = core.H if span is None else arrays.matmul(core.H, span.T)
@@ -328,7 +328,7 @@ def _restored(
     U, V, (r, k, _) = core.U, core.V, core.blocks
     if U is not None and V is not None:
         U, V = a.restore(U * signs[None, : r + k]), b.restore(V * signs[None, r:])
-    c, s, H = _unscaled(core.c, core.s, H, *scales)
+    c, s, H = _unscaled(core, H, *exponents)
     return GSVD(c, s, _with_columns(H, alive), U, V, core.blocks)
 
 
@@ -357,22 +357,25 @@ def _with_columns(H: Array, alive: Array) -> Array:
     return arrays.columns(padded, xp.where(alive, position, H.shape[1]))
 
 
-def _scaled(X: Array) -> tuple[Array, float]:
-    """A copy of X divided by a power of two near its norm, and that power."""
+def _scaled(X: Array) -> tuple[Array, int]:
+    """A copy of X divided by a power of two near its norm, and the exponent of that power."""
     xp = arrays.namespace(X)
     largest = max(float(xp.max(X)), -float(xp.min(X))) if math.prod(X.shape) else 0.0
     if largest == 0:
-        return _quotient(X, 1.0), 1.0
-    first = 1.0
+        return _quotient(X, 0), 0
+    first = 0
     if not 1e-15 < largest < 1e15:  # squares must neither overflow nor vanish, in float32 either
-        first = _power_of_two(largest)
+        # Kept inside the normal range of the dtype: neither the power nor its inverse overflows.
+        limit = 1 - math.frexp(float(xp.finfo(X.dtype).smallest_normal))[1]
+        first = min(max(math.frexp(largest)[1], -limit), limit)
         X = _quotient(X, first)
-    second = _power_of_two(norm(X))
-    return _quotient(X, second), first * second
+    second = math.frexp(norm(X))[1]
+    return _quotient(X, second), first + second
 
 
-def _quotient(X: Array, divisor: float) -> Array:
-    """A copy of X over a number; NumPy's in LAPACK's column order."""
+def _quotient(X: Array, exponent: int) -> Array:
+    """A copy of X over a power of two; NumPy's in LAPACK's column order."""
+    divisor = math.ldexp(1.0, exponent)
     if not arrays.is_numpy(X):
         return X / divisor
     out = np.empty(X.shape, X.dtype, order="F")
@@ -383,9 +386,11 @@ def _quotient(X: Array, divisor: float) -> Array:
     return out
 
 
-def _power_of_two(x: float) -> float:
-    # Kept inside the normal range: 1/x must not overflow, and neither must x for tiny norms.
-    return math.ldexp(1.0, min(max(math.frexp(x)[1], -1000), 1000))
+def _product(X: Array, exponent: int) -> Array:
+    """X times a power of two, which itself need not be a number of X's dtype."""
+    half = exponent // 2
+    with np.errstate(over="ignore"):  # told by `_unscaled`
+        return (X * math.ldexp(1.0, half)) * math.ldexp(1.0, exponent - half)
 
 
 def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:
@@ -421,20 +426,34 @@ def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Arr
     return Q[:p, :], Q[p:, :], T
 
 
-def _unscaled(
-    c: Array, s: Array, H: Array, scale_a: float, scale_b: float
-) -> tuple[Array, Array, Array]:
-    """Undo the scaling: A = scale_a · U c H is U (scale_a c / h) (h H) with h that makes 1."""
-    xp = arrays.namespace(c)
+def _unscaled(core: GSVD, H: Array, a: int, b: int) -> tuple[Array, Array, Array]:
+    """Undo the scaling by 2ᵃ and 2ᵇ: 2ᵃ U c H is U (2ᵃ c / h) (h H) with h that makes 1.
+
+    Directions of one set take that set's scale as it is. Where the scales of a shared one are
+    further apart than the dtype reaches, the smaller of c and s comes out as 0.
+    """
+    xp = arrays.namespace(core.c)
+    r, k, _ = core.blocks
+    shared = slice(r, r + k)
     # Relative to the larger scale, so that nothing overflows on the way.
-    top = max(scale_a, scale_b)
-    x, y = (scale_a / top) * c, (scale_b / top) * s
+    top = max(a, b)
+    x = math.ldexp(1.0, a - top) * core.c[shared]
+    y = math.ldexp(1.0, b - top) * core.s[shared]
     h = xp.hypot(x, y)
-    c, s = x / h, y / h
+    x, y = x / h, y / h
     # The smaller one keeps its relative accuracy, the larger one follows from it.
-    c, s = xp.where(c > s, other(xp.clip(s, 0.0, 1.0)), c), xp.where(s >= c, other(c), s)
+    x, y = xp.where(x > y, other(xp.clip(y, 0.0, 1.0)), x), xp.where(y >= x, other(x), y)
     # Rounding may have turned neighbours round by one unit: c falls and s rises, as promised.
-    return xp.flip(xp.sort(c)), xp.sort(s), (H * h[:, None]) * top
+    c = _joined(core.c[:r], xp.flip(xp.sort(x)), core.c[r + k :])
+    s = _joined(core.s[:r], xp.sort(y), core.s[r + k :])
+    only_a, only_b = _product(H[:r, :], a), _product(H[r + k :, :], b)
+    H = _joined(only_a, _product(H[shared, :] * h[:, None], top), only_b)
+    if not bool(xp.all(xp.isfinite(H))):
+        raise InputError(
+            f"A and B have norms up to 2**{top}, beyond the range of {H.dtype}; "
+            "divide both by a large number."
+        )
+    return c, s, H
 
 
 def _signed(H: Array) -> tuple[Array, Array]:

@@ -170,6 +170,8 @@ def _coefficients(left: Array, columns: np.ndarray, weights: Array) -> Array:
     c/s for the smallest angle. Then Ax and By differ, by the factor (c/s)².)
     """
     xp = arrays.namespace(left)
+    if left.shape[1] == 0:  # the set has no direction at all; `_only_shared` makes NaN of these
+        return arrays.zeros((left.shape[0], len(columns)), left)
     there = np.clip(columns, 0, max(left.shape[1] - 1, 0))
     return pick(left, there, axis=1) / xp.where(weights > 0, weights, xp.ones_like(weights))
 
