@@ -133,7 +133,7 @@ def test_scoring_in_pieces_is_scoring(monkeypatch):
     A, B, Z = rows(300), rows(300, seed=1), rows(500, seed=2)
     frame = JointFrame.fit(A, B)
     whole, honest = frame.align(Z), frame.left_out(A, "A", sample_weight=np.linspace(0.5, 2, 300))
-    monkeypatch.setattr("cospan._scorer._HOST_BYTES", 1)
+    monkeypatch.setattr("cospan.frame.scorer._HOST_BYTES", 1)
     assert_allclose(frame.align(Z).theta, whole.theta, atol=1e-12)
     pieces = frame.left_out(A, "A", sample_weight=np.linspace(0.5, 2, 300))
     assert_allclose(pieces.theta, honest.theta, atol=1e-12)
@@ -146,7 +146,7 @@ def test_threads_change_nothing(monkeypatch, dtype):
     expected = JointFrame.fit(A, B, shrinkage=0.1)
     monkeypatch.setattr("cospan._arrays.host_threads", lambda *arrays: 3)
     monkeypatch.setattr("cospan._arrays._THREADED_SIZE", 1)
-    monkeypatch.setattr("cospan._scorer._HOST_BYTES", 1)
+    monkeypatch.setattr("cospan.frame.scorer._HOST_BYTES", 1)
     pair = [Summary.of_chunks(cut(X, (77, 401)), exact=False) for X in (A, B)]
     found = JointFrame.from_summaries(*pair, shrinkage=0.1)
     atol = 1e-8 if dtype == np.float64 else 2e-5  # radians; 1e-3 degrees

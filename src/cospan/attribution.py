@@ -20,10 +20,10 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._scorer import Scorer, inverse_square
 from cospan._validate import as_option, as_rows
 from cospan.errors import InputError
 from cospan.frame import JointFrame, _check_names
+from cospan.frame.scorer import Scorer, inverse_square
 
 __all__ = ["Attribution", "Effect", "attribute"]
 

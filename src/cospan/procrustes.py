@@ -20,11 +20,11 @@ import scipy.linalg
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._truncation import shared_mask
 from cospan._validate import as_option, as_rows
 from cospan.directions import pick
 from cospan.errors import CospanWarning, InputError
 from cospan.frame import JointFrame
+from cospan.frame.truncation import shared_mask
 
 __all__ = ["RelativeProcrustes", "SpanView", "relative_procrustes", "span_view"]
 

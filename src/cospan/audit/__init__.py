@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan._classes.constant import append_column, with_constant
 from cospan._classes.costs import ClassCosts, simplex_weights
-from cospan._preparation import automatic_shrinkage, paired, prepare
 from cospan._tables import make_frame
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_rows, as_shrinkage
+from cospan.audit.chance import told_apart
 from cospan.audit.importance import ImportanceWeights, importance_weights
 from cospan.errors import InputError
+from cospan.frame.preparation import automatic_shrinkage, paired, prepare
 from cospan.summary import Summary
 
 __all__ = ["ImportanceWeights", "LabelAudit", "audit_labels", "importance_weights"]
@@ -44,7 +45,8 @@ class LabelAudit:
         The class that explains the row best; its own label where that is not in doubt.
     flagged : ndarray of bool, (n,)
         Labels worth a look: another class explains the row better, and claims it more clearly
-        than it claims a quarter (`depth`) of its own rows.
+        than it claims a quarter (`depth`) of its own rows. Never between two classes that cannot
+        be told apart better than by chance: see `untold`.
     labels : ndarray, (n,)
         The labels as given.
     weights : ndarray, (n, K)
@@ -52,6 +54,9 @@ class LabelAudit:
     theta : ndarray (n,) or None
         The leave-one-out angle in radians, for two classes.
     classes : ndarray, (K,)
+    untold : tuple of pairs
+        Pairs of classes that left-out rows tell apart no better than chance, and between which
+        rows would have been flagged otherwise.
     """
 
     suspicion: Floats
@@ -61,10 +66,18 @@ class LabelAudit:
     weights: Floats = field(repr=False)
     theta: Floats | None = field(repr=False)
     classes: NDArray[Any]
+    untold: tuple[tuple[Any, Any], ...] = ()
 
     @classmethod
     def from_weights(
-        cls, weights: Any, own: Any, classes: Any, *, labels: Any = None, depth: float = 0.25
+        cls,
+        weights: Any,
+        own: Any,
+        classes: Any,
+        *,
+        labels: Any = None,
+        depth: float = 0.25,
+        reference: tuple[Any, Any] | None = None,
     ) -> LabelAudit:
         """Audit rows that are scored already.
 
@@ -80,6 +93,9 @@ class LabelAudit:
         depth : float in [0, 1]
             A row is flagged when another class explains it better, and claims it more clearly
             than it claims this part of its own rows. Higher flags fewer, and surer, rows.
+        reference : (weights, own), optional
+            Rows by which to judge whether classes can be told apart, where those audited are new
+            ones; by default the audited rows, each left out of its own class.
         """
         weights = np.asarray(weights, dtype=np.float64)
         own = np.asarray(own, dtype=np.intp)
@@ -99,14 +115,18 @@ class LabelAudit:
         usual = np.array(
             [_usual_certainty(suspicion[own == k], depth) for k in range(len(classes))]
         )
+        flagged = wrong & (suspicion > usual[rival])
+        untold = _untold(own[flagged], rival[flagged], reference or (weights, own))
+        flagged &= ~np.array([pair in untold for pair in _pairs(own, rival)], dtype=bool)
         return cls(
             suspicion=suspicion,
             suggested=classes[np.where(wrong, rival, own)],
-            flagged=wrong & (suspicion > usual[rival]),
+            flagged=flagged,
             labels=classes[own] if labels is None else np.asarray(labels),
             weights=weights,
             theta=np.arctan2(*np.sqrt(weights.T[::-1])) if len(classes) == 2 else None,
             classes=classes,
+            untold=tuple((classes[i].item(), classes[j].item()) for i, j in sorted(untold)),
         )
 
     @property
@@ -135,7 +155,25 @@ class LabelAudit:
         )
 
     def __repr__(self) -> str:
-        return f"LabelAudit({len(self.labels):,} labels, {int(self.flagged.sum()):,} flagged)"
+        n = len(self.untold)
+        untold = f", {n} {'pair' if n == 1 else 'pairs'} of classes not told apart" if n else ""
+        return (
+            f"LabelAudit({len(self.labels):,} labels, {int(self.flagged.sum()):,} flagged{untold})"
+        )
+
+
+def _pairs(own: NDArray[np.intp], rival: NDArray[np.intp]) -> list[tuple[int, int]]:
+    """Each row's class and its rival, the smaller number first."""
+    return list(zip(*np.sort([own, rival], axis=0).tolist(), strict=True))
+
+
+def _untold(
+    own: NDArray[np.intp], rival: NDArray[np.intp], reference: tuple[Any, Any]
+) -> set[tuple[int, int]]:
+    """Those pairs of a class and a rival that the reference rows do not tell apart."""
+    weights = np.asarray(reference[0], dtype=np.float64)
+    classes = np.asarray(reference[1], dtype=np.intp)
+    return {pair for pair in set(_pairs(own, rival)) if not told_apart(weights, classes, *pair)}
 
 
 def _usual_certainty(suspicion: Floats, depth: float) -> float:
@@ -158,7 +196,8 @@ def audit_labels(
     """Find labels that look wrong: rows that another class explains better than their own.
 
     Every row is judged as if its class had been fitted without it (exactly, no refits), so a
-    wrong label cannot vouch for itself.
+    wrong label cannot vouch for itself. Between two classes that left-out rows tell apart no
+    better than chance, nothing is flagged (`LabelAudit.untold` names them).
 
     Parameters
     ----------

@@ -23,17 +23,7 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan import distributed
 from cospan._arrays import Array
-from cospan._preparation import (
-    automatic_shrinkage,
-    compressed,
-    decomposed,
-    paired,
-    prepare,
-    pseudo_inverse,
-)
-from cospan._scorer import Removed, Scorer
 from cospan._tolerance import FAST_SHRINKAGE, rank_tolerance
-from cospan._truncation import truncated
 from cospan._validate import (
     as_option,
     as_rows,
@@ -46,6 +36,16 @@ from cospan.alignment import Alignment
 from cospan.decomposition import Blocks, decompose
 from cospan.directions import Directions, directions_of
 from cospan.errors import CospanWarning, InputError
+from cospan.frame.preparation import (
+    automatic_shrinkage,
+    compressed,
+    decomposed,
+    paired,
+    prepare,
+    pseudo_inverse,
+)
+from cospan.frame.scorer import Removed, Scorer
+from cospan.frame.truncation import truncated
 from cospan.summary import Summary
 
 __all__ = ["JointFrame", "LeaveOneOut"]
