@@ -59,7 +59,7 @@ def plot_ternary(comparison: ManyComparison, *, ax: Axes | None = None) -> Axes:
         points = comparison.weights[comparison.group == group] @ corners
         if len(points):
             ax.scatter(
-                points[:, 0], points[:, 1], s=14, c=colour, marker=marker, alpha=0.6, linewidths=0.8,
+                *points.T, s=14, c=colour, marker=marker, alpha=0.6, linewidths=0.8,
                 label=label(names[group], 24),
             )  # fmt: skip
     for (x, y), name, place in zip(corners, names, ("top", "top", "bottom"), strict=False):
