@@ -6,7 +6,7 @@ smallest angle and the last one the largest. Asking for the next extreme under t
 that its coefficients be orthogonal to the earlier ones (the paper's deflation) walks through the
 shared block from its ends, so the successive extremes are simply the next rows of H.
 
-This module lies below `frame` (as does its continuation, `_truncation`): it sees frames as
+This module lies below `frame`: it sees frames as
 anything that has their fields.
 """
 

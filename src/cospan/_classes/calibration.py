@@ -49,7 +49,7 @@ class Calibration:
         total = found.sum(axis=1, keepdims=True)
         # Where every curve says "not mine", no class is likelier than another.
         even = np.full_like(found, 1 / found.shape[1])
-        return np.divide(found, total, out=even, where=total > 0)
+        return np.asarray(np.divide(found, total, out=even, where=total > 0))
 
     def _curve(self, curve: Floats, weight: Floats) -> Floats:
         odds = _log_odds(weight)

@@ -77,4 +77,4 @@ def _grid_costs(x: np.ndarray, scatter: np.ndarray, alphas: np.ndarray, lam: flo
     """xᵀ((1-α)S + αλI)⁻¹x for every row and every α."""
     values, vectors = arrays.eigh(scatter)
     spectrum = np.outer(np.clip(values, 0.0, None), 1 - alphas) + alphas * lam
-    return arrays.matmul(arrays.matmul(x, vectors) ** 2, 1 / spectrum)
+    return np.asarray(arrays.matmul(arrays.matmul(x, vectors) ** 2, 1 / spectrum))

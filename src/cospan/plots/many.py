@@ -58,10 +58,9 @@ def plot_ternary(comparison: ManyComparison, *, ax: Axes | None = None) -> Axes:
     for group, (colour, marker) in enumerate(_LOOKS):
         points = comparison.weights[comparison.group == group] @ corners
         if len(points):
-            ax.scatter(
-                *points.T, s=14, c=colour, marker=marker, alpha=0.6, linewidths=0.8,
-                label=label(names[group], 24),
-            )  # fmt: skip
+            x, y = points.T
+            name = label(names[group], 24)
+            ax.scatter(x, y, s=14, c=colour, marker=marker, alpha=0.6, linewidths=0.8, label=name)
     for (x, y), name, place in zip(corners, names, ("top", "top", "bottom"), strict=False):
         ax.text(
             x, y + (0.03 if place == "bottom" else -0.03), label(name, 24), ha="center", va=place
