@@ -44,6 +44,7 @@ def surely_above(estimate: float, limit: float) -> bool:
     """
     return estimate > 10 * limit
 
+
 # Among K sets, a set has a direction if its share in it is at least this part of the strongest
 # set's share. Shares of real data are never equal and never 0: eps would find every direction of
 # every set in between. At a tenth, a set whose spread along a direction is a third of the
