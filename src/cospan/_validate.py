@@ -12,45 +12,51 @@ from typing import Any
 
 import numpy as np
 
-from cospan._arrays import Array, grand_total, is_array, namespace, to_numpy
+from cospan._arrays import Array, eps, grand_total, is_array, namespace, to_numpy
+from cospan._conversion import as_array, feature_names_of, library_of
 from cospan.errors import InputError
 
 __all__ = [
     "as_confidence",
     "as_count",
+    "as_flag",
     "as_generator",
     "as_option",
     "as_rows",
+    "as_rows_with_eps",
     "as_seed",
     "as_shrinkage",
     "as_tol",
     "as_weights",
+    "check_finite",
+    "check_names",
+    "check_same_library",
     "feature_names_of",
 ]
 
 
-def feature_names_of(X: object) -> tuple[str, ...] | None:
-    """Column names of a dataframe, as strings; None for anything without names."""
-    columns = getattr(X, "columns", None)
-    if columns is None or is_array(X):
-        return None
-    names = getattr(X, "column_names", columns)  # pyarrow keeps the names apart from the columns
-    return tuple(str(name) for name in names)
+def check_names(
+    X: object, names: tuple[str, ...] | None, label: str, *, whose: str = "the frame's"
+) -> None:
+    """Are the columns of X, if they have names, those in `names`, in that order?"""
+    found = feature_names_of(X)
+    if found is None or names is None or found == names:
+        return
+    if sorted(found) == sorted(names):
+        raise InputError(f"{label} has {whose} columns in another order; reorder them by name.")
+    unknown = sorted(set(found) - set(names))[:3]
+    missing = sorted(set(names) - set(found))[:3]
+    raise InputError(
+        f"{label}'s columns are not {whose} (missing: {missing}, unknown: {unknown}); "
+        "pass the same features in the same order."
+    )
 
 
-def _as_array(X: Any, name: str) -> Array:
-    if is_array(X):
-        return X
-    if hasattr(X, "toarray"):
-        raise InputError(f"{name} is a sparse matrix; pass {name}.toarray() if it fits in memory.")
-    if hasattr(X, "column_names") and hasattr(X, "to_pandas"):  # pyarrow.Table
-        return np.column_stack([column.to_numpy() for column in X.columns])
-    try:
-        return np.asarray(X)
-    except ValueError:
-        raise InputError(
-            f"{name} has rows of unlike lengths; every row needs the same number of features."
-        ) from None
+def check_same_library(a: Array, b: Array, name_a: str = "A", name_b: str = "B") -> None:
+    """Do two arrays live in one library, so that they can be computed with together?"""
+    left, right = library_of(a), library_of(b)
+    if left != right:
+        raise InputError(f"{name_a} is {left} and {name_b} is {right}; convert one of them.")
 
 
 def _check_dtype(array: Array, name: str) -> Array:
@@ -67,7 +73,7 @@ def _check_dtype(array: Array, name: str) -> Array:
         raise InputError(f"{name} is complex; cospan compares real data (pass its real part?).")
     if array.dtype in (xp.float32, xp.float64):
         return array
-    if array.dtype == getattr(xp, "float16", None) or array.dtype == getattr(xp, "bfloat16", None):
+    if _is_half(array):
         return xp.astype(array, xp.float32)
     return xp.astype(array, xp.float64)
 
@@ -84,9 +90,10 @@ def check_finite(array: Array, name: str, *, first_row: int = 0) -> None:
         return
     row, column = (int(i) for i in np.argwhere(bad)[0])
     kind = "NaN" if math.isnan(float(array[row, column])) else "Inf"
+    count = int(bad.sum())
     raise InputError(
         f"{name} contains {kind} at row {first_row + row}, column {column} "
-        f"({int(bad.sum())} such entries); drop those rows or fill them in."
+        f"({count} such {'entry' if count == 1 else 'entries'}); drop those rows or fill them in."
     )
 
 
@@ -115,13 +122,21 @@ def as_rows(
     first_row : int
         What to call row 0 in messages, for chunks of something longer.
     """
-    array = _as_array(X, name)
-    if array.ndim != 2:
-        hint = f"; use {name}.reshape(1, -1) for one sample" if array.ndim == 1 else ""
-        raise InputError(
-            f"{name} must have two dimensions (rows are samples), got {array.ndim}{hint}."
-        )
-    array = _check_dtype(array, name)
+    return as_rows_with_eps(X, name, d=d, allow_empty=allow_empty, first_row=first_row)[0]
+
+
+def as_rows_with_eps(
+    X: Any,
+    name: str,
+    *,
+    d: int | None = None,
+    allow_empty: bool = False,
+    first_row: int = 0,
+) -> tuple[Array, float]:
+    """`as_rows`, and the eps of X's own dtype: float16 rows in float32 have no more digits."""
+    given = as_array(X, name)
+    _check_dimensions(given, X, name)
+    array = _check_dtype(given, name)
     rows, columns = array.shape
     if columns == 0:
         raise InputError(f"{name} has no columns; at least one feature is needed.")
@@ -130,7 +145,24 @@ def as_rows(
     if rows == 0 and not allow_empty:
         raise InputError(f"{name} has no rows; at least one sample is needed.")
     check_finite(array, name, first_row=first_row)
-    return array
+    return array, eps(given if _is_half(given) else array)
+
+
+def _check_dimensions(array: Array, X: Any, name: str) -> None:
+    if array.ndim == 2:
+        return
+    if array.shape == (0,):
+        raise InputError(f"{name} has no rows; at least one sample is needed.")
+    hint = ""
+    if array.ndim == 1:
+        one = f"use {name}.reshape(1, -1)" if is_array(X) else f"wrap it in a list, [{name}],"
+        hint = f"; {one} for one sample"
+    raise InputError(f"{name} must have two dimensions (rows are samples), got {array.ndim}{hint}.")
+
+
+def _is_half(array: Array) -> bool:
+    xp = namespace(array)
+    return any(array.dtype == getattr(xp, name, None) for name in ("float16", "bfloat16"))
 
 
 def as_weights(weights: Any, rows: int, name: str = "sample_weight") -> np.ndarray:
@@ -183,10 +215,17 @@ def as_tol(value: object) -> float | None:
     raise InputError(f"tol is {value!r}; it must be a number in [0, 1), or None for the default.")
 
 
-def as_count(value: int, name: str) -> int:
-    """A whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
+def as_flag(value: object, name: str) -> bool:
+    """True or False, and not just something that counts as such."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise InputError(f"{name} is {value!r}; it must be True or False.")
+
+
+def as_count(value: int, name: str, *, least: int = 1) -> int:
+    """A whole number of at least 1, or of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")
     return int(value)
 
 
@@ -197,11 +236,9 @@ def as_confidence(value: float) -> float:
     return float(value)
 
 
-def as_seed(value: int) -> int:
+def as_seed(value: int, name: str = "random_state") -> int:
     """A whole number of at least 0."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise InputError(f"random_state must be a whole number of at least 0, not {value!r}.")
-    return int(value)
+    return as_count(value, name, least=0)
 
 
 def as_generator(value: int | np.random.Generator) -> np.random.Generator:

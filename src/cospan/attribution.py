@@ -20,9 +20,9 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._validate import as_option, as_rows
+from cospan._validate import as_option, as_rows, check_names
 from cospan.errors import InputError
-from cospan.frame import JointFrame, _check_names
+from cospan.frame import JointFrame
 from cospan.frame.scorer import Scorer, inverse_square
 
 __all__ = ["Attribution", "Effect", "attribute"]
@@ -135,7 +135,7 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
     True
     """
     weighting = as_option(weighting, "weighting", ("cost", "frame"))
-    _check_names(Z, frame.feature_names)
+    check_names(Z, frame.feature_names, "Z")
     rows = as_rows(Z, "Z", d=frame.n_features, allow_empty=True)
     xp = arrays.namespace(rows)
     # The parts of a sum are larger than the sum, so float32 would not add up to it.

@@ -35,7 +35,14 @@ from cospan._cosine_sine import cosine_sine, other, reorthogonalized, row_norms
 from cospan._householder import qr, stacked_qr
 from cospan._ranks import full_rank, norm, norm2, smallest_singular_value
 from cospan._tolerance import DOUBTFUL, rank_tolerance, surely_above
-from cospan._validate import as_rows, as_tol
+from cospan._validate import (
+    as_flag,
+    as_rows_with_eps,
+    as_tol,
+    check_names,
+    check_same_library,
+    feature_names_of,
+)
 from cospan.errors import InputError
 
 __all__ = ["GSVD", "Blocks", "gsvd", "gsvdvals"]
@@ -133,7 +140,7 @@ def gsvd(A: Any, B: Any, *, tol: float | None = None, compute_uv: bool = True) -
         Relative tolerance for "zero": a direction counts as missing from A when its share of A,
         ``c‖h‖``, is at most ``tol * ‖A‖₂``, and likewise for B; the same `tol`, relative to the
         stacked matrix with A and B scaled to like norms, decides the rank. Default:
-        ``max(rows, d) * eps``.
+        ``max(rows, d) * eps``, with the eps of the dtype passed, the coarser one of two.
     compute_uv : bool
         False leaves out U and V, which saves up to half the time.
 
@@ -146,7 +153,8 @@ def gsvd(A: Any, B: Any, *, tol: float | None = None, compute_uv: bool = True) -
     -----
     Signs: in each row of H the entry of largest magnitude (the first one, if several) is
     positive; U and V follow. Directions with equal angles are determined only up to a rotation
-    among themselves. The same input and number of threads give the same bits.
+    among themselves. The same input and number of threads give the same bits. Where A and B
+    differ in scale by more than the dtype reaches, the smaller of c and s underflows to 0.
 
     The angles are accurate to about ``eps * κ(H)`` in radians, small ones as well as large. The
     stack is factored by QR, its orthogonal factor by a symmetric eigenproblem whose two ends are
@@ -170,8 +178,9 @@ def gsvd(A: Any, B: Any, *, tol: float | None = None, compute_uv: bool = True) -
     >>> bool(np.allclose(left, A) and np.allclose(right, B))
     True
     """
-    A, B = _as_pair(A, B)
-    return decompose(A, B, tol=as_tol(tol), compute_uv=compute_uv)
+    A, B, eps = _as_pair(A, B)
+    compute_uv = as_flag(compute_uv, "compute_uv")
+    return decompose(A, B, tol=as_tol(tol), compute_uv=compute_uv, eps=eps)
 
 
 def gsvdvals(A: Any, B: Any, *, tol: float | None = None) -> tuple[Array, Array]:
@@ -190,9 +199,13 @@ def gsvdvals(A: Any, B: Any, *, tol: float | None = None) -> tuple[Array, Array]
     return factors.c, factors.s
 
 
-def _as_pair(A: Any, B: Any) -> tuple[Array, Array]:
-    A = as_rows(A, "A", allow_empty=True)
-    B = as_rows(B, "B", allow_empty=True)
+def _as_pair(A: Any, B: Any) -> tuple[Array, Array, float]:
+    """Both in one dtype, and the coarser eps of what they had."""
+    names = feature_names_of(A)
+    check_names(B, names, "B", whose="A's")
+    A, eps_a = as_rows_with_eps(A, "A", allow_empty=True)
+    B, eps_b = as_rows_with_eps(B, "B", allow_empty=True)
+    check_same_library(A, B)
     if A.shape[1] != B.shape[1]:
         raise InputError(
             f"A has {A.shape[1]} columns and B has {B.shape[1]}; "
@@ -202,7 +215,8 @@ def _as_pair(A: Any, B: Any) -> tuple[Array, Array]:
         raise InputError("A and B have no rows; at least one of them needs a row.")
     xp = arrays.namespace(A, B)
     dtype = xp.result_type(A, B)
-    return xp.astype(A, dtype, copy=False), xp.astype(B, dtype, copy=False)
+    A, B = xp.astype(A, dtype, copy=False), xp.astype(B, dtype, copy=False)
+    return A, B, max(eps_a, eps_b)
 
 
 # ---- the algorithm ----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import scipy.linalg
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._validate import as_option, as_rows
+from cospan._validate import as_option, as_rows, check_names, feature_names_of
 from cospan.directions import pick
 from cospan.errors import CospanWarning, InputError
 from cospan.frame import JointFrame
@@ -66,10 +66,12 @@ class RelativeProcrustes:
 
     def coordinates(self, Z: Any) -> np.ndarray:
         """(n, k): the samples' shared coordinates, in which `rotation` acts."""
+        check_names(Z, self.frame.feature_names, "Z")
         return _shared_coordinates(self.frame, Z, "Z", self.used, self._turn)
 
     def transform(self, Z: Any) -> np.ndarray:
         """(n, d): samples of X's kind with their shared part rotated; the rest stays as it is."""
+        check_names(Z, self.frame.feature_names, "Z")
         rows = arrays.to_numpy(as_rows(Z, "Z", d=self.frame.n_features, allow_empty=True))
         shared = self.coordinates(rows)
         step = arrays.matmul(shared, self.rotation) - shared
@@ -126,6 +128,9 @@ def relative_procrustes(
            [-1.,  0.]])
     """
     metric = as_option(metric, "metric", ("frame", "feature"))
+    check_names(X, frame.feature_names, "X")
+    check_names(Y, frame.feature_names, "Y")
+    check_names(Y, feature_names_of(X), "Y", whose="X's")
     left, right = (
         arrays.to_numpy(as_rows(Z, name, d=frame.n_features)).astype(np.float64, copy=False)
         for Z, name in ((X, "X"), (Y, "Y"))
