@@ -110,15 +110,49 @@ def test_text_labels_and_the_table(digits):
 
 
 def test_audit_from_weights_states_its_rule():
-    weights = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.2, 0.8], [0.45, 0.55]])
-    own = [0, 0, 0, 0, 1]
+    lean = np.concatenate([np.linspace(0.1, 0.3, 19), [0.8], np.full(20, 0.55)])
+    own, weights = np.repeat([0, 1], 20), np.column_stack([1 - lean, lean])
     audit = LabelAudit.from_weights(weights, own, ["a", "b"], depth=0.25)
-    assert_allclose(audit.suspicion, [0.1, 0.2, 0.3, 0.8, 0.45])
-    assert audit.suggested.tolist() == ["a", "a", "a", "b", "b"]
-    # Class b claims its own row with 0.55, and row 3 more clearly than that.
-    assert audit.flagged.tolist() == [False, False, False, True, False]
-    stricter = np.array([[0.9, 0.1], [0.45, 0.55], [0.2, 0.8]])
-    assert not LabelAudit.from_weights(stricter, [0, 0, 1], ["a", "b"]).flagged.any()
+    assert_allclose(audit.suspicion, np.where(own == 0, lean, 1 - lean))
+    assert audit.suggested.tolist() == ["a"] * 19 + ["b"] * 21
+    # Class b claims its own rows with 0.55, and row 19 more clearly than that.
+    assert np.flatnonzero(audit.flagged).tolist() == [19]
+    weights[19] = 0.47, 0.53  # less clearly
+    assert not LabelAudit.from_weights(weights, own, ["a", "b"]).flagged.any()
+
+
+@pytest.mark.parametrize(("n_classes", "n", "d"), [(2, 200, 5), (5, 500, 20), (3, 90, 150)])
+def test_labels_without_meaning_are_not_flagged(n_classes, n, d):
+    rng = np.random.default_rng(n)
+    names = np.array(list("abcde"))
+    audit = audit_labels(rng.normal(size=(n, d)), names[rng.integers(0, n_classes, n)])
+    assert not audit.flagged.any()
+    assert ("a", "b") in audit.untold
+    assert "not told apart" in repr(audit)
+    assert np.mean(audit.suspicion > 0.5) > 0.3  # the ranking stands
+
+
+def test_only_classes_that_cannot_be_told_apart_keep_quiet(digits):
+    X, y = digits
+    rng = np.random.default_rng(0)
+    halves = np.where(y == 4, rng.permutation(np.resize([4, 40], len(y))), y)  # one class as two
+    kept = np.isin(y, [0, 4, 9])
+    labels = halves[kept]
+    planted = np.flatnonzero(labels == 0)[:5]
+    labels[planted] = 9
+    audit = audit_labels(X[kept], labels)
+    assert audit.untold == ((4, 40),)
+    assert np.count_nonzero(audit.flagged[planted]) >= 4
+    pairs = zip(audit.labels[audit.flagged], audit.suggested[audit.flagged], strict=True)
+    assert not any({one, other} == {4, 40} for one, other in pairs)
+
+
+def test_new_rows_are_judged_by_what_the_sets_rows_say():
+    reference = np.repeat([[0.9, 0.1], [0.1, 0.9]], 20, axis=0), np.repeat([0, 1], 20)
+    swapped = np.array([[0.05, 0.95], [0.95, 0.05]] * 5), np.array([0, 1] * 5)
+    assert not LabelAudit.from_weights(*swapped, ["a", "b"], depth=0).flagged.any()
+    audit = LabelAudit.from_weights(*swapped, ["a", "b"], depth=0, reference=reference)
+    assert audit.flagged.all()
 
 
 @pytest.mark.parametrize(
@@ -130,6 +164,7 @@ def test_audit_from_weights_states_its_rule():
         ([0, 1] * 4 + [0, None], "no label at row 9"),
         ([0.0, 1.0] * 4 + [np.nan, 1.0], "no label at row 8"),
         (np.array([0, "a"] * 5, dtype=object), "unlike kinds"),
+        (np.array(["a"] * 9 + ["b"], dtype=object), "Class 'b' has a single row"),
     ],
 )
 def test_bad_labels_are_refused(labels, message):

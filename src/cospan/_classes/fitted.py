@@ -225,12 +225,15 @@ def _as_threshold(value: object, n_classes: int) -> float | None:
         )
     if isinstance(value, str) and value == "auto":
         return None
-    if isinstance(value, (int, float, np.number)) and 0 <= value <= math.pi / 2:
-        return float(value)
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if number and 0 <= value <= math.pi / 2:  # type: ignore[operator]
+        return float(value)  # type: ignore[arg-type]
     raise InputError(f"threshold is {value!r}; it must be an angle in [0, π/2] or 'auto'.")
 
 
 def _as_method(value: object) -> str | None:
     if isinstance(value, (bool, np.bool_)):
         return "isotonic" if value else None
-    return as_option(value, "calibrated", ("isotonic", "sigmoid"))
+    if isinstance(value, str) and value in ("isotonic", "sigmoid"):
+        return value
+    raise InputError(f"calibrated is {value!r}; it must be True, False, 'isotonic' or 'sigmoid'.")

@@ -116,6 +116,7 @@ class LabelAudit:
             [_usual_certainty(suspicion[own == k], depth) for k in range(len(classes))]
         )
         flagged = wrong & (suspicion > usual[rival])
+        names = classes.tolist()
         untold = _untold(own[flagged], rival[flagged], reference or (weights, own))
         flagged &= ~np.array([pair in untold for pair in _pairs(own, rival)], dtype=bool)
         return cls(
@@ -126,7 +127,7 @@ class LabelAudit:
             weights=weights,
             theta=np.arctan2(*np.sqrt(weights.T[::-1])) if len(classes) == 2 else None,
             classes=classes,
-            untold=tuple((classes[i].item(), classes[j].item()) for i, j in sorted(untold)),
+            untold=tuple((names[i], names[j]) for i, j in sorted(untold)),
         )
 
     @property
@@ -277,7 +278,7 @@ def _labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp
         raise InputError("y has only one class; an audit needs two or more to choose between.")
     if sizes.min() < 2:
         raise InputError(
-            f"Class {classes[sizes.argmin()].item()!r} has a single row, which cannot be judged "
+            f"Class {classes.tolist()[sizes.argmin()]!r} has a single row, which cannot be judged "
             "without itself; leave it out or merge it with another class."
         )
     return labels, classes, own
