@@ -100,6 +100,36 @@ def every_row_the_same(folder):
     return "compare", flat, csv(folder / "flat2.csv", np.ones((9, 3)))
 
 
+@case(1, "null character")
+def a_null_character_in_a_name(folder):
+    return "compare", "a\0b.csv", good(folder)
+
+
+@case(1, "local files", "download")
+def a_web_address(folder):
+    return "compare", "https://example.org/rows.csv", good(folder)
+
+
+@case(1, "local files", "download")
+def a_cloud_address(folder):
+    return "compare", good(folder), "s3://bucket/rows.parquet"
+
+
+@case(1, "neither a file nor a folder")
+def a_device(folder):
+    return "compare", "/dev/null", good(folder)
+
+
+@case(1, "no model file|no model")
+def a_table_for_a_model(folder):
+    return "score", good(folder), good(folder, "b.csv")
+
+
+@case(1, "xxx", "too long")
+def a_name_too_long(folder):
+    return "compare", "x" * 5000, good(folder)
+
+
 # ---- columns -----------------------------------------------------------------------------------
 
 
@@ -140,6 +170,29 @@ def unknown_id_column(folder):
 @case(1, "'<script>'", "'z'")
 def a_column_called_script(folder):
     return "compare", good(folder), csv(folder / "b.csv", header="x,y,<script>")
+
+
+@case(1, "'y' twice|twice")
+def a_column_asked_for_twice(folder):
+    return "compare", good(folder), good(folder, "b.csv"), "--columns", "x,y,y"
+
+
+@case(1, "more than one column is called 'x'")
+def two_columns_of_one_name(folder):
+    return "compare", csv(folder / "dup.csv", header="x,x,z"), good(folder)
+
+
+@case(1, "warning: odd.csv: column 'y' is not numeric", "only good.csv has 'y'")
+def a_question_mark_for_a_number(folder):
+    """The warning says why the column is missing."""
+    (folder / "odd.csv").write_text("x,y,z\n1,?,3\n4,5,6\n7,9,8\n")
+    return "compare", folder / "odd.csv", good(folder)
+
+
+@case(1, "UTF-8")
+def a_csv_in_latin_1(folder):
+    (folder / "l.csv").write_bytes("x,y,größe\n1,2,3\n2,3,5\n".encode("latin-1"))
+    return "compare", folder / "l.csv", good(folder)
 
 
 # ---- values ------------------------------------------------------------------------------------
@@ -183,6 +236,11 @@ def every_row_dropped(folder):
     rows = ROWS.copy()
     rows[np.arange(30), np.arange(30) % 3] = np.nan
     return "compare", csv(folder / "n.csv", rows), good(folder), "--missing", "drop"
+
+
+@case(1, "hv.csv", "too large to be squared")
+def values_beyond_squaring(folder):
+    return "compare", csv(folder / "hv.csv", ROWS * 1e300), good(folder)
 
 
 @case(1, "complex")
@@ -278,6 +336,15 @@ def images_of_unlike_sizes(folder):
     for side in (4, 5):
         Image.new("L", (side, side)).save(folder / "images" / f"{side}.png")
     return "compare", folder / "images", folder / "images"
+
+
+@case(1, "image_size|image-size", "1,048,576")
+def images_made_too_large(folder):
+    from PIL import Image
+
+    (folder / "images").mkdir()
+    Image.new("L", (4, 4)).save(folder / "images" / "a.png")
+    return "compare", folder / "images", folder / "images", "--image-size", "9999x9999"
 
 
 @case(1, "loop")
@@ -438,7 +505,39 @@ def output_over_an_input(folder):
 
 @case(1, "another output goes there")
 def two_outputs_of_one_name(folder):
-    return *outputs(folder), "-o", folder / "r.csv", "--scores", folder / "r.csv"
+    return *outputs(folder), "--save", folder / "r.csv", "--scores", folder / "r.csv"
+
+
+@case(1, "report.pdf", "'.pdf' is not known", ".html")
+def a_report_as_pdf(folder):
+    return *outputs(folder), "-o", folder / "report.pdf"
+
+
+@case(1, "demo.docx", "'.docx' is not known")
+def a_demo_as_a_text_document(folder):
+    return "demo", "-o", folder / "demo.docx"
+
+
+@case(1, "not to standard output")
+def a_report_to_standard_output(folder):
+    return *outputs(folder), "-o", "-"
+
+
+@case(1, "good.csv: it is an input")
+def scores_over_the_rows_scored(folder):
+    return "score", saved(folder), good(folder), "-o", folder / "good.csv"
+
+
+@case(1, "pets.csv: it is an input")
+def an_audit_over_its_data(folder):
+    return "audit", pets(folder), "--label", "kind", "-o", folder / "pets.csv"
+
+
+@case(1, "two.npz: it is an input")
+def a_model_over_a_container(folder):
+    np.savez(folder / "two.npz", a=ROWS, b=2 * ROWS)
+    file = folder / "two.npz"
+    return "compare", f"{file}::a", f"{file}::b", "--save", file
 
 
 @case(1, "scores.xlsx", ".parquet")
@@ -541,7 +640,7 @@ def test_bad_input(name, tmp_path):
 
 
 def test_there_are_enough_cases():
-    assert len(CASES) >= 40
+    assert len(CASES) >= 80
 
 
 def test_no_permission_to_write(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -622,7 +623,11 @@ def test_nothing_shared_is_said(blobs):
         ({"shrinkage": 1.5}, "shrinkage is 1.5"),
         ({"center": "left"}, "center is 'left'"),
         ({"image_shape": (2, 2)}, "image_shape 2x2 has 4 values where a row has 5"),
-        ({"n_permutations": -1}, "must not be negative"),
+        ({"n_permutations": -1}, "whole number, 0 or more"),
+        ({"n_permutations": 1.5}, "n_permutations is 1.5"),
+        ({"seed": -1}, "seed is -1"),
+        ({"A": {"x": [1.0, 2.0], "y": [1.0]}}, "columns of one length"),
+        ({"columns": [0, 0]}, "names 0 twice"),
         ({"B": np.ones((4, 3))}, "5"),
         ({"B": np.ones((1, 5))}, "B has one row"),
         ({"B": np.full((4, 5), np.nan)}, "missing"),
@@ -672,3 +677,28 @@ def test_a_set_compared_with_itself_is_not_apart():
     assert not found.told_apart
     assert not found.audit.flagged.any()
     assert any("do not tell the sets apart" in note for note in found.warnings)
+
+
+def test_features_on_unlike_scales_are_told(blobs):
+    """One unit drowns the others under shrinkage: say so, rather than that nothing differs."""
+    a, b = (rows * [1, 1, 1e5, 1, 1] for rows in blobs)
+    told = [text for text in compare(a, b, n_permutations=19).warnings if "unlike scales" in text]
+    assert len(told) == 1
+    assert "x2" in told[0]
+    assert "standardize=True" in told[0]
+    for settings in ({"standardize": True}, {"shrinkage": 0.0}):
+        found = compare(a, b, n_permutations=0, **settings)
+        assert "unlike scales" not in " ".join(found.warnings)
+    assert "unlike scales" not in " ".join(compare(*blobs, n_permutations=0).warnings)
+
+
+def test_rows_to_score_may_hold_more_columns(blobs):
+    import pandas as pd
+
+    a, b = (pd.DataFrame(rows, columns=list("vwxyz")) for rows in blobs)
+    z = b[:20][list("zyxwv")].assign(more=1.0, text="t")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CospanWarning)
+        found = compare(a, b, z, n_permutations=0)
+    plain = compare(a, b, b[:20], n_permutations=0)
+    assert np.array_equal(found.group_z.alignment.theta, plain.group_z.alignment.theta)

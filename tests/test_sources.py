@@ -785,3 +785,9 @@ def test_opening_a_path_loads_no_pyarrow_until_it_is_needed(tmp_path):
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_a_dict_of_columns_is_a_table():
+    source = open_source({"x": [1, 2, 3], "y": np.array([4.0, 5.0, 6.0])}, name="mine")
+    assert source.feature_names == ("x", "y")
+    assert source.read().rows.tolist() == [[1, 4], [2, 5], [3, 6]]

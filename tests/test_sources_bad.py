@@ -652,11 +652,18 @@ def test_a_missing_package_is_named(package, tmp_path, monkeypatch):
         open_source(path)
 
 
-def test_a_dask_collection_is_refused_with_advice():
+def test_classes_of_a_dask_collection_are_left_to_dask():
     import dask.array
 
-    with pytest.raises(InputError, match="compute"):
-        open_source(dask.array.zeros((4, 3)))
+    with pytest.raises(InputError, match="with Dask itself"):
+        open_source(dask.array.zeros((4, 3)), label=0)
+
+
+def test_one_column_of_a_dataframe_is_refused_with_advice():
+    import pandas as pd
+
+    with pytest.raises(InputError, match=r"to_frame\(\)"):
+        open_source(pd.Series([1.0, 2.0], name="x"))
 
 
 def test_an_error_in_the_middle_gives_no_rows_twice_and_can_be_tried_again(tmp_path):

@@ -88,8 +88,18 @@ def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
     """Whatever cannot be written, or would replace something, is said before the work starts."""
     if outputs.scores is not None:
         check_table_path(outputs.scores)
-    taken = {os.path.realpath(path): "it is an input" for path in inputs if path is not None}
-    for path in (outputs.report, outputs.scores, outputs.model):
+    if outputs.report is not None:
+        from cospan.report import format_of
+
+        format_of(outputs.report, outputs.format)
+    _check_places((outputs.report, outputs.scores, outputs.model), inputs)
+
+
+def _check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:
+    """No output may replace an input or another output."""
+    files = (path.split("::")[0] for path in inputs if path is not None)
+    taken = {os.path.realpath(path): "it is an input" for path in files if "\0" not in path}
+    for path in outputs:
         if path is not None:
             check_output(path)
             place = os.path.realpath(path)
@@ -161,7 +171,9 @@ def demo(terminal: Terminal, output: Path) -> None:
     """scikit-learn's digits, 4 against 9: nothing to download."""
     from sklearn.datasets import load_digits
 
-    check_output(output)
+    from cospan.report import write
+
+    _check_outputs(Outputs(output), [])
     images, digit = load_digits(return_X_y=True)
     comparison = compare_sets(
         images[digit == 4],
@@ -172,7 +184,7 @@ def demo(terminal: Terminal, output: Path) -> None:
         progress=terminal.progress,
     )
     _show(terminal, comparison, Outputs())
-    comparison.save_html(output)
+    write(comparison, output)
     terminal.result(f"Open the report in a browser:\n{output.resolve()}")
 
 
@@ -191,7 +203,7 @@ def score(
     from cospan.cli.model_commands import load_scorer
 
     if output is not None:
-        check_output(check_table_path(output))
+        _check_places([check_table_path(output)], [data, str(model)])
     scorer = load_scorer(model, weighting)
     frame = scorer.model
     source = _open_for(frame, data, reading)
@@ -262,7 +274,7 @@ def audit(
     from cospan.audit import audit_labels
 
     if output is not None:
-        check_output(check_table_path(output))
+        _check_places([check_table_path(output)], [data])
     rows, ids, labels = open_source(data, label=label, **reading).read()
     found = audit_labels(rows, labels)
     order = np.argsort(-np.asarray(found.suspicion), kind="stable")
@@ -280,11 +292,20 @@ def audit(
     listed = conflicts[:top].tolist()
     if as_json:
         worst = [{key: plain(value[i]) for key, value in columns.items()} for i in listed]
+        counts = {"rows": len(ids), "flagged": len(conflicts)}
+        pairs_untold = [[plain(one) for one in pair] for pair in found.untold]
         terminal.result(
-            json.dumps({"rows": len(ids), "flagged": len(conflicts), "worst": worst}, indent=2)
+            json.dumps({**counts, "worst": worst, "not_told_apart": pairs_untold}, indent=2)
         )
     else:
         terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed))
+    if found.untold:
+        pairs = [" and ".join(printable(one, 28) for one in pair) for pair in found.untold]
+        more = f" and {plural(len(pairs) - 3, 'more pair')}" if len(pairs) > 3 else ""
+        terminal.warn(
+            f"no label is flagged between {', '.join(pairs[:3])}{more}: "
+            "rows left out of their class lean to it no more than chance would have it"
+        )
     if output is not None:
         terminal.note(f"wrote {output}")
 

@@ -64,7 +64,9 @@ def open_sets(
     second = check_same_features(first, _open(B, label, b, names[1] or "B", options))
     third = None
     if Z is not None:
-        third = check_same_features(first, _open(Z, labels, None, names[2] or "Z", options))
+        third = check_same_features(
+            first, _open_to_score(Z, labels, names[2] or "Z", first.feature_names, options)
+        )
     called = [
         name or (source.name if value is None else str(value))
         for name, source, value in zip(names[:2], (first, second), (a, b), strict=True)
@@ -80,6 +82,20 @@ def _open(obj: Any, label: Any, value: Any, name: str, options: Any) -> Source:
     """A file keeps its own name for messages; a variable has none, so it gets the set's."""
     named = isinstance(obj, (str, os.PathLike, Source))
     return open_source(obj, label=label, label_value=value, name=None if named else name, **options)
+
+
+def _open_to_score(
+    Z: Any, labels: Any, name: str, features: tuple[str, ...] | None, options: Any
+) -> Source:
+    """Rows to score may hold further columns; of a table only those of the sets are read."""
+    source = _open(Z, labels, None, name, options)
+    if not features or not set(features) < set(source.feature_names or ()):
+        return source
+    if isinstance(Z, str) and Z == "-":
+        return source  # standard input can be opened only once
+    if isinstance(Z, (str, os.PathLike)) or hasattr(Z, "columns"):
+        return _open(Z, labels, None, name, {**options, "columns": features})
+    return source
 
 
 def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:

@@ -20,6 +20,7 @@ from cospan._validate import as_option, as_shrinkage
 from cospan.comparison.opening import Sets
 from cospan.comparison.reading import Progress, ReadSet, read_set, watched
 from cospan.comparison.sampling import Reservoir
+from cospan.comparison.scales import check_finite, unlike_scales
 from cospan.comparison.scoring import ScoredGroup, Scorer, Sink
 from cospan.comparison.standardizing import fit_frame, pooled_deviation
 from cospan.comparison.text import plural
@@ -60,13 +61,16 @@ SIGNIFICANT, UNTOLD_AUC = 0.05, 0.6  # a difference that is there, and angles th
 def heard_warnings() -> Iterator[list[str]]:
     """Passes warnings on at the end, each once; the list then holds what cospan warned of."""
     texts: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", CospanWarning)
-        yield texts
-    found = {str(warning.message): warning.category for warning in caught}
-    texts.extend(text for text, kind in found.items() if issubclass(kind, CospanWarning))
-    for text, kind in found.items():
-        warnings.warn(text, kind, stacklevel=4)  # to whoever called compare()
+    found: dict[str, type[Warning]] = {}
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", CospanWarning)
+            yield texts
+    finally:  # after an error too: a column left out may be the reason
+        found.update((str(warning.message), warning.category) for warning in caught)
+        texts.extend(text for text, kind in found.items() if issubclass(kind, CospanWarning))
+        for text, kind in found.items():
+            warnings.warn(text, kind, stacklevel=4)  # to whoever called compare()
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,10 @@ class Settings:
     def __post_init__(self) -> None:
         as_option(self.weighting, "weighting", ("cost", "frame"))
         as_shrinkage(self.shrinkage)
-        if self.n_permutations < 0:
-            raise InputError(f"n_permutations is {self.n_permutations}; it must not be negative.")
+        for name in ("n_permutations", "seed"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 0:
+                raise InputError(f"{name} is {value!r}; it must be a whole number, 0 or more.")
 
     def as_dict(self) -> dict[str, object]:
         """The settings as plain values."""
@@ -127,6 +133,7 @@ def fit_sets(sets: Sets, settings: Settings, progress: Progress | None) -> Fitte
     )
     if settings.score_all is None:
         settings = replace(settings, score_all=a.rows + b.rows <= SCORED_ROWS)
+    check_finite(a, b)
     report = progress or _silent
     report("fitting the frame", 0, 1)
     frame = fit_frame(
@@ -228,13 +235,15 @@ def audit_groups(
 
     names = sets.names[:2]
     given = groups[2].labels if len(groups) > 2 else None
+    posterior = np.concatenate([np.asarray(group.alignment.posterior) for group in groups[:2]])
+    own = np.repeat([0, 1], [len(group.ids) for group in groups[:2]])
+    reference = (posterior, own)
     if given is not None:
-        own, audited = sides_of_labels(given, names, classes), groups[2:]
-    else:
-        audited = groups[:2]
-        own = np.repeat([0, 1], [len(group.ids) for group in audited])
-    posterior = np.concatenate([np.asarray(group.alignment.posterior) for group in audited])
-    audit = LabelAudit.from_weights(posterior, own, np.array(names), labels=given)
+        own = sides_of_labels(given, names, classes)
+        posterior = np.asarray(groups[2].alignment.posterior)
+    audit = LabelAudit.from_weights(
+        posterior, own, np.array(names), labels=given, reference=reference
+    )
     if separation.auc.value < NOTHING_TOLD:
         audit = replace(audit, flagged=np.zeros_like(audit.flagged))
     return audit, "sets" if given is None else "z"
@@ -305,7 +314,12 @@ def remarks(
             f"other one (AUC {separation.auc.value:.3f}), as it does when the sets are alike or "
             "share rows. Read the distance as none; no label is flagged."
         )
-    if shift is not None and shift.pvalue <= SIGNIFICANT and separation.auc.value < UNTOLD_AUC:
+    unlike = None
+    if fitted.frame.shrinkage and not fitted.settings.standardize and not sets.a.image_shape:
+        unlike = unlike_scales(fitted.a, fitted.b, sets.a.feature_names)
+    if unlike:
+        notes.append(unlike)
+    elif shift is not None and shift.pvalue <= SIGNIFICANT and separation.auc.value < UNTOLD_AUC:
         notes.append(
             f"The sets differ (p = {shift.pvalue:.2g}), yet the angle hardly tells their rows "
             "apart: it compares spreads about one centre, and a shift of the mean alone leaves "

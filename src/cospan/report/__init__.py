@@ -27,6 +27,7 @@ __all__ = [
     "ManyContent",
     "ReportContent",
     "content_of",
+    "format_of",
     "fragment",
     "many_content_of",
     "save_html",
@@ -80,6 +81,14 @@ def fragment(comparison: AnyComparison) -> str:
 
 
 _WRITERS = {"html": to_html, "md": to_markdown, "json": to_json}
+_ENDINGS = {
+    "": "html",
+    ".html": "html",
+    ".htm": "html",
+    ".md": "md",
+    ".markdown": "md",
+    ".json": "json",
+}
 
 
 def write(
@@ -94,17 +103,33 @@ def write(
     path : str or path-like
         Where to write.
     format : {"html", "md", "json"}, optional
-        By default what the path ends in, and HTML where that says nothing.
+        By default what the path ends in, and HTML where it has no ending.
     """
-    target = Path(path)
-    if format is None:
-        ending = target.suffix.lower().lstrip(".")
-        format = {"markdown": "md", "json": "json", "md": "md"}.get(ending, "html")
-    if format not in _WRITERS:
+    return write_text(path, _WRITERS[format_of(path, format)](comparison))
+
+
+def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
+    """The format that a report is written in: the one given, else by the ending of its name.
+
+    Examples
+    --------
+    >>> format_of("drift.markdown"), format_of("drift", "json")
+    ('md', 'json')
+    """
+    ending = Path(path).suffix.lower()
+    if str(path) == "-":
+        raise InputError("a report goes to a file, not to standard output; name a file.")
+    if format is None and ending not in _ENDINGS:
         raise InputError(
-            f"the report format {format!r} is unknown; choose one of {', '.join(_WRITERS)}."
+            f"cannot write the report {path}: the ending {ending!r} is not known; use .html, .md "
+            "or .json, or give a format."
         )
-    return write_text(target, _WRITERS[format](comparison))
+    chosen = format or _ENDINGS[ending]
+    if chosen not in _WRITERS:
+        raise InputError(
+            f"the report format {chosen!r} is unknown; choose one of {', '.join(_WRITERS)}."
+        )
+    return chosen
 
 
 def save_html(comparison: AnyComparison, path: str | os.PathLike[str]) -> Path:

@@ -8,6 +8,7 @@ input is one small reader and nothing else.
 from __future__ import annotations
 
 import copy
+import math
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,8 @@ CHUNK_BYTES = 32 * 2**20
 #: Narrow tables get no more rows than this in a chunk: identifiers and labels cost memory too.
 MAX_CHUNK_ROWS = 2**18
 
+#: An image_size above this would make rows of more than a million features.
+MAX_PIXELS_SIZED = 2**20
 MISSING = ("error", "drop", "mean")
 IMAGE_MODES = ("L", "RGB")
 
@@ -99,8 +102,16 @@ class Options:
             raise InputError(f"max_bad_images must be 0 or more, not {self.max_bad_images}.")
         if self.image_size is not None and min(self.image_size) < 1:
             raise InputError(f"image_size must be positive, not {self.image_size}.")
+        if self.image_size is not None and math.prod(self.image_size) > MAX_PIXELS_SIZED:
+            raise InputError(
+                f"image_size is {'x'.join(map(str, self.image_size))}, above {MAX_PIXELS_SIZED:,} "
+                "pixels; every pixel is a feature, so take a smaller one, for example 64."
+            )
         if self.columns is not None and not self.columns:
             raise InputError("columns is empty: name at least one feature to take.")
+        twice = [c for i, c in enumerate(self.columns or ()) if c in (self.columns or ())[:i]]
+        if twice:
+            raise InputError(f"columns names {twice[0]!r} twice; name each feature once.")
         if self.label_value is not None and self.label is None:
             raise InputError(
                 f"label_value={self.label_value!r} needs label= to say where the classes stand."

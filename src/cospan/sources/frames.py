@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cospan.errors import InputError, MissingDependencyError
@@ -32,7 +32,7 @@ TABLE_ATTRIBUTES = (
 
 def frame_reader(obj: Any, options: Options, name: str | None) -> TableReader | None:
     """A reader for a dataframe, or None if `obj` is none."""
-    if not _looks_like_a_table(obj):
+    if not isinstance(obj, Mapping) and not _looks_like_a_table(obj):
         return None
     try:
         import pyarrow as pa
@@ -41,6 +41,8 @@ def frame_reader(obj: Any, options: Options, name: str | None) -> TableReader | 
             "Reading tables needs pyarrow: install cospan[app]."
         ) from error
 
+    if isinstance(obj, Mapping):
+        obj = _table_of(obj)
     if isinstance(obj, pa.Table | pa.RecordBatch):
         table = obj if isinstance(obj, pa.Table) else pa.Table.from_batches([obj])
         return TableReader(ArrowStream(table, name or "Arrow table"), options)
@@ -48,8 +50,22 @@ def frame_reader(obj: Any, options: Options, name: str | None) -> TableReader | 
     if frame is not None:
         return TableReader(FrameStream(frame, name or f"{_kind(obj)} dataframe"), options)
     if hasattr(obj, "__arrow_c_stream__"):
-        return TableReader(ArrowStream(pa.table(obj), name or type(obj).__name__), options)
+        return TableReader(ArrowStream(_table_of(obj), name or type(obj).__name__), options)
     return None
+
+
+def _table_of(obj: Any) -> pa.Table:
+    """Columns under their names, or a stream of Arrow batches, as a table."""
+    import pyarrow as pa
+
+    try:
+        return pa.table(dict(obj) if isinstance(obj, Mapping) else obj)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"The {type(obj).__name__} is no table ({reason}); give columns of one length by their "
+            "names, or a dataframe (to_frame() makes one of a single column)."
+        ) from error
 
 
 class ArrowStream:

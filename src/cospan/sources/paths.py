@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import errno
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,6 +36,10 @@ MAGIC = {
 }
 
 
+#: A web or cloud address; Path has made one slash of the two.
+URL = re.compile(r"(?i)(https?|ftp|s3|gs|gcs|hf|abfss?|az|hdfs):/")
+
+
 def split_part(text: str) -> tuple[Path, str | None]:
     """``"file.npz::name"`` into the file and the name of the array in it.
 
@@ -49,6 +54,8 @@ def split_part(text: str) -> tuple[Path, str | None]:
 
 def check_readable(path: Path) -> None:
     """Say in one sentence why `path` cannot be opened, if it cannot."""
+    if "\0" in str(path):
+        raise SourceError(f"{str(path)!r}: a path cannot hold a null character; check the name.")
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -110,6 +117,8 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 def _not_there(path: Path) -> str:
     parent = path.parent
+    if URL.match(str(path)):
+        return f"{path}: is no file here; cospan reads local files only, so download it first."
     if not parent.is_dir():
         return f"{path}: there is no folder {parent}."
     near = difflib.get_close_matches(path.name, os.listdir(parent), n=1)

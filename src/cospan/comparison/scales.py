@@ -1,0 +1,45 @@
+"""Values and features on scales that a comparison cannot bear, or cannot do justice to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cospan.comparison.standardizing import pooled_deviation
+from cospan.errors import InputError
+
+if TYPE_CHECKING:
+    from cospan.comparison.reading import ReadSet
+
+__all__ = ["check_finite", "unlike_scales"]
+
+UNLIKE = 100.0  # times the spread of half of the features: the others hardly count
+
+
+def check_finite(*sets: ReadSet) -> None:
+    """Refuse values whose squares, which everything is made of, are beyond floating point."""
+    for read in sets:
+        if not np.isfinite(float(read.summary.trace)):
+            raise InputError(
+                f"{read.name} holds values too large to be squared in floating point; divide the "
+                "features by a constant first."
+            )
+
+
+def unlike_scales(a: ReadSet, b: ReadSet, names: tuple[str, ...] | None) -> str | None:
+    """A remark where one feature's unit drowns at least half of the others, else None.
+
+    Shrinkage pulls all features to one common variance: a feature with a thousandth of the spread
+    of another is treated as if it were noise.
+    """
+    deviation = np.asarray(pooled_deviation(a.summary, b.summary))
+    widest = int(np.argmax(deviation))
+    ratio = deviation[widest] / np.quantile(deviation, 0.5, method="lower")
+    if not ratio > UNLIKE:
+        return None
+    name = repr(names[widest]) if names else f"x{widest}"
+    return (
+        f"The features are on unlike scales: {name} spreads {ratio:,.0f} times as wide as half of "
+        "the others, so that it alone shapes the angles; standardize=True gives all the same say."
+    )
