@@ -89,8 +89,10 @@ def importance_weights(
     >>> np.sqrt(found.weights @ A**2 / 500).round(2)  # A's spread, weighted: closer to B's
     array([1.32, 1.22])
     """
-    if clip is not None and not clip > 0:
-        raise InputError(f"clip is {clip}; it must be a number above 0, or None for no limit.")
+    if not isinstance(frame, JointFrame):
+        raise InputError(f"frame is a {type(frame).__name__}; pass JointFrame.fit(A, B).")
+    if clip is not None and not (isinstance(clip, int | float | np.number) and clip > 0):
+        raise InputError(f"clip is {clip!r}; it must be a number above 0, or None for no limit.")
     if leave_one_out:
         alignment = frame.left_out(X, "A", weighting=weighting)
     else:

@@ -132,7 +132,8 @@ def _show(terminal: Terminal, comparison: Comparison, outputs: Outputs) -> None:
         terminal.result(json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False))
     else:
         lines = summary_lines(comparison, terminal.width)
-        terminal.lines((style, as_options(t) if style == "warn" else t) for style, t in lines)
+        shown = ((style, as_options(t) if style == "warn" else t) for style, t in lines)
+        terminal.lines(line for line in shown if not terminal.repeats(*line))
     if outputs.model is not None:
         from cospan.model_file import save
 
