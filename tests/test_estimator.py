@@ -320,3 +320,35 @@ def test_an_unfitted_estimator_says_so(pair):
     with pytest.raises(NotFittedError):
         AlignmentAngleClassifier().predict(pair[0])
     assert not hasattr(AlignmentAngleClassifier(), "frame_")
+
+
+def test_what_is_not_there_yet_is_no_attribute():
+    """hasattr, and a notebook's display, must work before every class has rows."""
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = AlignmentAngleClassifier().partial_fit(X, ["a"] * 20, classes=["a", "b"])
+    assert not hasattr(model, "frame_")
+    assert model._repr_html_()
+    with pytest.raises(InputError, match="Class 'b' has no rows yet"):
+        model.predict(X)
+
+
+def test_a_refused_first_partial_fit_leaves_nothing_behind():
+    X = np.random.default_rng(0).normal(size=(20, 3)) * [1, 2, 3]
+    model = AlignmentAngleClassifier()
+    with pytest.raises(InputError, match="not among the classes"):
+        model.partial_fit(X, [0, 1] * 10, classes=[5, 6])
+    assert set(model.partial_fit(X, [0, 1] * 10, classes=[0, 1]).predict(X)) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "labels", "message"),
+    [
+        ({"calibrated": "beta"}, [0, 1], "True, False, 'isotonic' or 'sigmoid'"),
+        ({"threshold": True}, [0, 1], "threshold is True"),
+        ({}, np.array(["a", None], dtype=object), "leave out rows without a label"),
+    ],
+)
+def test_odd_settings_and_labels_are_refused(options, labels, message):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(InputError, match=message):
+        AlignmentAngleClassifier(**options).fit(X, np.resize(labels, 20))

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
@@ -184,7 +185,7 @@ def test_printed_it_is_an_aligned_table(sets, labels):
         ({"rank": [2]}, {}, "rank is 2"),
         ({"rows": [0]}, {}, "rows is 0"),
         ({"rows": [1000]}, {}, "only 60"),
-        ({"rows": [1.5]}, {}, "only 60"),
+        ({"rows": [1.5]}, {}, "share in"),
         ({"shrinkage": [1.5]}, {}, "shrinkage is 1.5"),
         ({"weighting": ["both"]}, {}, "weighting is 'both'"),
         ({}, {"labels": [0, 1]}, "60 rows of Z"),
@@ -206,3 +207,18 @@ def test_unlike_features_and_empty_samples_are_refused(sets):
         sensitivity(A, B[:, :4], Z)
     with pytest.raises(InputError, match="Z"):
         sensitivity(A, B, Z[:0])
+
+
+def test_columns_in_another_order_are_refused(sets):
+    A, B, Z = (pd.DataFrame(rows) for rows in sets)
+    names = [f"x{i}" for i in range(A.shape[1])]
+    A.columns = B.columns = names
+    Z.columns = names[::-1]
+    with pytest.raises(InputError, match="Z has A's columns in another order"):
+        sensitivity(A, B, Z, over={"shrinkage": [0.1]})
+
+
+@pytest.mark.parametrize("over", [["shrinkage"], "shrinkage", 3])
+def test_a_study_without_names_of_settings_is_refused(sets, over):
+    with pytest.raises(InputError, match="must name settings"):
+        sensitivity(*sets, over=over)

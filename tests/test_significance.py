@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import beta
 from sklearn.covariance import empirical_covariance
@@ -414,3 +415,18 @@ def test_a_view_without_any_spread_counts_as_nothing():
     rng = np.random.default_rng(14)
     halves = halve(lay_out(np.repeat([[-1.0], [1.0]], 8, axis=0)), 8, (2, 2), rng)
     assert np.all(np.isfinite(table(halves, view).total))
+
+
+def test_tables_with_columns_in_another_order_are_refused():
+    rng = np.random.default_rng(0)
+    A = pd.DataFrame(rng.normal(size=(20, 3)), columns=["x", "y", "z"])
+    B = pd.DataFrame(rng.normal(size=(20, 3)), columns=["z", "y", "x"])
+    with pytest.raises(InputError, match="B has A's columns in another order"):
+        shift_test(A, B)
+
+
+def test_results_read_well():
+    rng = np.random.default_rng(0)
+    found = shift_test(rng.normal(size=(20, 3)), rng.normal(size=(20, 3)))
+    assert "null" not in repr(found)  # 999 numbers
+    assert "auc 0." in str(separation(rng.random(50), rng.random(60)))

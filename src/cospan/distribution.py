@@ -280,6 +280,6 @@ def _histogram(values: ArrayLike, name: str) -> Floats:
 
 
 def _prior(prior: float) -> float:
-    if not 0 < prior < 1:
+    if not (isinstance(prior, int | float | np.number) and 0 < prior < 1):
         raise InputError(f"prior must lie strictly between 0 and 1, not {prior!r}.")
     return float(prior)

@@ -133,8 +133,9 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             self._add_lazily(X, y, sample_weight)
         else:
             rows, labels = validate_data(self, X, y, dtype=_DTYPES)
+            classes = _classes_in(labels)
             check_classification_targets(labels)
-            self._start(np.unique(labels), rows.shape)
+            self._start(classes, rows.shape)
             self._add(rows, labels, sample_weight)
         self._fitted: FittedClasses | None = self._concluded()
         return self
@@ -155,7 +156,9 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         rows, labels = validate_data(self, X, y, dtype=_DTYPES, reset=first)
         check_classification_targets(labels)
         if first:
-            self._start(np.unique(classes), rows.shape)
+            all_classes = np.unique(classes)
+            _class_numbers(labels, all_classes)  # before anything is kept: the call may be repeated
+            self._start(all_classes, rows.shape)
         elif self._summaries is None:
             raise InputError(
                 "This estimator was loaded from a model file, which holds no summaries of the "
@@ -180,12 +183,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self._fitted = None
 
     def _add(self, rows: Floats, labels: NDArray[Any], sample_weight: Any) -> None:
-        own = np.searchsorted(self.classes_, labels)
-        known = self.classes_[np.minimum(own, len(self.classes_) - 1)] == labels
-        if not known.all():
-            raise InputError(
-                f"y holds {_shown(labels[~known][0])}, which is not among the classes."
-            )
+        own = _class_numbers(labels, self.classes_)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         size = min(_SAMPLED_ROWS, tried_rows(len(self.classes_)))
         names = getattr(self, "feature_names_in_", None)
@@ -292,7 +290,12 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     def _model(self) -> JointFrame | ClassCosts:
         if not hasattr(self, "classes_"):
             raise AttributeError("This estimator is not fitted yet; call fit first.")
-        return self.fitted_parts().model
+        try:
+            return self.fitted_parts().model
+        except InputError as error:
+            # After partial_fit a class may still lack rows. What asks for attributes (hasattr, a
+            # notebook's display) expects to be told in this way that there are none yet.
+            raise AttributeError(str(error)) from error
 
     # ---- answering ----------------------------------------------------------------------------
 
@@ -338,6 +341,26 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     def _for_scoring(self, X: Any) -> tuple[FittedClasses, Floats]:
         fitted = self.fitted_parts()
         return fitted, validate_data(self, X, reset=False, dtype=_DTYPES)
+
+
+def _classes_in(labels: NDArray[Any]) -> NDArray[Any]:
+    """The different labels, sorted."""
+    try:
+        return np.unique(labels)
+    except TypeError:
+        raise InputError(
+            "y mixes labels that have no order, such as text and None; use numbers only, or text "
+            "only, and leave out rows without a label."
+        ) from None
+
+
+def _class_numbers(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """The place of every label among the sorted classes."""
+    own = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    known = np.asarray(classes[own] == labels)
+    if not known.all():
+        raise InputError(f"y holds {_shown(labels[~known][0])}, which is not among the classes.")
+    return own
 
 
 def _shown(label: Any) -> str:

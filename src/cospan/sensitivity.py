@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 
 from cospan._arrays import Array, to_numpy
 from cospan._tables import make_frame
-from cospan._validate import as_count, as_rows, as_seed
+from cospan._validate import as_count, as_rows, as_seed, check_names, feature_names_of
 from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 from cospan.errors import InputError
 from cospan.frame import JointFrame
@@ -113,6 +113,10 @@ class Sensitivity:
             {name: [getattr(row, name) for row in self.rows] for name in columns}, backend
         )
 
+    def __repr__(self) -> str:
+        changed = len(self.rows) - 1
+        return f"Sensitivity({len(self.theta):,} samples, {changed} changed settings; print it)"
+
     def __str__(self) -> str:
         head = ("setting", "α", "mean", "95 %", "flips", "rank corr.", "F-R change", "F-R", "AUC")
         cells = [head, *(_cells(row) for row in self.rows)]
@@ -140,8 +144,11 @@ class _Study:
     """The sets and samples of a study; their summaries are made once."""
 
     def __init__(self, A: Array, B: Array, Z: Array, seed: int) -> None:
-        self.A, self.B = _rows(A, "A"), _rows(B, "B", like=A)
-        self.Z = _rows(Z, "Z", like=A)
+        self.A = _rows(A, "A")
+        names = feature_names_of(A)
+        check_names(B, names, "B", whose="A's")
+        check_names(Z, names, "Z", whose="A's")
+        self.B, self.Z = _rows(B, "B", like=A), _rows(Z, "Z", like=A)
         self.seed = seed
         self.summaries = (Summary.of(self.A), Summary.of(self.B))
         deviations = [rows - rows.mean(axis=0) for rows in (self.A, self.B)]
@@ -315,7 +322,7 @@ def _rank_correlation(first: Floats, second: Floats) -> float:
     norms = [float(np.sqrt(np.sum(rank**2))) for rank in centred]
     if 0.0 in norms:
         return float("nan")
-    return float(np.sum(centred[0] * centred[1]) / (norms[0] * norms[1]))
+    return min(1.0, float(np.sum(centred[0] * centred[1]) / (norms[0] * norms[1])))
 
 
 def _cells(row: SettingChange) -> tuple[str, ...]:
@@ -335,6 +342,11 @@ def _cells(row: SettingChange) -> tuple[str, ...]:
 
 def _plan(over: Mapping[str, Iterable[Any]]) -> list[tuple[str, Any]]:
     """Pairs of a setting and a value, checked as far as the frame will not do it."""
+    if not isinstance(over, Mapping):
+        raise InputError(
+            f"over is a {type(over).__name__}; it must name settings and the values to try, such "
+            'as {"shrinkage": [0.01, 0.1]}.'
+        )
     plan = []
     for parameter, values in over.items():
         if parameter not in STUDY:
@@ -356,7 +368,8 @@ def _value(parameter: str, value: Any) -> Any:
         )
     if parameter == "rank" and not (number and 0 < value <= 1):
         raise InputError(f"rank is {value!r}; it must be a share of the directions in (0, 1].")
-    if parameter == "rows" and not (number and 0 < value < np.inf):
+    whole = isinstance(value, int | np.integer)
+    if parameter == "rows" and not (number and value > 0 and (whole or value <= 1)):
         raise InputError(f"rows is {value!r}; it must be a count of rows or a share in (0, 1].")
     return value
 
@@ -369,9 +382,11 @@ def _row_count(value: float, size: int) -> int:
 
 
 def _text(value: Any) -> str:
+    if value is None:
+        return "default"
     if isinstance(value, str | bool):
         return str(value)
-    return f"{value:g}" if np.ndim(value) == 0 and value is not None else "given"
+    return f"{value:g}" if np.ndim(value) == 0 else "given"
 
 
 def _rows(X: Array, name: str, *, like: Array | None = None) -> Floats:

@@ -56,7 +56,8 @@ def simplex_weights(squared: Array) -> Array:
     tied = (squared == least) | (squared == 0)
     ratio = least / xp.where(tied, xp.ones_like(squared), squared)
     ratio = xp.where(tied, xp.ones_like(ratio), ratio)
-    return ratio / xp.sum(ratio, axis=1)[:, None]
+    # Summed in order of size: the same sets in another order give the same bits.
+    return ratio / xp.sum(xp.sort(ratio, axis=1), axis=1)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +200,7 @@ class ClassCosts:
             return xp.where(mine, left_out_cost(parts, weight[:, None]), parts)
         # With x leaving S_k and T, T⁻¹x is scaled for all sets alike, and S_k loses weight·xxᵀ:
         # what remains of its part is part_k - weight·(xᵀT⁻¹x)², and xᵀT⁻¹x is the parts' sum.
-        whole = xp.sum(parts, axis=1)
+        whole = xp.sum(xp.sort(parts, axis=1), axis=1)
         left = xp.clip(parts - (weight * whole * whole)[:, None], 0.0, math.inf)
         return self._finished(xp.where(mine, left, parts))
 

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cospan._arrays import Array, to_numpy
-from cospan._validate import as_confidence, as_count, as_generator, as_option, as_rows
+from cospan._validate import (
+    as_confidence,
+    as_count,
+    as_generator,
+    as_option,
+    as_rows,
+    check_names,
+    feature_names_of,
+)
 from cospan.distribution import (
     angle_auc,
     angle_histogram,
@@ -89,6 +97,11 @@ class Separation:
     n_a: int
     n_b: int
     bins: int
+
+    def __str__(self) -> str:
+        names = ("fisher_rao", "hellinger", "auc", "overlap")
+        found = ", ".join(f"{name} {getattr(self, name)}" for name in names)
+        return f"{self.n_a:,} + {self.n_b:,} angles: {found}"
 
 
 def separation(
@@ -192,7 +205,7 @@ class ShiftTest:
 
     statistic: float
     pvalue: float
-    null: Floats
+    null: Floats = field(repr=False)
     effect: Estimate
     views: Mapping[str, float]
     n_permutations: int
@@ -255,6 +268,8 @@ def shift_test(
     0.381
     """
     a, b = _rows(A, "A"), _rows(B, "B")
+    if a.shape[1] == b.shape[1]:
+        check_names(B, feature_names_of(A), "B", whose="A's")
     before = len(a) + len(b)
     a, b = _sets(a, b, copies)
     count = as_count(n_permutations, "n_permutations")
