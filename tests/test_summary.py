@@ -18,6 +18,9 @@ def rows(n, d, seed=0, dtype=np.float64):
     )
 
 
+ONES = Summary.of(np.ones((2, 3)))
+
+
 def scatter(X, weights=None):
     weights = np.ones(len(X)) if weights is None else weights
     mean = weights @ X / weights.sum()
@@ -136,6 +139,62 @@ class TestSample:
         assert drawn.max() < 30 + 5 * 5.2
         assert drawn.min() > 30 - 5 * 5.2
 
+    def test_samples_of_unlike_sizes_merge_fairly(self):
+        """Zeros and ones, 2,000 each, the ones sampled far more densely."""
+        means, lengths = [], []
+        for seed in range(40):
+            zeros, ones = np.zeros((2000, 1)), np.ones((2000, 1))
+            merged = Summary.of(zeros, sample_size=20, seed=seed) + Summary.of(
+                ones, sample_size=1000, seed=seed + 100
+            )
+            means.append(merged.sample.rows.mean())
+            lengths.append(len(merged.sample))
+        assert min(lengths) >= 20
+        # 40 samples of about 40 rows: sd of the mean 0.5 / sqrt(1600) = 0.0125.
+        assert abs(np.average(means, weights=lengths) - 0.5) < 5 * 0.0125
+
+    def test_more_parts_of_unlike_sizes_stay_fair(self):
+        parts = [
+            Summary.of(np.full((3000, 1), float(i)), sample_size=size, seed=i)
+            for i, size in enumerate((500, 50, 3000))
+        ]
+        for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)):
+            a, b, c = (parts[i] for i in order)
+            for merged in ((a + b) + c, a + (b + c)):
+                counts = np.bincount(merged.sample.rows[:, 0].astype(int), minlength=3)
+                assert counts[1] == 50
+                assert np.all(np.abs(counts - 50) < 6 * np.sqrt(50))
+
+    def test_a_side_without_a_sample_leaves_none(self):
+        with_rows, without = Summary.of(rows(50, 2)), Summary.of(rows(50, 2, 1)).without_sample()
+        assert len((without + with_rows).sample) == 0
+        assert len((with_rows + without).sample) == 0
+
+    def test_a_sample_with_room_takes_the_larger_size(self):
+        X = rows(50, 2)
+        for cut, sizes in ((5, (10, 50)), (45, (50, 10))):
+            parts = (
+                Summary.of(X[:cut], sample_size=sizes[0]),
+                Summary.of(X[cut:], sample_size=sizes[1]),
+            )
+            sample = (parts[0] + parts[1]).sample
+            np.testing.assert_array_equal(sample.rows[np.argsort(sample.index)], X)
+
+    def test_the_index_counts_rows_of_weight_zero(self):
+        X = rows(60, 2)
+        weights = np.arange(60) % 3
+        whole = Summary.of(X, weights).sample
+        assert sorted(whole.index) == np.flatnonzero(weights).tolist()
+        np.testing.assert_array_equal(whole.rows, X[whole.index])
+        parts = (Summary.of(X[:31], weights[:31]) + Summary.of(X[31:], weights[31:])).sample
+        np.testing.assert_array_equal(parts.rows, X[parts.index])
+
+    def test_the_seed_draws_another_sample(self):
+        X = rows(500, 2)
+        first, second, again = (Summary.of(X, sample_size=20, seed=i).sample for i in (1, 2, 1))
+        assert set(first.index) != set(second.index)
+        np.testing.assert_array_equal(first.index, again.index)
+
     def test_it_can_be_left_out(self):
         assert len(Summary.of(rows(10, 2), sample_size=0).sample) == 0
         assert len(Summary.of(rows(10, 2)).without_sample().sample) == 0
@@ -145,6 +204,27 @@ def test_the_rows_own_eps_is_remembered():
     assert Summary.of(rows(9, 2, dtype=np.float32)).eps == np.finfo(np.float32).eps
     assert Summary.of(rows(9, 2)).eps == np.finfo(np.float64).eps
     assert Summary.of(rows(9, 2, dtype=np.float32)).mean.dtype == np.float64
+
+
+def test_the_coarsest_chunk_sets_the_eps():
+    chunks = [rows(9, 2), rows(9, 2, dtype=np.float32), rows(9, 2)]
+    assert Summary.of_chunks(chunks).eps == np.finfo(np.float32).eps
+    assert (Summary.of(chunks[0]) + Summary.of(chunks[1])).eps == np.finfo(np.float32).eps
+    assert (Summary.of(chunks[1]) + Summary.of(chunks[0])).eps == np.finfo(np.float32).eps
+
+
+@pytest.mark.parametrize("options", [{}, {"exact": False}, {"rank": 2}])
+def test_values_beyond_the_squares_of_float64_are_told(options):
+    X = rows(40, 5)
+    with pytest.raises(InputError, match=r"X has values up to .*e\+160.*rescale"):
+        Summary.of(X * 1e160, **options)
+    with pytest.raises(InputError, match=r"weights up to 1e\+308.*rescale"):
+        Summary.of(X, np.full(40, 1e308), **options)
+    with pytest.raises(InputError, match="rescale"):
+        JointFrame.fit(X * 1e160, X)
+    large = Summary.of(X * 1e153, **options)
+    with pytest.raises(InputError, match="rescale"):
+        large + Summary.of(X * 1e153 + 3e154, **options)
 
 
 def test_memory_stays_constant_while_rows_stream_by():
@@ -176,7 +256,23 @@ def test_memory_stays_constant_while_rows_stream_by():
             lambda: Summary.of(np.ones((2, 3))) + Summary.of(np.ones((2, 3)), exact=False),
             "exact and the other fast",
         ),
-        (lambda: Summary.of(np.ones((2, 3)), sample_size=-1), "negative"),
+        (lambda: Summary.of(np.ones((2, 3)), sample_size=-1), "sample_size must .*at least 0"),
+        (lambda: Summary.of(np.ones((2, 3)), sample_size=2.5), "sample_size must .*not 2.5"),
+        (lambda: Summary.of(np.ones((2, 3)), sample_size="a"), "sample_size must .*not 'a'"),
+        (lambda: Summary.of(np.ones((2, 3)), rank=2.5), "rank must .*not 2.5"),
+        (lambda: Summary.of(np.ones((2, 3)), seed=-1), "seed must .*not -1"),
+        (lambda: Summary.of(np.ones((2, 3)), seed=None), "seed must .*not None"),
+        (lambda: Summary.of(np.ones((2, 3)), exact="no"), "exact is 'no'"),
+        (lambda: Summary.of_chunks(3), "X is a int; of_chunks takes"),
+        (lambda: Summary.of_chunks("rows.csv"), "X is a str; of_chunks takes"),
+        (lambda: Summary.of_chunks(np.ones((4, 2))), "one table of rows.*Summary.of"),
+        (lambda: ONES.about([1.0, 2.0]), r"center has shape \(2,\) where \(3,\)"),
+        (lambda: ONES.about(1.0), r"center has shape \(\) where \(3,\)"),
+        (lambda: ONES.about("mean"), "center must be numbers"),
+        (lambda: ONES.about([1.0, np.nan, 2.0]), "center contains NaN or Inf"),
+        (lambda: ONES.about(weight=-1.0), "weight is -1.0"),
+        (lambda: ONES.about(weight=np.nan), "weight is nan"),
+        (lambda: ONES.about(weight="a"), "weight is 'a'"),
     ],
 )
 def test_bad_input_is_told(make, message):

@@ -129,7 +129,7 @@ def test_low_rank_needs_shrinkage_and_a_sensible_rank():
     pair = [Summary.of(wide(50, 80, seed), rank=5) for seed in (0, 1)]
     with pytest.raises(InputError, match="too few directions"):
         JointFrame.from_summaries(*pair, shrinkage=0)
-    with pytest.raises(InputError, match="rank is 0"):
+    with pytest.raises(InputError, match="rank must be a whole number of at least 1, not 0"):
         Summary.of(wide(5, 8), rank=0)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._arrays import Array, is_array, is_lazy, namespace
+from cospan._arrays import Array, is_array, namespace
 from cospan.errors import InputError
 
 __all__ = ["as_array", "feature_names_of"]
@@ -58,8 +58,6 @@ def _check_kind(X: Any, name: str) -> None:
             f"{name} is a masked array and masks {count} of its entries; "
             f"drop those rows, or fill them in with {name}.filled(...)."
         )
-    if is_lazy(X):
-        raise InputError(f"{name} is a Dask collection; compute() it first.")
     if hasattr(X, "toarray"):
         raise InputError(f"{name} is a sparse matrix; pass {name}.toarray() if it fits in memory.")
     if is_array(X) and str(getattr(X, "layout", "")).startswith("torch.sparse"):

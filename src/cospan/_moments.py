@@ -59,7 +59,10 @@ def _compact(factor: Array, rank: int | None) -> Array:
     if rank is None or factor.shape[0] <= rank:
         return factor
     # The left singular vectors are enough: turned by them, the strongest rows come last.
-    _, vectors = arrays.eigh(arrays.gram(factor.T))
+    products = arrays.gram(factor.T)
+    if not math.isfinite(float(arrays.namespace(products).sum(products))):
+        return factor[:rank, :]  # an eigenproblem with an Inf can hang; the trace tells of it
+    _, vectors = arrays.eigh(products)
     return arrays.matmul(vectors[:, -rank:].T, factor)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,8 +20,10 @@ _SAMPLE_BYTES = 2**27
 class RowSample:
     """A uniform random sample of rows, without replacement, that merges fairly.
 
-    Every row draws a random priority; the `size` smallest stay. The union of two such samples,
-    cut to the smallest again, is a uniform sample of all rows.
+    Every row draws a random priority; the `size` smallest stay. A sample so knows all rows whose
+    priority is at most its `bound`, and two samples know all rows of both up to the lower bound:
+    what lies above it on one side alone is dropped when they merge. The merged sample of unlike
+    sizes is therefore small, and empty where one side kept no sample, but always uniform.
 
     Attributes
     ----------
@@ -29,7 +31,7 @@ class RowSample:
         In float64, on the host.
     weights : ndarray, (k,)
     index : ndarray, (k,)
-        Each row's number in the order of arrival.
+        Each row's number in the order of arrival; rows of weight 0 have theirs, too.
     size : int
         How many rows it may hold.
     """
@@ -37,52 +39,66 @@ class RowSample:
     rows: np.ndarray
     weights: np.ndarray
     index: np.ndarray
-    priority: np.ndarray = field(repr=False)
+    priority: np.ndarray = field(repr=False)  # rising
     size: int
+    bound: float = field(repr=False)  # infinite as long as no row was dropped
+    passed: int = field(repr=False)  # rows that came by so far
 
     @classmethod
     def empty(cls, d: int, size: int) -> RowSample:
+        """No rows yet; with `size` 0 it knows of none, ever."""
         size = min(size, _SAMPLE_BYTES // (8 * max(d, 1)))
-        none = np.zeros(0)
-        return cls(np.zeros((0, d)), none, np.zeros(0, dtype=np.int64), none, size)
+        none, bound = np.zeros(0), math.inf if size else 0.0
+        return cls(np.zeros((0, d)), none, np.zeros(0, dtype=np.int64), none, size, bound, 0)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def with_rows(
-        self, rows: Array, weights: np.ndarray | None, priority: np.ndarray, first: int
-    ) -> RowSample:
-        """The sample after these rows passed by; the first of them is row number `first`."""
+    def with_rows(self, rows: Array, weights: np.ndarray | None, priority: np.ndarray) -> RowSample:
+        """The sample after these rows passed by."""
         if self.size == 0:
             return self
-        chosen = _smallest(priority, self.size, self._bound())
+        limit = min(self.bound, float(self.priority[-1]) if len(self) == self.size else math.inf)
+        chosen = _smallest(priority, self.size, limit)
         if not len(chosen):
-            return self
+            bound = limit if len(priority) else self.bound
+            return replace(self, bound=bound, passed=self.passed + len(priority))
+        known = math.inf
+        if len(chosen) < len(priority):
+            known = float(priority[chosen].max()) if len(chosen) == self.size else limit
         entering = RowSample(
             arrays.to_numpy(arrays.rows_at(rows, chosen)).astype(np.float64),
             np.ones(len(chosen)) if weights is None else weights[chosen],
-            first + chosen,
+            chosen,
             priority[chosen],
             self.size,
+            known,
+            len(priority),
         )
         return self.merged(entering)
 
-    def merged(self, other: RowSample, *, offset: int = 0) -> RowSample:
-        """A sample of both; rows of `other` are numbered on from `offset`."""
-        size = max(self.size, other.size)
+    def merged(self, other: RowSample) -> RowSample:
+        """A sample of both; rows of `other` are numbered on."""
+        size, bound = max(self.size, other.size), min(self.bound, other.bound)
         priority = np.concatenate((self.priority, other.priority))
-        order = np.argsort(priority, kind="stable")[:size]
+        order = np.argsort(priority, kind="stable")
+        order = order[: np.count_nonzero(priority <= bound)]
+        if len(order) > size:
+            order = order[:size]
+            bound = float(priority[order[-1]])
         return RowSample(
             np.concatenate((self.rows, other.rows))[order],
             np.concatenate((self.weights, other.weights))[order],
-            np.concatenate((self.index, other.index + offset))[order],
+            np.concatenate((self.index, other.index + self.passed))[order],
             priority[order],
             size,
+            bound,
+            self.passed + other.passed,
         )
 
-    def _bound(self) -> float:
-        """What a row's priority has to be below to enter."""
-        return float(self.priority[-1]) if len(self) == self.size else math.inf
+    def renumbered(self, index: np.ndarray, passed: int) -> RowSample:
+        """The same sample with row i called ``index[i]``, of `passed` rows in all."""
+        return replace(self, index=index[self.index], passed=passed)
 
 
 def _smallest(priority: np.ndarray, size: int, bound: float) -> np.ndarray:

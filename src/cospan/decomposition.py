@@ -201,8 +201,10 @@ def gsvdvals(A: Any, B: Any, *, tol: float | None = None) -> tuple[Array, Array]
 
 def _as_pair(A: Any, B: Any) -> tuple[Array, Array, float]:
     """Both in one dtype, and the coarser eps of what they had."""
-    names = feature_names_of(A)
-    check_names(B, names, "B", whose="A's")
+    for X, name in ((A, "A"), (B, "B")):
+        if arrays.is_lazy(X):
+            raise InputError(f"{name} is a Dask collection; compute() it first.")
+    check_names(B, feature_names_of(A), "B", whose="A's")
     A, eps_a = as_rows_with_eps(A, "A", allow_empty=True)
     B, eps_b = as_rows_with_eps(B, "B", allow_empty=True)
     check_same_library(A, B)

@@ -27,7 +27,16 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._moments import Moments, MomentSum, MomentTree, merged
 from cospan._row_sample import RowSample
-from cospan._validate import as_rows, as_weights, feature_names_of
+from cospan._validate import (
+    as_count,
+    as_flag,
+    as_rows_with_eps,
+    as_seed,
+    as_weights,
+    check_names,
+    check_same_library,
+    feature_names_of,
+)
 from cospan.errors import InputError
 
 __all__ = ["RowSample", "Summary"]
@@ -128,6 +137,7 @@ class Summary:
         name : str
             What to call X in messages.
         """
+        builder = _Builder(exact, rank=rank, sample_size=sample_size, seed=seed, name=name)
         if arrays.is_lazy(X):
             from cospan.distributed import summary_of  # stands above; only lazy rows need it
 
@@ -140,17 +150,19 @@ class Summary:
                 seed=seed,
                 name=name,
             )
-        rows = as_rows(X, name)
-        weights = None
-        if sample_weight is not None:
-            weights = as_weights(sample_weight, rows.shape[0])
-            if not weights.all():
-                counting = np.flatnonzero(weights)
-                rows, weights = arrays.rows_at(rows, counting), weights[counting]
-        builder = _Builder(exact, rank=rank, sample_size=sample_size, seed=seed)
+        rows, eps = as_rows_with_eps(X, name)
         builder.feature_names = feature_names_of(X)
-        builder.add(rows, weights)
-        return builder.finish()
+        if sample_weight is None:
+            builder.add(rows, None, eps)
+            return builder.finish()
+        weights = as_weights(sample_weight, rows.shape[0])
+        if weights.all():
+            builder.add(rows, weights, eps)
+            return builder.finish()
+        counting = np.flatnonzero(weights)
+        builder.add(arrays.rows_at(rows, counting), weights[counting], eps)
+        summary = builder.finish()
+        return replace(summary, sample=summary.sample.renumbered(counting, rows.shape[0]))
 
     @classmethod
     def of_chunks(
@@ -173,12 +185,15 @@ class Summary:
         exact, rank, sample_size, seed, name
             As in :meth:`of`.
         """
-        builder = _Builder(exact, rank=rank, sample_size=sample_size, seed=seed)
+        builder = _Builder(exact, rank=rank, sample_size=sample_size, seed=seed, name=name)
+        _check_chunks(chunks, name)
         seen, d = 0, None
-        for chunk in chunks:
-            rows = as_rows(chunk, name, d=d, allow_empty=True, first_row=seen)
-            builder.feature_names = builder.feature_names or feature_names_of(chunk)
-            builder.add(rows, None)
+        for i, chunk in enumerate(chunks):
+            rows, eps = as_rows_with_eps(chunk, name, d=d, allow_empty=True, first_row=seen)
+            names = builder.feature_names
+            check_names(chunk, names, f"{name}, chunk {i}", whose="the first chunk's")
+            builder.feature_names = names or feature_names_of(chunk)
+            builder.add(rows, None, eps)
             builder.let_go()
             seen, d = seen + rows.shape[0], rows.shape[1]
         if not seen:
@@ -218,11 +233,17 @@ class Summary:
         center : array-like (d,), optional
             Default: the mean.
         weight : float
+            At least 0.
         """
         return arrays.triangular_factor(self.factor_about(center, weight))
 
     def factor_about(self, center: Any = None, weight: float = 1.0) -> Array:
-        """Like `about`, but any factor, not always a triangular one: nothing is factored."""
+        """Like `about`, but any factor, not always a triangular one: nothing is factored.
+
+        To be read only: where nothing has to be done it is the summary's own array.
+        """
+        if not (isinstance(weight, (int, float, np.number)) and 0 <= weight < math.inf):
+            raise InputError(f"weight is {weight!r}; it must be a finite number of at least 0.")
         parts = self.factor_parts(center)
         factor = parts[0] if len(parts) == 1 else arrays.namespace(*parts).concat(parts, axis=0)
         return factor if weight == 1.0 else math.sqrt(weight) * factor
@@ -231,7 +252,7 @@ class Summary:
         """The rows of a factor about `center`, in parts to put below each other."""
         parts = [self._factor()]
         if center is not None:
-            offset = math.sqrt(self.n) * (self.mean - arrays.like(center, self.mean))
+            offset = math.sqrt(self.n) * self._offset(center)
             if bool(arrays.namespace(offset).any(offset != 0)):
                 parts.append(offset[None, :])
         return parts
@@ -240,13 +261,13 @@ class Summary:
         """The matrix ``weight * Σ wᵢ (xᵢ - center)(xᵢ - center)ᵀ``."""
         scatter = arrays.gram(self._scatter) if self.is_factored else self._scatter
         if center is not None:
-            offset = self.mean - arrays.like(center, self.mean)
+            offset = self._offset(center)
             scatter = scatter + self.n * (offset[:, None] * offset[None, :])
         return weight * scatter
 
     def trace_about(self, center: Any, weight: float = 1.0) -> float:
         """Trace of `scatter_about`."""
-        offset = self.mean - arrays.like(center, self.mean)
+        offset = self._offset(center)
         return weight * (self.trace + self.n * float(offset @ offset))
 
     def __add__(self, other: Summary) -> Summary:
@@ -254,7 +275,9 @@ class Summary:
             return NotImplemented
         names = _mergeable(self, other)
         rank = max(self.rank, other.rank) if self.rank and other.rank else None
-        both = merged(self._moments, other._moments, factors=self.is_factored, rank=rank)
+        with np.errstate(over="ignore", invalid="ignore"):
+            both = merged(self._moments, other._moments, factors=self.is_factored, rank=rank)
+        _check_range(both, "The rows of both", self.sample)
         return Summary(
             n=both.n,
             count=self.count + other.count,
@@ -262,7 +285,7 @@ class Summary:
             trace=both.trace,
             exact=self.exact,
             eps=max(self.eps, other.eps),
-            sample=self.sample.merged(other.sample, offset=self.count),
+            sample=self.sample.merged(other.sample),
             feature_names=names,
             _scatter=both.scatter,
             rank=rank,
@@ -275,6 +298,21 @@ class Summary:
     @property
     def _moments(self) -> Moments:
         return Moments(self.n, self.mean, self.trace, self._scatter)
+
+    def _offset(self, center: Any) -> Array:
+        """The mean less `center`, if that is a vector to measure from."""
+        try:
+            vector = arrays.like(center, self.mean)
+        except (TypeError, ValueError):
+            raise InputError("center must be numbers, one for each feature.") from None
+        if tuple(vector.shape) != (self.n_features,):
+            raise InputError(
+                f"center has shape {tuple(vector.shape)} where ({self.n_features},) is expected."
+            )
+        offset = self.mean - vector
+        if not math.isfinite(float(arrays.namespace(offset).sum(offset))):
+            raise InputError("center contains NaN or Inf; every entry must be finite.")
+        return offset
 
     def _factor(self) -> Array:
         if self.is_factored:
@@ -295,6 +333,7 @@ def _mergeable(a: Summary, b: Summary) -> tuple[str, ...] | None:
             f"These summaries have {a.n_features} and {b.n_features} features; "
             "only summaries of the same features merge."
         )
+    check_same_library(a.mean, b.mean, "The first", "the second")
     if (a.rank is None) != (b.rank is None):
         raise InputError("One summary has a rank and the other has not; give both a rank or none.")
     if a.exact != b.exact:
@@ -307,6 +346,29 @@ def _mergeable(a: Summary, b: Summary) -> tuple[str, ...] | None:
     return names
 
 
+def _check_chunks(chunks: object, name: str) -> None:
+    if not isinstance(chunks, Iterable) or isinstance(chunks, (str, bytes)):
+        raise InputError(
+            f"{name} is a {type(chunks).__name__}; of_chunks takes chunks of rows: a list, a "
+            "generator or another iterable of arrays."
+        )
+    if feature_names_of(chunks) is not None or getattr(chunks, "ndim", None) == 2:
+        raise InputError(f"{name} is one table of rows, not chunks; pass it to Summary.of.")
+
+
+def _check_range(moments: Moments, name: str, sample: RowSample) -> None:
+    """Did everything stay within float64?"""
+    total = moments.trace + moments.n + float(arrays.namespace(moments.mean).sum(moments.mean))
+    if math.isfinite(total):
+        return
+    largest = float(np.abs(sample.rows).max(initial=0.0))
+    weight = float(sample.weights.max(initial=1.0))
+    raise InputError(
+        f"{name} has values up to {largest:g} and weights up to {weight:g}, whose squares and sums "
+        "are beyond float64; rescale the features or the weights."
+    )
+
+
 class _Builder:
     """Takes rows as they come and ends as a Summary.
 
@@ -314,17 +376,18 @@ class _Builder:
     Factors of blocks merge in a balanced tree; Gram matrices are added up.
     """
 
-    def __init__(self, exact: bool, *, rank: int | None, sample_size: int, seed: int) -> None:
-        if sample_size < 0:
-            raise InputError(f"sample_size is {sample_size}; it must not be negative.")
-        if rank is not None and rank < 1:
-            raise InputError(f"rank is {rank}; it must be at least 1, or None for all directions.")
-        self.exact = exact and rank is None
-        self.rank = rank
+    def __init__(
+        self, exact: bool, *, rank: int | None, sample_size: int, seed: int, name: str
+    ) -> None:
+        self.rank = None if rank is None else as_count(rank, "rank")
+        self.exact = as_flag(exact, "exact") and rank is None
         self.feature_names: tuple[str, ...] | None = None
-        self._sample_size = sample_size
-        self._seed = seed
+        self._name = name
+        self._sample_size = as_count(sample_size, "sample_size", least=0)
+        self._seed = as_seed(seed, "seed")
         self._waiting: list[tuple[Array, np.ndarray | None]] = []
+        self._waiting_rows = 0
+        self._first: Array | None = None
         self._sum: MomentTree | MomentSum | None = None
         self._sample: RowSample | None = None
         self._rng: np.random.Generator | None = None
@@ -333,22 +396,27 @@ class _Builder:
         self._weighted = False
         self._eps = 0.0
 
-    def add(self, rows: Array, weights: np.ndarray | None) -> None:
-        """Take rows that `as_rows` has checked."""
+    def add(self, rows: Array, weights: np.ndarray | None, eps: float) -> None:
+        """Take rows that `as_rows` has checked, and the eps that they came with."""
         if rows.shape[0] == 0:
             return
-        self._eps = max(self._eps, arrays.eps(rows))
+        if self._first is None:
+            self._first = rows[:0, :]
+        elif type(rows) is not type(self._first):
+            check_same_library(self._first, rows, "The first chunk", "a later one")
+        self._eps = max(self._eps, eps)
         self._weighted = self._weighted or weights is not None
         self._take_sample(rows, weights)
         self._count += rows.shape[0]
         size = self._block_rows(rows)
         start = 0
         while start < rows.shape[0]:
-            room = size - sum(part.shape[0] for part, _ in self._waiting)
+            room = size - self._waiting_rows
             stop = min(start + room, rows.shape[0])
             part = rows[start:stop, :]
             weight = None if weights is None else weights[start:stop]
             self._waiting.append((part, weight))
+            self._waiting_rows += part.shape[0]
             start += part.shape[0]
             if part.shape[0] == room:
                 self._flush()
@@ -363,7 +431,10 @@ class _Builder:
         self._flush()
         if self._sum is None or self._sample is None:
             raise InputError("There are no rows to summarise; at least one sample is needed.")
-        n, mean, trace, scatter = self._sum.finish()
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments = self._sum.finish()
+        _check_range(moments, self._name, self._sample)
+        n, mean, trace, scatter = moments
         return Summary(
             n=n,
             count=self._count,
@@ -399,7 +470,7 @@ class _Builder:
             self._rng = np.random.default_rng([self._seed, first])
             self._sample = RowSample.empty(rows.shape[1], self._sample_size)
         priority = self._rng.random(rows.shape[0])
-        self._sample = self._sample.with_rows(rows, weights, priority, self._count)
+        self._sample = self._sample.with_rows(rows, weights, priority)
 
     def _flush(self) -> None:
         if not self._waiting:
@@ -408,9 +479,10 @@ class _Builder:
         weights = None
         if self._weighted:
             weights = np.concatenate([w for _, w in self._waiting if w is not None])
-        self._waiting = []
+        self._waiting, self._waiting_rows = [], 0
         self._blocks += 1
-        if self._sum is None:
-            factors = self.exact or self.rank is not None
-            self._sum = MomentTree(self.rank) if factors else MomentSum(parts)
-        self._sum.add(parts, weights)
+        with np.errstate(over="ignore", invalid="ignore"):  # told by `finish`
+            if self._sum is None:
+                factors = self.exact or self.rank is not None
+                self._sum = MomentTree(self.rank) if factors else MomentSum(parts)
+            self._sum.add(parts, weights)
