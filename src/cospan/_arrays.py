@@ -11,7 +11,6 @@ To add a backend, see CONTRIBUTING; as a rule nothing is needed beyond array-api
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -90,10 +89,6 @@ def eps(x: Array) -> float:
     return float(namespace(x).finfo(x.dtype).eps)
 
 
-def is_real_floating(x: Array) -> bool:
-    return bool(namespace(x).isdtype(x.dtype, "real floating"))
-
-
 def any_nonzero_columns(*matrices: Array) -> Array:
     """Mask of the columns that hold a nonzero in at least one of the matrices."""
     xp = namespace(*matrices)
@@ -120,11 +115,6 @@ def rows_at(x: Array, index: np.ndarray) -> Array:
 def copied(x: Array) -> Array:
     """x in memory of its own."""
     return namespace(x).asarray(x, copy=True)
-
-
-def asfortran(x: Array) -> Array:
-    """NumPy arrays in LAPACK's own order; others as they are."""
-    return np.asfortranarray(x) if is_numpy(x) else x
 
 
 def identity(n: int, reference: Array) -> Array:
@@ -342,52 +332,3 @@ def solve_triangular_transposed(R: Array, b: Array) -> Array:
     if is_numpy(R):
         return scipy.linalg.solve_triangular(R, b, trans=1, check_finite=False)
     return _cholesky_qr.divided(b.T, R).T
-
-
-def reciprocal_condition(R: Array) -> float:
-    """An estimate of 1/κ of a square triangular matrix: near 0 when it is nearly singular.
-
-    For NumPy, LAPACK's estimator. Elsewhere a few steps of inverse iteration, which find the
-    smallest singular value to within a small factor; a zero on the diagonal is told at once.
-    """
-    if R.shape[0] == 0:
-        return 1.0
-    if is_numpy(R):
-        return _lapack.reciprocal_condition(R)
-    xp = namespace(R)
-    if not bool(xp.all(xp.linalg.diagonal(R) != 0)):
-        return 0.0
-    vector = like(np.random.default_rng(0).standard_normal((1, R.shape[0])), R)
-    smallest = math.inf
-    for _ in range(4):
-        vector = vector / xp.sqrt(xp.sum(vector * vector))
-        vector = _cholesky_qr.divided(vector, R)  # v R⁻¹
-        vector = solve_lower(R, vector)
-        grown = float(xp.sqrt(xp.sum(vector * vector)))
-        if not math.isfinite(grown) or grown == 0:
-            return 0.0
-        smallest = min(smallest, grown**-0.5)
-    return smallest / float(xp.sqrt(xp.sum(R * R)))
-
-
-def solve_lower(R: Array, rows: Array) -> Array:
-    """``rows R⁻ᵀ`` for an upper triangular R: flipped both ways, Rᵀ is upper triangular."""
-    xp = namespace(R)
-    turned = xp.flip(xp.flip(R.T, axis=0), axis=1)
-    return xp.flip(_cholesky_qr.divided(xp.flip(rows, axis=1), turned), axis=1)
-
-
-class RankRevealed(NamedTuple):
-    """x = left @ right with orthonormal columns in `left`, ordered by falling weight."""
-
-    left: Array
-    right: Array
-    weights: Array  # |diagonal| of the pivoted R, or the singular values
-
-
-def rank_revealing(R: Array, *, careful: bool = False) -> RankRevealed:
-    """Pivoted QR (NumPy) or SVD (other namespaces, and `careful`) of a small square matrix."""
-    if is_numpy(R) and not careful:
-        return RankRevealed(*_lapack.pivoted_qr(R))
-    U, values, Vt = svd(R)
-    return RankRevealed(U, values[:, None] * Vt, values)

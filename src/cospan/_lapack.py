@@ -171,16 +171,3 @@ def svd(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return np.zeros((x.shape[0], 0), x.dtype), np.zeros(0, x.dtype), x[:0]
     U, values, Vt = scipy.linalg.svd(x, full_matrices=False, check_finite=False)
     return U, values, Vt
-
-
-def pivoted_qr(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Q, and R with its columns back in place, and |diagonal of R| (falling)."""
-    Q, T, pivots = scipy.linalg.qr(x, mode="economic", pivoting=True, check_finite=False)
-    right = np.empty_like(T)
-    right[:, pivots] = T
-    return Q, right, np.abs(np.diagonal(T))
-
-
-def reciprocal_condition(R: np.ndarray) -> float:
-    (trcon,) = scipy.linalg.get_lapack_funcs(("trcon",), (R,))
-    return float(trcon(np.asfortranarray(R))[0])
