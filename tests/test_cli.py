@@ -89,6 +89,7 @@ def test_no_command_shows_the_help():
 
 def test_version():
     assert run("version").stdout == f"{cospan.__version__}\n"
+    assert run("--version").stdout == f"{cospan.__version__}\n"
 
 
 def test_python_dash_m():
@@ -338,6 +339,31 @@ def test_audit_finds_flipped_labels(tmp_path):
     told = json.loads(run("audit", tmp_path / "pets.csv", "--label", "kind", "--json").stdout)
     assert told["rows"] == 120
     assert told["worst"][0]["suggested"] in ("cat", "dog")
+
+
+def test_directions_do_not_depend_on_the_units_of_features(folder, rows, tmp_path):
+    told = []
+    for unit in (1, 1e6):
+        for name, part in zip("ab", rows, strict=True):
+            np.save(tmp_path / f"{name}.npy", part * [unit, 1, 1, 1])
+        model = tmp_path / "m.cospan"
+        run("compare", tmp_path / "a.npy", tmp_path / "b.npy", "--standardize", "--save", model)
+        table = json.loads(run("directions", model, "--json").stdout)
+        told.append([list(row["features"]) for part in table.values() for row in part])
+    assert told[0] == told[1]
+
+
+def test_a_warning_stands_once_on_a_screen(folder, monkeypatch):
+    terminal = _terminal.Terminal()
+    with terminal:
+        terminal.warn("say missing='drop'")
+        line = ("warn", "! say --missing drop")
+        assert not terminal.repeats(*line)  # stdout may go to a file
+        for stream in (sys.stdout, sys.stderr):
+            monkeypatch.setattr(stream, "isatty", lambda: True)
+        assert terminal.repeats(*line)
+        assert not terminal.repeats("warn", "! something else")
+        assert not terminal.repeats("plain", line[1])
 
 
 def test_directions(folder):

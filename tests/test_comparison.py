@@ -702,3 +702,10 @@ def test_rows_to_score_may_hold_more_columns(blobs):
         found = compare(a, b, z, n_permutations=0)
     plain = compare(a, b, b[:20], n_permutations=0)
     assert np.array_equal(found.group_z.alignment.theta, plain.group_z.alignment.theta)
+
+
+def test_sets_that_are_alike_have_no_features_of_their_own():
+    rng = np.random.default_rng(3)
+    top = compare(rng.normal(size=(400, 5)), rng.normal(size=(400, 5)), n_permutations=0)
+    assert np.abs(top.effect_a).max() < 0.01
+    assert [len(part) for part in top.top_features()] == [0, 5, 0]

@@ -38,6 +38,24 @@ Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")]
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Compare datasets by their geometry: an angle for every sample, 0° = A, 90° = B."""
+
+
 @app.command()
 def compare(
     sets: Sets,

@@ -88,11 +88,11 @@ def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
     """Whatever cannot be written, or would replace something, is said before the work starts."""
     if outputs.scores is not None:
         check_table_path(outputs.scores)
+    _check_places((outputs.report, outputs.scores, outputs.model), inputs)
     if outputs.report is not None:
         from cospan.report import format_of
 
         format_of(outputs.report, outputs.format)
-    _check_places((outputs.report, outputs.scores, outputs.model), inputs)
 
 
 def _check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:

@@ -84,8 +84,12 @@ def directions(terminal: Terminal, model: Path, n: int, n_features: int, as_json
         "most B-like": np.arange(frame.rank)[::-1][:n],
     }
     H = np.asarray(frame.H)
+    # As in the report: a feature's part in a direction, of its parts in all of them. In the
+    # features' own units the one with the largest numbers would lead every line.
+    spread = np.sqrt((H * H).sum(axis=0))
+    parts_of = np.divide(H, spread, out=np.zeros_like(H), where=spread > 0)
     table = {
-        title: [_direction(H[i], float(angles[i]), int(i), names, n_features) for i in index]
+        title: [_direction(parts_of[i], float(angles[i]), int(i), names, n_features) for i in index]
         for title, index in parts.items()
     }
     if as_json:
@@ -103,12 +107,11 @@ def directions(terminal: Terminal, model: Path, n: int, n_features: int, as_json
 def _direction(
     h: NDArray[Any], degrees: float, index: int, names: tuple[str, ...], n: int
 ) -> dict[str, Any]:
-    unit = h / (np.linalg.norm(h) or 1.0)
-    largest = np.argsort(-np.abs(unit), kind="stable")[:n]
+    largest = np.argsort(-np.abs(h), kind="stable")[:n]
     return {
         "direction": index,
         "degrees": degrees,
-        "features": {names[j]: float(unit[j]) for j in largest},
+        "features": {names[j]: float(h[j]) for j in largest},
     }
 
 

@@ -57,6 +57,7 @@ class Terminal:
         self._timer = threading.Timer(PATIENCE, self._start_bars)
         self._timer.daemon = True
         self._said: set[str] = set()
+        self._warned: set[str] = set()  # of those, what was printed
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
 
     def __enter__(self) -> Self:
@@ -121,6 +122,7 @@ class Terminal:
         """A warning on stderr, once."""
         if not self.quiet and text not in self._said:
             self._said.add(text)
+            self._warned.add(as_options(text))
             self._stderr(f"warning: {as_options(text)}", "yellow")
 
     def error(self, text: str) -> None:
@@ -130,6 +132,11 @@ class Terminal:
     def heard(self, texts: Iterable[str]) -> None:
         """These will be shown elsewhere; do not warn of them again."""
         self._said.update(texts)
+
+    def repeats(self, style: str, text: str) -> bool:
+        """Whether a line of the summary warns of what stands on the same screen already."""
+        said = style == "warn" and text.removeprefix("! ") in self._warned
+        return said and sys.stdout.isatty() and sys.stderr.isatty()
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
         """How far it is, mostly in rows; bars appear once the command has taken two seconds."""

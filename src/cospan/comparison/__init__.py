@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "ScoredGroup", "TopFeatures", "compare"]
 
 NEGLIGIBLE = 0.05  # of the largest effect: features below pull to no side worth naming
+NO_PULL = 0.01  # together: all features pull by less than a third of a degree
 
 
 class TopFeatures(NamedTuple):
@@ -161,7 +162,9 @@ class Comparison:
         most B-like those with the highest `effect_b`; most shared are, of the others, those
         whose spread is large in A and in B alike.
         """
-        weak = NEGLIGIBLE * max(np.abs(self.effect_a).max(), np.abs(self.effect_b).max())
+        largest = max(np.abs(self.effect_a).max(), np.abs(self.effect_b).max())
+        # in sets that are alike the largest pull is no pull either
+        weak = max(NEGLIGIBLE * largest, NO_PULL / len(self.effect_a))
         to_a = np.argsort(self.effect_a, kind="stable")[:n]
         to_b = np.argsort(-self.effect_b, kind="stable")[:n]
         to_a, to_b = to_a[self.effect_a[to_a] < -weak], to_b[self.effect_b[to_b] > weak]

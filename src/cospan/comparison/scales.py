@@ -41,5 +41,5 @@ def unlike_scales(a: ReadSet, b: ReadSet, names: tuple[str, ...] | None) -> str 
     name = repr(names[widest]) if names else f"x{widest}"
     return (
         f"The features are on unlike scales: {name} spreads {ratio:,.0f} times as wide as half of "
-        "the others, so that it alone shapes the angles; standardize=True gives all the same say."
+        "the others, so that its unit outweighs theirs; standardize=True gives all the same say."
     )
