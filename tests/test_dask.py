@@ -145,7 +145,7 @@ def test_the_loss_of_a_worker_is_survived(tmp_path):
     with (
         dask.config.set(settings),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster),
         dask.config.set(scheduler="distributed"),
@@ -236,7 +236,7 @@ def test_the_command_line_leaves_files_to_a_scheduler(tmp_path):
     paths = [str(tmp_path / f"{name}.parquet") for name in "ab"]
     for seed, path in enumerate(paths):
         pd.DataFrame(rows(300, d=4, seed=seed), columns=list("wxyz")).to_parquet(path)
-    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
         options = ["--json", "--quiet", "--permutations", "0"]
         there = ["compare", *paths, *options, "--scheduler", cluster.scheduler_address]
         found = CliRunner().invoke(app, there)
@@ -246,3 +246,31 @@ def test_the_command_line_leaves_files_to_a_scheduler(tmp_path):
     assert [found[side]["name"] for side in "ab"] == ["a.parquet", "b.parquet"]
     for side in "ab":
         assert found[side]["theta_degrees"] == pytest.approx(here[side]["theta_degrees"])
+
+
+def test_alignments_of_unknown_length_have_posteriors_and_say_so():
+    A, B = rows(120, d=4, seed=1), rows(100, d=4, seed=2)
+    frame = JointFrame.fit(A, B, shrinkage=0.1)
+    keep = da.from_array(np.arange(120) % 3 > 0, chunks=50)
+    lazy = frame.align(da.from_array(A, chunks=(50, 4))[keep])
+    expected = frame.align(A[np.arange(120) % 3 > 0])
+    assert_allclose(lazy.posterior.compute(), expected.posterior, rtol=0, atol=1e-15)
+    assert repr(lazy) == "Alignment(lazy, 'cost')"
+    with pytest.raises(InputError, match="not known before"):
+        len(lazy)
+
+
+def test_a_bad_value_is_found_in_its_block():
+    X = rows(100, d=3)
+    X[70, 1] = np.nan
+    with pytest.raises(InputError, match=r"block 2 of 4, from 0\).*row 10, column 1"):
+        Summary.of(da.from_array(X, chunks=(30, 3)))
+
+
+def test_scores_are_not_mixed_with_those_of_an_earlier_run(tmp_path):
+    A, B = rows(120, d=4, seed=1), rows(100, d=4, seed=2)
+    frame = JointFrame.fit(A, B, shrinkage=0.1)
+    cospan.distributed.write_scores(frame, da.from_array(A, chunks=(40, 4)), tmp_path)
+    with pytest.raises(InputError, match=r"part-00002.parquet of an earlier run"):
+        cospan.distributed.write_scores(frame, da.from_array(A, chunks=(60, 4)), tmp_path)
+    cospan.distributed.write_scores(frame, da.from_array(B, chunks=(40, 4)), tmp_path)

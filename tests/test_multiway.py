@@ -371,7 +371,7 @@ def test_figures_show_the_sets(four):
 
 
 def test_bad_sets_are_refused_with_a_reason(four):
-    with pytest.raises(InputError, match="1 set to compare"):
+    with pytest.raises(InputError, match="one set to compare"):
         compare_many({"x": four["p"]})
     with pytest.raises(InputError, match="a mapping of names"):
         compare_many(four["p"])
@@ -411,3 +411,53 @@ def test_the_closest_digits_of_mnist_are_those_people_confuse(mnist):
     found = compare_many(sets, n_bootstrap=20)
     confused = {frozenset(pair) for pair in ("49", "35", "79", "38", "58")}
     assert {frozenset(pair) for pair in found.closest(3)} <= confused
+
+
+# ---- what a review found -------------------------------------------------------------------------
+
+
+def test_rows_to_score_may_have_the_column_of_the_classes(four):
+    """Text or number, it is no feature there, and nobody is warned about it."""
+    rows = np.vstack(list(four.values()))
+    for names in (list("pqrs"), [1, 2, 3, 4]):
+        labels = np.repeat(names, [len(X) for X in four.values()])
+        table = pd.DataFrame(rows, columns=list("uvwxyz")).assign(kind=labels)
+        found = compare_many(table, table.head(9), label="kind")
+        assert found.rows_z == 9
+        assert found.warnings == ()
+        bare = compare_many(table, table.head(9).drop(columns="kind"), label="kind")
+        assert_array_equal(bare.weights, found.weights)
+
+
+def test_rows_to_score_are_told_from_a_set_of_their_name(four):
+    found = compare_many({"Z": four["p"], "b": four["q"], "c": four["r"]}, four["s"])
+    assert found.name_z == "Z (scored)"
+    assert set(found.to_frame("pandas")["set"]) == {"Z", "b", "c", "Z (scored)"}
+
+
+def test_sets_are_found_by_numpy_integers_and_no_others(found):
+    assert_array_equal(found.pair_theta(np.int64(0), 1), found.pair_theta(0, 1))
+    assert_array_equal(found.frame.isolated(np.int64(0)), found.frame.isolated("p"))
+    for number in (-1, 4):
+        with pytest.raises(InputError, match=f"no set {number}"):
+            found.frame.isolated(number)
+        with pytest.raises(InputError, match=f"no set {number}"):
+            found.pair_theta(number, 0)
+
+
+def test_another_order_changes_no_bit_of_further_rows(four):
+    Z = sets_of((500,), 6, seed=9)[0]
+    for weighting in ("cost", "frame"):
+        names = list("rpsq")
+        places = ["pqrs".index(name) for name in names]
+        one = compare_many(four, Z, weighting=weighting, shrinkage=0.1)
+        other = compare_many(
+            {name: four[name] for name in names}, Z, weighting=weighting, shrinkage=0.1
+        )
+        assert_array_equal(other.weights[other.group == 4], one.weights[one.group == 4][:, places])
+
+
+def test_one_set_alone_has_no_ambiguity_and_no_minus_sign():
+    from cospan.multiway.scoring import ambiguity
+
+    assert str(ambiguity(np.eye(3))[0]) == "0.0"

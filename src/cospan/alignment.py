@@ -109,7 +109,9 @@ class Alignment:
     def posterior(self) -> Array:
         """(n, 2): the paper's posterior of A and B, ``(cos²θ, sin²θ)``."""
         xp = arrays.namespace(self.theta)
-        return xp.stack((xp.cos(self.theta) ** 2, xp.sin(self.theta) ** 2), axis=1)
+        theta = self.theta[:, None]  # no `stack`: Dask refuses it where a length is not yet known
+        first = arrays.like([True, False], self.relational)[None, :]
+        return xp.where(first, xp.cos(theta) ** 2, xp.sin(theta) ** 2)
 
     def predict(self, threshold: float = math.pi / 4) -> Array:
         """0 for A where θ ≤ `threshold` (radians), else 1 for B."""
@@ -119,7 +121,13 @@ class Alignment:
         return xp.astype(self.theta > threshold, xp.int64)
 
     def __len__(self) -> int:
-        return int(self.theta.shape[0])
+        n = self.theta.shape[0]
+        if n != n:  # NaN: Dask does not know yet
+            raise InputError(
+                "How many samples this lazy alignment has is not known before it is computed; "
+                "take theta.compute()."
+            )
+        return int(n)
 
     def __getitem__(self, index: Any) -> Alignment:
         if isinstance(index, (int, np.integer)):
@@ -132,6 +140,8 @@ class Alignment:
         return Alignment(**chosen, weighting=self.weighting)
 
     def __repr__(self) -> str:
+        if arrays.is_lazy(self.theta):
+            return f"Alignment(lazy, {self.weighting!r})"
         if not len(self):
             return "Alignment(no samples)"
         degrees = arrays.to_numpy(self.degrees)

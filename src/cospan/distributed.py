@@ -84,7 +84,7 @@ def summary_of(
     leaf = dask.delayed(block_summary, pure=False)
     found: Summary | None = reduced(
         [
-            leaf(block, weight, names, seed + i, options)
+            leaf(block, weight, names, seed + i, {**options, "name": _of_block(name, i, blocks)})
             for i, (block, weight) in enumerate(zip(blocks, weights, strict=True))
         ],
         merged,
@@ -165,13 +165,26 @@ def write_scores(
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    blocks = row_blocks(Z, "Z")
+    _refuse_left_behind(folder, len(blocks))
     shared = dask.delayed(_without_left_factors(frame))
     write = dask.delayed(_write_block, pure=False)
     written = [
         write(shared, block, weighting, side, str(folder / f"part-{i:05d}.parquet"))
-        for i, block in enumerate(row_blocks(Z, "Z"))
+        for i, block in enumerate(blocks)
     ]
     return [Path(path) for path in dask.compute(*written)]
+
+
+def _refuse_left_behind(folder: Path, n_blocks: int) -> None:
+    """Files of an earlier run of more blocks would be read as part of this one."""
+    new = {f"part-{i:05d}.parquet" for i in range(n_blocks)}
+    left = sorted(path.name for path in folder.glob("part-*.parquet") if path.name not in new)
+    if left:
+        raise InputError(
+            f"{folder} holds {left[0]} of an earlier run, which this one of {n_blocks} blocks "
+            "would not replace; empty the folder, or give another."
+        )
 
 
 @contextmanager
@@ -219,6 +232,11 @@ def read_lazily(path: str | Path) -> Any:
     raise InputError(
         f"{text}: Dask workers read Parquet and CSV files only; convert it to Parquet."
     )
+
+
+def _of_block(name: str, number: int, blocks: list[Any]) -> str:
+    """What messages call a block: the rows they count are those of the block."""
+    return name if len(blocks) == 1 else f"{name} (block {number} of {len(blocks)}, from 0)"
 
 
 # ---- scoring ----------------------------------------------------------------------------------

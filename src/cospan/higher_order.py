@@ -185,15 +185,17 @@ class ManyFrame:
 
     def isolated(self, name: str | int) -> NDArray[np.intp]:
         """Numbers of the directions that only this set has, strongest first."""
-        k = name if isinstance(name, int) else self._number(name)
+        k = self._number(name)
         return np.flatnonzero((_kind_numbers(self.present) == 2) & self.present[k])
 
     def owners(self, direction: int) -> tuple[str, ...]:
         """Names of the sets that have a direction."""
         return tuple(self.names[k] for k in np.flatnonzero(self.present[:, direction]))
 
-    def _number(self, name: str) -> int:
-        if name not in self.names:
+    def _number(self, name: str | int) -> int:
+        if isinstance(name, (int, np.integer)) and 0 <= name < len(self.names):
+            return int(name)
+        if not isinstance(name, str) or name not in self.names:
             raise InputError(f"There is no set {name!r}; the sets are {', '.join(self.names)}.")
         return self.names.index(name)
 

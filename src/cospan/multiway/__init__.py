@@ -203,8 +203,8 @@ class ManyComparison:
     def _number(self, name: str | int) -> int:
         if isinstance(name, str) and name in self.names:
             return self.names.index(name)
-        if isinstance(name, int) and 0 <= name < len(self.names):
-            return name
+        if isinstance(name, (int, np.integer)) and 0 <= name < len(self.names):
+            return int(name)
         raise InputError(f"There is no set {name!r}; the sets are {', '.join(self.names)}.")
 
     # ---- showing ------------------------------------------------------------------------------

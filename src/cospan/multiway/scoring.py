@@ -126,11 +126,11 @@ def ambiguity(weights: Floats) -> Floats:
 
     Examples
     --------
-    >>> ambiguity(np.array([[1.0, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3]])).round(9) + 0
+    >>> ambiguity(np.array([[1.0, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3]])).round(9)
     array([0., 1.])
     """
     logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    return np.asarray(-(weights * logs).sum(axis=1) / np.log(weights.shape[1]))
+    return np.asarray(np.abs((weights * logs).sum(axis=1)) / np.log(weights.shape[1]))
 
 
 def score_columns(

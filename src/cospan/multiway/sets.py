@@ -161,7 +161,8 @@ def open_many(sets: Any, *, label: Any = None, **options: Any) -> ManySets:
             "or one table with label=."
         )
     if len(things) < 2:
-        raise InputError(f"There is {len(things)} set to compare; give two or more.")
+        how_many = "is one set" if things else "are no sets"
+        raise InputError(f"There {how_many} to compare; give two or more.")
     _refuse_too_many(len(things), "sets")
     parts = [_open_one(thing, name, options) for name, thing in things.items()]
     first = next((part for part in parts if isinstance(part, Source)), None)

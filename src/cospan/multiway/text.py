@@ -109,12 +109,13 @@ def _sets(c: ManyComparison) -> Iterator[Line]:
         rival = int(counts.argmax())
         astray = f", most others like {printable(c.names[rival], NAME_WIDTH)}"
         own = len(c.frame.isolated(k))
+        alone = f"; {plural(own, 'direction')} of its own"
         yield (
             "plain",
             (
                 f"  {printable(name, label):<{label}}  {right / max(total, 1):6.1%} of "
                 f"{plural(total, 'row')}{astray if counts[rival] > 0 else ''}"
-                f"{f'; {own} directions of its own' if own else ''}"
+                f"{alone if own else ''}"
             ),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from cospan.audit import LabelAudit
 from cospan.comparison.reading import Progress, watched
 from cospan.comparison.stages import FEW_ROWS, SCORED_ROWS, Settings, heard_warnings
 from cospan.comparison.text import plural
-from cospan.errors import InputError
+from cospan.errors import InputError, SourceError
 from cospan.multiway.scoring import DEGREE_BINS, Sink, Tally, score_others, score_sets
 from cospan.multiway.sets import ManySets, OneSet, Walked, open_many
 from cospan.multiway.stages import fit_many, pair_matrix
@@ -58,6 +59,8 @@ def carry_out(asked: Asked, progress: Progress | None, sink: Sink | None) -> dic
         walk = many.walk(read, progress) if settings.score_all else _samples(read)
         tallies = score_sets(fitted.costs, walk, many.names, settings.seed, sink)
         name_z = None if further is None else asked.name_z or further.name
+        if name_z in many.names:  # the table of rows must tell them apart
+            name_z = f"{name_z} (scored)"
         if further is not None and name_z is not None:
             chunks = watched(further, f"scoring {name_z}", progress)
             tallies.append(
@@ -134,11 +137,7 @@ def _further(asked: Asked, many: ManySets) -> Source | None:
         return None
     named = isinstance(asked.Z, str) or hasattr(asked.Z, "__fspath__")
     options = {"name": None if named else asked.name_z or "Z", **asked.options}
-    source = open_source(asked.Z, **options)
-    # A table to score often has the column of the classes, too; there it is no feature.
-    labelled = isinstance(asked.label, str) and asked.label in (source.feature_names or ())
-    if labelled and not (isinstance(asked.Z, Source) or str(asked.Z) == "-"):
-        source = open_source(asked.Z, label=asked.label, **options)
+    source = _opened(asked.Z, asked.label, options)
     if many.sources:
         return check_same_features(many.sources[0], source)
     if source.n_features != many.n_features:
@@ -147,6 +146,15 @@ def _further(asked: Asked, many: ManySets) -> Source | None:
             f"{many.n_features:,}; all must describe their rows by the same features."
         )
     return source
+
+
+def _opened(Z: Any, label: Any, options: dict[str, Any]) -> Source:
+    """Z opened; a table to score often has the column of the classes, too: there no feature."""
+    opened_before = isinstance(Z, Source) or (isinstance(Z, str) and Z == "-")
+    if isinstance(label, str) and not opened_before:
+        with suppress(InputError, SourceError):  # it has no such column, or is no such table
+            return open_source(Z, label=label, **options)
+    return open_source(Z, **options)
 
 
 def _settled(settings: Settings, many: ManySets) -> Settings:
@@ -215,7 +223,8 @@ def _crossed_over(names: Sequence[str], tallies: list[Tally]) -> Iterator[str]:
             yield (
                 f"Rows of {names[i]} look like {names[j]}, and those of {names[j]} like "
                 f"{names[i]}: with its own rows left out, each set is explained best by the other. "
-                "Do both hold copies of the same rows? Their distance says nothing then."
+                "Their distance says nothing then. It happens with copies of the same rows in both "
+                "sets, and with too few rows for the features."
             )
 
 

@@ -102,8 +102,8 @@ def _sets(content: ManyContent) -> Iterator[str]:
     yield ""
     kinds = content.kinds
     yield (
-        f"{kinds.common} directions are common to all sets, {kinds.partial} belong to some, "
-        f"{kinds.isolated} to one."
+        f"Directions common to all sets: {kinds.common}; to some: {kinds.partial}; "
+        f"to one: {kinds.isolated}."
     )
     yield ""
     yield from _table(
@@ -118,7 +118,7 @@ def _sets(content: ManyContent) -> Iterator[str]:
 def _rows(content: ManyContent) -> Iterator[str]:
     yield "## Rows in doubt"
     yield ""
-    yield f"{count(content.n_misplaced)} rows are claimed by another set than their own."
+    yield f"Rows that another set clearly claims: {count(content.n_misplaced)}."
     yield ""
     sets = content.sets
     yield from _table(
