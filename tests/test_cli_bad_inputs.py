@@ -238,7 +238,7 @@ def every_row_dropped(folder):
     return "compare", csv(folder / "n.csv", rows), good(folder), "--missing", "drop"
 
 
-@case(1, "hv.csv", "too large to be squared")
+@case(1, "hv.csv", "beyond float64")
 def values_beyond_squaring(folder):
     return "compare", csv(folder / "hv.csv", ROWS * 1e300), good(folder)
 
@@ -358,6 +358,26 @@ def symlink_loop(folder):
 def unknown_kind_of_file(folder):
     (folder / "data.xyz").write_text("?")
     return "compare", folder / "data.xyz", good(folder)
+
+
+@case(1, "rows.xlsx: is a spreadsheet", "CSV")
+def a_spreadsheet(folder):
+    with zipfile.ZipFile(folder / "rows.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    return "compare", folder / "rows.xlsx", good(folder)
+
+
+@case(1, "model.pt", "run code", "safetensors")
+def a_checkpoint(folder):
+    with zipfile.ZipFile(folder / "model.pt", "w") as archive:
+        archive.writestr("archive/data.pkl", b"\x80\x02.")
+    return "compare", folder / "model.pt", good(folder)
+
+
+@case(1, "rows.json: is JSON", "CSV")
+def json_rows(folder):
+    (folder / "rows.json").write_text('[{"x": 1}]')
+    return "compare", folder / "rows.json", good(folder)
 
 
 @case(1, "rows.safetensors")
@@ -538,6 +558,11 @@ def a_model_over_a_container(folder):
     np.savez(folder / "two.npz", a=ROWS, b=2 * ROWS)
     file = folder / "two.npz"
     return "compare", f"{file}::a", f"{file}::b", "--save", file
+
+
+@case(1, "name the file", "-o")
+def a_format_without_a_report(folder):
+    return *outputs(folder), "--format", "md"
 
 
 @case(1, "scores.xlsx", ".parquet")

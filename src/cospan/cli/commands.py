@@ -88,6 +88,8 @@ def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
     """Whatever cannot be written, or would replace something, is said before the work starts."""
     if outputs.scores is not None:
         check_table_path(outputs.scores)
+    if outputs.format is not None and outputs.report is None:
+        raise InputError("--format is about a report; name the file to write with -o.")
     _check_places((outputs.report, outputs.scores, outputs.model), inputs)
     if outputs.report is not None:
         from cospan.report import format_of

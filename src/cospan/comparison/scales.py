@@ -1,4 +1,4 @@
-"""Values and features on scales that a comparison cannot bear, or cannot do justice to."""
+"""Features on scales so unlike that a comparison cannot do justice to them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan.comparison.standardizing import pooled_deviation
-from cospan.errors import InputError
 
 if TYPE_CHECKING:
     from cospan.comparison.reading import ReadSet
 
-__all__ = ["check_finite", "unlike_scales"]
+__all__ = ["unlike_scales"]
 
 UNLIKE = 100.0  # times the spread of half of the features: the others hardly count
-
-
-def check_finite(*sets: ReadSet) -> None:
-    """Refuse values whose squares, which everything is made of, are beyond floating point."""
-    for read in sets:
-        if not np.isfinite(float(read.summary.trace)):
-            raise InputError(
-                f"{read.name} holds values too large to be squared in floating point; divide the "
-                "features by a constant first."
-            )
 
 
 def unlike_scales(a: ReadSet, b: ReadSet, names: tuple[str, ...] | None) -> str | None:

@@ -20,7 +20,7 @@ from cospan._validate import as_option, as_shrinkage
 from cospan.comparison.opening import Sets
 from cospan.comparison.reading import Progress, ReadSet, read_set, watched
 from cospan.comparison.sampling import Reservoir
-from cospan.comparison.scales import check_finite, unlike_scales
+from cospan.comparison.scales import unlike_scales
 from cospan.comparison.scoring import ScoredGroup, Scorer, Sink
 from cospan.comparison.standardizing import fit_frame, pooled_deviation
 from cospan.comparison.text import plural
@@ -133,7 +133,6 @@ def fit_sets(sets: Sets, settings: Settings, progress: Progress | None) -> Fitte
     )
     if settings.score_all is None:
         settings = replace(settings, score_all=a.rows + b.rows <= SCORED_ROWS)
-    check_finite(a, b)
     report = progress or _silent
     report("fitting the frame", 0, 1)
     frame = fit_frame(

@@ -42,6 +42,15 @@ BY_CONTENT = {
     "NPY": ".npy",
     "zip (NPZ)": ".npz",
 }
+#: Formats that users try, and what they can do instead.
+_SHEET = "is a spreadsheet; save the sheet as CSV or Parquet"
+_CHECKPOINT = "is a file of PyTorch, which can run code when loaded; save it as safetensors or NPY"
+_JSON = "is JSON; save it as a table, CSV or Parquet"
+CONVERTIBLE = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), _SHEET),
+    **dict.fromkeys((".pt", ".pth", ".ckpt"), _CHECKPOINT),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), _JSON),
+}
 READABLE = "CSV, Parquet, Arrow, NPY, NPZ, safetensors, HDF5, Zarr, IDX, or a folder of images"
 
 
@@ -131,6 +140,8 @@ def _kind(path: Path) -> str:
         return suffix
     if suffix == ".safetensors" or suffix in IMAGE_SUFFIXES:
         return suffix
+    if suffix in CONVERTIBLE:  # before the first bytes: many formats are zip files
+        raise SourceError(f"{path}: {CONVERTIBLE[suffix]}.")
     if content in BY_CONTENT:
         return BY_CONTENT[content]
     what = f"begins like {content}" if content else f"has the ending {path.suffix!r}"
