@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 
 from cospan import JointFrame, ManyFrame, Summary
+from cospan._joint_diagonal import joint_rotation
 from cospan.errors import InputError
 
 
@@ -121,3 +122,40 @@ def test_kinds_strengths_and_bad_names():
         frame.isolated("x")
     with pytest.raises(InputError, match="at least two"):
         ManyFrame.fit([sets[0]])
+
+
+@pytest.mark.parametrize("oblique", [False, True])
+@pytest.mark.parametrize(
+    "owned",
+    [
+        ("abc", "abc", "a", "ab", "bc", "c"),
+        ("ae", "ab", "abc", "bcd", "cde", "de"),
+        ("ac", "a", "a", "bc"),
+    ],
+)
+def test_directions_of_some_sets_are_told_apart_in_drawn_rows(owned, oblique):
+    """Drawn rows set equal eigenvalues slightly apart: the eigenvectors alone would be mixtures."""
+    rng = np.random.default_rng(11)
+    shape = rng.normal(size=(len(owned), 12)) if oblique else np.eye(len(owned), 12)
+    names = sorted(set("".join(owned)))
+    sets = {}
+    for name in names:
+        mine = [name in owners for owners in owned]
+        sets[name] = rng.normal(size=(300, sum(mine))) @ shape[mine]
+    frame = ManyFrame.fit(sets, center="none", shrinkage=0)
+    assert sorted("".join(frame.owners(j)) for j in range(frame.rank)) == sorted(owned)
+    for k, A in enumerate(sets.values()):
+        scaled_u = A / np.sqrt(len(A)) @ np.linalg.pinv(frame.directions)
+        assert_allclose(scaled_u @ frame.directions, A / np.sqrt(len(A)), atol=1e-12)
+        assert_allclose(np.linalg.norm(scaled_u, axis=0), frame.sigma[k], atol=1e-12)
+
+
+def test_joint_rotation_diagonalises_what_commutes_and_stays_orthogonal():
+    rng = np.random.default_rng(12)
+    for m in (1, 2, 7, 20):
+        turn = np.linalg.qr(rng.normal(size=(m, m)))[0]
+        matrices = np.stack([(turn * rng.uniform(size=m)) @ turn.T for _ in range(4)])
+        found = joint_rotation(matrices)
+        assert_allclose(found.T @ found, np.eye(m), atol=1e-13)
+        turned = found.T @ matrices @ found
+        assert_allclose(turned, turned * np.eye(m), atol=1e-12)

@@ -16,9 +16,10 @@ with one H for all sets. Here it is computed in the form for sets that may lack 
 a single set. The U_i have unit columns; other than for two sets, they are in general not
 orthogonal to each other.
 
-Where eigenvalues coincide their eigenvectors are any basis: those of five sets that have five
-directions each to themselves come out mixed. So the G_i themselves choose the basis there, and
-within what all sets have, and what one set has to itself, H is turned to orthogonal directions,
+Where eigenvalues coincide, or noise alone sets them apart, their eigenvectors are any basis: those
+of five sets that have five directions each to themselves come out mixed, and so do directions of
+{a, b} and of {b, c}. So among directions of equally many sets the G_i themselves choose the basis,
+and within what all sets have, and what one set has to itself, H is turned to orthogonal directions,
 strongest first. Two sets need none of this: theirs is the GSVD of the pair.
 """
 
@@ -35,6 +36,7 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan._classes.costs import ClassCosts
 from cospan._classes.preparation import PreparedSets, whitening_of
+from cospan._joint_diagonal import joint_rotation
 from cospan._tolerance import PRESENT_SHARE, SAME_EIGENVALUE
 from cospan.decomposition import gsvd
 from cospan.errors import InputError
@@ -45,6 +47,7 @@ __all__ = ["KINDS", "ManyFrame"]
 Floats = NDArray[np.float64]
 
 KINDS = ("common", "partial", "isolated")
+JOINT_WORK = 2**20  # K m³: larger groups of directions take one mixture of the G_i, not all
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,33 +253,38 @@ def _many(factors: Sequence[Any], tol: float) -> _Found:
 
 
 def _told_apart(Z: Floats, tau: Floats, grams: list[Floats], ridge: float) -> Floats:
-    """Eigenvectors of T, those of equal eigenvalues so turned that they diagonalise every G_i.
+    """Eigenvectors of T, those of like eigenvalues so turned that they diagonalise every G_i.
 
-    Along directions of equal τ the G_i commute where sets share directions exactly; the
-    eigenvectors of any generic mixture of them are then eigenvectors of each. All directions near
-    the largest τ are taken as one group: noise may have set their eigenvalues slightly apart.
+    Directions of like τ belong to equally many sets, but not to the same ones. The G_i, which
+    tell the sets apart, commute there where sets share directions exactly, and nearly so where
+    noise blurs them.
     """
-    # Multiples of the golden ratio, reduced to [0, 1): no two means of a few of them agree.
-    shades = np.modf(np.arange(len(grams)) * (math.sqrt(5) - 1) / 2)[0]
-    mixture = sum(shade * gram for shade, gram in zip(shades, grams, strict=True))
     Z = Z.copy()
     for group in _groups(tau, len(grams), ridge):
-        _, turn = np.linalg.eigh(Z[:, group].T @ mixture @ Z[:, group])
+        inside = np.stack([Z[:, group].T @ gram @ Z[:, group] for gram in grams])
+        # A first turn by a generic mixture does it for matrices that commute, at any size.
+        _, turn = np.linalg.eigh(np.tensordot(_shades(len(grams)), inside, 1))
+        if len(grams) * len(group) ** 3 <= JOINT_WORK:
+            turn = turn @ joint_rotation(turn.T @ inside @ turn)
         Z[:, group] = Z[:, group] @ turn
     return Z
 
 
+def _shades(n: int) -> Floats:
+    """Multiples of the golden ratio, reduced to [0, 1): no two means of a few of them agree."""
+    return np.modf(np.arange(n) * (math.sqrt(5) - 1) / 2)[0]
+
+
 def _groups(tau: Floats, n_sets: int, ridge: float) -> list[NDArray[np.intp]]:
-    """Runs of equal eigenvalues of T, and those of single sets as one run."""
-    weak = PRESENT_SHARE / (1 + PRESENT_SHARE)  # the second set's share where it hardly counts
+    """Directions of about as many sets as each other: of one, of two, …, told by their τ.
 
-    def tau_of(second: float) -> float:
-        shares = (1 / (1 - second + ridge), 1 / (second + ridge), (n_sets - 2) / ridge)
-        return sum(shares) / n_sets
-
-    least, most = 1 / (1 / n_sets + ridge), tau_of(0.0)
-    new_run = np.diff(tau) > SAME_EIGENVALUE * (most - least)
-    new_run &= tau[:-1] < tau_of(weak)
+    Those of all sets are left as the eigenvectors they are, but for equal eigenvalues.
+    """
+    owners = np.arange(n_sets, 0, -1)
+    of_owners = (owners / (1 / owners + ridge) + (n_sets - owners) / ridge) / n_sets  # it rises
+    band = np.searchsorted((of_owners[1:] + of_owners[:-1]) / 2, tau)
+    new_run = np.diff(band) > 0
+    new_run |= (band[:-1] == 0) & (np.diff(tau) > SAME_EIGENVALUE * np.ptp(of_owners))
     runs = np.split(np.arange(len(tau)), np.flatnonzero(new_run) + 1)
     return [run for run in runs if len(run) > 1]
 
