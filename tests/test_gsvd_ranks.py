@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import svdvals
 
 from cospan import gsvd, gsvdvals
+from cospan._cosine_sine import reorthogonalized
 from cospan._ranks import norm2
 from matrices import (
     ULP,
@@ -183,3 +184,39 @@ def test_the_norm_is_found_where_the_heaviest_row_is_orthogonal_to_its_direction
 def test_the_norm_of_a_single_column_or_row():
     for x in (np.array([[3.0], [9.0]]), np.array([[-1.0, 2.0]]), -np.ones((1, 1))):
         assert norm2(x) == pytest.approx(np.linalg.norm(x))
+
+
+def test_rounding_a_little_above_the_tolerance_is_no_direction():
+    """In a few of these, a strength that is only rounding in the stack lies above A's tolerance."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        A = rng.standard_normal((6, 2)) @ rng.standard_normal((2, 5))
+        B = rng.standard_normal((6, 5)) @ rng.standard_normal((5, 5))
+        assert gsvd(A, B).blocks == (0, 2, 3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_singular_value_just_below_the_tolerance_is_dropped(seed):
+    """Estimates put it above: the norm comes out too low by a per cent or two."""
+    values = np.r_[np.linspace(1, 0.9, 29), 0.99e-6]
+    A = with_spectrum(np.random.default_rng(seed), 60, 30, values)
+    assert gsvd(A, np.zeros((1, 30)), tol=1e-6).rank == 29
+
+
+def test_many_entries_below_the_tolerance_make_a_direction_together():
+    """Pivoted QR sees 0.9e-6 at a time; the nine have norm 2.7e-6."""
+    A = np.zeros((12, 10))
+    A[0, 0], A[1, 1:] = 1.0, 0.9e-6
+    assert gsvd(A, np.zeros((1, 10)), tol=1e-6).rank == 2
+
+
+def test_columns_that_nearly_lie_in_the_span_of_the_others_come_out_orthonormal():
+    """Taking off that span once leaves rounding of it behind, which normalizing magnifies."""
+    rng = np.random.default_rng(13)
+    Q = orthonormal(rng, 40, 12)
+    U = np.hstack([Q[:, :10], Q[:, :2] + 1e-13 * Q[:, 10:]])
+    V, c, s = orthonormal(rng, 30, 3), np.r_[np.full(10, 0.9), 1e-16, 1e-16], np.full(3, 0.9)
+    found, _ = reorthogonalized(U, V, c, s)
+    assert np.abs(found.T @ found - np.eye(12)).max() < 50 * ULP
+    _, found = reorthogonalized(V, U[:, ::-1], s, c[::-1])
+    assert np.abs(found.T @ found - np.eye(12)).max() < 50 * ULP
