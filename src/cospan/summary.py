@@ -349,7 +349,7 @@ def _mergeable(a: Summary, b: Summary) -> tuple[str, ...] | None:
 def _check_chunks(chunks: object, name: str) -> None:
     if not isinstance(chunks, Iterable) or isinstance(chunks, (str, bytes)):
         raise InputError(
-            f"{name} is a {type(chunks).__name__}; of_chunks takes chunks of rows: a list, a "
+            f"{name} is of type {type(chunks).__name__}; of_chunks takes chunks of rows: a list, a "
             "generator or another iterable of arrays."
         )
     if feature_names_of(chunks) is not None or getattr(chunks, "ndim", None) == 2:
