@@ -186,7 +186,7 @@ def warnings(comparison: Comparison, n_conflicts: int | None) -> tuple[str, ...]
             f"The two sets meet at {best.step / 10:.1f}°, not at 45°, as they do when one varies "
             f"more than the other. To label rows, cut there.{advice}"
         )
-    if comparison.separation.auc.value <= 1 - TELLS:
+    if comparison.separation.auc.value <= 1 - TELLS and "do not tell the sets apart" not in said:
         found.append(
             "The angles come out the wrong way round, as they can with few rows for many features "
             "or without shrinkage: do not label rows by them."
