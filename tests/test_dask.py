@@ -19,6 +19,12 @@ from cospan import JointFrame, Summary
 from cospan.errors import InputError
 
 
+# A cluster of Dask's leaves sockets to the garbage collector now and then: not ours to close.
+needs_cluster = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+
 def rows(n, d=12, seed=0, shift=0.0):
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) + shift
@@ -137,6 +143,7 @@ def _slow_block(block, marker):
     return block
 
 
+@needs_cluster
 def test_the_loss_of_a_worker_is_survived(tmp_path):
     distributed = pytest.importorskip("distributed")
     X = rows(2000)
@@ -227,6 +234,7 @@ def test_the_estimator_fits_to_collections(classes):
         AlignmentAngleClassifier().fit(lazy(X), y[:5])
 
 
+@needs_cluster
 def test_the_command_line_leaves_files_to_a_scheduler(tmp_path):
     distributed = pytest.importorskip("distributed")
     from typer.testing import CliRunner
@@ -265,6 +273,9 @@ def test_a_bad_value_is_found_in_its_block():
     X[70, 1] = np.nan
     with pytest.raises(InputError, match=r"block 2 of 4, from 0\).*row 10, column 1"):
         Summary.of(da.from_array(X, chunks=(30, 3)))
+    frame = JointFrame.fit(rows(50, d=3, seed=1), rows(50, d=3, seed=2), shrinkage=0.1)
+    with pytest.raises(InputError, match=r"^Block 2 \(from 0\): Z contains NaN at row 10"):
+        frame.align(da.from_array(X, chunks=(30, 3))).theta.compute()
 
 
 def test_scores_are_not_mixed_with_those_of_an_earlier_run(tmp_path):
