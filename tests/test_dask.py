@@ -18,7 +18,6 @@ import cospan.distributed
 from cospan import JointFrame, Summary
 from cospan.errors import InputError
 
-
 # A cluster of Dask's leaves sockets to the garbage collector now and then: not ours to close.
 needs_cluster = pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
