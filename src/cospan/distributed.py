@@ -170,7 +170,7 @@ def write_scores(
     shared = dask.delayed(_without_left_factors(frame))
     write = dask.delayed(_write_block, pure=False)
     written = [
-        write(shared, block, weighting, side, str(folder / f"part-{i:05d}.parquet"))
+        write(shared, block, i, weighting, side, str(folder / f"part-{i:05d}.parquet"))
         for i, block in enumerate(blocks)
     ]
     return [Path(path) for path in dask.compute(*written)]
@@ -254,9 +254,14 @@ def _scored(frame: JointFrame, block: Any, weighting: str, side: str | None) -> 
     return frame.left_out(block, side, weighting=weighting)
 
 
-def _score_table(block: Any, frame: JointFrame, weighting: str, side: str | None) -> np.ndarray:
-    """A block's alignment as columns."""
-    found = _scored(frame, block, weighting, side)
+def _score_table(
+    block: Any, frame: JointFrame, weighting: str, side: str | None, block_id: tuple[int, ...]
+) -> np.ndarray:
+    """A block's alignment as columns; Dask itself says which block it is."""
+    try:
+        found = _scored(frame, block, weighting, side)
+    except InputError as error:  # the rows it counts are those of the block
+        raise InputError(f"Block {block_id[0]} (from 0): {error}") from None
     shares = arrays.to_numpy(found.shares)
     columns = [found.theta, found.cost_a, found.cost_b, *shares.T, found.outside, found.relational]
     return np.column_stack([arrays.to_numpy(column).astype(np.float64) for column in columns])
@@ -303,12 +308,14 @@ def _as_array(Z: Any, frame: JointFrame) -> Any:
     return Z if Z.numblocks[1] == 1 else Z.rechunk({1: -1})
 
 
-def _write_block(frame: JointFrame, block: Any, weighting: str, side: str | None, path: str) -> str:
+def _write_block(
+    frame: JointFrame, block: Any, number: int, weighting: str, side: str | None, path: str
+) -> str:
     """Score a block and write its file; a file that is there is whole."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = _score_table(block, frame, weighting, side)
+    table = _score_table(block, frame, weighting, side, (number,))
     columns: dict[str, np.ndarray] = {"row": np.arange(len(table))}
     columns |= {name: table[:, i] for i, name in enumerate(_COLUMNS)}
     columns["theta"] = np.rad2deg(columns["theta"])

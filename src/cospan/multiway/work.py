@@ -224,7 +224,8 @@ def _crossed_over(names: Sequence[str], tallies: list[Tally]) -> Iterator[str]:
                 f"Rows of {names[i]} look like {names[j]}, and those of {names[j]} like "
                 f"{names[i]}: with its own rows left out, each set is explained best by the other. "
                 "Their distance says nothing then. It happens with copies of the same rows in both "
-                "sets, and with too few rows for the features."
+                "sets, with too few rows for the features, and with sets that mirror each other "
+                "about the centre."
             )
 
 
