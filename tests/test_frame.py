@@ -358,6 +358,7 @@ def test_default_accuracy_on_images(dataset, a, b, least, request):
         ({"center": np.ones((3, 12))}, r"center has shape \(3, 12\)"),
         ({"center": None}, "must be a vector of 12 numbers, or .pooled."),
         ({"center": [np.nan] * 12}, "not finite at feature 0"),
+        ({"balance": "no"}, "balance"),
         ({"shrinkage": 1.0}, r"shrinkage is 1\.0"),
         ({"shrinkage": "much"}, "shrinkage is 'much'"),
         ({"shrinkage": -0.1}, "shrinkage is -0.1"),

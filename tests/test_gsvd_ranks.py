@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import svdvals
 
 from cospan import gsvd, gsvdvals
-from cospan._cosine_sine import reorthogonalized
-from cospan._ranks import norm2
+from cospan.decomposition.cosine_sine import reorthogonalized
+from cospan.decomposition.ranks import norm2
 from matrices import (
     ULP,
     acceptance_ratios,

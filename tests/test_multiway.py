@@ -18,6 +18,7 @@ from cospan import (
     compare_many,
     fisher_rao,
 )
+from cospan._classes.costs import simplex_weights
 from cospan.errors import InputError
 from cospan.sources import Source, open_source
 
@@ -461,3 +462,15 @@ def test_one_set_alone_has_no_ambiguity_and_no_minus_sign():
     from cospan.multiway.scoring import ambiguity
 
     assert str(ambiguity(np.eye(3))[0]) == "0.0"
+
+
+def test_rows_of_a_weighted_summary_leave_with_their_weight(four):
+    """A weight of ¼ each, and as many copies more, is the same set; so are the weights of rows."""
+    p = four["p"]
+    weighted = Summary.of(np.repeat(p, 4, axis=0), np.full(4 * len(p), 0.25))
+    others = {name: Summary.of(four[name]) for name in "qr"}
+    one = compare_many({"p": weighted, **others}, shrinkage=0.1)
+    costs = one.costs
+    taken = np.full(4 * len(p), 0.25)
+    squared = costs.left_out(np.repeat(p, 4, axis=0), np.zeros(4 * len(p)), sample_weight=taken)
+    assert_allclose(one.weights[one.group == 0], simplex_weights(squared), atol=1e-12)

@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from cospan import JointFrame, Summary
-from cospan._moments import Moments, MomentTree, merged
 from cospan.errors import InputError
+from cospan.summary.moments import Moments, MomentTree, merged
 
 
 def rows(n, d=20, seed=0, shift=0.0, dtype=np.float64):

@@ -25,11 +25,14 @@ from cospan import distributed
 from cospan._arrays import Array
 from cospan._tolerance import FAST_SHRINKAGE, rank_tolerance
 from cospan._validate import (
+    as_flag,
     as_option,
     as_rows,
     as_shrinkage,
     as_tol,
     as_weights,
+    check_names,
+    check_same_library,
     feature_names_of,
 )
 from cospan.alignment import Alignment
@@ -204,7 +207,9 @@ class JointFrame:
         tol: float | None,
     ) -> JointFrame:
         alpha, tol = as_shrinkage(shrinkage), as_tol(tol)
+        balance = as_flag(balance, "balance")
         names = _common_names(a, b)
+        check_same_library(a.mean, b.mean)
         prepared = prepare(a, b, center, balance)
         pair = paired(a, b, prepared)
         if alpha == "auto":
@@ -231,7 +236,7 @@ class JointFrame:
             center_a=prepared.center_a,
             center_b=prepared.center_b,
             center_mode=prepared.center_mode,
-            balance=bool(balance),
+            balance=balance,
             shrinkage=alpha,
             lam=prepared.lam,
             tol=tol,
@@ -518,24 +523,6 @@ def _common_names(a: Summary, b: Summary) -> tuple[str, ...] | None:
             "bring the columns into the same order."
         )
     return names
-
-
-def check_names(Z: object, names: tuple[str, ...] | None, label: str) -> None:
-    found = feature_names_of(Z)
-    if found is None or names is None or found == names:
-        return
-    if sorted(found) == sorted(names):
-        raise InputError(f"{label} has the frame's columns in another order; reorder them by name.")
-    unknown = sorted(set(found) - set(names))[:3]
-    missing = sorted(set(names) - set(found))[:3]
-    raise InputError(
-        f"{label}'s columns are not the frame's (missing: {missing}, unknown: {unknown}); "
-        "pass the features the frame was fitted to."
-    )
-
-
-def _check_names(Z: object, names: tuple[str, ...] | None) -> None:
-    check_names(Z, names, "Z")
 
 
 def _rows_to_try(A: Any, B: Any) -> int:

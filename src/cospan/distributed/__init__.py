@@ -19,7 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cospan import _arrays as arrays
-from cospan._dask_blocks import (
+from cospan._files import whole_file
+from cospan._validate import as_option, feature_names_of
+from cospan.alignment import Alignment
+from cospan.distributed.blocks import (
     block_classes,
     block_summary,
     merged,
@@ -28,9 +31,6 @@ from cospan._dask_blocks import (
     row_blocks,
     split,
 )
-from cospan._files import whole_file
-from cospan._validate import as_option, feature_names_of
-from cospan.alignment import Alignment
 from cospan.errors import InputError, MissingDependencyError
 from cospan.summary import Summary
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cospan._arrays import Array, eps, grand_total, is_array, namespace, to_numpy
-from cospan._conversion import as_array, feature_names_of, library_of
+from cospan._validate.conversion import as_array, feature_names_of, library_of
 from cospan.errors import InputError
 
 __all__ = [
@@ -231,7 +231,7 @@ def as_count(value: int, name: str, *, least: int = 1) -> int:
 
 def as_confidence(value: float) -> float:
     """A level strictly between 0 and 1."""
-    if not 0 < value < 1:
+    if not isinstance(value, int | float | np.number) or not 0 < value < 1:
         raise InputError(f"confidence must lie strictly between 0 and 1, not {value!r}.")
     return float(value)
 

@@ -13,8 +13,8 @@ import math
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._householder import qr
 from cospan._tolerance import POLISH_BELOW
+from cospan.decomposition.householder import qr
 
 __all__ = ["cosine_sine", "other", "reorthogonalized", "row_norms"]
 

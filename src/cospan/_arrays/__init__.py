@@ -2,8 +2,8 @@
 
 The numerical modules are written once. They ask this module for a namespace (`namespace`), and
 for the few products and factorizations they need. Each of those is "the native call if there is
-one, else the generic one": for NumPy arrays BLAS and LAPACK (`_lapack`), for every other
-namespace its ``linalg`` extension and, for tall matrices, Cholesky factors (`_cholesky_qr`).
+one, else the generic one": for NumPy arrays BLAS and LAPACK (`lapack`), for every other
+namespace its ``linalg`` extension and, for tall matrices, Cholesky factors (`cholesky_qr`).
 
 To add a backend, see CONTRIBUTING; as a rule nothing is needed beyond array-api-compat.
 """
@@ -21,7 +21,7 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import ThreadpoolController
 
-from cospan import _cholesky_qr, _lapack
+from cospan._arrays import cholesky_qr, lapack
 
 # Entries from which a pass over an array is worth the start of a thread.
 _THREADED_SIZE = 2**22
@@ -133,7 +133,7 @@ def stacked(parts: list[Array], *, columns_first: bool = False) -> Array:
     With `columns_first` NumPy arrays come out column by column, as LAPACK factors them.
     """
     if is_numpy(*parts):
-        return _lapack.stacked(parts, np.dtype(np.float64), "F" if columns_first else "C")
+        return lapack.stacked(parts, np.dtype(np.float64), "F" if columns_first else "C")
     xp = namespace(*parts)
     if len(parts) == 1:
         return xp.astype(parts[0], xp.float64, copy=True)
@@ -146,7 +146,7 @@ def shifted_blocks(parts: list[Array], origin: Array) -> Iterator[Array]:
     For NumPy each block lies in the same memory and is small enough for the processor's cache.
     """
     if is_numpy(*parts):
-        yield from _lapack.shifted_blocks(parts, origin)
+        yield from lapack.shifted_blocks(parts, origin)
     else:
         block = parts[0] if len(parts) == 1 else stacked(parts)
         yield block - origin[None, :]  # float32 less float64 is float64, in one pass
@@ -207,7 +207,7 @@ def full_precision(*arrays: Array) -> Iterator[None]:
 def matmul(a: Array, b: Array) -> Array:
     """``a @ b`` for matrices, in SciPy's BLAS when both are NumPy arrays."""
     if is_numpy(a, b):
-        return a @ b if 0 in (*a.shape, *b.shape) else _lapack.matmul(a, b)
+        return a @ b if 0 in (*a.shape, *b.shape) else lapack.matmul(a, b)
     with full_precision(a):
         return a @ b
 
@@ -215,23 +215,23 @@ def matmul(a: Array, b: Array) -> Array:
 def gram(x: Array) -> Array:
     """``xᵀ x``, symmetric to the bit."""
     if is_numpy(x):
-        return x.T @ x if 0 in x.shape else _lapack.gram(x)
+        return x.T @ x if 0 in x.shape else lapack.gram(x)
     return matmul(x.T, x)
 
 
 def add_gram(total: Array, x: Array) -> Array:
     """``total + xᵀ x``, for NumPy in place and in the upper triangle only (see `mirrored`)."""
-    return _lapack.add_gram(total, x) if is_numpy(x) else total + matmul(x.T, x)
+    return lapack.add_gram(total, x) if is_numpy(x) else total + matmul(x.T, x)
 
 
 def shifted_gram(rows: Array, origin: Array) -> tuple[Array, Array]:
     """Sum and Gram matrix of NumPy rows less `origin`, to be called in several threads."""
-    return _lapack.shifted_gram(rows, origin)
+    return lapack.shifted_gram(rows, origin)
 
 
 def mirrored(total: Array) -> Array:
     """What `add_gram` summed, as a full symmetric matrix."""
-    return _lapack.mirrored(total) if is_numpy(total) else total
+    return lapack.mirrored(total) if is_numpy(total) else total
 
 
 def grand_total(x: Array) -> float:
@@ -269,14 +269,14 @@ class Orthogonal(NamedTuple):
 def qr(x: Array) -> Orthogonal:
     """Thin QR of x, with Q kept as Householder vectors where the namespace can."""
     if is_numpy(x):
-        return Orthogonal(*_lapack.qr(x))
+        return Orthogonal(*lapack.qr(x))
     Q, R = _thin_qr(x)
     return Orthogonal(R, lambda Y: matmul(Q, Y))
 
 
 def _thin_qr(x: Array) -> tuple[Array, Array]:
     with full_precision(x):
-        found = _cholesky_qr.thin_qr(x) if _cholesky_qr.worth_it(*x.shape) else None
+        found = cholesky_qr.thin_qr(x) if cholesky_qr.worth_it(*x.shape) else None
         if found is None:
             found = tuple(namespace(x).linalg.qr(x, mode="reduced"))
     return found[0], found[1]
@@ -284,30 +284,30 @@ def _thin_qr(x: Array) -> tuple[Array, Array]:
 
 def orthonormal_columns(x: Array) -> tuple[Array, Array]:
     """Q and R of a tall x. NumPy arrays in column-major order are overwritten: no second copy."""
-    return _lapack.orthonormal_columns(x) if is_numpy(x) else _thin_qr(x)
+    return lapack.orthonormal_columns(x) if is_numpy(x) else _thin_qr(x)
 
 
 def triangular_factor(x: Array, *, overwrite: bool = False) -> Array:
     """R of a thin QR of x, (min(rows, columns), columns)."""
     if is_numpy(x):
-        return _lapack.triangular_factor(x, overwrite=overwrite)
+        return lapack.triangular_factor(x, overwrite=overwrite)
     with full_precision(x):
-        if _cholesky_qr.worth_it(*x.shape):
-            x = _cholesky_qr.factor(x)
+        if cholesky_qr.worth_it(*x.shape):
+            x = cholesky_qr.factor(x)
         return namespace(x).linalg.qr(x, mode="reduced")[1]
 
 
 def merged_triangles(a: Array, b: Array, row: Array) -> Array:
     """R of two square upper triangular factors and a row below each other."""
     if is_numpy(a, b, row):
-        return _lapack.merged_triangles(a, b, row)
+        return lapack.merged_triangles(a, b, row)
     return triangular_factor(namespace(a, b).concat((a, b, row), axis=0))
 
 
 def eigh(x: Array) -> tuple[Array, Array]:
     """Eigenvalues, rising, and eigenvectors of a symmetric matrix."""
     if is_numpy(x):
-        return _lapack.eigh(x)
+        return lapack.eigh(x)
     values, vectors = namespace(x).linalg.eigh(x)
     return values, vectors
 
@@ -315,7 +315,7 @@ def eigh(x: Array) -> tuple[Array, Array]:
 def svd(x: Array) -> tuple[Array, Array, Array]:
     """Thin SVD: U, values falling, Vᵀ."""
     if is_numpy(x):
-        return _lapack.svd(x)
+        return lapack.svd(x)
     U, values, Vt = namespace(x).linalg.svd(x, full_matrices=False)
     return U, values, Vt
 
@@ -331,4 +331,4 @@ def solve_triangular_transposed(R: Array, b: Array) -> Array:
     """x with Rᵀ x = b, for an upper triangular R."""
     if is_numpy(R):
         return scipy.linalg.solve_triangular(R, b, trans=1, check_finite=False)
-    return _cholesky_qr.divided(b.T, R).T
+    return cholesky_qr.divided(b.T, R).T

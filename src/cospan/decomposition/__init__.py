@@ -31,9 +31,6 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._cosine_sine import cosine_sine, other, reorthogonalized, row_norms
-from cospan._householder import qr, stacked_qr
-from cospan._ranks import full_rank, norm, norm2, smallest_singular_value
 from cospan._tolerance import DOUBTFUL, rank_tolerance, surely_above
 from cospan._validate import (
     as_flag,
@@ -43,6 +40,9 @@ from cospan._validate import (
     check_same_library,
     feature_names_of,
 )
+from cospan.decomposition.cosine_sine import cosine_sine, other, reorthogonalized, row_norms
+from cospan.decomposition.householder import qr, stacked_qr
+from cospan.decomposition.ranks import full_rank, norm, norm2, smallest_singular_value
 from cospan.errors import InputError
 
 __all__ = ["GSVD", "Blocks", "gsvd", "gsvdvals"]

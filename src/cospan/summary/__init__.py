@@ -25,8 +25,6 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._moments import Moments, MomentSum, MomentTree, merged
-from cospan._row_sample import RowSample
 from cospan._validate import (
     as_count,
     as_flag,
@@ -38,6 +36,8 @@ from cospan._validate import (
     feature_names_of,
 )
 from cospan.errors import InputError
+from cospan.summary.moments import Moments, MomentSum, MomentTree, merged
+from cospan.summary.row_sample import RowSample
 
 __all__ = ["RowSample", "Summary"]
 
