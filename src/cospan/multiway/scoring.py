@@ -73,8 +73,9 @@ def score_sets(
 ) -> list[Tally]:
     """Weights of the sets' own rows, each left out of its set."""
     tallies = [Tally(len(names), k, seed) for k in range(len(names))]
-    for own, chunk in walk:
-        weights = np.asarray(simplex_weights(costs.left_out(chunk.rows, own)), dtype=np.float64)
+    for own, chunk, row_weights in walk:
+        squared = costs.left_out(chunk.rows, own, sample_weight=row_weights)
+        weights = np.asarray(simplex_weights(squared), dtype=np.float64)
         for k in np.unique(own):
             index = np.flatnonzero(own == k)
             part = Chunk(chunk.rows[index], chunk.ids[index])

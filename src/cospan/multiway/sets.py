@@ -37,6 +37,7 @@ class OneSet(NamedTuple):
     sample: Chunk
     complete: bool
     rows: int
+    weights: NDArray[np.float64] | None = None  # of the sample, where rows do not count 1 each
 
 
 class ManySets:
@@ -71,7 +72,7 @@ class ManySets:
         """All rows again; of sets that were kept whole, or come as summaries, what was kept."""
         for number, (part, one) in enumerate(zip(self.parts, read, strict=True)):
             if one.complete or isinstance(part, Summary):
-                yield Walked(np.full(len(one.sample.rows), number), one.sample)
+                yield Walked(np.full(len(one.sample.rows), number), one.sample, one.weights)
                 continue
             for chunk in watched(part, f"scoring {one.name}", progress):
                 yield Walked(np.full(len(chunk.rows), number), chunk)
@@ -130,6 +131,7 @@ class Walked(NamedTuple):
 
     own: NDArray[np.intp]
     chunk: Chunk
+    weights: NDArray[np.float64] | None = None
 
 
 def open_many(sets: Any, *, label: Any = None, **options: Any) -> ManySets:
@@ -204,7 +206,8 @@ def _read_one(
     sample = Chunk(part.sample.rows[kept], part.sample.index[kept])
     if len(kept) < 2:
         raise InputError(f"The summary of {name} keeps no rows; make it with sample_size > 0.")
-    return OneSet(name, part, sample, len(kept) == part.count, int(part.count))
+    weights = None if part.n == part.count else part.sample.weights[kept]
+    return OneSet(name, part, sample, len(kept) == part.count, int(part.count), weights)
 
 
 class _Growing:

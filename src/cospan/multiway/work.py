@@ -174,7 +174,10 @@ def _settled_scoring(settings: Settings, read: Sequence[OneSet]) -> Settings:
 
 
 def _samples(read: Sequence[OneSet]) -> list[Walked]:
-    return [Walked(np.full(len(one.sample.rows), k), one.sample) for k, one in enumerate(read)]
+    return [
+        Walked(np.full(len(one.sample.rows), k), one.sample, one.weights)
+        for k, one in enumerate(read)
+    ]
 
 
 def _shape(given: tuple[int, ...] | None, many: ManySets) -> tuple[int, ...] | None:
