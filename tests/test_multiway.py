@@ -474,3 +474,16 @@ def test_rows_of_a_weighted_summary_leave_with_their_weight(four):
     taken = np.full(4 * len(p), 0.25)
     squared = costs.left_out(np.repeat(p, 4, axis=0), np.zeros(4 * len(p)), sample_weight=taken)
     assert_allclose(one.weights[one.group == 0], simplex_weights(squared), atol=1e-12)
+
+
+def test_every_row_of_a_dask_collection_is_scored_where_asked_for():
+    import dask.array as da
+
+    rows = np.random.default_rng(4).normal(size=(30_000, 2))
+    sets = {"a": rows, "b": rows[:40] * [1, 3], "c": rows[:50] + 1}
+    lazy = {**sets, "a": da.from_array(rows, chunks=(7_000, 2))}
+    found, other = (compare_many(s, shrinkage=0.1, n_bootstrap=1) for s in (sets, lazy))
+    assert found.scored == other.scored == (30_000, 40, 50)
+    assert_array_equal(found.confusion, other.confusion)
+    with pytest.raises(InputError, match="with Dask itself"):
+        compare_many(lazy, columns=["0"])

@@ -280,7 +280,7 @@ def compare_many(
     ----------
     sets : mapping of names to sets, sequence of sets, or one table with `label`
         A set is anything that :func:`cospan.sources.open_source` takes, a Dask collection, or a
-        :class:`~cospan.Summary`. Of the last two the sampled rows are scored.
+        :class:`~cospan.Summary`. Of a summary the rows it keeps are scored.
     Z : anything :func:`cospan.sources.open_source` takes, optional
         More rows to score.
     label : column name, number or array, optional

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan import _arrays as arrays
 from cospan.comparison.reading import Progress, read_set, watched
 from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.errors import InputError
@@ -176,8 +175,6 @@ def open_many(sets: Any, *, label: Any = None, **options: Any) -> ManySets:
 def _open_one(thing: Any, name: str, options: dict[str, Any]) -> Source | Summary:
     if isinstance(thing, Summary):
         return thing
-    if arrays.is_lazy(thing):
-        return Summary.of(thing, name=name)
     named = isinstance(thing, (str, os.PathLike, Source))
     return open_source(thing, name=None if named else name, **options)
 

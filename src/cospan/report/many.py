@@ -195,7 +195,9 @@ def _verdict(c: ManyComparison, groups: tuple[ManyGroup, ...]) -> tuple[str, ...
         f"{c.fisher_rao[near]:.2f}"
     )
     apart = sum(c.fisher_rao[pair] > APART for pair in pairs)
-    if apart > 1:
+    if apart == len(pairs) > 1:
+        first = f"All {len(pairs)} pairs of the {len(c.names)} sets lie wholly apart (π)"
+    elif apart > 1:
         first += f"; {apart} of the {len(pairs)} pairs lie wholly apart (π)"
     elif far != near:
         first += f"; the farthest are {called(far)}, at {c.fisher_rao[far]:.2f}"
