@@ -80,7 +80,7 @@ def _sample_only(A):
     from cospan.summary.row_sample import RowSample
 
     priority = np.random.default_rng(0).random(A.shape[0])
-    return RowSample.empty(A.shape[1], 2000).with_rows(A, None, priority, 0)
+    return RowSample.empty(A.shape[1], 2000).with_rows(A, None, priority)
 
 
 def agreement(A, B, full):
