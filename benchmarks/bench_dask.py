@@ -45,7 +45,7 @@ def run(workers, n, d, size, folder):
     """Seconds for both summaries and for the scores, and the frame."""
     with (
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         Client(cluster),
     ):
