@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
-TESTED_ROWS = 5_000  # rows of each set that enter the permutation test, at most
+TESTED_ROWS = 2_500  # rows of each set that enter the permutation test, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
 FEW_ROWS = 30
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
