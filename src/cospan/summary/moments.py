@@ -11,7 +11,6 @@ The scatter Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ has three forms:
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -141,13 +140,24 @@ class MomentSum:
             self.matrix = arrays.add_gram(self.matrix, moved)
 
     def _add_in_threads(self, parts: list[Array]) -> None:
+        """Each thread sums its own pieces: there is one matrix a thread, not one a piece."""
         pieces = [piece for part in parts for piece in np.array_split(part, self.threads)]
         pieces = [piece for piece in pieces if len(piece)]
-        work = partial(arrays.shifted_gram, origin=self.origin)
-        for total, matrix in arrays.in_threads(work, pieces, self.threads):
+        groups = [pieces[i :: self.threads] for i in range(self.threads)]
+        for total, matrix in arrays.in_threads(
+            self._summed, [g for g in groups if g], self.threads
+        ):
             self.total = self.total + total
             self.matrix += matrix
         self.n += sum(len(piece) for piece in pieces)
+
+    def _summed(self, pieces: list[Array]) -> tuple[Array, Array]:
+        total, matrix = arrays.shifted_gram(pieces[0], self.origin)
+        for piece in pieces[1:]:
+            more, gram = arrays.shifted_gram(piece, self.origin)
+            total += more
+            matrix += gram
+        return total, matrix
 
     def finish(self) -> Moments:
         xp = arrays.namespace(self.matrix)
