@@ -1,5 +1,6 @@
 """compare(): every source the same angles, honest scores, one pass over large data."""
 
+import importlib
 import json
 import math
 import warnings
@@ -50,11 +51,11 @@ def names(rows):
 
 
 def _pandas(rows, path):
-    return pytest.importorskip("pandas").DataFrame(rows, columns=names(rows))
+    return importlib.import_module("pandas").DataFrame(rows, columns=names(rows))
 
 
 def _polars(rows, path):
-    return pytest.importorskip("polars").DataFrame(rows, schema=names(rows))
+    return importlib.import_module("polars").DataFrame(rows, schema=names(rows))
 
 
 def _arrow(rows):
@@ -110,14 +111,14 @@ def _safetensors(rows, path):
 
 
 def _h5(rows, path):
-    h5py = pytest.importorskip("h5py")
+    h5py = importlib.import_module("h5py")
     with h5py.File(path / "rows.h5", "w") as file:
         file["rows"] = rows
     return path / "rows.h5"
 
 
 def _zarr(rows, path):
-    zarr = pytest.importorskip("zarr")
+    zarr = importlib.import_module("zarr")
     array = zarr.create_array(path / "rows.zarr", shape=rows.shape, dtype=rows.dtype)
     array[:] = rows
     return path / "rows.zarr"
@@ -142,8 +143,10 @@ FORMATS = {
     "fortran order": lambda rows, path: np.asfortranarray(rows),
     "integers": lambda rows, path: rows.astype(np.int16),
     "lists": lambda rows, path: rows.tolist(),
-    "torch": lambda rows, path: pytest.importorskip("torch").asarray(rows),
-    "array-api-strict": lambda rows, path: pytest.importorskip("array_api_strict").asarray(rows),
+    "torch": lambda rows, path: importlib.import_module("torch").asarray(rows),
+    "array-api-strict": lambda rows, path: importlib.import_module("array_api_strict").asarray(
+        rows
+    ),
     "pandas": _pandas,
     "polars": _polars,
     "pyarrow": lambda rows, path: _arrow(rows),
@@ -178,12 +181,12 @@ def test_every_source_gives_the_same_angles(kind, pixels, reference, tmp_path):
 
 
 def test_two_classes_of_one_table_are_two_sets(pixels, reference, tmp_path):
-    pa = pytest.importorskip("pyarrow")
+    pa = importlib.import_module("pyarrow")
     rows = np.concatenate(pixels)
     kind = ["cat"] * len(pixels[0]) + ["dog"] * len(pixels[1])
     order = np.random.default_rng(0).permutation(len(rows))
     table = _arrow(rows[order]).append_column("kind", pa.array(kind).take(pa.array(order)))
-    pa.parquet = pytest.importorskip("pyarrow.parquet")
+    pa.parquet = importlib.import_module("pyarrow.parquet")
     pa.parquet.write_table(table, tmp_path / "pets.parquet")
     for classes in ({"a": "cat", "b": "dog"}, {}, {"b": "dog"}):
         found = compare(tmp_path / "pets.parquet", label="kind", n_permutations=0, **classes)
@@ -193,7 +196,7 @@ def test_two_classes_of_one_table_are_two_sets(pixels, reference, tmp_path):
 
 
 def test_columns_in_another_order_are_matched_by_name(blobs):
-    pandas = pytest.importorskip("pandas")
+    pandas = importlib.import_module("pandas")
     A, B = (pandas.DataFrame(rows, columns=list("vwxyz")) for rows in blobs)
     straight, mixed = compare(A, B, n_permutations=0), compare(A, B[list("zyxwv")])
     np.testing.assert_allclose(
@@ -475,7 +478,7 @@ def test_results_are_frozen(reference):
 
 
 def test_one_row_a_sample(blobs):
-    pandas = pytest.importorskip("pandas")
+    pandas = importlib.import_module("pandas")
     A, B = blobs
     table = compare(A, B, A[:3], name_z="new", n_permutations=0).to_frame("pandas")
     assert isinstance(table, pandas.DataFrame)
@@ -519,7 +522,7 @@ def test_the_summary_says_what_matters(blobs):
 
 
 def test_hostile_names_stay_text_on_one_line(blobs):
-    pandas = pytest.importorskip("pandas")
+    pandas = importlib.import_module("pandas")
     hostile = ["\x1b[31mred", "new\nline", "<script>", "=1+1", "\u202egnp"]
     A, B = (pandas.DataFrame(rows, columns=hostile) for rows in blobs)
     found = compare(A, B, name_a="\x1b]0;title\x07", n_permutations=0)
@@ -592,7 +595,7 @@ def test_sets_of_one_name_are_told_apart(tmp_path, blobs):
 
 
 def test_columns_left_out_are_warned_of_and_remembered(blobs):
-    pandas = pytest.importorskip("pandas")
+    pandas = importlib.import_module("pandas")
     A, B = (pandas.DataFrame(rows, columns=list("vwxyz")) for rows in blobs)
     A["note"], B["note"] = "text", "text"
     with pytest.warns(CospanWarning, match="note") as caught:

@@ -1,5 +1,6 @@
 """What may stand for rows: tables of mixed numbers, and what is no rows at all."""
 
+import importlib
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,9 @@ from cospan import JointFrame, Summary, gsvd, relative_procrustes
 from cospan._validate import as_rows, check_names
 from cospan.errors import InputError
 
-pd = pytest.importorskip("pandas", reason="pandas is in the dev extra")
-pl = pytest.importorskip("polars", reason="polars is in the dev extra")
-torch = pytest.importorskip("torch", reason="torch is in the dev extra")
+pd = importlib.import_module("pandas")
+pl = importlib.import_module("polars")
+torch = importlib.import_module("torch")
 
 
 @pytest.mark.parametrize("library", [pd, pl])
@@ -36,7 +37,7 @@ def test_the_first_column_that_is_not_numeric_is_named(library):
 
 
 def test_columns_of_a_pyarrow_table_too():
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is in the dev extra")
+    pa = importlib.import_module("pyarrow")
     with pytest.raises(InputError, match="column 'city'"):
         as_rows(pa.table({"x": [1.5], "city": ["Ulm"]}), "A")
     np.testing.assert_array_equal(as_rows(pa.table({"x": [1.5], "y": [True]}), "A"), [[1.5, 1]])
@@ -52,7 +53,7 @@ def test_masked_entries_are_refused_and_a_mask_of_nothing_is_not():
 
 
 def lazy():
-    return pytest.importorskip("dask.array", reason="dask is in the dev extra").ones((4, 2))
+    return importlib.import_module("dask.array").ones((4, 2))
 
 
 @pytest.mark.parametrize(

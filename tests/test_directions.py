@@ -1,5 +1,6 @@
 """Directions of a frame: Theorem 2 and its deflation, coefficients, truncation."""
 
+import importlib
 import math
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_some_of_the_table():
 
 
 def test_names_and_dataframe(digits_pair):
-    pd = pytest.importorskip("pandas")
+    pd = importlib.import_module("pandas")
     A, B = (pd.DataFrame(X, columns=[f"px{j}" for j in range(64)]) for X in digits_pair)
     found = extreme_directions(JointFrame.fit(A, B), "B", 4)
     assert found.feature_names == tuple(A.columns)
@@ -342,7 +343,7 @@ def test_a_truncated_frame_refuses_leave_one_out(digits_pair):
 
 
 def test_torch_frames_have_torch_directions(digits_pair):
-    torch = pytest.importorskip("torch")
+    torch = importlib.import_module("torch")
     A, B = digits_pair
     frame = JointFrame.fit(A, B, shrinkage=0.1, keep_uv=True)
     there = JointFrame.fit(torch.asarray(A), torch.asarray(B), shrinkage=0.1, keep_uv=True)

@@ -1,5 +1,6 @@
 """Summaries: what they hold, that they merge, and that no chunking changes them."""
 
+import importlib
 import tracemalloc
 
 import numpy as np
@@ -281,7 +282,7 @@ def test_bad_input_is_told(make, message):
 
 
 def test_feature_names_travel():
-    pd = pytest.importorskip("pandas", reason="pandas is in the dev extra")
+    pd = importlib.import_module("pandas")
     frame = pd.DataFrame({"height": [1.0, 2.0], "width": [3.0, 5.0]})
     summary = Summary.of(frame)
     assert summary.feature_names == ("height", "width")
