@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from cospan import compare_many, report
 from cospan.report import many_content_of
 from cospan.report.many import MOST_SAMPLES
-from test_report_browser import Page, driver, window  # noqa: F401
+from test_report_browser import Page, driver, window  # noqa: F401  (fixtures are used by name)
 from test_report_browser import pytestmark as needs_browser
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e\x07|`$x$`"
@@ -94,7 +94,7 @@ def test_the_page_loads_nothing(digits):
 
 
 @pytest.fixture
-def open_page(driver, tmp_path):  # noqa: F811
+def open_page(driver, tmp_path):  # noqa: F811  (the fixture above)
     def opened(comparison, **how):
         window(driver, **how)
         page = Page(driver, comparison.save_html(tmp_path / "many.html"))

@@ -31,6 +31,8 @@ def test_taking_a_row_out_by_formula_equals_taking_it_out():
 
 def test_a_row_that_nothing_else_spans_costs_infinity():
     assert left_out_cost(np.array([1.0]), np.array([1.0]))[0] == math.inf
+    assert left_out_cost(np.array([1.0 - 1e-15]), np.array([1.0]))[0] == math.inf  # but rounding
+    assert left_out_cost(np.array([1.0 - 1e-9]), np.array([1.0]))[0] < math.inf
 
 
 def test_the_grid_begins_where_fast_summaries_are_allowed():

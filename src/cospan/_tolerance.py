@@ -45,6 +45,23 @@ def surely_above(estimate: float, limit: float) -> bool:
     return estimate > 10 * limit
 
 
+def off_span_rounding(features: int, eps: float) -> float:
+    """Up to this share of ‖z‖², what ‖z‖² and ‖its part in a span‖² differ by is rounding.
+
+    Two sums of `features` squares are subtracted; each is right to about features · eps, and its
+    terms to twice that.
+    """
+    return 4 * features * eps
+
+
+def alone_in_its_direction(eps: float) -> float:
+    """Below this, 1 - weight · cost of a row counts as 0: nothing else of its set spans it.
+
+    The cost comes out of a decomposition and carries rounding of some hundred eps.
+    """
+    return 1e3 * eps
+
+
 # Among K sets, a set has a direction if its share in it is at least this part of the strongest
 # set's share. Shares of real data are never equal and never 0: eps would find every direction of
 # every set in between. At a tenth, a set whose spread along a direction is a third of the

@@ -32,7 +32,7 @@ _SAMPLED_ROWS = 2_000
 _DTYPES = (np.float64, np.float32)
 
 
-class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
     """Classify samples by their alignment angle; a scikit-learn classifier and transformer.
 
     Two classes: θ below the threshold is the first class, above it the second. More classes: each

@@ -14,7 +14,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import FAST_SHRINKAGE
+from cospan._tolerance import FAST_SHRINKAGE, alone_in_its_direction
 
 __all__ = ["SHRINKAGE_GRID", "choose_shrinkage", "left_out_cost"]
 
@@ -36,7 +36,7 @@ def left_out_cost(squared: Array, weight: Array) -> Array:
     xp = arrays.namespace(squared)
     remaining = 1 - weight * squared
     # A row alone in its direction has weight · cost = 1 up to rounding.
-    alone = remaining <= 1e3 * arrays.eps(squared)
+    alone = remaining <= alone_in_its_direction(arrays.eps(squared))
     return xp.where(alone, xp.full_like(squared, math.inf), squared / xp.where(alone, 1, remaining))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import FAST_SHRINKAGE
+from cospan._tolerance import FAST_SHRINKAGE, off_span_rounding
 from cospan.alignment import Alignment
 from cospan.shrinkage import left_out_cost
 
@@ -86,7 +86,7 @@ class Scorer:
         whole = xp.sum(moved * moved, axis=1)
         off = xp.clip(whole - xp.sum(inside * inside, axis=1), 0.0, math.inf)
         # Below rounding there is nothing off the span.
-        floor = 4 * self.frame.n_features * arrays.eps(whole) * whole
+        floor = off_span_rounding(self.frame.n_features, arrays.eps(whole)) * whole
         return y, xp.where(off <= floor, xp.zeros_like(off), off), whole
 
     def _table(self, weighting: str) -> Array:
