@@ -136,6 +136,8 @@ def real_zeros(shape: tuple[int, ...], reference: Array) -> Array:
 
 def any_nonzero_columns(*matrices: Array) -> Array:
     """Mask of the columns that hold a nonzero in at least one of the matrices."""
+    if is_numpy(*matrices):
+        return functools.reduce(np.logical_or, (x.any(axis=0) for x in matrices))
     xp = namespace(*matrices)
     found = None
     for matrix in matrices:

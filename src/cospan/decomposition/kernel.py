@@ -25,7 +25,7 @@ from cospan.decomposition.forms import completed
 from cospan.decomposition.householder import explicit, qr, stacked_qr, times_triangle
 from cospan.decomposition.ranks import above, full_rank, norm, rank_shown, surely_regular
 from cospan.decomposition.result import GSVD, Blocks
-from cospan.decomposition.scaling import keep_columns, scaled, signed, unscaled, with_columns
+from cospan.decomposition.scaling import keep_columns, living_columns, scaled, signed, unscaled, with_columns
 
 __all__ = ["Tolerances", "Wanted", "decompose"]
 
@@ -82,14 +82,14 @@ def decompose(
         if tol is not None:
             tolerances = Tolerances(tol, tol, tol)
     # Exactly zero columns, dead pixels say, have no part in any direction.
-    alive = arrays.any_nonzero_columns(A, B)
+    alive = living_columns(A, B)
     A, exponent_a = scaled(keep_columns(A, alive), overwrite=wanted.overwrite_a)
     B, exponent_b = scaled(keep_columns(B, alive), overwrite=wanted.overwrite_b)
     exponents = exponent_a, exponent_b
-    core = None if tolerances.separate else small.decompose(A, B, tolerances, wanted)
+    core = None if tolerances.separate else small.decompose(A, B, *tolerances[:3])
     if core is None:
         core = _in_steps(A, B, tolerances, wanted, exponents)
-    return _restored(core, alive, exponents, wanted.full)
+    return _restored(core, alive, exponents, wanted)
 
 
 def default_tolerances(
@@ -214,16 +214,17 @@ def _with_rows(a: _Reduced, basis: Array, matrix: Array) -> _Reduced:
     return _Reduced(matrix, lambda Y: a.restore(arrays.matmul(basis, Y)))
 
 
-def _restored(core: GSVD, alive: Array, exponents: tuple[int, int], full: bool) -> GSVD:
+def _restored(core: GSVD, alive: Array | None, exponents: tuple[int, int], wanted: Wanted) -> GSVD:
     """The GSVD of the rows as they were given: all columns, their scale, signs."""
     H, phases = signed(core.H)
     U, V, (r, k, _) = core.U, core.V, core.blocks
+    U, V = U if wanted.u else None, V if wanted.v else None
     if U is not None:
         U = U * phases[None, : r + k]
-        U = completed(U) if full else U
+        U = completed(U) if wanted.full else U
     if V is not None:
         V = V * phases[None, r:]
-        V = completed(V) if full else V
+        V = completed(V) if wanted.full else V
     c, s, H = unscaled(core.c, core.s, H, core.blocks, *exponents)
     return GSVD(c, s, with_columns(H, alive), U, V, core.blocks)
 

@@ -23,6 +23,14 @@ from cospan.errors import InputError
 __all__ = ["Pair", "as_pair", "as_sides", "as_tolerances"]
 
 
+# Entries up to which checks of their own take longer than looking at every entry.
+_SMALL = 4096
+_EPS = {
+    np.dtype(kind): float(np.finfo(kind).eps)
+    for kind in (np.float32, np.float64, np.complex64, np.complex128)
+}
+
+
 class Pair(NamedTuple):
     """Two matrices in one dtype, and the eps of what each had."""
 
@@ -34,6 +42,10 @@ class Pair(NamedTuple):
 
 def as_pair(A: Any, B: Any, *, finite: bool = True) -> Pair:
     """Both matrices, checked, in one dtype."""
+    if _is_plain(A, B):
+        eps = _EPS[A.dtype]
+        if not finite or (np.isfinite(A).all() and np.isfinite(B).all()):
+            return Pair(A, B, eps, eps)
     if not arrays.is_numpy(A, B):
         _check_kinds(A, B)
     A, eps_a = as_rows_with_eps(A, "A", allow_empty=True, allow_complex=True, finite=finite)
@@ -51,6 +63,20 @@ def as_pair(A: Any, B: Any, *, finite: bool = True) -> Pair:
         dtype = xp.result_type(A, B)
         A, B = xp.astype(A, dtype, copy=False), xp.astype(B, dtype, copy=False)
     return Pair(A, B, eps_a, eps_b)
+
+
+def _is_plain(A: Any, B: Any) -> bool:
+    """Small matrices of NumPy about which nothing needs to be asked or said: the common case."""
+    return (
+        type(A) is np.ndarray
+        and type(B) is np.ndarray
+        and A.dtype is B.dtype
+        and A.dtype in _EPS
+        and A.ndim == 2 == B.ndim
+        and A.shape[1] == B.shape[1]
+        and 0 < A.size < _SMALL
+        and 0 < B.size < _SMALL
+    )
 
 
 def _check_kinds(A: Any, B: Any) -> None:

@@ -18,22 +18,29 @@ from cospan.decomposition.ranks import norm
 from cospan.decomposition.result import Blocks
 from cospan.errors import InputError
 
-__all__ = ["keep_columns", "scaled", "signed", "unscaled", "with_columns"]
+__all__ = ["keep_columns", "living_columns", "scaled", "signed", "unscaled", "with_columns"]
 
 
-def keep_columns(X: Array, alive: Array) -> Array:
+# Exponents of scales that no product with a frame of norm about 1 can overflow, in any dtype.
+_HARMLESS = 60
+
+
+def living_columns(A: Array, B: Array) -> Array | None:
+    """Mask of the columns that are not zero in both, or None where that is all of them."""
+    alive = arrays.any_nonzero_columns(A, B)
+    return None if bool(arrays.namespace(alive).all(alive)) else alive
+
+
+def keep_columns(X: Array, alive: Array | None) -> Array:
     """The columns where `alive` is true."""
-    xp = arrays.namespace(X)
-    if bool(xp.all(alive)):
-        return X
-    return arrays.columns(X, xp.nonzero(alive)[0])
+    return X if alive is None else arrays.columns(X, arrays.namespace(X).nonzero(alive)[0])
 
 
-def with_columns(H: Array, alive: Array) -> Array:
+def with_columns(H: Array, alive: Array | None) -> Array:
     """H with zero columns put back where `alive` is false."""
-    xp = arrays.namespace(H)
-    if bool(xp.all(alive)):
+    if alive is None:
         return H
+    xp = arrays.namespace(H)
     position = xp.cumulative_sum(xp.astype(alive, xp.int64)) - 1
     padded = xp.concat((H, arrays.zeros((H.shape[0], 1), H)), axis=1)
     return arrays.columns(padded, xp.where(alive, position, H.shape[1]))
@@ -44,18 +51,20 @@ def scaled(X: Array, *, overwrite: bool = False) -> tuple[Array, int]:
 
     A copy, unless `overwrite` allows to write into X and X is laid out in LAPACK's order.
     """
+    length = norm(X)
+    if 1 / SQUARES_ARE_SAFE < length < SQUARES_ARE_SAFE:  # no square was lost, then
+        exponent = math.frexp(length)[1]
+        return _quotient(X, exponent, overwrite), exponent
     largest = _largest(X)
     if largest == 0:
         return _quotient(X, 0, overwrite), 0
-    first = 0
-    if not 1 / SQUARES_ARE_SAFE < largest < SQUARES_ARE_SAFE:
-        # Kept inside the normal range of the dtype: neither the power nor its inverse overflows.
-        smallest = float(arrays.namespace(X).finfo(X.dtype).smallest_normal)
-        limit = 1 - math.frexp(smallest)[1]
-        first = min(max(math.frexp(largest)[1], -limit), limit)
-        X, overwrite = _quotient(X, first, overwrite), True
+    # Kept inside the normal range of the dtype: neither the power nor its inverse overflows.
+    smallest = float(arrays.namespace(X).finfo(X.dtype).smallest_normal)
+    limit = 1 - math.frexp(smallest)[1]
+    first = min(max(math.frexp(largest)[1], -limit), limit)
+    X = _quotient(X, first, overwrite)
     second = math.frexp(norm(X))[1]
-    return _quotient(X, second, overwrite), first + second
+    return _quotient(X, second, overwrite=True), first + second
 
 
 def _largest(X: Array) -> float:
@@ -73,6 +82,8 @@ def _quotient(X: Array, exponent: int, overwrite: bool) -> Array:
     if not arrays.is_numpy(X):
         return X / divisor
     divisor = X.real.dtype.type(divisor)
+    if X.shape[0] <= 512 and not overwrite:
+        return np.divide(X, divisor, order="F")
     if overwrite and X.flags.f_contiguous and X.flags.writeable:
         return np.divide(X, divisor, out=X)
     out = np.empty(X.shape, X.dtype, order="F")
@@ -85,8 +96,8 @@ def _quotient(X: Array, exponent: int, overwrite: bool) -> Array:
 
 def _product(X: Array, exponent: int) -> Array:
     """X times a power of two, which itself need not be a number of X's dtype."""
-    if exponent == 0 or not math.prod(X.shape):
-        return X
+    if abs(exponent) < _HARMLESS:
+        return X * math.ldexp(1.0, exponent)
     half = exponent // 2
     with np.errstate(over="ignore"):  # reported by `unscaled`
         return (X * math.ldexp(1.0, half)) * math.ldexp(1.0, exponent - half)
@@ -112,7 +123,7 @@ def unscaled(
         s = xp.concat((s[:r], y, s[r + k :]))
         only_a, only_b = _product(H[:r, :], a), _product(H[r + k :, :], b)
         H = xp.concat((only_a, _product(H[shared, :] * h[:, None], top), only_b), axis=0)
-    if not bool(xp.all(xp.isfinite(H))):
+    if top >= _HARMLESS and not bool(xp.all(xp.isfinite(H))):
         raise InputError(
             f"A and B have norms up to 2**{top}, beyond the range of {H.dtype}; "
             "divide both by a large number."
@@ -141,7 +152,10 @@ def signed(H: Array) -> tuple[Array, Array]:
     if H.shape[0] == 0:
         return H, arrays.zeros((0,), H)
     if arrays.is_numpy(H):
-        picked = H[np.arange(H.shape[0]), np.argmax(np.abs(H), axis=1)]
+        picked = H[np.arange(H.shape[0]), np.abs(H).argmax(axis=1)]
+        if H.dtype.kind == "f":
+            signs = np.copysign(H.dtype.type(1), picked)
+            return H * signs[:, None], signs
     else:
         largest = xp.argmax(xp.abs(H), axis=1)
         picked = xp.take_along_axis(H, largest[:, None], axis=1)[:, 0]
