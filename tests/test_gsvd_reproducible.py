@@ -1,10 +1,5 @@
 """The same pair gives the same factors, whoever computes them and on how many threads."""
 
-import json
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits

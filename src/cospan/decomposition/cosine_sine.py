@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import POLISH_BELOW
@@ -149,6 +151,8 @@ def orthonormalized(X: Array) -> Array:
 
 def other(x: Array) -> Array:
     """√(1 - x²) without cancellation."""
+    if arrays.is_numpy(x):
+        return np.sqrt((1 - x) * (1 + x))
     return arrays.namespace(x).sqrt((1 - x) * (1 + x))
 
 

@@ -25,7 +25,14 @@ from cospan.decomposition.forms import completed
 from cospan.decomposition.householder import explicit, qr, stacked_qr, times_triangle
 from cospan.decomposition.ranks import above, full_rank, norm, rank_shown, surely_regular
 from cospan.decomposition.result import GSVD, Blocks
-from cospan.decomposition.scaling import keep_columns, living_columns, scaled, signed, unscaled, with_columns
+from cospan.decomposition.scaling import (
+    keep_columns,
+    living_columns,
+    scaled,
+    signed,
+    unscaled,
+    with_columns,
+)
 
 __all__ = ["Tolerances", "Wanted", "decompose"]
 
@@ -105,6 +112,10 @@ def _in_steps(
     A: Array, B: Array, tolerances: Tolerances, wanted: Wanted, exponents: tuple[int, int]
 ) -> GSVD:
     """The GSVD of a scaled pair, by way of a smaller one."""
+    if A.shape[0] + B.shape[0] <= A.shape[1] and not tolerances.separate:
+        core = one_sided.of_independent_rows(A, B, tolerances.stack)
+        if core is not None:
+            return core
     # Few rows: the frame lives in their span, so work there.
     A, B, span = _into_row_space(A, B)
     # Many rows: each matrix may be replaced by its triangular factor.

@@ -10,9 +10,28 @@ from __future__ import annotations
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan.decomposition.result import Blocks
+from cospan.decomposition.ranks import surely_regular
+from cospan.decomposition.result import GSVD, Blocks
 
-__all__ = ["ordered"]
+__all__ = ["of_independent_rows", "ordered"]
+
+
+def of_independent_rows(A: Array, B: Array, tol: float) -> GSVD | None:
+    """The GSVD of a pair whose rows all are independent, or None if they are not.
+
+    Then nothing is shared, and H is made of the principal axes of A and of B.
+    """
+    xp = arrays.namespace(A, B)
+    stack = xp.concat((A, B), axis=0)
+    if not surely_regular(arrays.triangular_factor(arrays.adjoint(stack)), tol):
+        return None
+    p, q = A.shape[0], B.shape[0]
+    c = arrays.real_zeros((p + q,), A)
+    ones = xp.ones_like(c)
+    c, s = xp.concat((ones[:p], c[p:])), xp.concat((c[:p], ones[p:]))
+    blocks = Blocks(p, 0, q)
+    H, U, V = ordered(stack, arrays.identity(p, A), arrays.identity(q, A), blocks)
+    return GSVD(c, s, H, U, V, blocks)
 
 
 def ordered(

@@ -115,7 +115,7 @@ def unscaled(
     r, k, _ = blocks
     top = max(a, b)
     if a == b:  # nothing to weigh against each other
-        c, s, H = xp.flip(xp.sort(c)), xp.sort(s), _product(H, top)
+        (c, s), H = _in_order(c, s), _product(H, top)
     else:
         shared = slice(r, r + k)
         x, y, h = _rescaled(c[shared], s[shared], a - top, b - top)
@@ -138,9 +138,17 @@ def _rescaled(c: Array, s: Array, a: int, b: int) -> tuple[Array, Array, Array]:
     h = xp.hypot(x, y)
     x, y = x / h, y / h
     # The smaller one keeps its relative accuracy, the larger one follows from it.
-    x, y = xp.where(x > y, other(xp.clip(y, 0.0, 1.0)), x), xp.where(y >= x, other(x), y)
-    # Rounding may have swapped neighbours by one unit: c falls and s rises, as promised.
-    return xp.flip(xp.sort(x)), xp.sort(y), h
+    first = x > y
+    x, y = xp.where(first, other(xp.where(first, y, 0 * y)), x), xp.where(first, y, other(x))
+    return *_in_order(x, y), h
+
+
+def _in_order(c: Array, s: Array) -> tuple[Array, Array]:
+    """Rounding may have swapped neighbours by one unit: c falls and s rises, as promised."""
+    if arrays.is_numpy(c, s):
+        return np.sort(c)[::-1], np.sort(s)
+    xp = arrays.namespace(c, s)
+    return xp.flip(xp.sort(c)), xp.sort(s)
 
 
 def signed(H: Array) -> tuple[Array, Array]:

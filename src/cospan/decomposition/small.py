@@ -17,14 +17,15 @@ import scipy.linalg
 from cospan._arrays import Array, adjoint
 from cospan._tolerance import POLISH_BELOW, surely_above
 from cospan.decomposition import one_sided
-from cospan.decomposition.cosine_sine import other, row_norms
+from cospan.decomposition.cosine_sine import other
 from cospan.decomposition.ranks import rank_shown
 from cospan.decomposition.result import GSVD, Blocks
 
 __all__ = ["decompose"]
 
-# Rows of the stack, and columns, up to which this is the faster way.
-_MOST = 100
+# Columns of the stack, and its entries, up to which this is the faster way.
+_MOST_COLUMNS = 64
+_MOST_ENTRIES = 12_000
 
 
 class _NotPlainError(Exception):
@@ -39,16 +40,24 @@ def _routines(dtype: np.dtype) -> tuple[Callable[..., Any], ...]:
     return tuple(scipy.linalg.get_lapack_funcs(names, dtype=dtype))
 
 
+@functools.cache
+def _triangle(n: int, dtype: np.dtype) -> np.ndarray:
+    return np.triu(np.ones((n, n), dtype))
+
+
 def decompose(A: Array, B: Array, tol: float, tol_a: float, tol_b: float) -> GSVD | None:
     """The GSVD of a scaled pair, or None where the general way has to be taken."""
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
         return None
     p, q, d = A.shape[0], B.shape[0], A.shape[1]
-    if p + q > _MOST or d > _MOST or p + q < d or p == 0 or q == 0 or d == 0:
+    n = min(p + q, d)
+    if n > _MOST_COLUMNS or (p + q) * d > _MOST_ENTRIES or 0 in (p, q, d):
         return None
+    if p + q <= d:
+        return _independent(A, B, tol)
     gesdd, geqrf, orgqr, _ = _routines(A.dtype)
     packed, tau, _, _ = geqrf(np.concatenate((A, B)))
-    T = np.triu(packed[:d])
+    T = packed[:d] * _triangle(d, A.dtype)
     _, values, _, failed = gesdd(T, compute_uv=0)
     if failed or not surely_above(values[-1], tol * values[0]):
         return None
@@ -59,6 +68,25 @@ def decompose(A: Array, B: Array, tol: float, tol_a: float, tol_b: float) -> GSV
         return None
 
 
+def _independent(A: np.ndarray, B: np.ndarray, tol: float) -> GSVD | None:
+    """As `one_sided.of_independent_rows`."""
+    gesdd, geqrf, _, _ = _routines(A.dtype)
+    n, p = len(A) + len(B), len(A)
+    packed = geqrf(adjoint(np.concatenate((A, B))))[0]
+    _, values, _, failed = gesdd(packed[:n] * _triangle(n, A.dtype), compute_uv=0)
+    if failed or not surely_above(values[-1], tol * values[0]):
+        return None
+    U, lengths_a, right_a, failed = gesdd(A, full_matrices=0)
+    V, lengths_b, right_b, also = gesdd(B, full_matrices=0)
+    if failed or also:
+        return None
+    c = np.zeros(n, lengths_a.dtype)
+    s = np.ones(n, lengths_a.dtype)
+    c[:p], s[:p] = 1, 0
+    H = np.concatenate((lengths_a[:, None] * right_a, lengths_b[:, None] * right_b))
+    return GSVD(c, s, H, U, V, Blocks(p, 0, n - p))
+
+
 def _split(
     A: np.ndarray, B: np.ndarray, Q: np.ndarray, T: np.ndarray, tol_a: float, tol_b: float
 ) -> GSVD:
@@ -67,7 +95,7 @@ def _split(
     Q1, Q2 = Q[:p], Q[p:]
     c, s, W = _cosine_sine(Q1, Q2)
     H = adjoint(W) @ T
-    lengths = row_norms(H)
+    lengths = np.sqrt(np.einsum("ij,ij->i", H, H.conj()).real)
     rank_a, rank_b = rank_shown(A, c * lengths, tol_a), rank_shown(B, s * lengths, tol_b)
     if rank_a is None or rank_b is None or rank_a + rank_b < m:
         raise _NotPlainError
@@ -76,9 +104,8 @@ def _split(
     U = _orthonormal(Q1 @ W[:, : m - t])
     V = _orthonormal(Q2 @ W[:, : r - m - 1 : -1])[:, ::-1]
     blocks = Blocks(r, m - r - t, t)
-    if r > 1 or t > 1:
-        H, U, V = one_sided.ordered(H, U, V, blocks)
-    return GSVD(c, s, H, U, V, blocks)
+    turned = one_sided.ordered(H, U, V, blocks) if r > 1 or t > 1 else (H, U, V)
+    return GSVD(c, s, turned[0], turned[1], turned[2], blocks)
 
 
 def _cosine_sine(Q1: np.ndarray, Q2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
