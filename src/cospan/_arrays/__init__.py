@@ -25,6 +25,8 @@ from cospan._arrays import cholesky_qr, lapack
 
 # Entries from which a pass over an array is worth the start of a thread.
 _THREADED_SIZE = 2**22
+# Entries below which no BLAS was seen to share the factorization of a matrix among threads.
+_BLAS_THREADS_FROM = 2**11
 
 # An array of any namespace. The standard has no static type for it yet.
 Array = Any
@@ -227,6 +229,20 @@ def in_threads(work: Callable[[Any], Any], items: Sequence[Any], threads: int) -
         ThreadPoolExecutor(threads, thread_name_prefix="cospan") as pool,
     ):
         return list(pool.map(work, items))
+
+
+@contextmanager
+def one_thread(x: Array) -> Iterator[None]:
+    """Bits that do not depend on the number of threads: BLAS with one of them, meanwhile.
+
+    For the few steps whose rounding errors later steps magnify. Small arrays are left alone:
+    BLAS takes one thread for them anyhow.
+    """
+    if is_numpy(x) and x.size >= _BLAS_THREADS_FROM:
+        with _blas_threads().limit(limits=1, user_api="blas"):
+            yield
+    else:
+        yield
 
 
 # ---- products ---------------------------------------------------------------------------------

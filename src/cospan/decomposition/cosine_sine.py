@@ -55,21 +55,37 @@ def cosine_sine(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> CosineSine:
     s_end, turn_s, left_s = _polished(Q2, W[:, :few_s], want_v, rising=True)
     c_end, turn_c, left_c = _polished(Q1, W[:, m - few_c :], want_u, rising=False)
     middle = slice(few_s, m - few_c)
-    c = xp.concat((other(s_end), c[middle], c_end))
-    s = xp.concat((s_end, s[middle], other(c_end)))
+    c, s = c[middle], s[middle]
     W = xp.concat((turn_s, W[:, middle], turn_c), axis=1)
     U = V = None
     if want_u:
-        U = xp.concat((_normalized(Q1, W[:, : m - few_c]), left_c), axis=1)
+        U, lengths = _normalized(Q1, W[:, : m - few_c])
+        c = lengths[few_s:]  # the length of Q₁w knows c better than the eigenvalue does
+        U = xp.concat((U, left_c), axis=1)
     if want_v:
-        V = xp.concat((left_s, _normalized(Q2, W[:, few_s:])), axis=1)
+        V, lengths = _normalized(Q2, W[:, few_s:])
+        s = lengths[: m - few_c - few_s]
+        V = xp.concat((left_s, V), axis=1)
+    c, s = _by_the_smaller(c, s)
+    c = xp.concat((other(s_end), c, c_end))
+    s = xp.concat((s_end, s, other(c_end)))
     return CosineSine(c, s, W, U, V)
 
 
-def _normalized(Q: Array, W: Array) -> Array:
-    """Q W with its columns at length 1."""
+def _by_the_smaller(c: Array, s: Array) -> tuple[Array, Array]:
+    """c and s with the larger one of each pair made from the smaller: c² + s² = 1 to rounding."""
+    xp = arrays.namespace(c, s)
+    first = c < s
+    small = xp.where(first, c, s)
+    large = other(small)
+    return xp.where(first, small, large), xp.where(first, large, small)
+
+
+def _normalized(Q: Array, W: Array) -> tuple[Array, Array]:
+    """Q W with its columns at length 1, and the lengths they had."""
     X = arrays.matmul(Q, W)
-    return X / row_norms(X.T)[None, :]
+    lengths = row_norms(X.T)
+    return X / lengths[None, :], lengths
 
 
 def _polished(Q: Array, W: Array, want_left: bool, *, rising: bool) -> tuple[Array, Array, Array]:

@@ -85,7 +85,8 @@ def pseudo_inverse(H: Array) -> Array:
     if H.shape[0] == 0:
         return arrays.adjoint(H)
     factor = qr(arrays.adjoint(H))
-    inverse = arrays.solve_triangular_transposed(factor.R, arrays.identity(H.shape[0], H))
+    conjugate = arrays.adjoint(factor.R).T
+    inverse = arrays.solve_triangular_transposed(conjugate, arrays.identity(H.shape[0], H))
     return factor.apply(inverse)
 
 

@@ -250,7 +250,8 @@ def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:
     if p + q >= A.shape[1]:
         return A, B, None
     xp = arrays.namespace(A, B)
-    factor = qr(arrays.adjoint(xp.concat((A, B), axis=0)))
+    with arrays.one_thread(A):
+        factor = qr(arrays.adjoint(xp.concat((A, B), axis=0)))
     coordinates = arrays.adjoint(factor.R)
     return coordinates[:p, :], coordinates[p:, :], explicit(factor)
 
@@ -258,7 +259,8 @@ def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:
 def _reduced(X: Array) -> _Reduced:
     if X.shape[0] <= X.shape[1]:
         return _Reduced(X, _unchanged)
-    factor = qr(X, overwrite=True)  # X is a scaled copy of the rows
+    with arrays.one_thread(X):
+        factor = qr(X, overwrite=True)  # X is a scaled copy of the rows
     return _Reduced(factor.R, factor.apply)
 
 
@@ -268,13 +270,13 @@ def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Arr
     And whether T is a triangle.
     """
     p = A.shape[0]
-    factor = stacked_qr(A, B)
-    T = factor.R
-    square = T.shape[0] == T.shape[1]
-    triangular = square and surely_regular(T, tol)
-    if triangular:
-        Q = explicit(factor)
-    else:
-        inner, T = full_rank(T, tol)
-        Q = factor.apply(inner)
+    # Rounding errors of these two come back in the angles, magnified by the condition of H;
+    # those of all later steps do not.
+    with arrays.one_thread(B if p == 0 else A):
+        factor = stacked_qr(A, B)
+        T = factor.R
+        square = T.shape[0] == T.shape[1]
+        triangular = square and surely_regular(T, tol)
+        inner, T = (None, T) if triangular else full_rank(T, tol)
+    Q = explicit(factor) if inner is None else factor.apply(inner)
     return Q[:p, :], Q[p:, :], T, triangular
