@@ -46,7 +46,8 @@ def _tail(values: Floats) -> Floats:
     """Probability of a larger value under a gamma distribution with the same three moments."""
     z = standardise(values)
     shape = 4 / np.clip(np.mean(z**3), *_SKEWNESS) ** 2
-    return np.maximum(gammaincc(shape, np.maximum(shape + z * np.sqrt(shape), 0)), _SMALLEST)
+    tail = gammaincc(shape, np.maximum(shape + z * np.sqrt(shape), 0))
+    return np.asarray(np.maximum(tail, _SMALLEST), dtype=np.float64)
 
 
 def rank_pvalue(values: Floats) -> float:

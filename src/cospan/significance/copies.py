@@ -4,13 +4,13 @@ A permutation test takes rows as independent draws. Copies are not: each row wou
 times, and the labels of copies would be permuted apart. Whether identical rows are copies cannot
 be read off them for certain, so the rule is one that is right either way:
 
-* Where rows meet by chance, as categories and counts do, all are kept and every row's label may
-  be permuted. Chance is judged from the columns, without the labels: the probability that two
-  rows agree in one column, multiplied over the columns, explains the identical rows.
-* Otherwise one row of each kind is kept in each set, and a kind's labels are only exchanged with
-  those of kinds that stand in the pooled rows equally often. Given how often a kind stands there,
-  its share of A is the same for all kinds, whether copies or draws made the repetitions. A kind
-  that both sets have keeps its labels: it says nothing.
+* Where rows meet by chance, as categories and counts do, each row is a unit of its own and every
+  label may be permuted. Chance is judged from the columns, without the labels: the probability
+  that two rows agree in one column, multiplied over the columns, explains the identical rows.
+* Otherwise the units are the different rows. Each stands in A, in B or in both, whatever how
+  often, and these places are only permuted among rows that the pooled sets hold equally often.
+  Given that number, every row has the same chances of each place, whether copies or draws from a
+  small pool made the repetitions.
 """
 
 from __future__ import annotations
@@ -20,45 +20,54 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Distinct", "settle_copies"]
+__all__ = ["BOTH", "IN_A", "IN_B", "Units", "settle_copies"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+# The place of a unit.
+IN_A, IN_B, BOTH = 0, 1, 2
 # Rows meet by chance if chance explains at least this part of the pairs of identical rows.
 _EXPLAINED = 0.5
 # A column fills its lattice (counts, categories, grades) if it takes at least this part of the
 # equally spaced values between its smallest and its largest.
 _FILLED = 0.5
-# Kinds that both sets have: a stratum each, in which nothing can be exchanged.
-_COMMON = -1
 
 
-class Distinct(NamedTuple):
-    """Rows to compare, and the strata within which labels may be permuted, A's rows first."""
+class Units(NamedTuple):
+    """What is permuted: rows, their places (IN_A, IN_B or BOTH), and the strata of exchange."""
 
-    a: Floats
-    b: Floats
+    rows: Floats
+    places: NDArray[np.int8]
     strata: Indices
 
+    def apart(self) -> tuple[Units, Indices]:
+        """The same with a row for each set of those in both, and the unit of every row."""
+        a, b = np.flatnonzero(self.places != IN_B), np.flatnonzero(self.places != IN_A)
+        unit = np.concatenate([a, b])
+        places = np.repeat(np.array([IN_A, IN_B], dtype=np.int8), [len(a), len(b)])
+        alone = -1 - np.arange(len(unit))  # a negative stratum: nothing to exchange with
+        strata = np.where(self.places[unit] == BOTH, alone, self.strata[unit])
+        return Units(self.rows[unit], places, strata), unit
 
-def settle_copies(a: Floats, b: Floats, copies: str) -> Distinct:
-    """Both sets without copies, as far as `copies` says so; the order is kept."""
+
+def settle_copies(a: Floats, b: Floats, copies: str) -> Units:
+    """The units of both sets, in the order of their first rows."""
     rows = np.concatenate([a, b])
-    everything = Distinct(a, b, np.zeros(len(rows), dtype=np.intp))
+    in_b = np.arange(len(rows)) >= len(a)
+    everything = Units(rows, in_b.astype(np.int8), np.zeros(len(rows), dtype=np.intp))
     if copies == "keep":
         return everything
     kind = _kinds(rows)
     times = np.bincount(kind)
     if np.all(times == 1) or (copies == "auto" and _meet_by_chance(rows, kind)):
         return everything
-    first = [np.sort(np.unique(part, return_index=True)[1]) for part in (kind[: len(a)], kind[len(a) :])]
-    kept = np.concatenate([kind[: len(a)][first[0]], kind[len(a) :][first[1]]])
-    common = np.bincount(kept)[kept] == 2
-    group = times[kept] if copies == "auto" else np.zeros_like(kept)
-    # Each row of a common kind is a stratum of its own: its label stays.
-    strata = np.where(common, _COMMON - np.arange(len(kept)), group)
-    return Distinct(a[first[0]], b[first[1]], strata)
+    first = np.sort(np.unique(kind, return_index=True)[1])
+    kept = kind[first]
+    times_in_b = np.bincount(kind, weights=in_b)[kept]
+    places = np.where(times_in_b == 0, IN_A, np.where(times_in_b == times[kept], IN_B, BOTH))
+    strata = times[kept] if copies == "auto" else np.zeros(len(kept), dtype=np.intp)
+    return Units(rows[first], places.astype(np.int8), strata)
 
 
 def _kinds(rows: Floats) -> Indices:

@@ -36,7 +36,7 @@ _FLOOR = 0.1
 
 
 def part_pvalues(
-    at: Coordinates, rows: Floats, in_a: Bools, contrasts: Floats
+    at: Coordinates, rows: Floats, in_a: Bools, contrasts: NDArray[np.floating]
 ) -> dict[str, float]:
     """A permutation p-value for each of location, scale and shape, not yet adjusted."""
     columns = at.columns(rows)
@@ -57,11 +57,13 @@ def part_pvalues(
     }
 
 
-def _studentised(values: Floats, share: float, contrasts: Floats, power: float) -> Floats:
+def _studentised(
+    values: Floats, share: float, contrasts: NDArray[np.floating], power: float
+) -> Floats:
     """Σ |t|^power of Welch's t of each column, for every labelling; `share` of the rows are A's."""
     n = len(values)
     values = values - values.mean(axis=0)
-    difference, difference_of_squares = contrasts @ values, contrasts @ values**2
+    difference, difference_of_squares = (_apart(contrasts, x) for x in (values, values**2))
     mean_square = np.mean(values**2, axis=0)
     error = np.zeros_like(difference)
     for weight, size in ((1 - share, share * n), (-share, (1 - share) * n)):
@@ -71,13 +73,18 @@ def _studentised(values: Floats, share: float, contrasts: Floats, power: float) 
     return np.asarray(np.sum(np.abs(difference / np.sqrt(error)) ** power, axis=1))
 
 
-def _shape(along: Floats, squared: Floats, in_a: Bools, contrasts: Floats) -> Floats:
+def _shape(along: Floats, squared: Floats, in_a: Bools, contrasts: NDArray[np.floating]) -> Floats:
     """Squared difference of the second moments that no common factor explains."""
     scale = np.where(in_a, np.mean(squared[in_a]), np.mean(squared[~in_a]))
     along = along[:, :_MAX_SHAPE] / np.sqrt(scale)[:, None]
     first, second = np.triu_indices(along.shape[1])
     products = along[:, first] * along[:, second] * np.where(first == second, 1, np.sqrt(2))
     common = products.mean(axis=0)
-    difference = contrasts @ products
+    difference = _apart(contrasts, products)
     explained = (difference @ common) ** 2 / (common @ common)
     return np.asarray(np.sum(difference**2, axis=1) - explained)
+
+
+def _apart(contrasts: NDArray[np.floating], values: Floats) -> Floats:
+    """Differences of the means, for every labelling, in the labellings' precision."""
+    return np.asarray(contrasts @ values.astype(contrasts.dtype, copy=False), dtype=np.float64)

@@ -20,8 +20,8 @@ from cospan._validate import (
 )
 from cospan.errors import InputError
 from cospan.significance.combining import combine, holm, rank_pvalue, standardise
-from cospan.significance.copies import Distinct, settle_copies
-from cospan.significance.effect import held_out_effect
+from cospan.significance.copies import IN_A, IN_B, Units, settle_copies
+from cospan.significance.effect import held_out_effect, quarters
 from cospan.significance.estimate import Estimate
 from cospan.significance.parts import part_pvalues
 from cospan.significance.relabelling import contrasts
@@ -105,8 +105,8 @@ def shift_test(
         What to make of identical rows. ``"keep"``: they are draws of their own, as with
         categories or counts. ``"drop"``: within a set they are copies of one draw, keep one of
         each. ``"auto"``: keep them where rows meet by chance; elsewhere keep one of each in a
-        set, and permute labels only among rows that stand equally often in A and B together,
-        which is right for copies and for draws.
+        set, and permute labels only among rows that A and B together hold equally often, which
+        is right for copies and for draws.
     confidence
         Confidence level of the effect's interval.
     random_state
@@ -138,47 +138,50 @@ def shift_test(
     a, b = _rows(A, "A"), _rows(B, "B")
     if a.shape[1] == b.shape[1]:
         check_names(B, feature_names_of(A), "B", whose="A's")
-    before = len(a) + len(b)
-    a, b, strata = _sets(a, b, copies)
+    units = _units(a, b, copies)
     count = as_count(n_permutations, "n_permutations")
     confidence = as_confidence(confidence)
     rng = as_generator(random_state)
-    rows = np.concatenate([a, b])
-    in_a = np.arange(len(rows)) < len(a)
-    at = Coordinates.fit(rows)
-    labels = contrasts(in_a, strata, count, rng)
-    seen = {view.name: statistic(view, at, rows, labels) for view in VIEWS}
+    at = Coordinates.fit(units.rows)
+    labels = contrasts(units, count, rng)
+    seen = {view.name: statistic(view, at, units.rows, labels) for view in VIEWS}
     combined = combine(seen, {view.name: view.weight for view in VIEWS})
+    sets, unit = units.apart()
+    in_a = sets.places == IN_A
+    if not np.array_equal(unit, np.arange(len(units.rows))):
+        labels = contrasts(sets, count, rng)
+    quarter = quarters(units.places, rng)[unit]
     return ShiftTest(
         statistic=float(combined[0]),
         pvalue=rank_pvalue(combined),
         null=combined[1:],
-        effect=held_out_effect(at, rows, in_a, confidence, rng),
+        effect=held_out_effect(at, sets.rows, in_a, quarter, confidence, rng),
         views={name: float(standardise(values)[0]) for name, values in seen.items()},
-        parts=holm(part_pvalues(at, rows, in_a, labels)),
+        parts=holm(part_pvalues(at, sets.rows, in_a, labels)),
         n_permutations=count,
-        n_a=len(a),
-        n_b=len(b),
-        copies=before - len(a) - len(b),
+        n_a=int(np.count_nonzero(in_a)),
+        n_b=int(np.count_nonzero(~in_a)),
+        copies=len(a) + len(b) - len(in_a),
     )
 
 
-def _sets(a: Floats, b: Floats, copies: str) -> Distinct:
-    """Both sets, checked, without copies."""
+def _units(a: Floats, b: Floats, copies: str) -> Units:
+    """The units of both sets, checked."""
     if a.shape[1] != b.shape[1]:
         raise InputError(
             f"A has {a.shape[1]} features and B has {b.shape[1]}; both sets need the same features."
         )
-    sets = settle_copies(a, b, as_option(copies, "copies", ("auto", "drop", "keep")))
-    for rows, name in ((sets.a, "A"), (sets.b, "B")):
-        if len(rows) < _FEWEST_ROWS:
+    units = settle_copies(a, b, as_option(copies, "copies", ("auto", "drop", "keep")))
+    for other, name in ((IN_B, "A"), (IN_A, "B")):
+        size = np.count_nonzero(units.places != other)
+        if size < _FEWEST_ROWS:
             raise InputError(
-                f"{name} has {len(rows)} different rows; the shift test needs at least "
+                f"{name} has {size} different rows; the shift test needs at least "
                 f"{_FEWEST_ROWS} in each set."
             )
-    if np.all(sets.a == sets.a[0]) and np.all(sets.b == sets.a[0]):
+    if np.all(units.rows == units.rows[0]):
         raise InputError("All rows of A and B are equal: constant rows cannot be compared.")
-    return sets
+    return units
 
 
 def _rows(X: Array, name: str) -> Floats:
