@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         posterior_ambiguity,
     )
     from cospan.estimator import AlignmentAngleClassifier
-    from cospan.frame import JointFrame, LeaveOneOut
+    from cospan.frame import JointFrame, LeaveOneOut, Prototypes, prototypes
     from cospan.higher_order import ManyFrame
     from cospan.model_file import load, save
     from cospan.multiway import ManyComparison, compare_many
@@ -65,6 +65,7 @@ _PUBLIC = {
     "LeaveOneOut": "frame",
     "ManyComparison": "multiway",
     "ManyFrame": "higher_order",
+    "Prototypes": "frame",
     "RelativeProcrustes": "procrustes",
     "RowSample": "summary",
     "ScoredGroup": "comparison",
@@ -89,6 +90,7 @@ _PUBLIC = {
     "importance_weights": "audit",
     "load": "model_file",
     "posterior_ambiguity": "distribution",
+    "prototypes": "frame",
     "relative_procrustes": "procrustes",
     "save": "model_file",
     "sensitivity": "sensitivity",

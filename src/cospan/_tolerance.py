@@ -84,3 +84,30 @@ SAME_STATISTIC = 1e-9
 def constant_column(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Up to this range a column counts as constant: its values differ by their own rounding."""
     return np.asarray(8 * np.finfo(np.float64).eps * np.max(np.abs(rows), axis=0))
+
+
+def constant_variance(value: float, eps: float = 2.0**-52) -> float:
+    """Up to this variance a feature of such a value is constant: the rest is rounding.
+
+    A mean of many equal numbers is off by a few eps of them, and the deviation from it too. Sums
+    are float64's whatever the rows were: equal float32 numbers have a variance of exactly 0 there.
+    """
+    return (64 * eps * value) ** 2
+
+
+def expansion_keeps_digits(squared_distance: float, eps: float) -> bool:
+    """May (y - a)² be computed as y² - 2ya + a², for a at such a squared distance?
+
+    The sum is off by about eps times the distance. Costs are at least 1, and √eps of that is less
+    than what scoring in the rows' precision loses anyway.
+    """
+    return eps * squared_distance <= eps**0.5
+
+
+def at_infinity(size: int) -> float:
+    """A homogeneous coordinate of at most this share of its vector counts as 0.
+
+    Eigenvectors of matrices of that size are right to about size · eps; a point whose last
+    coordinate is all rounding lies nowhere.
+    """
+    return 1e3 * size * 2.0**-52

@@ -1,4 +1,4 @@
-"""Alignment: the angle θ of scored samples, and what stands behind it."""
+"""Alignment: the angle θ of scored samples, and what it is made of."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import RELATIONAL_SHARE
 from cospan.errors import InputError
+from cospan.sets import Calibration, angles_of
 
 __all__ = ["Alignment"]
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Scored samples, one entry a sample.
+    """Scored samples, one entry per sample.
 
     Attributes
     ----------
     theta : array, (n,)
         The alignment angle in radians: 0 = explained by A, π/2 = by B, π/4 = by both alike.
+        Calibrated, unless the frame is not: cos²θ is the probability of A.
     cost_a, cost_b : array, (n,)
-        What it costs to represent the sample with A's rows and with B's: θ is
-        ``arctan2(cost_a, cost_b)``. With ``weighting="frame"`` these are ‖s∘y‖ and ‖c∘y‖.
+        What it costs to explain the sample with A's rows and with B's. With
+        ``weighting="frame"`` these are ‖s∘y‖ and ‖c∘y‖.
     shares : array, (n, 3)
         How much of ‖y‖² lies in the directions only A has, those shared, those only B has. With
         shrinkage every direction is shared.
@@ -42,7 +44,9 @@ class Alignment:
     Examples
     --------
     >>> from cospan import JointFrame
-    >>> frame = JointFrame.fit([[2.0, 0], [0, 1]], [[1.0, 0], [0, 2]], center="none", shrinkage=0)
+    >>> frame = JointFrame.fit(
+    ...     [[2.0, 0], [0, 1]], [[1.0, 0], [0, 2]], span="linear", center="none", shrinkage=0
+    ... )
     >>> alignment = frame.align([[1.0, 0], [0, 1], [2, 1]])
     >>> alignment.degrees.round(2)
     array([26.57, 63.43, 34.45])
@@ -67,14 +71,13 @@ class Alignment:
         shares: Array | None,
         outside: Array | None,
         weighting: str,
+        calibration: Calibration,
     ) -> Alignment:
         """From squared costs. No shares: all of it shared; no `outside`: none of it."""
         xp = arrays.namespace(squared_a)
         cost_a, cost_b = xp.sqrt(squared_a), xp.sqrt(squared_b)
-        # At the centre both costs are 0 and no side is nearer.
-        nothing = (cost_a == 0) & (cost_b == 0)
-        theta = xp.where(nothing, xp.full_like(cost_a, math.pi / 4), xp.atan2(cost_a, cost_b))
-        relational = xp.ones_like(nothing)
+        theta = angles_of(squared_a, squared_b, calibration)
+        relational = xp.ones_like(theta, dtype=xp.bool)
         if shares is None:
             none = xp.zeros_like(theta)
             shares = xp.stack((none, xp.ones_like(theta), none), axis=1)
@@ -92,7 +95,9 @@ class Alignment:
         if not parts:
             raise InputError("There is no alignment to concatenate; pass at least one.")
         if len({part.weighting for part in parts}) > 1:
-            raise InputError("These alignments have unlike weightings; concatenate like ones only.")
+            raise InputError(
+                "These alignments have different weightings; concatenate those of one weighting."
+            )
         if len(parts) == 1:
             return parts[0]
         xp = arrays.namespace(parts[0].theta)
@@ -106,8 +111,24 @@ class Alignment:
         return self.theta * (180 / math.pi)
 
     @property
+    def raw_theta(self) -> Array:
+        """arctan2(cost_a, cost_b): the paper's angle, before any calibration."""
+        return arrays.namespace(self.theta).atan2(self.cost_a, self.cost_b)
+
+    @property
+    def log_ratio(self) -> Array:
+        """ℓ = log(cost_a²/cost_b²), raw."""
+        xp = arrays.namespace(self.theta)
+        return 2 * (xp.log(self.cost_a) - xp.log(self.cost_b))
+
+    @property
+    def probability(self) -> Array:
+        """sin²θ: the probability of B, both sets being equally likely beforehand."""
+        return arrays.namespace(self.theta).sin(self.theta) ** 2
+
+    @property
     def posterior(self) -> Array:
-        """(n, 2): the paper's posterior of A and B, ``(cos²θ, sin²θ)``."""
+        """(n, 2): the probabilities of A and B, ``(cos²θ, sin²θ)``."""
         xp = arrays.namespace(self.theta)
         theta = self.theta[:, None]  # no `stack`: Dask refuses it where a length is not yet known
         first = arrays.like([True, False], self.relational)[None, :]

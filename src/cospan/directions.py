@@ -35,7 +35,7 @@ BLOCK_NAMES = ("A-only", "shared", "B-only")
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """Some or all directions of a frame, one entry a direction.
+    """Some or all directions of a frame, one entry per direction.
 
     Attributes
     ----------
@@ -48,6 +48,10 @@ class Directions:
     lengths : array, (n,)
         ‖h‖: how much of both sets together lies along the direction.
     feature_names : tuple of str or None
+    shifts : array, (n,)
+        How far B's mean lies from A's along the direction, in pooled spreads.
+    differences : array (n,) or None
+        The direction's part of the difference of the sets; None in the linear span.
     x, y : array, (p, n) and (q, n), or None
         The coefficients of Theorem 2, where the frame kept U and V: with A and B the prepared
         rows (:meth:`JointFrame.prepared`), ``A.T @ x[:, i] = B.T @ y[:, i] = vectors[i]``, and
@@ -57,7 +61,9 @@ class Directions:
     Examples
     --------
     >>> from cospan import JointFrame
-    >>> frame = JointFrame.fit([[3.0, 0], [0, 1]], [[3.0, 0], [0, 4]], center="none", shrinkage=0)
+    >>> frame = JointFrame.fit(
+    ...     [[3.0, 0], [0, 1]], [[3.0, 0], [0, 4]], span="linear", center="none", shrinkage=0
+    ... )
     >>> found = frame.directions
     >>> found.degrees.round(2)
     array([45.  , 75.96])
@@ -74,14 +80,14 @@ class Directions:
     feature_names: tuple[str, ...] | None
     x: Array | None = field(repr=False)
     y: Array | None = field(repr=False)
-    _core: Array = field(repr=False)  # rows of the frame's core
-    _basis: Array | None = field(repr=False)
+    shifts: Array = field(repr=False)
+    differences: Array | None = field(repr=False)
+    _rows: Array = field(repr=False)  # rows of the frame's H
 
     @cached_property
     def vectors(self) -> Array:
         """(n, d): the directions as unit vectors in feature space."""
-        unit = self._core / self.lengths[:, None]
-        return unit if self._basis is None else arrays.matmul(unit, self._basis.T)
+        return self._rows / self.lengths[:, None]
 
     @property
     def angles(self) -> Array:
@@ -99,7 +105,9 @@ class Directions:
     def __getitem__(self, chosen: Any) -> Directions:
         """Some of them: a slice, a mask, or positions (one position keeps a table of one)."""
         positions = np.atleast_1d(np.arange(len(self))[chosen])
-        kept = {name: pick(getattr(self, name), positions) for name in ("c", "s", "lengths")}
+        kept = {
+            name: pick(getattr(self, name), positions) for name in ("c", "s", "lengths", "shifts")
+        }
         return Directions(
             **kept,
             index=self.index[positions],
@@ -107,20 +115,23 @@ class Directions:
             feature_names=self.feature_names,
             x=None if self.x is None else pick(self.x, positions, axis=1),
             y=None if self.y is None else pick(self.y, positions, axis=1),
-            _core=pick(self._core, positions),
-            _basis=self._basis,
+            differences=None if self.differences is None else pick(self.differences, positions),
+            _rows=pick(self._rows, positions),
         )
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """A dataframe: index, block, degrees, c, s, length."""
+        """A dataframe: index, block, degrees, c, s, shift, length, and part of the difference."""
         columns = {
             "direction": self.index,
             "block": self.block,
             "degrees": arrays.to_numpy(self.degrees),
             "c": arrays.to_numpy(self.c),
             "s": arrays.to_numpy(self.s),
+            "shift": arrays.to_numpy(self.shifts),
             "length": arrays.to_numpy(self.lengths),
         }
+        if self.differences is not None:
+            columns["difference"] = arrays.to_numpy(self.differences)
         return make_frame(columns, backend)
 
     def __repr__(self) -> str:
@@ -140,10 +151,10 @@ def pick(x: Array, positions: np.ndarray, axis: int = 0) -> Array:
 def directions_of(frame: JointFrame, index: np.ndarray | None = None) -> Directions:
     """The table of a frame's directions, or of those at `index`, in that order."""
     index = np.arange(frame.rank) if index is None else index
-    core = pick(frame.core, index)
+    rows = pick(frame.H, index)
     c, s = pick(frame.c, index), pick(frame.s, index)
-    xp = arrays.namespace(core)
-    lengths = xp.sqrt(xp.sum(core * core, axis=1))
+    xp = arrays.namespace(rows)
+    lengths = xp.sqrt(xp.sum(rows * rows, axis=1))
     r, k, _ = frame.blocks
     x = y = None
     if frame.U is not None and frame.V is not None:
@@ -158,8 +169,9 @@ def directions_of(frame: JointFrame, index: np.ndarray | None = None) -> Directi
         feature_names=frame.feature_names,
         x=None if x is None else _only_shared(x, (index >= r) & (index < r + k)),
         y=None if y is None else _only_shared(y, (index >= r) & (index < r + k)),
-        _core=core,
-        _basis=frame.basis,
+        shifts=pick(frame.shifts, index),
+        differences=pick(frame.differences, index) if frame.geometry.affine else None,
+        _rows=rows,
     )
 
 
@@ -240,7 +252,9 @@ def shared_directions(frame: JointFrame, n: int = 1) -> Directions:
     Examples
     --------
     >>> from cospan import JointFrame, shared_directions
-    >>> frame = JointFrame.fit([[3.0, 0], [0, 1]], [[3.0, 0], [0, 4]], center="none", shrinkage=0)
+    >>> frame = JointFrame.fit(
+    ...     [[3.0, 0], [0, 1]], [[3.0, 0], [0, 4]], span="linear", center="none", shrinkage=0
+    ... )
     >>> shared_directions(frame, 1).vectors.round(6) + 0.0
     array([[1., 0.]])
     """

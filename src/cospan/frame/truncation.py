@@ -14,7 +14,7 @@ from cospan.directions import check_count, pick
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.frame.joint import JointFrame
 
 __all__ = ["shared_mask", "truncated"]
 
@@ -42,7 +42,7 @@ def truncated(
     if basis is not None and shared_above is None and frame.off_space_variance:
         # All directions off the span lie at exactly 45°, so the band takes them along, and the
         # two products of scoring in a span become one.
-        dropped += frame.n_features - int(basis.shape[1])
+        dropped += frame.geometry.n_varying - int(basis.shape[1])
         core, inverse, basis = arrays.matmul(core, basis.T), arrays.matmul(basis, inverse), None
     return replace(
         frame,
@@ -72,6 +72,8 @@ def _kept(
         return shared_mask(frame, shared_above)
     check_count(n, frame.rank, "direction")
     kept = np.zeros(frame.rank, dtype=bool)
+    if frame.geometry.affine:
+        distance = arrays.to_numpy(frame.differences)
     # Directions that only one set has are all equally far from 45°: the longer one goes first.
     length = np.linalg.norm(arrays.to_numpy(frame.core), axis=1)
     kept[np.lexsort((-length, -distance))[:n]] = True

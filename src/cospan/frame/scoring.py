@@ -1,0 +1,195 @@
+"""Scoring rows with a frame: one matrix product and one pass over its result.
+
+With y the coordinates of a sample about the centre, and a and b those of what each set takes off
+it (the means in the affine span, 0 in the linear one),
+
+    cost_A² = ν + Σ ((y_i - a_i)/c_i)²        cost_B² = ν + Σ ((y_i - b_i)/s_i)²
+
+The squares are multiplied out, so that y² and y each meet one small table. That loses digits
+where the sets are very far apart; then the differences are formed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import FAST_SHRINKAGE, expansion_keeps_digits, off_span_rounding
+from cospan.alignment import Alignment
+
+if TYPE_CHECKING:
+    from cospan.frame.joint import JointFrame
+
+__all__ = ["Scorer", "Scores", "inverse_square"]
+
+# Bytes of samples scored at once. On the host they stay in the processor's cache between the
+# passes; an accelerator needs large products to be busy.
+_HOST_BYTES = 2**23
+_DEVICE_BYTES = 2**29
+# From this many such parts on, threads share them.
+_THREADED_PARTS = 4
+
+
+class Scores(NamedTuple):
+    """Squared costs of rows, ‖y‖², and what there is about blocks and the outside."""
+
+    squared_a: Array
+    squared_b: Array
+    squared_y: Array
+    shares: Array | None
+    outside: Array | None
+
+
+class Scorer:
+    """The frame's constants, laid out for scoring rows like `rows`: their namespace and device.
+
+    Their dtype too, where float32 is fine enough. It is too coarse without shrinkage, when weak
+    directions count as much as strong ones, and in a span, where what lies off it is a difference
+    of norms that is then divided by α. (`fine`: whatever the rows are.)
+    """
+
+    def __init__(
+        self, frame: JointFrame, rows: Array, weighting: str = "cost", *, fine: bool = False
+    ) -> None:
+        xp = arrays.namespace(rows)
+        g = frame.geometry
+        coarse = g.shrinkage >= FAST_SHRINKAGE and frame.basis is None and not fine
+        self.reference = xp.astype(rows[:0, :], rows.dtype if coarse else xp.float64, copy=False)
+        self.frame = frame
+        self.weighting = weighting
+        per_unit = arrays.like(g.per_unit(), frame.inverse)
+        if frame.basis is None:
+            inverse, self.per_unit, self.basis = per_unit[:, None] * frame.inverse, None, None
+        else:
+            inverse = frame.inverse
+            self.per_unit = arrays.like(per_unit, self.reference)
+            self.basis = arrays.like(frame.basis, self.reference)
+        self.inverse = arrays.like(inverse, self.reference)
+        self._place(inverse)
+
+    def _place(self, inverse: Array) -> None:
+        """The centre as the rows' precision holds it, and each set's position relative to that."""
+        g = self.frame.geometry
+        self.center = arrays.like(g.center, self.reference)
+        # What rounding took off the centre is put back in the coordinates, where it is small.
+        lost = arrays.like(self.center, g.center) - g.center
+        if self.basis is not None:
+            lost = (lost * g.per_unit()) @ arrays.like(self.frame.basis, lost)
+        lost = arrays.to_numpy(lost @ arrays.like(inverse, lost))
+        half = 0.5 * arrays.to_numpy(self.frame.shifts) if g.affine else np.zeros_like(lost)
+        self.at = (-half - lost, half - lost)
+        self.weights = self.frame.cost_weights(self.weighting)
+        far = max(float(w @ (x * x)) for w, x in zip(self.weights, self.at, strict=True))
+        self.expands = expansion_keeps_digits(far, arrays.eps(self.reference))
+        self.moved = bool(np.any(self.at[0])) or bool(np.any(self.at[1]))
+
+    def aligned(self, rows: Array) -> Alignment:
+        """Alignment of any number of rows."""
+        found = self.scores(rows)
+        return Alignment.from_costs(
+            found.squared_a,
+            found.squared_b,
+            shares=found.shares,
+            outside=found.outside,
+            weighting=self.weighting,
+            calibration=self.frame.geometry.calibration,
+        )
+
+    def scores(self, rows: Array) -> Scores:
+        """Squared costs and what goes with them, for any number of rows."""
+        size = _DEVICE_BYTES if arrays.on_accelerator(rows) else _HOST_BYTES
+        step = max(64, size // (8 * self.frame.n_features))
+        starts = range(0, max(rows.shape[0], 1), step)
+        threads = arrays.host_threads(rows) if len(starts) >= _THREADED_PARTS else 1
+        table = self._table()
+        parts = arrays.in_threads(
+            lambda start: self._scored(rows[start : min(start + step, rows.shape[0]), :], table),
+            starts,
+            threads,
+        )
+        if len(parts) == 1:
+            found: Scores = parts[0]
+            return found
+        xp = arrays.namespace(rows)
+        columns = (None if x[0] is None else xp.concat(x) for x in zip(*parts, strict=True))
+        return Scores(*columns)
+
+    def coordinates(self, rows: Array) -> tuple[Array, Array | None, Array | None]:
+        """Coordinates y about the centre, and, in a span, the squared norms off it and in all."""
+        xp = arrays.namespace(rows)
+        moved = xp.astype(rows, self.reference.dtype, copy=False) - self.center[None, :]
+        with arrays.full_precision(moved):
+            if self.basis is None or self.per_unit is None:
+                return moved @ self.inverse, None, None
+            moved = moved * self.per_unit[None, :]
+            inside = moved @ self.basis
+            y = inside @ self.inverse
+        whole = xp.sum(moved * moved, axis=1)
+        off = xp.clip(whole - xp.sum(inside * inside, axis=1), 0.0, math.inf)
+        # Below rounding there is nothing off the span.
+        floor = off_span_rounding(self.frame.n_features, arrays.eps(whole)) * whole
+        return y, xp.where(off <= floor, xp.zeros_like(off), off), whole
+
+    def _table(self) -> tuple[Array, Array]:
+        """What y² is multiplied with (both costs, ‖y‖², the blocks' parts), and what y is."""
+        r, k, t = self.frame.blocks
+        columns = [*self.weights, np.ones(self.frame.rank)]
+        if r or t:
+            block = np.repeat([0, 1, 2], [r, k, t])
+            columns += [block == 0, block == 1, block == 2]
+        linear = np.column_stack([-2 * w * x for w, x in zip(self.weights, self.at, strict=True)])
+        squares = np.column_stack(columns).astype(np.float64)
+        return arrays.like(squares, self.reference), arrays.like(linear, self.reference)
+
+    def _scored(self, rows: Array, table: tuple[Array, Array]) -> Scores:
+        y, off, whole = self.coordinates(rows)
+        xp = arrays.namespace(rows)
+        squared = self._squared_costs(y, table)
+        squared_a, squared_b, squared_y = squared[0], squared[1], squared[2]
+        g, outside = self.frame.geometry, None
+        if off is not None and self.frame.off_space_variance:
+            # c = s = √½ and ‖h‖² = 2α in each direction off the span.
+            variance = self.frame.off_space_variance
+            per_cost = 1 / variance if self.weighting == "cost" else 0.25 / variance
+            squared_a, squared_b = squared_a + per_cost * off, squared_b + per_cost * off
+            squared_y = squared_y + off * (0.5 / variance)
+        elif off is not None and whole is not None:
+            outside = off / xp.where(whole == 0, xp.ones_like(whole), whole)
+        if g.affine:
+            squared_a, squared_b = squared_a + g.dof, squared_b + g.dof
+        shares = None
+        if len(squared) > 3:
+            norm = xp.where(squared_y == 0, xp.ones_like(squared_y), squared_y)
+            shares = xp.stack(squared[3:], axis=1) / norm[:, None]
+        return Scores(squared_a, squared_b, squared_y, shares, outside)
+
+    def _squared_costs(self, y: Array, table: tuple[Array, Array]) -> list[Array]:
+        """Both sums of squares, ‖y‖² and its parts. Overwrites y."""
+        xp = arrays.namespace(y)
+        squares, linear = table
+        direct = []
+        if self.moved and not self.expands:
+            for i in (0, 1):
+                away = y - arrays.like(self.at[i], y)[None, :]
+                direct.append((away * away) @ squares[:, i])
+        with arrays.full_precision(y):
+            crossed = y @ linear if self.moved and self.expands else None
+            y *= y
+            sums = y @ squares
+        found = [sums[:, i] for i in range(sums.shape[1])]
+        if direct:
+            found[:2] = direct
+        elif crossed is not None:
+            for i in (0, 1):
+                constant = float(self.weights[i] @ self.at[i] ** 2)
+                found[i] = xp.clip(found[i] + crossed[:, i] + constant, 0.0, math.inf)
+        return found
+
+
+def inverse_square(x: np.ndarray) -> np.ndarray:
+    """1/x², with 1/0 read as 0."""
+    return np.where(x > 0, 1 / np.where(x > 0, x, 1.0) ** 2, 0.0)

@@ -1,0 +1,386 @@
+"""What it costs each of K sets to explain a sample.
+
+Two sets share one frame (`JointFrame`); for more there is no frame that diagonalises all of them
+at once, but costs need none. Each set becomes one matrix M_k with
+
+    cost_k² = ν + ‖(z - μ_k) M_k‖²
+
+in working coordinates, so that K sets cost K factorizations, and scoring is one matrix product
+per set.
+
+Without shrinkage a set may lack directions that others have. As in a pair they are given no cost,
+and what belongs to them is read off in the metric of all sets together: with T = Σ S_k, S_k is
+inverted within the coordinates in which T is the identity. The paper's frame weighting has its
+counterpart there, w_k ∝ zᵀ T⁻¹ S̃_k T⁻¹ z, which for two sets is ‖c∘y‖² and ‖s∘y‖².
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import FAST_SHRINKAGE
+from cospan._validate import as_option, as_rows, as_tol, as_weights
+from cospan.errors import InputError
+from cospan.sets.asking import as_asked, resolved_calibration
+from cospan.sets.choice import choose, tried_rows
+from cospan.sets.geometry import Geometry
+from cospan.sets.leaving import LeavingRows, SpectralMap
+from cospan.sets.model import calibrated, calibrated_weights
+from cospan.sets.prepared import PreparedSets, WorkingSets, check_enough
+from cospan.summary import Summary
+
+__all__ = ["SetCosts"]
+
+# Bytes of samples scored at once: enough for full BLAS speed, few enough to stay in the cache.
+_SCORE_BYTES = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class SetCosts:
+    """K sets, ready to say what a sample costs each of them.
+
+    Make one with :meth:`from_summaries`.
+
+    Attributes
+    ----------
+    geometry : Geometry
+        Positions, units and settings.
+    weighting : str
+        ``"cost"`` or, in the linear span, ``"frame"``.
+    maps : tuple of K arrays, (e, m_k)
+        M_k of the sets as they are, before pooling; inside `basis` where there is one.
+    basis : array (d, e) or None
+        Orthonormal basis of the rows' span where they are fewer than the features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cospan import Summary
+    >>> X, y = load_iris(return_X_y=True)
+    >>> costs = SetCosts.from_summaries([Summary.of(X[y == k]) for k in range(3)])
+    >>> costs.weights(X[[0, 60, 120]]).round(2)
+    array([[1.  , 0.  , 0.  ],
+           [0.  , 1.  , 0.  ],
+           [0.  , 0.01, 0.99]])
+    """
+
+    geometry: Geometry
+    weighting: str
+    maps: tuple[Array, ...] = field(repr=False)
+    basis: Array | None = field(repr=False, default=None)
+
+    # ---- making -------------------------------------------------------------------------------
+
+    @classmethod
+    def from_summaries(
+        cls,
+        summaries: Sequence[Summary],
+        *,
+        labels: Sequence[str] | None = None,
+        span: str = "affine",
+        units: str = "auto",
+        shrinkage: float | str = "auto",
+        pooling: float | str = "auto",
+        dof: float | str = "auto",
+        calibrate: bool | None = None,
+        center: Any = "pooled",
+        balance: bool = True,
+        tol: float | None = None,
+        weighting: str = "cost",
+        picture: bool = False,
+    ) -> SetCosts:
+        """Prepare K ≥ 2 sets; parameters as in :meth:`cospan.JointFrame.fit`."""
+        weighting = as_option(weighting, "weighting", ("cost", "frame"))
+        if weighting == "frame" and span == "affine":
+            raise InputError('weighting="frame" belongs to span="linear"; give both.')
+        prepared = PreparedSets(
+            summaries, span=span, center=center, balance=balance, tol=as_tol(tol), labels=labels
+        )
+        asked = as_asked(prepared, units, shrinkage, pooling, dof, picture)
+        choice = choose(prepared, asked)
+        check_enough(prepared, choice.shrinkage, FAST_SHRINKAGE)
+        working = choice.working
+        geometry = working.geometry(
+            shrinkage=choice.shrinkage, pooling=choice.pooling, dof=choice.dof
+        )
+        maps = _maps(working, geometry, weighting)
+        costs = cls(geometry, weighting, tuple(maps), working.basis)
+        if not resolved_calibration(calibrate, geometry):
+            return costs
+        found = calibrated(costs, working.trial(tried_rows(geometry.n_sets)))
+        return replace(costs, geometry=geometry.with_calibration(found))
+
+    # ---- looking ------------------------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        return self.geometry.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        return self.geometry.feature_names
+
+    def log_determinants(self) -> np.ndarray:
+        """log|Σ̃_k|: minus twice that of the map."""
+        found = []
+        for one in self.maps:
+            values = np.linalg.svd(arrays.to_numpy(one), compute_uv=False)
+            found.append(-2 * float(np.sum(np.log(values[values > 0]))))
+        return np.array(found)
+
+    # ---- scoring ------------------------------------------------------------------------------
+
+    def weights(self, Z: Any) -> Array:
+        """(n, K): the probability of each set, every set being equally likely beforehand."""
+        return calibrated_weights(self.squared_costs(Z), self.geometry.calibration)
+
+    def squared_costs(self, Z: Any) -> Array:
+        """Squared costs (n, K) of samples."""
+        rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
+        origins = [self.geometry.origin(k) for k in range(self.geometry.n_sets)]
+        parts = [self._scored(part, origins) for part in self._parts(rows)]
+        xp = arrays.namespace(rows)
+        squared = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
+        return self._as_costs(squared)
+
+    def left_out_costs(self, X: Any, own: Any, *, sample_weight: Any = None) -> Array:
+        """Squared costs (n, K) of the sets' own rows, each as if it had never been there.
+
+        Exact, without refitting: mean, covariance and divisor change (α, T and the calibration
+        are held).
+
+        Parameters
+        ----------
+        X : array-like, (n, d)
+            Rows the sets were made of, or some of them.
+        own : array-like of int, (n,)
+            The number of the set each row belongs to.
+        sample_weight : array-like, optional
+            The weights used in fitting; a row of weight 2 loses one of its two occurrences.
+        """
+        rows = as_rows(X, "X", d=self.n_features, allow_empty=True)
+        own = np.asarray(own, dtype=np.intp)
+        removed = np.ones(len(own))
+        if sample_weight is not None:
+            removed = np.minimum(as_weights(sample_weight, len(own)), 1.0)
+        if self.weighting == "frame":
+            return self._left_out_shares(rows, own, removed)
+        leaving = self.leaving()
+        out = np.empty((len(own), self.geometry.n_sets))
+        for o in np.unique(own).tolist():
+            index = np.flatnonzero(own == o)
+            member = arrays.rows_at(rows, index)
+            p, off = working_rows(member, self.geometry.means[o, :], self.geometry, self.basis)
+            out[index] = arrays.to_numpy(leaving.squared_costs(p, off, o, removed[index]))
+        return arrays.like(out, arrays.namespace(rows).astype(rows[:0, :], self._dtype(rows)))
+
+    def leaving(self) -> LeavingRows:
+        return self._leaving
+
+    @cached_property
+    def _leaving(self) -> LeavingRows:
+        return leaving_rows(self.geometry, self._matrices, self.maps, self.basis)
+
+    @cached_property
+    def _matrices(self) -> list[np.ndarray]:
+        """Σ̃_k in working coordinates; where there is no shrinkage, nobody asks for them."""
+        return [_matrix_of(arrays.to_numpy(one)) for one in self.maps]
+
+    @cached_property
+    def _pooled_maps(self) -> Sequence[Array]:
+        """The maps that samples are scored with."""
+        if self.geometry.pooling == 0:
+            return self.maps
+        pooled = pooled_matrices(self.geometry, self._matrices)
+        return [
+            arrays.like(_inverse_triangle(arrays.cholesky(one)), self.maps[0]) for one in pooled
+        ]
+
+    # ---- inside -------------------------------------------------------------------------------
+
+    def _dtype(self, rows: Array) -> Any:
+        # Without shrinkage weak directions count as much as strong ones: float32 is too coarse.
+        fine = self.geometry.shrinkage < FAST_SHRINKAGE
+        return arrays.namespace(rows).float64 if fine else rows.dtype
+
+    def _parts(self, rows: Array) -> list[Array]:
+        step = max(1, _SCORE_BYTES // (8 * self.n_features))
+        starts = range(0, max(rows.shape[0], 1), step)
+        return [rows[start : start + step, :] for start in starts]
+
+    def _scored(self, rows: Array, origins: Sequence[Array]) -> Array:
+        """‖(z - origin_k) M_k‖² (n, K)."""
+        xp = arrays.namespace(rows)
+        g = self.geometry
+        base, off = working_rows(rows, g.center, g, self.basis)
+        base = xp.astype(base, self._dtype(rows), copy=False)
+        columns = []
+        for k, one in enumerate(self._pooled_maps):
+            step = working_rows(origins[k][None, :], g.center, g, self.basis)[0]
+            mapped = arrays.matmul(base, arrays.like(one, base))
+            mapped = mapped - arrays.like(arrays.matmul(step, one), base)
+            columns.append(xp.sum(mapped * mapped, axis=1))
+        parts = xp.stack(columns, axis=1)
+        if off is None or g.shrinkage == 0:
+            return parts
+        # Off the span every set has the variance α, and T that of all K sets together.
+        variance = g.shrinkage * (len(self.maps) ** 2 if self.weighting == "frame" else 1)
+        return parts + xp.astype(off / variance, parts.dtype)[:, None]
+
+    def _as_costs(self, squared: Array) -> Array:
+        g = self.geometry
+        if self.weighting == "cost":
+            return squared + g.dof if g.affine else squared
+        return _inverse(squared)
+
+    def _left_out_shares(self, rows: Array, own: np.ndarray, removed: np.ndarray) -> Array:
+        """The frame weighting's costs with each row out of its own set (centre, divisor held)."""
+        # With x leaving S_k and T, T⁻¹x is scaled for all sets alike, and S_k loses weight·xxᵀ:
+        # what remains of its part is part_k - weight·(xᵀT⁻¹x)², and xᵀT⁻¹x is the parts' sum.
+        xp = arrays.namespace(rows)
+        g = self.geometry
+        center = arrays.to_numpy(g.means)[own] if g.center_mode == "each" else None
+        moved = rows if center is None else rows - arrays.like(center, rows)
+        parts = self._scored(moved, [g.center] * g.n_sets)
+        weight = arrays.like((1 - g.shrinkage) * removed * g.weights[own], parts[:, 0])
+        mine = arrays.like(own[:, None] == np.arange(g.n_sets)[None, :], parts) > 0
+        whole = xp.sum(xp.sort(parts, axis=1), axis=1)
+        left = xp.clip(parts - (weight * whole * whole)[:, None], 0.0, math.inf)
+        return _inverse(xp.where(mine, left, parts))
+
+
+def _inverse(shares: Array) -> Array:
+    """1/share as a cost: a set without a share in a sample cannot represent it."""
+    xp = arrays.namespace(shares)
+    none = shares == 0
+    nowhere = xp.all(none, axis=1)[:, None]  # at the centre every cost is 0
+    cost = xp.where(none, xp.full_like(shares, math.inf), 1 / xp.where(none, 1.0, shares))
+    return xp.where(nowhere, xp.zeros_like(shares), cost)
+
+
+def working_rows(
+    rows: Array, origin: Array, geometry: Geometry, basis: Array | None
+) -> tuple[Array, Array | None]:
+    """Rows less an origin, in units, inside the span; and their squared norms off it.
+
+    In float64: a large offset of all rows must not cost digits.
+    """
+    xp = arrays.namespace(rows)
+    rows = xp.astype(rows, xp.float64, copy=False)
+    moved = (rows - arrays.like(origin, rows)) * arrays.like(geometry.per_unit(), rows)
+    if basis is None:
+        return moved, None
+    inside = arrays.matmul(moved, arrays.like(basis, rows))
+    off = xp.sum(moved * moved, axis=1) - xp.sum(inside * inside, axis=1)
+    return inside, xp.clip(off, 0.0, math.inf)
+
+
+# ---- maps -------------------------------------------------------------------------------------
+
+
+def _maps(working: WorkingSets, g: Geometry, weighting: str) -> list[Array]:
+    """M_k of every set."""
+    factors = [working.shrunk(k, g.shrinkage) for k in range(g.n_sets)]
+    if g.shrinkage > 0 and weighting == "cost":
+        return [_inverse_triangle(one) for one in factors]
+    tol = working.tolerance()
+    whitening = whitening_of(factors, tol)
+    make = _cost_map if weighting == "cost" else _frame_map
+    return [make(one, whitening, tol) for one in factors]
+
+
+def _inverse_triangle(factor: Array) -> Array:
+    """R⁻¹ of a triangular factor: ‖z R⁻¹‖² = zᵀ(RᵀR)⁻¹z."""
+    eye = arrays.identity(factor.shape[0], factor)
+    return arrays.solve_triangular_transposed(factor, eye).T
+
+
+def whitening_of(factors: Sequence[Array], tol: float) -> tuple[Array, Array]:
+    """L (e, m) with Lᵀ T L = I on the span of all sets, and the m square roots of T's spectrum."""
+    xp = arrays.namespace(factors[0])
+    _, values, Vt = arrays.svd(arrays.triangular_factor(xp.concat(list(factors), axis=0)))
+    largest = float(values[0]) if values.shape[0] else 0.0
+    rank = int(xp.sum(xp.astype(values > tol * largest, xp.int64)))
+    return Vt[:rank, :].T / values[None, :rank], values[:rank]
+
+
+def _cost_map(factor: Array, whitening: tuple[Array, Array], tol: float) -> Array:
+    """M of a set that may lack directions: its inverse on those it has."""
+    L, spectrum = whitening
+    xp = arrays.namespace(factor)
+    _, values, Bt = arrays.svd(arrays.triangular_factor(arrays.matmul(factor, L)))
+    # A direction counts as the set's own if the set reaches along it farther than rounding: judged
+    # in the units of the data, as `gsvd` does.
+    reach = values * xp.sqrt(xp.sum((Bt * spectrum[None, :]) ** 2, axis=1))
+    norm = float(xp.max(arrays.svd(factor)[1])) if 0 not in factor.shape else 0.0
+    keep = arrays.to_numpy(reach > tol * norm)
+    has = int(keep.sum()) if keep.all() else int(np.argmin(keep))
+    return arrays.matmul(L, Bt[:has, :].T) / values[None, :has]
+
+
+def _frame_map(factor: Array, whitening: tuple[Array, Array], tol: float) -> Array:
+    """M with ‖z M‖² = zᵀ T⁻¹ S T⁻¹ z."""
+    L, _ = whitening
+    return arrays.matmul(L, arrays.triangular_factor(arrays.matmul(factor, L)).T)
+
+
+# ---- leave-one-out ----------------------------------------------------------------------------
+
+
+def _matrix_of(one: np.ndarray) -> np.ndarray:
+    """P with P⁻¹ = M Mᵀ, for a square map."""
+    if one.shape[0] != one.shape[1]:
+        return np.zeros((0, 0))  # without shrinkage, and never asked for
+    inverse = np.linalg.inv(one)
+    return np.asarray(arrays.gram(inverse))
+
+
+def pooled_matrices(geometry: Geometry, shrunk: Sequence[np.ndarray]) -> np.ndarray:
+    """(K, e, e): P_k = (1-γ) Σ̃_k + γ mean Σ̃."""
+    return np.tensordot(geometry.mixing(), np.stack(list(shrunk)), axes=1)
+
+
+def leaving_rows(
+    geometry: Geometry, shrunk: Sequence[np.ndarray], maps: Sequence[Array], basis: Array | None
+) -> LeavingRows:
+    """Leave-one-out for sets with these Σ̃_k, in working coordinates, and these maps."""
+    at = working_rows(geometry.means, geometry.center, geometry, basis)[0]
+    return LeavingRows(geometry, _SpectralMaps(geometry, shrunk, maps), arrays.to_numpy(at))
+
+
+class _SpectralMaps:
+    """The :class:`SpectralMap` of every set k and every set o that rows leave, when asked."""
+
+    def __init__(
+        self, geometry: Geometry, shrunk: Sequence[np.ndarray], maps: Sequence[Array]
+    ) -> None:
+        self.geometry = geometry
+        self.shrunk = shrunk
+        self.maps = maps
+        self.kept: dict[tuple[int, int], SpectralMap] = {}
+
+    def __call__(self, k: int, o: int) -> SpectralMap:
+        # Where nothing is pooled, a set does not change when rows of another leave.
+        key = (k, o) if self.geometry.pooling > 0 else (k, k)
+        if key not in self.kept:
+            self.kept[key] = self._made(*key)
+        return self.kept[key]
+
+    def _made(self, k: int, o: int) -> SpectralMap:
+        alpha = self.geometry.shrinkage
+        if alpha == 0 and self.geometry.pooling == 0:
+            # The map itself makes the set's moments the identity.
+            return SpectralMap(self.maps[k], np.ones(self.maps[k].shape[1]))
+        pooled = pooled_matrices(self.geometry, self.shrunk)[k]
+        moments = (self.shrunk[o] - alpha * np.eye(len(pooled))) / (1 - alpha)
+        inverse = _inverse_triangle(arrays.cholesky(pooled))
+        values, Q = arrays.eigh(arrays.matmul(inverse.T, arrays.matmul(moments, inverse)))
+        return SpectralMap(arrays.matmul(inverse, Q), np.clip(values, 0.0, None))
