@@ -10,6 +10,10 @@ import math
 
 _FLOAT32_EPS = 2.0**-23
 
+
+import numpy as np
+from numpy.typing import NDArray
+
 # Below this shrinkage a summary made from a Gram matrix is refused: squaring the data loses half
 # the digits, and only the shrinkage's floor αλ under the spectrum makes that harmless. Measured:
 # at α = 1e-3 angles agree with the exact way to 1e-9 degrees, at 1e-12 only to 2.5e-4.
@@ -84,6 +88,16 @@ PRESENT_SHARE = 0.1
 # Eigenvalues closer than this, relative to the range they can have, count as one: they agree to
 # rounding where sets share directions exactly, and then any basis of theirs is an eigenbasis.
 SAME_EIGENVALUE = 1e-9
+
+
+# Permutation statistics this close, relative to the larger one, count as ties: sums over the same
+# rows in another order differ by some hundred eps.
+SAME_STATISTIC = 1e-9
+
+
+def constant_column(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Up to this range a column counts as constant: its values differ by their own rounding."""
+    return np.asarray(8 * np.finfo(np.float64).eps * np.max(np.abs(rows), axis=0))
 
 
 def constant_variance(value: float, eps: float = 2.0**-52) -> float:
