@@ -25,7 +25,7 @@ def clean(reader: Reader, options: Options, size: int, name: str) -> Iterator[Ch
     given = 0
     for block in taken(reader, options, size, name):
         chunk = block._replace(rows=block.rows.astype(reader.dtype, copy=False))
-        if not _all_finite(chunk.rows):
+        if not (getattr(reader, "finite", False) or _all_finite(chunk.rows)):
             _refuse_infinite(chunk, reader.feature_names, name)
             absent = np.isnan(chunk.rows)
             if fill is not None:

@@ -171,8 +171,10 @@ class Source:
         view._order, view._n_rows, view._plan, view.bound = None, None, plan, True
         view._given = self.table.encoded(plan, self.name)
         view.profiles = profiles
-        kept = "drop" if plan.missing == "drop" else "error"
-        view._options = replace(self._options, missing=kept)
+        # What the plan fills is filled; the rest is dealt with as in any other source.
+        filled = any(column.fill for column in plan.used)
+        kept = plan.missing if plan.missing == "drop" or not filled else "error"
+        view._options = replace(self._options, missing=None if kept == "indicator" else kept)
         return view
 
     def reordered(self, feature_names: Sequence[str]) -> Source:

@@ -8,7 +8,7 @@ the sets did not have, a gap in a column that had none.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,16 @@ __all__ = ["Encoder"]
 
 #: Numbers are moved to their place in the rows in strips of this size, which fit the cache.
 STRIP_BYTES = 2**20
+_NO_ROWS = np.empty(0, dtype=np.intp)
+
+
+class _LevelCodes(NamedTuple):
+    """A category's rows: the number of each one's level, and those that have none."""
+
+    column: ColumnPlan
+    codes: NDArray[np.intp]
+    gaps: NDArray[np.intp]
+    unseen: NDArray[np.intp]
 
 
 class Encoder:
@@ -60,22 +70,24 @@ class Encoder:
 
         NaN is left only where a value is missing that the plan cannot or shall not fill.
         """
-        n, d = batch.num_rows, self.plan.n_features
-        rows = np.zeros((n, d), dtype=self.dtype)
-        singles: list[tuple[int, NDArray[Any]]] = []
+        rows = np.zeros((batch.num_rows, self.plan.n_features), dtype=self.dtype)
+        numbers: list[tuple[int, NDArray[Any]]] = []
+        levels: list[_LevelCodes] = []
         for column in self.plan.used:
-            array = batch.column(column.name)
-            place = self._places[column.name]
+            array, place = batch.column(column.name), self._places[column.name]
             if column.kind == "category":
-                self._put_levels(rows, place, column, array)
-            elif column.kind == "vector":
-                self._put_vector(rows, place, column, array, ids)
-            else:
+                levels.append(self._levels(column, array))
+            elif column.kind != "vector":
                 values, gaps = self._filled(column, self._numbers(column, array), ids)
-                singles.append((place, values))
+                numbers.append((place, values))
                 if gaps is not None and column.indicator:
-                    singles.append((self._places[column.indicator_name], gaps))
-        _put(rows, singles)
+                    numbers.append((self._places[column.indicator_name], gaps))
+        _put(rows, numbers, [(self._places[one.column.name], one.codes) for one in levels])
+        for one in levels:
+            self._correct(rows, one)
+        for column in self.plan.used:
+            if column.kind == "vector":
+                self._put_vector(rows, column, batch.column(column.name), ids)
         return rows
 
     def _numbers(self, column: ColumnPlan, array: pa.Array) -> NDArray[np.float64]:
@@ -115,34 +127,35 @@ class Encoder:
             self.gaps[column.name] += int(gaps.sum())
         return np.where(gaps, column.fill[0], values), gaps
 
-    def _put_levels(
-        self, rows: NDArray[Any], place: int, column: ColumnPlan, array: pa.Array
-    ) -> None:
+    def _levels(self, column: ColumnPlan, array: pa.Array) -> _LevelCodes:
+        """The number of each row's level, and the rows that have none."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         found = coded(array)
-        levels = pa.array(column.levels, found.texts.type)
-        known = pc.fill_null(pc.index_in(found.texts, value_set=levels), -1)
-        level = np.asarray(known.to_numpy(zero_copy_only=False), dtype=np.intp)
-        codes = np.append(np.where(level < 0, len(column.levels), level), -1)[found.codes]
-        present = codes >= 0
-        if not column.other and (level < 0).any():
-            self._note_unread(column, found.texts, np.where(level < 0, np.nan, 0.0), found.codes)
-            present &= codes < len(column.levels)
-        width, (n, d) = len(column.features), rows.shape
-        if present.all():
-            rows.reshape(-1)[np.arange(place, n * d + place, d) + codes] = 1
-            return
-        where = np.flatnonzero(present)
-        rows[where, place + codes[where]] = 1
-        self._fill_levels(rows, np.flatnonzero(codes < 0), slice(place, place + width), column)
+        known = pc.index_in(found.texts, value_set=pa.array(column.levels, found.texts.type))
+        level = np.asarray(pc.fill_null(known, len(column.levels)).to_numpy(), dtype=np.intp)
+        codes = np.append(level, -1)[found.codes]
+        gaps, unseen = np.flatnonzero(codes < 0), _NO_ROWS
+        if not column.other and (level == len(column.levels)).any():
+            unseen = np.flatnonzero(codes == len(column.levels))
+            new = np.where(level == len(column.levels), np.nan, 0.0)
+            self._note_unread(column, found.texts, new, found.codes)
+        # Any code will do for a row without a level: it is corrected afterwards.
+        codes[gaps], codes[unseen] = 0, 0
+        return _LevelCodes(column, codes, gaps, unseen)
 
-    def _fill_levels(
+    def _correct(self, rows: NDArray[Any], found: _LevelCodes) -> None:
+        place = self._places[found.column.name]
+        places = slice(place, place + len(found.column.features))
+        if len(found.unseen):
+            rows[found.unseen, places] = 0
+        if len(found.gaps):
+            self._fill_gaps(rows, found.gaps, places, found.column)
+
+    def _fill_gaps(
         self, rows: NDArray[Any], gaps: NDArray[np.intp], places: slice, column: ColumnPlan
     ) -> None:
-        if len(gaps) == 0:
-            return
         rows[gaps, places] = np.nan if self._keeps_gaps or not column.fill else column.fill
         if column.indicator:
             rows[gaps, self._places[column.indicator_name]] = 1
@@ -150,18 +163,19 @@ class Encoder:
             self.gaps[column.name] += len(gaps)
 
     def _put_vector(
-        self, rows: NDArray[Any], place: int, column: ColumnPlan, array: pa.Array, ids: Any
+        self, rows: NDArray[Any], column: ColumnPlan, array: pa.Array, ids: Any
     ) -> None:
         import pyarrow as pa
 
         batch = pa.RecordBatch.from_arrays([array], [column.name])
         values = to_rows(batch, [column.shape], self.dtype, where=(self.source, 0))
+        place = self._places[column.name]
         places = slice(place, place + len(column.features))
         rows[:, places] = values
         if not np.isfinite(values.sum()):
             refuse_infinite(values, column.name, self.source, ids)
             gaps = np.flatnonzero(np.isnan(values).any(axis=1))
-            self._fill_levels(rows, gaps, places, column)
+            self._fill_gaps(rows, gaps, places, column)
 
     def notes(self) -> tuple[str, ...]:
         """What was met that the plan has no place for."""
@@ -185,11 +199,19 @@ def _fate(column: ColumnPlan) -> str:
     return f"do not read as {column.kind} and count as missing."
 
 
-def _put(rows: NDArray[Any], columns: list[tuple[int, NDArray[Any]]]) -> None:
-    """Each column to its place, a strip of rows at a time."""
+def _put(
+    rows: NDArray[Any],
+    numbers: list[tuple[int, NDArray[Any]]],
+    levels: list[tuple[int, NDArray[np.intp]]],
+) -> None:
+    """Each column of numbers to its place, and a 1 for each level, a strip of rows at a time."""
     n, d = rows.shape
     strip = max(256, STRIP_BYTES // max(1, d * rows.itemsize))
+    starts = np.arange(strip) * d
     for start in range(0, n, strip):
         part = rows[start : start + strip]
-        for place, values in columns:
+        for place, values in numbers:
             part[:, place] = values[start : start + strip]
+        flat, first = part.reshape(-1), starts[: len(part)]
+        for place, codes in levels:
+            flat[first + (codes[start : start + strip] + place)] = 1

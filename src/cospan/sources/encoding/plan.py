@@ -6,7 +6,7 @@ and applied to rows as they come (``apply``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -131,6 +131,11 @@ class EncodingPlan:
                 f"Two features would be called {twice!r}: one is a column of the table, one is "
                 "made of another column; rename the column."
             )
+
+    @classmethod
+    def of_numbers(cls, names: Iterable[str], missing: str | None = None) -> EncodingPlan:
+        """Take these columns as the numbers they are; missing values are refused by default."""
+        return cls(tuple(ColumnPlan(name, "number") for name in names), missing or "error")
 
     @property
     def used(self) -> tuple[ColumnPlan, ...]:

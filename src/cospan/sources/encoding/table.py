@@ -144,6 +144,8 @@ class EncodedReader:
         self.n_features = plan.n_features
         self.feature_names: tuple[str, ...] | None = plan.feature_names
         self.owners = plan.owners
+        #: No gap is left, and infinite values are refused column by column.
+        self.finite = plan.missing in ("indicator", "mean") and all(c.fill for c in plan.used)
         self.dtype = _dtype(table, plan)
         self._table = table
         self._options = options

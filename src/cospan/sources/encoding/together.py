@@ -13,15 +13,13 @@ from .decide import decide
 from .learn import SetLearner
 from .plan import ColumnPlan, EncodingPlan
 from .profile import SetProfile, profile_of
-from .wording import left_out_note
+from .wording import DROPPED, left_out_note
 
 if TYPE_CHECKING:
     from cospan.sources.base import Encodable
     from cospan.sources.source import Source
 
 __all__ = ["Learned", "encode_together", "learn", "learn_plan"]
-
-DROPPED = "as asked"
 
 
 class _Opened(NamedTuple):
@@ -108,8 +106,8 @@ def learn(sources: Sequence[Source]) -> Learned:
         plan = _decided(tables, learners, policy)
         profiles = tuple(tuple(profile_of(plan, one) for one in ones) for ones in learners)
         found = Learned(plan, profiles)
-    if any(reason != DROPPED for reason in found.plan.left_out.values()):
-        warn(left_out_note(found.plan))
+    if left := left_out_note(found.plan):
+        warn(left)
     return found
 
 

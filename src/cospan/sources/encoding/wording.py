@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .plan import ColumnPlan, EncodingPlan
 
-__all__ = ["plan_lines", "plan_notes"]
+__all__ = ["DROPPED", "left_out_note", "plan_lines", "plan_notes"]
 
+#: The reason of a column that the user left out: nobody needs to be told.
+DROPPED = "as asked"
 SHOWN_LEVELS = 6
 SHOWN_COLUMNS = 8
 PLURALS = {
@@ -54,7 +56,7 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
 
 def left_out_note(plan: EncodingPlan) -> str:
     """The columns that are not features, with the reasons; empty if there are none."""
-    left = [f"{name!r} ({reason})" for name, reason in plan.left_out.items()]
+    left = [f"{name!r} ({reason})" for name, reason in plan.left_out.items() if reason != DROPPED]
     if not left:
         return ""
     more = f" and {len(left) - SHOWN_COLUMNS:,} more" if len(left) > SHOWN_COLUMNS else ""
