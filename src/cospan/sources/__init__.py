@@ -150,6 +150,10 @@ def _reader(obj: Any, options: Options, name: str | None) -> Reader | Encodable:
 
         return path_reader(os.fspath(obj), options)
     if hasattr(obj, "__dask_graph__"):
+        if hasattr(obj, "columns"):
+            from .encoding.lazy import LazyTable
+
+            return LazyTable(obj, options, name)
         from .lazy import LazyReader
 
         return LazyReader(obj, options, name)

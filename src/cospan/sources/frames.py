@@ -140,14 +140,17 @@ class FrameStream:
         """Some rows as an Arrow table; what mixes numbers and texts becomes text."""
         import pyarrow as pa
 
-        table = part.select([c for c in columns if c not in self._mixed]).to_arrow()
-        for column in columns:
-            if column in self._mixed:
-                texts = _as_texts(part[column].to_list())
-                if texts is None:
-                    raise pa.ArrowTypeError(f"column {column!r} holds Python objects")
-                table = table.append_column(column, pa.array(texts, pa.string()))
-        return table
+        plain = [column for column in columns if column not in self._mixed]
+        table = part.select(plain).to_arrow()
+        if len(plain) == len(columns):
+            return table
+        arrays = {column: table.column(column) for column in plain}
+        for column in self._mixed.intersection(columns):
+            texts = _as_texts(part[column].to_list())
+            if texts is None:
+                raise pa.ArrowTypeError(f"column {column!r} holds Python objects")
+            arrays[column] = pa.array(texts, pa.string())
+        return pa.table(arrays)
 
     def _find_schema(self) -> pa.Schema:
         """Arrow types of the columns; one that Arrow cannot take counts as empty."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cospan.sources.arrow_rows import to_rows
 
-from .kinds import coded, family, numbers, truths
+from .kinds import all_finite, coded, family, numbers, truths
 from .learn import refuse_infinite
 from .plan import ColumnPlan, EncodingPlan
 from .readings import parsed
@@ -117,7 +117,7 @@ class Encoder:
     def _filled(
         self, column: ColumnPlan, values: NDArray[np.float64], ids: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
-        if np.isfinite(values.sum()):
+        if all_finite(values):
             return values, None
         refuse_infinite(values, column.name, self.source, ids)
         gaps = np.isnan(values)
@@ -172,7 +172,7 @@ class Encoder:
         place = self._places[column.name]
         places = slice(place, place + len(column.features))
         rows[:, places] = values
-        if not np.isfinite(values.sum()):
+        if not all_finite(values):
             refuse_infinite(values, column.name, self.source, ids)
             gaps = np.flatnonzero(np.isnan(values).any(axis=1))
             self._fill_gaps(rows, gaps, places, column)

@@ -166,8 +166,9 @@ def _means(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
         spreads = [float(m.deviation[place] if column.shape else m.deviation) for m in own]
         mean = sum(means) / len(means)
         size = max(abs(mean), *spreads)
-        digits = FILL_DIGITS - 1 - math.floor(math.log10(size)) if size > 0 else 0
-        fills.append(round(mean, digits))
+        if 0 < size < math.inf:
+            mean = round(mean, FILL_DIGITS - 1 - math.floor(math.log10(size)))
+        fills.append(mean if math.isfinite(mean) else 0.0)
     return tuple(fills)
 
 

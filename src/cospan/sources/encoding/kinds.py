@@ -17,7 +17,7 @@ from cospan.sources.arrow_rows import is_list, is_numeric
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Coded", "coded", "days", "family", "numbers", "storage", "truths"]
+__all__ = ["Coded", "all_finite", "coded", "days", "family", "numbers", "storage", "truths"]
 
 #: Texts that stand for a missing value: those that Arrow takes for one in CSV files, and "?".
 MISSING_TEXTS = (
@@ -73,6 +73,15 @@ def numbers(array: pa.Array) -> NDArray[np.float64]:
     elif array.type != pa.float64():
         array = pc.cast(array, pa.float64(), safe=False)
     return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def all_finite(values: NDArray[Any]) -> bool:
+    """Whether the sum is finite, and so every number; False may also mean that the sum overflowed.
+
+    A sum is several times cheaper than a mask.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum()))
 
 
 def days(array: pa.Array) -> pa.Array:

@@ -7,7 +7,7 @@ that blocks may be read one after the other, or each by its own worker.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cospan.errors import InputError
 from cospan.sources.arrow_rows import to_rows
 
-from .kinds import coded, family, numbers
+from .kinds import all_finite, coded, family, numbers
 from .readings import READINGS, parsed
 from .sketches import MOST_LEVELS, Distinct, Levels, Moments, Order, number_hashes, text_hashes
 
@@ -151,8 +151,7 @@ class ColumnLearner:
 
     def _add_numbers(self, array: pa.Array, kind: str, source: str, ids: Any) -> None:
         values = self._numbers(array)
-        total = values.sum()
-        if not np.isfinite(total):
+        if not all_finite(values):
             refuse_infinite(values, self.name, source, ids)
             gaps = np.isnan(values) if values.ndim == 1 else np.isnan(values).any(axis=1)
             self.missing += int(gaps.sum())
@@ -219,6 +218,10 @@ class SetLearner:
     def merge(self, other: SetLearner) -> None:
         for name, column in self.columns.items():
             column.merge(other.columns[name])
+
+    def only(self, columns: Iterable[str]) -> SetLearner:
+        """What is known of these columns."""
+        return SetLearner(self.name, {column: self.columns[column] for column in columns})
 
     @property
     def rows(self) -> int:

@@ -56,6 +56,12 @@ class Moments:
         """Further values; `weights` says how often each occurs."""
         if len(values) == 0:
             return
+        with np.errstate(over="ignore", invalid="ignore"):  # squares of numbers above 1e154
+            part = self._of(values, weights)
+        self.merge(part)
+
+    @staticmethod
+    def _of(values: NDArray[Any], weights: NDArray[Any] | None) -> Moments:
         if weights is None:
             count = len(values)
             mean = values.mean(axis=0, dtype=np.float64)
@@ -65,12 +71,16 @@ class Moments:
             count = int(weights.sum())
             mean = (weights @ values) / count
             squares = weights @ (values - mean) ** 2
-        self.merge(Moments(count, mean, squares, values.min(axis=0), values.max(axis=0)))
+        return Moments(count, mean, squares, values.min(axis=0), values.max(axis=0))
 
     def merge(self, other: Moments) -> None:
         """What both saw (Chan, Golub and LeVeque)."""
         if other.count == 0:
             return
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._merge(other)
+
+    def _merge(self, other: Moments) -> None:
         count = self.count + other.count
         step = other.mean - self.mean if self.count else other.mean
         self.squares = self.squares + other.squares

@@ -130,8 +130,11 @@ def _forced(tables: Sequence[_Opened]) -> dict[str, str]:
 
 
 def _unknown(column: str, option: str, there: list[str], tables: Sequence[_Opened]) -> str:
-    close = get_close_matches(column, there, 1)
-    hint = f"Did you mean {close[0]!r}?" if close else f"The columns are {listing(there, 20)}."
+    lower = {name.lower(): name for name in reversed(there)}
+    close = get_close_matches(column.lower(), lower, 1)
+    hint = (
+        f"Did you mean {lower[close[0]]!r}?" if close else f"The columns are {listing(there, 20)}."
+    )
     return f"{_names(tables)}: no column is called {column!r} (asked for by {option}=). {hint}"
 
 
