@@ -123,7 +123,8 @@ def coded(array: pa.Array) -> Coded:
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
     texts = pc.utf8_trim_whitespace(_texts(array.dictionary))
-    missing = pc.fill_null(pc.is_in(texts, value_set=pa.array(MISSING_TEXTS, texts.type)), True)
+    words = pa.array(MISSING_TEXTS, texts.type)
+    missing = pc.or_(pc.is_in(texts, value_set=words), texts.is_null())
     codes = np.asarray(pc.fill_null(pc.cast(array.indices, pa.int64()), -1).to_numpy())
     kept = ~np.asarray(missing.to_numpy(zero_copy_only=False))
     if not kept.all():
