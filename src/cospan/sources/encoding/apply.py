@@ -98,8 +98,8 @@ class Encoder:
         if kind not in ("text", "dictionary"):
             return numbers(array)
         found = coded(array)
-        if column.kind == "boolean" and column.levels:
-            values = truths(found.texts, (column.levels[0], column.levels[1]))
+        if column.kind == "boolean":
+            values = truths(found.texts, column.words)
         else:
             values = parsed(found.texts, column.reading or "point").to_numpy(zero_copy_only=False)
         self._note_unread(column, found.texts, values, found.codes)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from cospan.errors import InputError
 
 from .learn import ColumnLearner, TextLearner, looks_like_identifier
-from .plan import ColumnPlan
+from .plan import TRUTH, ColumnPlan
 from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen
 from .sketches import Moments
 
@@ -88,7 +88,7 @@ def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:
     if part.text is not None and column.reading:
         total.merge(part.text.readings.get(column.reading, Moments()))
     elif part.text is not None and column.kind == "boolean":
-        total.merge(_word_moments(part.text, column.levels[1]))
+        total.merge(_word_moments(part.text, column.words[1]))
     return total
 
 
@@ -100,7 +100,7 @@ def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -
         return _forced_number(name, texts, parts)
     pair = _pair(texts)
     if pair is not None and others <= {"boolean"}:
-        return ColumnPlan(name, "boolean", levels=pair)
+        return ColumnPlan(name, "boolean", levels=() if pair == TRUTH else pair)
     reading = "" if any(t.declared for t in texts) and not others else _reading(texts)
     kind = READINGS[reading].kind if reading in READINGS else ""
     if others and others != {kind} and not (kind == "number" and others <= {"number", "boolean"}):

@@ -15,11 +15,13 @@ import numpy as np
 
 from cospan.errors import InputError
 
-__all__ = ["KINDS", "ColumnPlan", "EncodingPlan"]
+__all__ = ["KINDS", "TRUTH", "ColumnPlan", "EncodingPlan"]
 
 KINDS = ("number", "boolean", "category", "date", "duration", "vector", "left out")
 #: Made columns are named after levels; longer levels are cut in the name, never in the plan.
 NAME_LENGTH = 60
+#: The words for false and true where a plan names no others.
+TRUTH = ("false", "true")
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class ColumnPlan:
         How text is read as numbers (``"point"``, ``"comma"``, ``"thousands"``, ``"iso date"``,
         …); empty where the column is not text.
     levels : tuple of str
-        The levels of a category, most frequent first; of a boolean written in words, the words
-        for false and true.
+        The levels of a category, most frequent first; of a boolean written in other words than
+        false and true, these words.
     other : bool
         Whether a category has a column for all further levels.
     fill : tuple of float
@@ -81,6 +83,11 @@ class ColumnPlan:
             further = f"{self.name} = other"
             shown.append(further if further not in shown else f"{self.name} = other (any)")
         return tuple(shown)
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The words for false and true, in lower case."""
+        return (self.levels[0], self.levels[1]) if self.levels else TRUTH
 
     @property
     def indicator_name(self) -> str:
@@ -239,6 +246,7 @@ def _column(content: Mapping[str, Any]) -> ColumnPlan:
         and all(isinstance(value, bool) for value in flags.values())
         and all(isinstance(value, int) and value > 0 for value in shape)
         and texts["kind"] in KINDS
+        and (texts["kind"] != "boolean" or len(levels) in (0, 2))
     )
     if not right:
         raise ValueError(f"column {texts['name']!r}")
