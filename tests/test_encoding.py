@@ -194,7 +194,7 @@ def test_long_levels_are_cut_in_names_and_not_in_the_plan():
 
 
 @pytest.mark.parametrize(
-    "gap", [None, "", "  ", "NA", "n/a", "NaN", "?", "null"], ids=lambda gap: repr(gap)
+    "gap", [None, "", "  ", "NA", "n/a", "NaN", "?", "null", ".", "-"], ids=lambda gap: repr(gap)
 )
 def test_blank_and_missing_words_are_missing(gap):
     column, rows = encoded(["4", gap, "6"])
@@ -250,6 +250,15 @@ def test_texts_that_hardly_repeat_are_identifiers_or_free_text():
     assert left_out({"remark": remarks})["remark"] == "free text"
     twice = {"town": tickets[: n // 2] * 2}
     assert learn_plan([open_source(twice)])["town"].other
+
+
+def test_numbers_with_a_few_odd_texts_are_left_out_until_told():
+    texts = [f"{i / 7:.3f}" for i in range(200)] + ["oops"]
+    assert "'oops', which numeric= skips" in left_out({"x": texts})["x"]
+    column, rows = encoded(texts, numeric=["x"])
+    assert column.kind == "number"
+    np.testing.assert_array_equal(np.flatnonzero(rows[:, 1]), [200])
+    assert encoded(["1", "2", "3", "4+"] * 30)[0].kind == "category"
 
 
 def test_the_same_identifiers_in_two_sets_are_identifiers_still():

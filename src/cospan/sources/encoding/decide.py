@@ -6,17 +6,20 @@
 2. A whole-number column is an **identifier** if it is called like one *and* either only rises or
    falls, row by row, in each set, or repeats almost no value. Measurements are never left out:
    fractions, or another name, are enough.
-3. A text column is an **identifier** if at least 90 % of its values are distinct within their set
+3. Text that reads as numbers in at least 90 % of the rows, but not in all, is left out and says
+   so: neither numbers nor categories would be right unasked.
+4. A text column is an **identifier** if at least 90 % of its values are distinct within their set
    (and more than 10 are): no level would stand for more than a row or two. It is **free text** if
    at least half of its values are distinct and they have four words or more on average.
-4. All other text is a **category**: one feature for each of the 30 levels with the largest mean
+5. All other text is a **category**: one feature for each of the 30 levels with the largest mean
    share over the sets, so that a level of a small set counts as much as one of a large set.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 
 from cospan.errors import InputError
 
@@ -38,6 +41,7 @@ FREE_TEXT_WORDS = 4
 FILL_DIGITS = 10
 
 Parts = Sequence[ColumnLearner]
+_NUMBER = re.compile(READINGS["point"].pattern)
 
 
 def decide(parts: Parts, missing: str, *, asked: bool, names: Sequence[str]) -> ColumnPlan:
@@ -112,11 +116,14 @@ def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -
     if reading:
         return ColumnPlan(name, kind, reading=reading)
     rows, distinct = sum(t.count for t in texts), sum(t.n_distinct for t in texts)
+    if distinct > MOST_FREQUENT and _mostly_numbers(texts):
+        odd = next(text.odd for text in texts if text.odd)
+        return _left(name, f"numbers, but for text such as {odd[:40]!r}, which numeric= skips")
     if distinct > FEW * len(texts):
         if distinct >= HALF * rows and sum(t.words for t in texts) >= FREE_TEXT_WORDS * rows:
             return _left(name, "free text")
         if distinct >= NEARLY_ALL * rows:
-            return _left(name, f"identifiers: {_almost_all(distinct, rows)} differ{_odd(texts)}")
+            return _left(name, f"identifiers: {_almost_all(distinct, rows)} differ")
     return _category(name, parts)
 
 
@@ -224,17 +231,11 @@ def _almost_all(distinct: int, rows: int) -> str:
     return f"all {rows:,} values" if distinct >= rows else f"{distinct / rows:.0%} of the values"
 
 
-def _odd(texts: Sequence[TextLearner]) -> str:
-    """A few odd values keep a column from being numeric: say which."""
-    odd = [text.odd for text in texts if text.odd]
-    levels = [level for text in texts for level in text.levels.counts]
-    if not odd or not _mostly(levels, lambda level: level.replace(".", "", 1).isdigit()):
-        return ""
-    return f", and most are numbers, but not {odd[0][:40]!r}"
-
-
-def _mostly(levels: Sequence[str], test: Callable[[str], bool]) -> bool:
-    return sum(map(test, levels)) > HALF * len(levels)
+def _mostly_numbers(texts: Sequence[TextLearner]) -> bool:
+    """Whether a few odd values keep a column from being numeric."""
+    counts = [item for text in texts for item in text.levels.counts.items()]
+    numeric = sum(count for level, count in counts if _NUMBER.match(level))
+    return numeric >= NEARLY_ALL * sum(count for _, count in counts)
 
 
 def _ambiguity(texts: Sequence[TextLearner]) -> str:

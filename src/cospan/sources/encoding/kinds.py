@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Coded", "all_finite", "coded", "days", "family", "numbers", "storage", "truths"]
 
-#: Texts that stand for a missing value: those that Arrow takes for one in CSV files, and "?".
+#: Texts that stand for a missing value: those that Arrow takes for one in CSV files, and what
+#: statistics packages and people write.
 MISSING_TEXTS = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-    "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?", "<NA>", "NaT",
+    "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "<NA>", "NaT",
+    "?", ".", "-", "--",
 )  # fmt: skip
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
