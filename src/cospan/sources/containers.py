@@ -16,6 +16,7 @@ from .arrays import ArrayReader, label_array, to_numpy
 from .base import Options
 from .numpy_files import choose_part
 from .paths import reading
+from .zarr_metadata import check_store
 
 __all__ = ["hdf5_reader", "safetensors_reader", "zarr_reader"]
 
@@ -89,6 +90,7 @@ def hdf5_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
 def zarr_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
     """One array of a Zarr store, read in steps that fit its own chunks."""
     zarr = _require("zarr", f"{path}: reading Zarr")
+    check_store(path)
     with reading(path, "Zarr"):
         try:
             node = zarr.open(str(path), mode="r")
