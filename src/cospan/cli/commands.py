@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cospan._warnings import heard
 from cospan.cli import many_commands
 from cospan.cli.options import Outputs, Threshold
 from cospan.cli.places import check_places, files_among
@@ -22,7 +22,7 @@ from cospan.comparison.score_files import check_table_path, csv_text, table_file
 from cospan.comparison.scoring import score_columns
 from cospan.comparison.text import number, plural, printable, summary_lines
 from cospan.distributed import on_cluster, read_lazily
-from cospan.errors import CospanWarning, InputError
+from cospan.errors import InputError
 from cospan.sources import Source, open_source
 from cospan.sources.base import listing
 
@@ -220,8 +220,7 @@ def _open_for(frame: JointFrame | ClassCosts, data: str, reading: dict[str, Any]
         return open_source(data, **reading)
     if data == "-":  # it can be opened only once
         return open_source(data, columns=names, **reading)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CospanWarning)  # of columns that the frame does not want
+    with heard():  # of columns that the frame does not want
         source = open_source(data, **reading)
     if source.feature_names in (None, names):
         return source

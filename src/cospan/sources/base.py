@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -18,7 +16,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import CospanWarning, InputError
+from cospan._warnings import warn
+from cospan.errors import InputError
 
 __all__ = ["Chunk", "Options", "Reader", "Source", "listing", "warn"]
 
@@ -216,14 +215,6 @@ def listing(items: Sequence[object], limit: int = 8) -> str:
     shown = ", ".join(repr(str(item)) for item in items[:limit])
     rest = len(items) - limit
     return f"{shown} and {rest:,} more" if rest > 0 else shown
-
-
-def warn(message: str) -> None:
-    """Warn the caller of this library, however deep in it the reason was found."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("cospan"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, CospanWarning, stacklevel=level)
 
 
 def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:
