@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -108,7 +109,8 @@ class Options:
             )
         if self.columns is not None and not self.columns:
             raise InputError("columns is empty: name at least one feature to take.")
-        twice = [c for i, c in enumerate(self.columns or ()) if c in (self.columns or ())[:i]]
+        times = Counter(self.columns or ())
+        twice = [column for column, n in times.items() if n > 1]
         if twice:
             raise InputError(f"columns names {twice[0]!r} twice; name each feature once.")
         if self.label_value is not None and self.label is None:

@@ -17,7 +17,7 @@ from cospan.errors import SourceError
 
 from .paths import folders_below, reading
 
-__all__ = ["check_store"]
+__all__ = ["NAMES", "check_store", "codec_names"]
 
 #: Codecs that turn bytes into bytes or numbers into numbers. Everything else is refused.
 PLAIN = frozenset(
@@ -30,6 +30,8 @@ PLAIN = frozenset(
 )
 #: The files in which a store keeps its metadata, in version 3 and version 2.
 NAMES = ("zarr.json", ".zarray", ".zgroup", ".zmetadata")
+#: Where an array's metadata names codecs, in version 3 and version 2.
+KEYS = ("codecs", "filters", "compressor")
 
 
 def check_store(folder: Path) -> None:
@@ -60,10 +62,14 @@ def _nodes(content: Any) -> Iterator[dict[str, Any]]:
                 yield from _nodes(node)
 
 
+def codec_names(node: dict[str, Any]) -> list[str]:
+    """Every codec that an array's metadata names."""
+    return sorted({name for key in KEYS for name in _codecs(node.get(key))})
+
+
 def _check_array(node: dict[str, Any], file: Path) -> None:
-    used = {*_codecs(node.get("codecs")), *_codecs(node.get("filters"))}
-    used |= _codecs(node.get("compressor"))
-    odd = sorted(used - PLAIN)
+    used = codec_names(node)
+    odd = sorted(set(used) - PLAIN)
     if odd:
         raise SourceError(
             f"{file}: its data are encoded with {odd[0]!r}, which is refused because decoding it "
@@ -83,7 +89,7 @@ def _codecs(given: Any) -> set[str]:
     """The names of all codecs in a specification, those inside shards too."""
     if isinstance(given, str):
         return {given.removeprefix("numcodecs.")}
-    if isinstance(given, list):
+    if isinstance(given, list | tuple):
         return {name for item in given for name in _codecs(item)}
     if not isinstance(given, dict):
         return set()
