@@ -743,7 +743,8 @@ def test_a_large_row_group_is_not_read_whole(tmp_path):
 
     n, d = 100_000, 100  # 40 MB in one row group
     columns = {f"c{j}": np.random.default_rng(j).random(n, dtype=np.float32) for j in range(d)}
-    pq.write_table(pa.table(columns), tmp_path / "x.parquet", use_dictionary=False)
+    pages = {"data_page_size": 2**16}  # older writers made one page of a column
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet", use_dictionary=False, **pages)
     code = (
         "import pyarrow as pa; from cospan.sources import columnar, open_source\n"
         "columnar.BUFFER_BYTES = 2**20\n"  # in proportion to the small file

@@ -10,7 +10,6 @@ To add a backend, see CONTRIBUTING; as a rule nothing is needed beyond array-api
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,9 +18,9 @@ from typing import Any, NamedTuple
 import array_api_compat
 import numpy as np
 import scipy.linalg
-from threadpoolctl import ThreadpoolController
 
-from cospan._arrays import cholesky_qr, lapack
+from cospan._arrays import cholesky_qr, lapack, process
+from cospan._arrays.process import one_blas_thread as one_blas_thread
 
 # Entries from which a pass over an array is worth the start of a thread.
 _THREADED_SIZE = 2**22
@@ -204,17 +203,9 @@ def shifted_blocks(parts: list[Array], origin: Array) -> Iterator[Array]:
 # ---- threads ----------------------------------------------------------------------------------
 
 
-@functools.cache
-def _blas_threads() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
 def host_threads(*arrays: Array) -> int:
     """How many threads may work on these: as many as BLAS would, and 1 off the host's NumPy."""
-    if not is_numpy(*arrays):
-        return 1
-    pools = _blas_threads().select(user_api="blas").info()
-    return max((int(pool["num_threads"]) for pool in pools), default=1)
+    return process.blas_threads() if is_numpy(*arrays) else 1
 
 
 def in_threads(work: Callable[[Any], Any], items: Sequence[Any], threads: int) -> list[Any]:
@@ -225,7 +216,7 @@ def in_threads(work: Callable[[Any], Any], items: Sequence[Any], threads: int) -
     if threads == 1 or len(items) == 1:
         return [work(item) for item in items]
     with (
-        _blas_threads().limit(limits=1, user_api="blas"),
+        one_blas_thread(),
         ThreadPoolExecutor(threads, thread_name_prefix="cospan") as pool,
     ):
         return list(pool.map(work, items))
@@ -257,14 +248,8 @@ def full_precision(*arrays: Array) -> Iterator[None]:
     if not any(array_api_compat.is_torch_array(x) and on_accelerator(x) for x in arrays):
         yield
         return
-    import torch
-
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
+    with process.highest_precision():
         yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def matmul(a: Array, b: Array) -> Array:

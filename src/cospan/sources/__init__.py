@@ -159,6 +159,10 @@ def _reader(obj: Any, options: Options, name: str | None) -> Reader | Encodable:
         return LazyReader(obj, options, name)
     if is_array(obj):
         return array_reader(obj, options, name or "array")
+    if getattr(obj, "ndim", 0) == 1 and hasattr(obj, "to_frame"):
+        raise InputError(
+            f"A {type(obj).__name__} is one column and no table; to_frame() makes one of it."
+        )
     table = frame_reader(obj, options, name)
     if table is not None:
         return table

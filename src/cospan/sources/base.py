@@ -8,8 +8,7 @@ kind of input is one small reader and nothing else.
 from __future__ import annotations
 
 import math
-import sys
-import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import CospanWarning, InputError
+from cospan._warnings import warn
+from cospan.errors import InputError
 
 if TYPE_CHECKING:
     from .encoding import EncodingPlan
@@ -150,7 +150,8 @@ class Options:
             )
         if self.columns is not None and not self.columns:
             raise InputError("columns is empty: name at least one feature to take.")
-        twice = [c for i, c in enumerate(self.columns or ()) if c in (self.columns or ())[:i]]
+        times = Counter(self.columns or ())
+        twice = [column for column, n in times.items() if n > 1]
         if twice:
             raise InputError(f"columns names {twice[0]!r} twice; name each feature once.")
         if self.label_value is not None and self.label is None:
@@ -174,14 +175,6 @@ def listing(items: Sequence[object], limit: int = 8) -> str:
     shown = ", ".join(repr(str(item)) for item in items[:limit])
     rest = len(items) - limit
     return f"{shown} and {rest:,} more" if rest > 0 else shown
-
-
-def warn(message: str) -> None:
-    """Warn the caller of this library, however deep in it the reason was found."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("cospan"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, CospanWarning, stacklevel=level)
 
 
 def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:

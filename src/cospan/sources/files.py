@@ -8,6 +8,7 @@ from pathlib import Path
 from cospan.errors import InputError, MissingDependencyError, SourceError
 
 from .base import Options, Reader, listing
+from .budget import FREE_FEATURES, check_features
 from .columnar import ArrowFiles, ParquetFiles, saved_dataset
 from .containers import hdf5_reader, safetensors_reader, zarr_reader
 from .encoding.table import EncodableTable, table_reader
@@ -61,7 +62,12 @@ def path_reader(text: str, options: Options) -> Reader | EncodableTable:
     if part is not None and not path.exists() and Path(text).exists():
         path, part = Path(text), None
     check_readable(path)
-    return _folder(path, part, options) if path.is_dir() else _file(path, part, options)
+    reader = _folder(path, part, options) if path.is_dir() else _file(path, part, options)
+    if reader.n_features > FREE_FEATURES:  # only then is it worth to look at every file
+        files = files_below(path) if path.is_dir() else [path]
+        stored = sum(file.stat().st_size for file in files)
+        check_features(text, reader.n_features, stored)
+    return reader
 
 
 def _file(path: Path, part: str | None, options: Options) -> Reader | EncodableTable:

@@ -9,6 +9,8 @@ through an encoding plan (``encoding``).
 from __future__ import annotations
 
 import copy
+import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -19,6 +21,7 @@ from cospan.errors import InputError, SourceError
 
 from . import arrow_rows
 from .base import Chunk, Options, listing, warn
+from .budget import check_list
 from .image_columns import image_rows, is_image, learn_size
 from .pixels import Decoder
 
@@ -125,6 +128,7 @@ class Table:
             for column in list(waiting):
                 shape = arrow_rows.list_shape(batch.column(column))
                 if shape is not None:
+                    check_list(f"{self.name}: column {column!r}", math.prod(shape))
                     shapes[column] = shape
                     waiting.discard(column)
             if not waiting:
@@ -289,15 +293,16 @@ def _is_vector(type_: pa.DataType) -> bool:
 
 def _refuse_duplicates(stream: TableStream) -> None:
     names = stream.schema.names
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
         raise SourceError(
             f"{stream.name}: more than one column is called {listing(twice)}; rename them."
         )
 
 
 def require(stream: TableStream, columns: Sequence[str], option: str) -> None:
-    absent = [column for column in columns if column not in stream.schema.names]
+    there = set(stream.schema.names)
+    absent = [column for column in columns if column not in there]
     if absent:
         raise InputError(
             f"{stream.name}: has no column {listing(absent)} (asked for by {option}=); "

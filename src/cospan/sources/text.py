@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cospan.errors import SourceError
 
 from .base import listing
+from .budget import check_stream
 from .paths import reading
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class TextFiles:
         self.index = INDEX if self.schema.names[0] == INDEX else None
         self._refuse_empty()
         for file in self._files[1:]:
-            absent = [c for c in self.schema.names if c not in set(self._guess(file).names)]
+            there = set(self._guess(file).names)
+            absent = [column for column in self.schema.names if column not in there]
             if absent:
                 first = self._files[0].name
                 raise SourceError(f"{file}: lacks column {listing(absent)}, which {first} has.")
@@ -84,8 +86,11 @@ class TextFiles:
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         for file in self._files:
+            stored, read = file.stat().st_size, 0
             with self._explained(file), self._open(file, columns) as reader:
                 for batch in reader:
+                    read += batch.nbytes
+                    check_stream(str(file), read, stored)
                     for start in range(0, batch.num_rows, size):
                         yield batch.slice(start, size)
 
