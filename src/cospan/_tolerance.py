@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 
-_FLOAT32_EPS = 2.0**-23
-
-
 import numpy as np
 from numpy.typing import NDArray
+
+_FLOAT32_EPS = 2.0**-23
 
 # Below this shrinkage a summary made from a Gram matrix is refused: squaring the data loses half
 # the digits, and only the shrinkage's floor αλ under the spectrum makes that harmless. Measured:

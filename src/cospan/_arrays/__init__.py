@@ -10,6 +10,7 @@ To add a backend, see CONTRIBUTING; as a rule nothing is needed beyond array-api
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -230,7 +231,7 @@ def one_thread(x: Array) -> Iterator[None]:
     BLAS takes one thread for them anyhow.
     """
     if is_numpy(x) and x.size >= _BLAS_THREADS_FROM:
-        with _blas_threads().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             yield
     else:
         yield
