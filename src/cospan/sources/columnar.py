@@ -159,6 +159,11 @@ class ArrowFiles(_Files):
                 for start in range(0, batch.num_rows, size):
                     yield batch.slice(start, size)
 
+    def _no_nulls(self, file: Path, columns: list[str]) -> bool:
+        with reading(file, self.kind), closing(_mapped(file)) as stream:
+            batches = _ipc_batches(stream, _is_file_format(file), columns)
+            return not any(b.column(column).null_count for b in batches for column in columns)
+
 
 def _longest(group: Any) -> int:
     """Bytes of the longest lists in a row group, about: numbers that repeat take none in it."""
@@ -178,11 +183,6 @@ def _check_claims(file: Path, metadata: Any) -> None:
             # a page has to be in memory at once, and a column may have one page
             check_block(str(file), column.total_uncompressed_size, column.total_compressed_size)
     check_stream(str(file), 8 * numbers, size)
-
-    def _no_nulls(self, file: Path, columns: list[str]) -> bool:
-        with reading(file, self.kind), closing(_mapped(file)) as stream:
-            batches = _ipc_batches(stream, _is_file_format(file), columns)
-            return not any(b.column(column).null_count for b in batches for column in columns)
 
 
 def saved_dataset(folder: Path, part: str | None) -> ArrowFiles | None:

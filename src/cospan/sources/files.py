@@ -63,10 +63,12 @@ def path_reader(text: str, options: Options) -> Reader | EncodableTable:
         path, part = Path(text), None
     check_readable(path)
     reader = _folder(path, part, options) if path.is_dir() else _file(path, part, options)
-    if reader.n_features > FREE_FEATURES:  # only then is it worth to look at every file
+    # Of a table the schema tells the columns; what they hold is checked where it is read.
+    features = getattr(reader, "n_features", 0)
+    if features > FREE_FEATURES:  # only then is it worth to look at every file
         files = files_below(path) if path.is_dir() else [path]
         stored = sum(file.stat().st_size for file in files)
-        check_features(text, reader.n_features, stored)
+        check_features(text, features, stored)
     return reader
 
 
