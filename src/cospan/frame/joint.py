@@ -37,7 +37,7 @@ from cospan.decomposition import Blocks, decompose
 from cospan.directions import Directions, directions_of
 from cospan.errors import InputError
 from cospan.frame.differences import Parts, differences, parts_of
-from cospan.frame.fitting import compressed, fitted, pseudo_inverse, settled
+from cospan.frame.fitting import DEFAULTS, compressed, fitted, pseudo_inverse, settled
 from cospan.frame.scoring import Scorer, inverse_square
 from cospan.frame.truncation import truncated
 from cospan.sets import Geometry, LeavingRows, calibrated
@@ -49,17 +49,6 @@ from cospan.summary import Summary
 __all__ = ["JointFrame", "LeaveOneOut"]
 
 _WEIGHTINGS = ("cost", "frame")
-_DEFAULTS: dict[str, Any] = {
-    "span": "affine",
-    "units": "auto",
-    "shrinkage": "auto",
-    "pooling": "auto",
-    "dof": "auto",
-    "calibrate": None,
-    "center": "pooled",
-    "balance": True,
-    "tol": None,
-}
 
 
 class LeaveOneOut(NamedTuple):
@@ -660,12 +649,12 @@ def in_feature_units(core: Array, basis: Array | None, geometry: Geometry) -> Ar
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    unknown = sorted(set(given) - set(_DEFAULTS) - {"preset", "picture"})
+    unknown = sorted(set(given) - set(DEFAULTS) - {"preset", "picture"})
     if unknown:
         raise TypeError(
-            f"There is no setting {unknown[0]!r}; those there are: preset, {', '.join(_DEFAULTS)}."
+            f"There is no setting {unknown[0]!r}; those there are: preset, {', '.join(DEFAULTS)}."
         )
-    return settled(dict(given), _DEFAULTS)
+    return settled(given, DEFAULTS)
 
 
 def _rows_to_try(A: Any, B: Any) -> int:
