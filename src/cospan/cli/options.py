@@ -93,14 +93,14 @@ def parse_shrinkage(text: str) -> float | str:
 
 def parse_threshold(text: str) -> Threshold:
     """A condition of --fail-on."""
-    match = re.fullmatch(r"\s*(fisher-rao\s*>|p\s*<)\s*(\S+)\s*", text)
+    match = re.fullmatch(r"\s*(fisher-rao\s*>|auc\s*>|p\s*<)\s*(\S+)\s*", text)
     try:
         bound = float(match[2]) if match else None
     except ValueError:
         bound = None
     if match is None or bound is None or bound != bound:
         raise typer.BadParameter(
-            f"{text!r} is no threshold; write for instance 'fisher-rao>1.5' or 'p<0.01' (quoted)."
+            f"{text!r} is not a threshold; write for instance 'auc>0.7', 'fisher-rao>1.5' or 'p<0.01' (quoted)."
         )
     return Threshold(match[1].rstrip("<> "), bound)
 
@@ -241,7 +241,7 @@ Standardize = Annotated[
 PresetOption = Annotated[
     Preset | None,
     typer.Option(
-        help="paper: the paper's own method: linear span, each set centred, no shrinkage, raw angles.",
+        help="paper: the paper's own method, linear, each set centred, no shrinkage, raw angles.",
         rich_help_panel=SETTINGS,
     ),
 ]
@@ -414,7 +414,7 @@ FailOn = Annotated[
     typer.Option(
         parser=parse_threshold,
         metavar="CONDITION",
-        help="End with exit code 3 if 'fisher-rao>X' or 'p<X'. May be repeated.",
+        help="End with exit code 3 if 'auc>X', 'fisher-rao>X' or 'p<X'. May be repeated.",
         rich_help_panel=OUTPUT,
     ),
 ]
