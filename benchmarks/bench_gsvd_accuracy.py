@@ -3,8 +3,8 @@
     python benchmarks/bench_gsvd_accuracy.py            two to three minutes
     python benchmarks/bench_gsvd_accuracy.py --quick    a tenth of the pairs
 
-1. LAPACK's acceptance test (dgsvts3, zgsvts3): 8 shapes, 8 kinds of matrices, 25 draws each, in four
-   dtypes. Printed is the worst ratio of an error to its bound; LAPACK accepts 20, we ask for 10.
+1. LAPACK's acceptance test (dgsvts3, zgsvts3): 8 shapes, 8 kinds of matrices, 25 draws each, in
+   four dtypes. Printed is the worst ratio of an error to its bound; LAPACK accepts 20, we ask 10.
 2. c, s and the directions of one side, on one thread against two.
 3. Ranks of pairs of small integers, against exact ones.
 

@@ -238,11 +238,19 @@ def one_thread(x: Array) -> Iterator[None]:
     For the few steps whose rounding errors later steps magnify. Small arrays are left alone:
     BLAS takes one thread for them anyhow.
     """
-    if is_numpy(x) and x.size >= _BLAS_THREADS_FROM:
-        with _blas_threads().limit(limits=1, user_api="blas"):
-            yield
-    else:
+    if not is_numpy(x) or x.size < _BLAS_THREADS_FROM:
         yield
+        return
+    # One library after the other: threadpoolctl's own `limit` takes as long as a small QR.
+    libraries = [lib for lib in _blas_threads().lib_controllers if lib.user_api == "blas"]
+    before = [lib.get_num_threads() for lib in libraries]
+    try:
+        for lib in libraries:
+            lib.set_num_threads(1)
+        yield
+    finally:
+        for lib, count in zip(libraries, before, strict=True):
+            lib.set_num_threads(count)
 
 
 # ---- products ---------------------------------------------------------------------------------
