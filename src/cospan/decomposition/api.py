@@ -54,7 +54,7 @@ def gsvd(
     ----------
     A : array-like, (p, d), or (..., p, d)
     B : array-like, (q, d), or (..., q, d)
-        Real or complex, any p, q ≥ 0 (not both 0), any rank. float32, float64 and their complex
+        Real or complex, any p, q, d ≥ 0, any rank. float32, float64 and their complex
         kin are kept, integers and float16 raised. Not changed, unless `overwrite` says so.
         Arrays of more dimensions are stacks of pairs.
     tol : float or (float, float), optional
