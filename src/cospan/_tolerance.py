@@ -132,3 +132,10 @@ SQUARES_ARE_SAFE = 1e15
 
 # No default tolerance exceeds this, however many rows there are: at 1 it would drop everything.
 LARGEST_TOLERANCE = 0.1
+
+# Directions weaker than this in the stack, relative to the strongest, do not show in AᴴA + BᴴB:
+# the square of anything less is rounding (eps is 2e-16, and sums of many terms lose a digit).
+GRAM_RANK = 1e-7
+
+# LSMR stops where its residuals are this small: ARPACK takes products for exact.
+LSMR_ACCURACY = 1e-14
