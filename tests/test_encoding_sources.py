@@ -285,6 +285,16 @@ def test_one_gap_is_found(kind, gap, tmp_path):
     assert source.read().rows[30, 4] == 1
 
 
+def test_nan_far_down_a_file_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
+    """Its count of nulls says that the file is complete, and only the first rows are looked at."""
+    monkeypatch.setattr("cospan.sources.columnar.PROBE_ROWS", 20)
+    table = numbers().set_column(1, "y", pa.array([*[1.0] * 49, float("nan")]))
+    path = _parquet(table, tmp_path / "x.parquet")
+    with pytest.raises(InputError, match=r"'y' \(1\).*missing='indicator' also a feature"):
+        open_source(path).read()
+    assert open_source(path, missing="indicator").read().rows[49, 4] == 1
+
+
 def test_float32_stays_where_all_columns_are_numbers():
     table = pa.table(
         {"x": pa.array([1, None, 3], pa.float32()), "y": pa.array([1, 2, 3], pa.float32())}
