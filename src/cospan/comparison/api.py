@@ -103,8 +103,8 @@ def compare(
         Called as ``sink(name, ids, alignment)`` for every chunk of rows scored; implies
         ``score_all=True``.
     **options
-        For the sources: columns, id_column, chunk_rows, missing, strict, image_size,
-        image_mode, max_bad_images.
+        For the sources: columns, id_column, chunk_rows, missing, categorical, numeric, drop,
+        strict, image_size, image_mode, max_bad_images.
 
     Returns
     -------

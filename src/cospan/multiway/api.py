@@ -82,8 +82,8 @@ def compare_many(
         Called as ``sink(columns)`` for every chunk of rows scored, with the columns that
         :meth:`ManyComparison.to_frame` has; implies ``score_all=True``.
     **options
-        For the sources: columns, id_column, chunk_rows, missing, strict, image_size,
-        image_mode, max_bad_images.
+        For the sources: columns, id_column, chunk_rows, missing, categorical, numeric, drop,
+        strict, image_size, image_mode, max_bad_images.
 
     Returns
     -------
