@@ -450,7 +450,7 @@ class JointFrame:
             For a Dask collection its arrays are lazy; for chunks, an iterator of Alignments:
             constant memory.
         """
-        weighting = self._as_weighting(weighting)
+        weighting = self.as_weighting(weighting)
         if arrays.is_lazy(Z):
             return distributed.align(self, Z, weighting=weighting)
         if _is_chunks(Z):
@@ -505,7 +505,7 @@ class JointFrame:
         self, X: Any, side: str, *, weighting: str = "cost", sample_weight: Any = None
     ) -> Alignment:
         """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
-        weighting = self._as_weighting(weighting)
+        weighting = self.as_weighting(weighting)
         side = as_option(side, "side", ("A", "B"))
         check_names(X, self.feature_names, side)
         rows = as_rows(X, side, d=self.n_features, allow_empty=True)
@@ -554,7 +554,8 @@ class JointFrame:
 
     # ---- inside -------------------------------------------------------------------------------
 
-    def _as_weighting(self, weighting: str) -> str:
+    def as_weighting(self, weighting: str) -> str:
+        """A weighting this frame knows, checked."""
         weighting = as_option(weighting, "weighting", _WEIGHTINGS)
         if weighting == "frame" and self.geometry.affine:
             raise InputError(
