@@ -30,8 +30,8 @@ from cospan.errors import InputError
 def test_scikit_learn_checks():
     checks = check_estimator(AlignmentAngleClassifier(), on_skip=None)
     skipped = {check["check_name"] for check in checks if check["status"] == "skipped"}
-    assert {check["status"] for check in checks} == {"passed", "skipped"}
-    assert skipped == {"check_array_api_input"}  # made by the next test
+    assert {check["status"] for check in checks} <= {"passed", "skipped"}
+    assert skipped <= {"check_array_api_input"}  # made by the next test
     assert len(checks) > 50
 
 

@@ -6,7 +6,6 @@ ones made and the :class:`Settings`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -15,8 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._arrays import one_blas_thread
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_option, as_shrinkage
+from cospan._warnings import heard, warn
 from cospan.comparison.opening import Sets
 from cospan.comparison.reading import Progress, ReadSet, read_set, watched
 from cospan.comparison.sampling import Reservoir
@@ -24,7 +25,7 @@ from cospan.comparison.scales import unlike_scales
 from cospan.comparison.scoring import ScoredGroup, Scorer, Sink
 from cospan.comparison.standardizing import fit_frame, pooled_deviation
 from cospan.comparison.text import plural
-from cospan.errors import CospanWarning, InputError
+from cospan.errors import InputError
 from cospan.sources import Chunk
 from cospan.sources.base import listing
 
@@ -61,16 +62,13 @@ SIGNIFICANT, UNTOLD_AUC = 0.05, 0.6  # a difference that is there, and angles th
 def heard_warnings() -> Iterator[list[str]]:
     """Passes warnings on at the end, each once; the list then holds what cospan warned of."""
     texts: list[str] = []
-    found: dict[str, type[Warning]] = {}
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", CospanWarning)
+        with heard() as caught:
             yield texts
     finally:  # after an error too: a column left out may be the reason
-        found.update((str(warning.message), warning.category) for warning in caught)
-        texts.extend(text for text, kind in found.items() if issubclass(kind, CospanWarning))
-        for text, kind in found.items():
-            warnings.warn(text, kind, stacklevel=4)  # to whoever called compare()
+        texts.extend(dict.fromkeys(caught))
+        for text in texts:
+            warn(text)
 
 
 @dataclass(frozen=True)
@@ -187,8 +185,6 @@ def shift_of_sets(
     fitted: Fitted, settings: Settings, progress: Progress | None
 ) -> tuple[ShiftTest | None, list[str]]:
     """Are the two sets samples of one distribution? And why there is no answer, if none."""
-    from threadpoolctl import threadpool_limits
-
     from cospan.significance import shift_test
 
     if settings.n_permutations == 0:
@@ -208,7 +204,7 @@ def shift_of_sets(
     try:
         # Thousands of small products: threads would wait for each other longer than they work,
         # ten times longer where other programs want the same cores.
-        with threadpool_limits(1):
+        with one_blas_thread():
             test = shift_test(
                 *samples, n_permutations=settings.n_permutations, random_state=settings.seed
             )

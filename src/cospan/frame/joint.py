@@ -13,7 +13,6 @@ costs through the norm of what lies off the span, and are never written out.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,10 +31,11 @@ from cospan._validate import (
     check_names,
     feature_names_of,
 )
+from cospan._warnings import warn
 from cospan.alignment import Alignment
 from cospan.decomposition import Blocks, decompose
 from cospan.directions import Directions, directions_of
-from cospan.errors import CospanWarning, InputError
+from cospan.errors import InputError
 from cospan.frame.differences import Parts, differences, parts_of
 from cospan.frame.fitting import compressed, fitted, pseudo_inverse, settled
 from cospan.frame.scoring import Scorer, inverse_square
@@ -606,12 +606,10 @@ class JointFrame:
         # A centre between the means makes their difference a direction of both sets.
         made = 1 if self.center_mode == "pooled" and a.count + b.count < a.n_features else 0
         if self.shrinkage == 0 and self.blocks.k <= made:
-            warnings.warn(
+            warn(
                 f"A ({a.count} rows) and B ({b.count} rows) share no direction of the "
                 f"{a.n_features}-dimensional feature space, so without shrinkage no sample has a "
-                "meaningful angle; use more rows, or shrinkage='auto'.",
-                CospanWarning,
-                stacklevel=4,
+                "meaningful angle; use more rows, or shrinkage='auto'."
             )
 
     def _align_chunks(self, chunks: Iterable[Any], weighting: str) -> Iterator[Alignment]:
