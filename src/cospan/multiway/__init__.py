@@ -23,7 +23,7 @@ from cospan.audit import LabelAudit
 from cospan.comparison.reading import Progress
 from cospan.comparison.stages import Settings
 from cospan.errors import InputError
-from cospan.higher_order import ManyFrame
+from cospan.frame import ManyFrame
 from cospan.multiway.plain import many_dict
 from cospan.multiway.scoring import Sink, ambiguity, pair_angle, score_columns
 from cospan.multiway.stages import arranged

@@ -19,8 +19,7 @@ from cospan._classes.costs import ClassCosts
 from cospan.comparison.stages import Settings
 from cospan.comparison.standardizing import _scaled, _sum_of_squares
 from cospan.errors import InputError
-from cospan.frame import JointFrame
-from cospan.higher_order import ManyFrame
+from cospan.frame import JointFrame, ManyFrame
 from cospan.multiway.scoring import pair_angle
 from cospan.multiway.sets import OneSet
 from cospan.significance import separation
