@@ -37,8 +37,7 @@ if TYPE_CHECKING:
         posterior_ambiguity,
     )
     from cospan.estimator import AlignmentAngleClassifier
-    from cospan.frame import JointFrame, LeaveOneOut, Prototypes, prototypes
-    from cospan.higher_order import ManyFrame
+    from cospan.frame import JointFrame, LeaveOneOut, ManyFrame, Prototypes, prototypes
     from cospan.model_file import load, save
     from cospan.multiway import ManyComparison, compare_many
     from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
@@ -65,7 +64,7 @@ _PUBLIC = {
     "LabelAudit": "audit",
     "LeaveOneOut": "frame",
     "ManyComparison": "multiway",
-    "ManyFrame": "higher_order",
+    "ManyFrame": "frame",
     "Prototypes": "frame",
     "PartialGSVD": "decomposition",
     "RelativeProcrustes": "procrustes",

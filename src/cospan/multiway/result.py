@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cospan.audit import LabelAudit
 from cospan.errors import InputError
-from cospan.higher_order import ManyFrame
+from cospan.frame import ManyFrame
 from cospan.multiway.plain import many_dict
 from cospan.multiway.scoring import ambiguity, pair_angle, score_columns
 from cospan.multiway.stages import arranged
