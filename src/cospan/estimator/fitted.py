@@ -1,66 +1,53 @@
 """Labelled sets, fitted: what a classifier keeps of them and reads its answers from.
 
 Two classes are a joint frame with a threshold on the angle; more are costs to each of them. Both
-give weights on the simplex, so that everything after looks the same.
+give the probability of every class, so that everything after looks the same.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._classes.calibration import Calibration, fit_calibration
-from cospan._classes.constant import append_column, with_constant
-from cospan._classes.costs import ClassCosts, simplex_weights
 from cospan._validate import as_option
 from cospan.alignment import Alignment
 from cospan.errors import InputError
 from cospan.frame import JointFrame
+from cospan.frame.fitting import settled
+from cospan.sets import SetCosts
 from cospan.summary import Summary
 
 __all__ = ["FittedClasses", "Settings", "best_threshold"]
 
 Floats = NDArray[np.float64]
 
-# How much better (leave-one-out balanced accuracy) the classes must be told apart with a constant
-# feature before it is added unasked: the plain frame is the method, the constant an aid.
-_CONSTANT_GAIN = 0.05
-
 
 class Settings(NamedTuple):
     """The settings of a fit, as the estimator's parameters."""
 
+    span: str
+    units: str
+    shrinkage: float | str
+    pooling: float | str
+    dof: float | str
+    calibrate: bool | None
     center: Any
     balance: bool
-    shrinkage: float | str
+    tol: float | None
     weighting: str
     threshold: float | str
-    tol: float | None
-    constant: float | str
-    calibrated: bool | str
 
-
-class LeftOut(NamedTuple):
-    """Sampled rows of all classes, each left out of its own."""
-
-    weights: Floats  # (n, K)
-    own: NDArray[np.intp]  # number of the row's class
-    counts: Floats  # its sample weight
-
-    def balanced_accuracy(self) -> float:
-        right = (self.weights.argmax(axis=1) == self.own) * self.counts
-        classes = range(self.weights.shape[1])
-        return float(
-            np.mean(
-                [right[self.own == k].sum() / self.counts[self.own == k].sum() for k in classes]
-            )
-        )
+    def of_the_sets(self) -> dict[str, Any]:
+        """Those that a frame, or costs to several sets, are fitted with."""
+        own = self._asdict()
+        del own["weighting"], own["threshold"]
+        return own
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,118 +56,62 @@ class FittedClasses:
 
     Attributes
     ----------
-    model : JointFrame or ClassCosts
+    model : JointFrame or SetCosts
         For two classes, and for more.
     weighting : str
-    constant : float
-        Value of the constant feature that samples get before they are scored; 0: none.
     threshold : float
         θ in radians above which a sample belongs to the second of two classes.
-    calibration : Calibration or None
     """
 
-    model: JointFrame | ClassCosts
+    model: JointFrame | SetCosts
     weighting: str
-    constant: float
     threshold: float
-    calibration: Calibration | None
 
     @classmethod
     def fit(cls, summaries: Sequence[Summary], settings: Settings) -> FittedClasses:
         """Fit to the classes' summaries; their samples of rows choose what is chosen."""
-        as_option(settings.weighting, "weighting", ("cost", "frame"))
+        weighting = as_option(settings.weighting, "weighting", ("cost", "frame"))
         threshold = _as_threshold(settings.threshold, len(summaries))
-        method = _as_method(settings.calibrated)
-        fitted, summaries = _with_or_without_constant(summaries, settings)
-        if threshold is not None and method is None:
-            return replace(fitted, threshold=threshold)
-        known = fitted.left_out(summaries)
+        options = settings.of_the_sets()
+        settled(dict(options), dict(options))  # centre and balance belong to the linear span
+        if weighting == "frame" and settings.span == "affine":
+            raise InputError('weighting="frame" belongs to span="linear"; give both.')
+        model: JointFrame | SetCosts
+        if len(summaries) == 2:
+            model = JointFrame.from_summaries(summaries[0], summaries[1], **options)
+        else:
+            model = SetCosts.from_summaries(summaries, weighting=weighting, **options)
         if threshold is None:
-            threshold = best_threshold(_angle(known.weights), known.own, known.counts)
-        calibration = None
-        if method is not None:
-            count = known.counts.copy()
-            for k, part in enumerate(summaries):  # a sampled row stands for several of the data
-                count[known.own == k] *= part.n / count[known.own == k].sum()
-            calibration = fit_calibration(method, known.weights, known.own, count)
-        return replace(fitted, threshold=threshold, calibration=calibration)
-
-    def rows(self, X: Floats) -> Floats:
-        """Rows as the model takes them."""
-        return append_column(X, self.constant) if self.constant else X
+            assert isinstance(model, JointFrame)  # `_as_threshold` refused more classes
+            threshold = _left_out_threshold(model, summaries, weighting)
+        return cls(model, weighting, threshold)
 
     def align(self, X: Floats) -> Alignment:
         """Alignments of samples, for two classes."""
         if not isinstance(self.model, JointFrame):
             raise InputError("More than two classes have no common angle; use their weights.")
-        alignment: Alignment = self.model.align(self.rows(X), weighting=self.weighting)
+        alignment: Alignment = self.model.align(X, weighting=self.weighting)
         return alignment
 
     def weights(self, X: Floats) -> Floats:
-        """(n, K): how much each class explains each sample."""
-        if isinstance(self.model, ClassCosts):
-            return np.asarray(self.model.weights(self.rows(X)), dtype=np.float64)
-        return _posterior(self.align(X))
-
-    def left_out(self, summaries: Sequence[Summary]) -> LeftOut:
-        """The sampled rows of the classes, each as if it had not been there."""
-        samples = [part.sample for part in summaries]
-        own = np.repeat(np.arange(len(samples)), [len(sample) for sample in samples])
-        count = np.concatenate([sample.weights for sample in samples])
-        if isinstance(self.model, ClassCosts):
-            rows = np.concatenate([sample.rows for sample in samples])
-            squared = self.model.left_out(rows, own, sample_weight=count)
-            return LeftOut(arrays.to_numpy(simplex_weights(squared)), own, count)
-        parts = [
-            self.model.left_out(
-                sample.rows, side, weighting=self.weighting, sample_weight=sample.weights
-            )
-            for sample, side in zip(samples, "AB", strict=True)
-        ]
-        return LeftOut(np.concatenate([_posterior(part) for part in parts]), own, count)
+        """(n, K): the probability of each class, all being equally likely beforehand."""
+        if isinstance(self.model, SetCosts):
+            return np.asarray(self.model.weights(X), dtype=np.float64)
+        return np.asarray(self.align(X).posterior, dtype=np.float64)
 
 
-def _with_or_without_constant(
-    summaries: Sequence[Summary], settings: Settings
-) -> tuple[FittedClasses, Sequence[Summary]]:
-    constant = settings.constant
-    automatic = isinstance(constant, str)
-    if automatic:
-        as_option(constant, "constant", ("auto",))
-    elif not (isinstance(constant, (int, float, np.number)) and 0 <= constant < math.inf):
-        raise InputError(f"constant is {constant!r}; it must be a number of at least 0 or 'auto'.")
-    pooled = isinstance(settings.center, str) and settings.center == "pooled"
-    if not pooled or (not automatic and float(constant) == 0):
-        return _fitted(summaries, settings, settings.center, 0.0), summaries
-    if not automatic:
-        more = with_constant(summaries, float(constant), settings.balance)
-        return _fitted(more.summaries, settings, more.center, more.value), more.summaries
-    plain = _fitted(summaries, settings, settings.center, 0.0)
-    told_apart = plain.left_out(summaries).balanced_accuracy()
-    if told_apart >= 1 - _CONSTANT_GAIN:
-        return plain, summaries
-    more = with_constant(summaries, 1.0, settings.balance)
-    aided = _fitted(more.summaries, settings, more.center, more.value)
-    if aided.left_out(more.summaries).balanced_accuracy() > told_apart + _CONSTANT_GAIN:
-        return aided, more.summaries
-    return plain, summaries
-
-
-def _fitted(
-    summaries: Sequence[Summary], settings: Settings, center: Any, constant: float
-) -> FittedClasses:
-    options = {
-        "center": center,
-        "balance": settings.balance,
-        "shrinkage": settings.shrinkage,
-        "tol": settings.tol,
-    }
-    model: JointFrame | ClassCosts
-    if len(summaries) == 2:
-        model = JointFrame.from_summaries(summaries[0], summaries[1], **options)
-    else:
-        model = ClassCosts.from_summaries(summaries, weighting=settings.weighting, **options)
-    return FittedClasses(model, settings.weighting, constant, math.pi / 4, None)
+def _left_out_threshold(frame: JointFrame, summaries: Sequence[Summary], weighting: str) -> float:
+    """The best threshold for the sampled rows of two classes, each left out of its own."""
+    samples = [part.sample for part in summaries]
+    theta = [
+        arrays.to_numpy(
+            frame.left_out(one.rows, side, weighting=weighting, sample_weight=one.weights).theta
+        )
+        for one, side in zip(samples, "AB", strict=True)
+    ]
+    own = np.repeat([0, 1], [len(part) for part in theta])
+    count = np.concatenate([one.weights for one in samples])
+    return best_threshold(np.concatenate(theta), own, count)
 
 
 def best_threshold(theta: Floats, own: NDArray[np.intp], count: Floats) -> float:
@@ -207,15 +138,6 @@ def best_threshold(theta: Floats, own: NDArray[np.intp], count: Floats) -> float
     return float(cuts[best[np.argmin(np.abs(cuts[best] - math.pi / 4))]])
 
 
-def _posterior(alignment: Alignment) -> Floats:
-    theta = np.asarray(alignment.theta, dtype=np.float64)
-    return np.column_stack([np.cos(theta) ** 2, np.sin(theta) ** 2])
-
-
-def _angle(weights: Floats) -> Floats:
-    return np.asarray(np.arctan2(np.sqrt(weights[:, 1]), np.sqrt(weights[:, 0])))
-
-
 def _as_threshold(value: object, n_classes: int) -> float | None:
     """A number of radians, or None for "auto"."""
     if n_classes > 2 and value != math.pi / 4:
@@ -229,11 +151,3 @@ def _as_threshold(value: object, n_classes: int) -> float | None:
     if number and 0 <= value <= math.pi / 2:  # type: ignore[operator]
         return float(value)  # type: ignore[arg-type]
     raise InputError(f"threshold is {value!r}; it must be an angle in [0, π/2] or 'auto'.")
-
-
-def _as_method(value: object) -> str | None:
-    if isinstance(value, (bool, np.bool_)):
-        return "isotonic" if value else None
-    if isinstance(value, str) and value in ("isotonic", "sigmoid"):
-        return value
-    raise InputError(f"calibrated is {value!r}; it must be True, False, 'isotonic' or 'sigmoid'.")
