@@ -114,7 +114,7 @@ def expansion_keeps_digits(squared_distance: float, eps: float) -> bool:
     The sum is off by about eps times the distance. Costs are at least 1, and √eps of that is less
     than what scoring in the rows' precision loses anyway.
     """
-    return eps * squared_distance <= eps**0.5
+    return bool(eps * squared_distance <= eps**0.5)
 
 
 def at_infinity(size: int) -> float:

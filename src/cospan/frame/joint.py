@@ -178,7 +178,8 @@ class JointFrame:
         """Fit the frame to two summaries; settings as in :meth:`fit`.
 
         A fast summary (``exact=False``) needs a shrinkage of at least 1e-3. Summaries without a
-        sample of rows cannot choose a shrinkage, and their angles are calibrated by theory.
+        sample of rows take the defaults where a choice would need rows, and their angles are
+        calibrated by theory.
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan.comparison.settings import Settings
-from cospan.frame.fitting import DEFAULTS, settled
 from cospan.frame import ManyFrame
+from cospan.frame.fitting import DEFAULTS, settled
 from cospan.multiway.scoring import pair_angle
 from cospan.multiway.sets import OneSet
 from cospan.sets import SetCosts, angles_of, fit_calibration, log_odds_of

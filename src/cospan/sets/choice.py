@@ -16,7 +16,7 @@ One eigendecomposition of each set gives the costs of all rows for a whole grid 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -90,7 +90,7 @@ class _Judge(NamedTuple):
 
     own: NDArray[np.intp]
     weight: Floats
-    count: Floats
+    counts: Floats
 
     def mean(self, losses: Floats) -> float:
         return float(self.weight @ losses)
@@ -102,8 +102,8 @@ class _Judge(NamedTuple):
         for k in range(int(self.own.max()) + 1):
             member = self.own == k
             # A row of weight 2 is two rows, also in how sure we are.
-            total = float(self.count[member].sum())
-            weight = self.count[member] / total
+            total = float(self.counts[member].sum())
+            weight = self.counts[member] / total
             about = difference[member] - weight @ difference[member]
             error += float(weight @ about**2) / max(total - 1, 0.5 * total)
         return self.mean(difference), math.sqrt(error) / (self.own.max() + 1)
@@ -130,11 +130,11 @@ def choose(prepared: PreparedSets, asked: Asked) -> Choice:
         1.0 if asked.dof is None else asked.dof,
     )
     free = None in (asked.units, asked.shrinkage, asked.pooling, asked.dof)
-    few = prepared.sizes.min() <= 1.5 or trial is None
-    if not free or few or asked.shrinkage == 0 or working.n_varying == 0:
+    few = prepared.sizes.min() <= 1.5
+    if trial is None or not free or few or asked.shrinkage == 0 or working.n_varying == 0:
         return default
-    weight = balanced_weights(trial.own, trial.count, working.n_sets)
-    judge = _Judge(trial.own, weight, trial.count)
+    weight = balanced_weights(trial.own, trial.counts, working.n_sets)
+    judge = _Judge(trial.own, weight, trial.counts)
     if not prepared.affine:
         return _best_of_family(judge, _linear_family(working, trial, asked), asked).chosen()
     current = _without_pooling(judge, working, trial, asked)
@@ -193,7 +193,7 @@ def _judged(
     found, start = [], None
     for i, alpha in enumerate(alphas):
         log_odds = log_odds_of(squared[:, :, i])
-        start = fit_calibration(log_odds, trial.own, trial.count, start)
+        start = fit_calibration(log_odds, trial.own, trial.counts, start)
         losses = log_losses(log_odds, trial.own, start)
         found.append(_Candidate(working, float(alpha), pooling, dof, losses))
     return found
@@ -287,15 +287,11 @@ def _fully_pooled(
     rows = arrays.matmul(trial.rows, vectors)
     steps = at @ vectors
     squared = np.empty(shape)
-    for i, alpha in enumerate(alphas):
-        spectrum = (1 - alpha) * values + alpha
-        squared[:, :, i] = _pooled_quadratics(
-            working,
-            trial,
-            float(alpha),
-            np.full((K, K), 1 / K),
-            lambda k, spectrum=spectrum: (rows / np.sqrt(spectrum), steps / np.sqrt(spectrum)),
-        )
+    mixing = np.full((K, K), 1 / K)
+    for i, alpha in enumerate(alphas.tolist()):
+        root = np.sqrt((1 - alpha) * values + alpha)
+        mapped = [(rows / root, steps / root)] * K
+        squared[:, :, i] = _pooled_quadratics(working, trial, alpha, mixing, mapped)
     family = [
         one
         for dof in _dofs(asked, working)
@@ -312,12 +308,11 @@ def _pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling:
     eye = np.eye(matrices.shape[1])
     at = working.means()
 
-    def mapped(k: int) -> tuple[Floats, Floats]:
-        pooled = (1 - alpha) * np.tensordot(mixing[k], matrices, axes=1) + alpha * eye
-        R = arrays.cholesky(pooled)
+    mapped = []
+    for row in mixing:
+        R = arrays.cholesky((1 - alpha) * np.tensordot(row, matrices, axes=1) + alpha * eye)
         solve = arrays.solve_triangular_transposed
-        return solve(R, trial.rows.T).T, solve(R, at.T).T
-
+        mapped.append((solve(R, trial.rows.T).T, solve(R, at.T).T))
     return _pooled_quadratics(working, trial, alpha, mixing, mapped)
 
 
@@ -326,7 +321,7 @@ def _pooled_quadratics(
     trial: TrialRows,
     alpha: float,
     mixing: Floats,
-    mapped: Callable[[int], tuple[Floats, Floats]],
+    mapped: Sequence[tuple[Floats, Floats]],
 ) -> Floats:
     """Leave-one-out costs (n, K) from rows and means in which each set's matrix is the identity.
 
@@ -337,7 +332,7 @@ def _pooled_quadratics(
     removed = trial.removed
     costs = np.empty((len(trial.own), working.n_sets))
     for k in range(working.n_sets):
-        p, at = mapped(k)
+        p, at = mapped[k]
         mine = trial.own == k
         weight = mixing[k, trial.own]
         grown = 1 + weight * removed / (n - removed)

@@ -130,14 +130,13 @@ def _smooth(
     strays = auc_spread(a, b, n, as_generator(random_state))
     # 1 - sin 2θ is 2 sin²(θ - 45°), which keeps its digits near 45°.
     chord = _mean_of(2 * np.sin(a - math.pi / 4) ** 2, 2 * np.sin(b - math.pi / 4) ** 2, confidence)
-    common = _mean_of(
-        *(2 * np.minimum(np.sin(x), np.cos(x)) ** 2 for x in (a, b)), confidence=confidence
-    )
-    ends = [math.sqrt(x) for x in (chord.value, chord.low, chord.high)]
-    arcs = [4 * math.asin(min(end / math.sqrt(2), 1.0)) for end in ends]
+    least = [2 * np.minimum(np.sin(x), np.cos(x)) ** 2 for x in (a, b)]
+    common = _mean_of(least[0], least[1], confidence)
+    value, low, high = (math.sqrt(x) for x in (chord.value, chord.low, chord.high))
+    arcs = [4 * math.asin(min(end / math.sqrt(2), 1.0)) for end in (value, low, high)]
     return Separation(
-        fisher_rao=Estimate(*arcs, confidence),
-        hellinger=Estimate(*ends, confidence),
+        fisher_rao=Estimate(arcs[0], arcs[1], arcs[2], confidence),
+        hellinger=Estimate(value, low, high, confidence),
         auc=Estimate(auc, *interval(auc, strays, confidence), confidence),
         overlap=common,
         n_a=a.size,
