@@ -100,7 +100,7 @@ def parse_threshold(text: str) -> Threshold:
         bound = None
     if match is None or bound is None or bound != bound:
         raise typer.BadParameter(
-            f"{text!r} is not a threshold; write for instance 'auc>0.7', 'fisher-rao>1.5' or 'p<0.01' (quoted)."
+            f"{text!r} is not a threshold; write (quoted) 'auc>0.7', 'fisher-rao>1' or 'p<0.01'."
         )
     return Threshold(match[1].rstrip("<> "), bound)
 

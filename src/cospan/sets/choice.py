@@ -141,7 +141,8 @@ def choose(prepared: PreparedSets, asked: Asked) -> Choice:
     if asked.units is None:
         other = prepared.working("common" if preferred == "own" else "own")
         rival = _without_pooling(judge, other, other.trial(tried_rows(other.n_sets)), asked)
-        if judge.better(rival, current, RATHER):
+        # Own units make no result depend on a column's unit: they are given up for more.
+        if judge.better(rival, current, RATHER if preferred == "common" else CLEARLY):
             current = rival
     if asked.pooling is None or asked.pooling > 0:
         trial = current.working.trial(tried_rows(working.n_sets))
