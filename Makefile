@@ -10,10 +10,11 @@ SOURCES := src tests benchmarks
 # Each test worker gets one BLAS thread: two workers with two threads each would fight for cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help install chromium lint types tests test bench demo format clean
+.PHONY: help install chromium lint types tests test lower bench demo format clean
 
 help:
 	@echo "make test    lint, types, every test and every example in docstrings and docs"
+	@echo "make lower   the tests with the oldest dependencies allowed"
 	@echo "make bench   run every script in benchmarks/, one after the other"
 	@echo "make demo    compare two digits of the built-in data set and write a report"
 	@echo "make format  let ruff sort imports, fix and lay out the code"
@@ -58,6 +59,15 @@ test: $(STAMP)
 	$(MAKE) --no-print-directory types
 	$(MAKE) --no-print-directory tests
 
+# The oldest versions that pyproject.toml allows, in an environment of their own.
+lower:
+	test -x .venv-lower/bin/python || $(PYTHON) -m venv .venv-lower
+	.venv-lower/bin/python tests/lower_bounds.py > .venv-lower/pins.txt
+	.venv-lower/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -r .venv-lower/pins.txt
+	.venv-lower/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(ONE_THREAD) .venv-lower/bin/python -m pytest -q -n $(WORKERS) tests
+
 bench: $(STAMP)
 	set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
 	  echo "== $$script"; $(BIN)/python $$script; done
@@ -70,5 +80,5 @@ format: $(STAMP)
 	$(BIN)/ruff format $(SOURCES)
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist out
+	rm -rf .venv .venv-lower .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist out
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 
 from cospan import JointFrame, ManyFrame, Summary
-from cospan._joint_diagonal import joint_rotation
 from cospan.errors import InputError
+from cospan.frame.joint_diagonal import joint_rotation
+from cospan.sets import SetCosts
 
 
 def planted(noise, n=300, d=50, seed=0):
@@ -30,7 +31,7 @@ def largest_angle(found, space):
 
 def test_planted_directions_are_found_exactly_where_nothing_blurs_them():
     sets, common, owns = planted(noise=0)
-    frame = ManyFrame.fit(sets, center="none", shrinkage=0)
+    frame = ManyFrame.fit(sets, span="linear", center="none", shrinkage=0)
     assert (len(frame.common), len(frame.partial), frame.rank) == (10, 0, 35)
     assert largest_angle(frame.directions[frame.common], common) < 1e-6
     for k, own in enumerate(owns):
@@ -58,7 +59,7 @@ def test_directions_of_some_sets_are_partial_and_say_whose():
     for name in "abcd":
         Q, _ = np.linalg.qr(rng.normal(size=(40, 5)))
         sets[name] = Q * [name in owners[j] for j in range(5)]
-    frame = ManyFrame.fit(sets, center="none", balance=False, shrinkage=0)
+    frame = ManyFrame.fit(sets, span="linear", center="none", balance=False, shrinkage=0)
     assert frame.kind.tolist() == ["common", "partial", "partial", "partial", "isolated"]
     for j in range(5):
         feature = int(np.abs(frame.directions[j]).argmax())
@@ -70,7 +71,7 @@ def test_every_set_is_its_strengths_times_the_directions():
     """A_i = U_i diag(σ_i) H with unit columns of U_i, and Σ σ_i² = 1."""
     rng = np.random.default_rng(5)
     sets = [rng.normal(size=(n, 6)) @ rng.normal(size=(6, 6)) for n in (20, 30, 25)]
-    frame = ManyFrame.fit(sets, center="none", balance=False, shrinkage=0)
+    frame = ManyFrame.fit(sets, span="linear", center="none", balance=False, shrinkage=0)
     assert_allclose((frame.sigma**2).sum(axis=0), 1, atol=1e-12)
     for k, A in enumerate(sets):
         U = A @ np.linalg.inv(frame.directions) / frame.sigma[k]
@@ -81,12 +82,12 @@ def test_directions_are_eigenvectors_of_the_mean_of_inverses_outside_groups():
     """τ between its bounds, smallest where all sets are alike."""
     rng = np.random.default_rng(6)
     sets = [rng.normal(size=(50, 8)) * rng.uniform(0.2, 3, 8) for _ in range(4)]
-    frame = ManyFrame.fit(sets, center="none", shrinkage=0)
+    frame = ManyFrame.fit(sets, span="linear", center="none", shrinkage=0)
     K, ridge = 4, 1 / 4
     most = (1 / (1 + ridge) + (K - 1) / ridge) / K
     assert (frame.tau >= 1 / (1 / K + ridge) - 1e-12).all()
     assert (frame.tau <= most + 1e-12).all()
-    alike = ManyFrame.fit([sets[0]] * 4, center="none", shrinkage=0)
+    alike = ManyFrame.fit([sets[0]] * 4, span="linear", center="none", shrinkage=0)
     assert_allclose(alike.tau, 1 / (1 / K + ridge), atol=1e-12)
     assert_allclose(alike.sigma, 1 / np.sqrt(K), atol=1e-12)
 
@@ -101,11 +102,53 @@ def test_two_sets_have_the_frame_of_their_pair():
     assert_allclose(np.abs((H * pair.H).sum(axis=1)), (H * H).sum(axis=1), rtol=1e-9)
 
 
+def test_moments_are_taken_about_each_sets_own_mean():
+    """Where the sets are has no part in their directions; in the linear span it has."""
+    rng = np.random.default_rng(8)
+    sets = [rng.normal(size=(40, 6)) * rng.uniform(0.3, 3, 6) for _ in range(3)]
+    moved = [X + 10 * rng.normal(size=6) for X in sets]
+    plain, shifted = (ManyFrame.fit(parts, shrinkage=0.1, units="own") for parts in (sets, moved))
+    assert_allclose(shifted.sigma, plain.sigma, atol=1e-10)
+    assert_allclose(shifted.directions, plain.directions, atol=1e-9)
+    linear = ManyFrame.fit(moved, shrinkage=0.1, span="linear")
+    assert np.abs(linear.sigma - plain.sigma).max() > 0.1
+
+
+def test_own_units_make_every_feature_count_the_same():
+    rng = np.random.default_rng(9)
+    scale = np.array([1e6, 1e-6, 1, 1, 1000])
+    sets = [rng.normal(size=(40, 5)) * rng.uniform(0.3, 3, 5) for _ in range(3)]
+    plain, scaled = (
+        ManyFrame.fit([X * factor for X in sets], shrinkage=0.1, units="own")
+        for factor in (np.ones(5), scale)
+    )
+    assert_allclose(scaled.sigma, plain.sigma, atol=1e-10)
+    assert_allclose(scaled.strength, plain.strength, rtol=1e-9)
+    turned = np.sign((scaled.directions / scale * plain.directions).sum(axis=1))[:, None]
+    assert_allclose(turned * scaled.directions / scale, plain.directions, atol=1e-9)
+
+
+def test_a_given_centre_and_the_choices_of_the_costs_are_kept():
+    rng = np.random.default_rng(10)
+    sets = [rng.normal(size=(30, 4)) * rng.uniform(0.3, 3, 4) for _ in range(3)]
+    summaries = [Summary.of(X) for X in sets]
+    center = np.arange(4.0)
+    costs = SetCosts.from_summaries(summaries, span="linear", center=center, shrinkage=0.2)
+    found = ManyFrame.of_costs(summaries, costs, "xyz")
+    direct = ManyFrame.fit([X - center for X in sets], span="linear", center="none", shrinkage=0.2)
+    assert found.names == ("x", "y", "z")
+    assert_allclose(found.sigma, direct.sigma, atol=1e-12)
+    with pytest.raises(InputError, match="There are 2 names for 3 sets"):
+        ManyFrame.of_costs(summaries, costs, "xy")
+
+
 def test_few_rows_of_many_features_have_their_frame_in_the_span():
     sets, common, _ = planted(noise=0, n=20, d=400)
-    frame = ManyFrame.fit(sets, center="none", shrinkage=0)
+    frame = ManyFrame.fit(sets, span="linear", center="none", shrinkage=0)
     assert frame.directions.shape == (35, 400)
     assert largest_angle(frame.directions[frame.common], common) < 1e-6
+    own = ManyFrame.fit(sets, shrinkage=0)  # about their own means: the common ones again
+    assert largest_angle(own.directions[own.common], common) < 1e-6
     fast = [Summary.of(X, exact=False) for X in planted(noise=0.1)[0]]
     assert ManyFrame.from_summaries(fast, shrinkage=0.01).rank == 50
 
@@ -142,7 +185,7 @@ def test_directions_of_some_sets_are_told_apart_in_drawn_rows(owned, oblique):
     for name in names:
         mine = [name in owners for owners in owned]
         sets[name] = rng.normal(size=(300, sum(mine))) @ shape[mine]
-    frame = ManyFrame.fit(sets, center="none", shrinkage=0)
+    frame = ManyFrame.fit(sets, span="linear", center="none", shrinkage=0)
     assert sorted("".join(frame.owners(j)) for j in range(frame.rank)) == sorted(owned)
     for k, A in enumerate(sets.values()):
         scaled_u = A / np.sqrt(len(A)) @ np.linalg.pinv(frame.directions)

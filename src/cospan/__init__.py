@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cospan.attribution import Attribution, attribute
     from cospan.audit import ImportanceWeights, LabelAudit, audit_labels, importance_weights
     from cospan.comparison import Comparison, ScoredGroup, compare
-    from cospan.decomposition import GSVD, Blocks, gsvd, gsvdvals
+    from cospan.decomposition import GSVD, Blocks, GSVDStack, PartialGSVD, gsvd, gsvds, gsvdvals
     from cospan.directions import Directions, extreme_directions, shared_directions
     from cospan.distribution import (
         angle_histogram,
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
         posterior_ambiguity,
     )
     from cospan.estimator import AlignmentAngleClassifier
-    from cospan.frame import JointFrame, LeaveOneOut, Prototypes, prototypes
-    from cospan.higher_order import ManyFrame
+    from cospan.frame import JointFrame, LeaveOneOut, ManyFrame, Prototypes, prototypes
     from cospan.model_file import load, save
     from cospan.multiway import ManyComparison, compare_many
     from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
@@ -59,13 +58,15 @@ _PUBLIC = {
     "Directions": "directions",
     "Estimate": "significance",
     "GSVD": "decomposition",
+    "GSVDStack": "decomposition",
     "ImportanceWeights": "audit",
     "JointFrame": "frame",
     "LabelAudit": "audit",
     "LeaveOneOut": "frame",
     "ManyComparison": "multiway",
-    "ManyFrame": "higher_order",
+    "ManyFrame": "frame",
     "Prototypes": "frame",
+    "PartialGSVD": "decomposition",
     "RelativeProcrustes": "procrustes",
     "RowSample": "summary",
     "ScoredGroup": "comparison",
@@ -85,6 +86,7 @@ _PUBLIC = {
     "extreme_directions": "directions",
     "fisher_rao": "distribution",
     "gsvd": "decomposition",
+    "gsvds": "decomposition",
     "gsvdvals": "decomposition",
     "hellinger": "distribution",
     "importance_weights": "audit",

@@ -3,11 +3,19 @@
 Everything that cospan writes goes to a temporary file in the same folder first and takes its
 name in one step at the end. Whatever happens in between (a full disk, Ctrl-C, a bug), an older
 file of that name stays as it was and no half of a new one is left behind.
+
+A name that stands for a device or for the process's own output (``/dev/stdout``, ``/dev/null``,
+``/dev/fd/3``) is written to at the end, never replaced; other things that are not regular files
+(named pipes, sockets, disks) are refused.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import secrets
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -33,6 +41,13 @@ does not exist; create it first.
     folder = target.parent
     if target.is_dir():
         raise InputError(f"cannot write {target}: it is a folder; name a file inside it.")
+    if _is_stream(target):
+        return target
+    if _is_special(target):
+        raise InputError(
+            f"cannot write {target}: it is not a regular file and would be replaced by one; "
+            "choose another name, or /dev/stdout."
+        )
     if not folder.exists():
         raise InputError(
             f"cannot write {target}: the folder {folder} does not exist; create it first."
@@ -61,11 +76,14 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['a.txt']
     """
     target = check_output(path)
-    temporary = _temporary_beside(target)
+    temporary = _temporary_for(target)
     try:
         yield temporary
-        _flush_to_disk(temporary)
-        os.replace(temporary, target)
+        if _is_stream(target):
+            _copy_into(target, temporary)
+        else:
+            _flush_to_disk(temporary)
+            os.replace(temporary, target)
     except OSError as error:
         # an error about another file (an input that vanished) must not read as "cannot write"
         if error.filename is not None and not _is_ours(error.filename, temporary, target):
@@ -85,29 +103,75 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     return Path(path)
 
 
-def _temporary_beside(target: Path) -> Path:
-    """An empty file in the target's folder, with its suffix and permissions, or the usual ones."""
+#: Names of what the process has open already, by number.
+_OPEN = re.compile(r"/(?:dev|proc/self)/fd/(\d+)|/dev/(stdin|stdout|stderr)")
+
+
+def _is_stream(target: Path) -> bool:
+    """Whether the name stands for something that takes bytes as they come."""
+    place = os.path.abspath(target)
+    if _OPEN.fullmatch(place):
+        return target.exists()
+    return place.startswith("/dev/") and target.is_char_device()
+
+
+def _is_special(target: Path) -> bool:
+    """A link is replaced, not followed, so what counts is what the name itself is."""
     try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.stem[:40]}-", suffix=f".part{target.suffix}", dir=target.parent
-        )
-    except OSError as error:
-        raise CospanError(
-            f"cannot write {target}: {error.strerror or error}; choose another folder."
-        ) from error
-    os.close(handle)
-    with suppress(OSError):  # mkstemp makes files private; some file systems have no modes
-        os.chmod(name, _permissions(target))
-    return Path(name)
+        mode = target.lstat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode))
 
 
-def _permissions(target: Path) -> int:
-    """Those of the file to be replaced (a private one stays private), else what umask grants."""
-    with suppress(FileNotFoundError):
+def _temporary_for(target: Path) -> Path:
+    """An empty file beside the target, with its suffix and permissions.
+
+    A new file gets what the umask grants from the system itself: asking for the umask means
+    setting it, and other threads would make files without it meanwhile.
+    """
+    old = None if _is_stream(target) else _permissions(target)
+    beside = Path(tempfile.gettempdir()) if _is_stream(target) else target.parent
+    private = old is not None or _is_stream(target)
+    temporary = _created(beside, target, 0o600 if private else 0o666)
+    if old is not None:
+        with suppress(OSError):  # some file systems have no modes
+            temporary.chmod(old)
+    return temporary
+
+
+def _created(folder: Path, target: Path, mode: int) -> Path:
+    """A new file that nobody had before, under a name that no program looks for."""
+    while True:
+        file = folder / f".{target.stem[:40]}-{secrets.token_hex(4)}.part{target.suffix}"
+        try:
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise CospanError(
+                f"cannot write {target}: {error.strerror or error}; choose another folder."
+            ) from error
+        return file
+
+
+def _permissions(target: Path) -> int | None:
+    """Those of the file to be replaced: a private one stays private."""
+    try:
         return target.stat().st_mode & 0o777
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask
+    except OSError:
+        return None
+
+
+def _copy_into(target: Path, temporary: Path) -> None:
+    """What is open already is written on, not opened again, which would begin at its front."""
+    named = _OPEN.fullmatch(os.path.abspath(target))
+    if named is None:
+        handle = os.open(target, os.O_WRONLY)
+    else:
+        handle = os.dup(int(named[1] or {"stdin": 0, "stdout": 1, "stderr": 2}[named[2]]))
+    with temporary.open("rb") as source, os.fdopen(handle, "wb") as stream:
+        shutil.copyfileobj(source, stream)
 
 
 def _flush_to_disk(path: Path) -> None:

@@ -11,7 +11,6 @@ coefficients x = Fw, y = Gw that represent one and the same sample with A and wi
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,8 +20,9 @@ import scipy.linalg
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._validate import as_option, as_rows, check_names, feature_names_of
+from cospan._warnings import warn
 from cospan.directions import pick
-from cospan.errors import CospanWarning, InputError
+from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.frame.truncation import shared_mask
 
@@ -192,11 +192,9 @@ def _plain_residual(X: np.ndarray, Y: np.ndarray, center: np.ndarray) -> float:
 
 
 def _warn_too_few(rows: int, directions: int) -> None:
-    warnings.warn(
+    warn(
         f"{rows} pairs of rows do not fix a rotation of {directions} directions; the rest of it "
-        "is arbitrary: pass more pairs, or raise shared_above.",
-        CospanWarning,
-        stacklevel=3,
+        "is arbitrary: pass more pairs, or raise shared_above."
     )
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan._files import check_output
 from cospan.cli import many_commands
 from cospan.cli.options import Outputs, Threshold
+from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal, as_options
 from cospan.comparison import Comparison
 from cospan.comparison import compare as compare_sets
@@ -23,14 +21,14 @@ from cospan.comparison.score_files import check_table_path, csv_text, table_file
 from cospan.comparison.scoring import score_columns
 from cospan.comparison.text import number, plural, printable, summary_lines
 from cospan.distributed import on_cluster, read_lazily
-from cospan.errors import CospanWarning, InputError
-from cospan.sources import Source, open_source
+from cospan.errors import InputError
+from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing
 
 if TYPE_CHECKING:
-    from cospan._classes.costs import ClassCosts
     from cospan.alignment import Alignment
     from cospan.frame import JointFrame
+    from cospan.sets import SetCosts
 
 __all__ = ["audit", "compare", "demo", "reproduce", "score"]
 
@@ -49,7 +47,7 @@ def compare(
 ) -> list[Threshold]:
     """Compare, print, write what was asked for; returns the thresholds that were crossed."""
     sets, rest = what["sets"], {key: value for key, value in what.items() if key != "sets"}
-    _check_outputs(outputs, [*sets, what["Z"]])
+    _check_outputs(outputs, [*sets, what["Z"], *files_among(what["label"], what["labels"])])
     if many_commands.is_asked(sets, rest, reading):
         return many_commands.compare(
             terminal, sets, rest, settings, reading, outputs, thresholds, scheduler
@@ -90,24 +88,11 @@ def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
         check_table_path(outputs.scores)
     if outputs.format is not None and outputs.report is None:
         raise InputError("--format is about a report; name the file to write with -o.")
-    _check_places((outputs.report, outputs.scores, outputs.model), inputs)
+    check_places((outputs.report, outputs.scores, outputs.model), inputs)
     if outputs.report is not None:
         from cospan.report import format_of
 
         format_of(outputs.report, outputs.format)
-
-
-def _check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:
-    """No output may replace an input or another output."""
-    files = (path.split("::")[0] for path in inputs if path is not None)
-    taken = {os.path.realpath(path): "it is an input" for path in files if "\0" not in path}
-    for path in outputs:
-        if path is not None:
-            check_output(path)
-            place = os.path.realpath(path)
-            if place in taken:
-                raise InputError(f"cannot write {path}: {taken[place]}; choose another name.")
-            taken[place] = "another output goes there"
 
 
 @contextmanager
@@ -152,9 +137,8 @@ def _show(terminal: Terminal, comparison: Comparison, outputs: Outputs) -> None:
 def _crossed(
     terminal: Terminal, comparison: Comparison, thresholds: Sequence[Threshold]
 ) -> list[Threshold]:
-    # Angles that lean the wrong way are far apart too, and mean that the sets are alike.
-    distance = comparison.separation.fisher_rao.value if comparison.told_apart else 0.0
-    values = {"fisher-rao": distance}
+    separation = comparison.separation
+    values = {"fisher-rao": separation.fisher_rao.value, "auc": separation.auc.value}
     if comparison.shift is not None:
         values["p"] = comparison.shift.pvalue
     for threshold in thresholds:
@@ -206,7 +190,7 @@ def score(
     from cospan.cli.model_commands import load_scorer
 
     if output is not None:
-        _check_places([check_table_path(output)], [data, str(model)])
+        check_places([check_table_path(output)], [data, str(model)])
     scorer = load_scorer(model, weighting)
     frame = scorer.model
     source = _open_for(frame, data, reading)
@@ -227,25 +211,21 @@ def score(
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
 
 
-def _open_for(frame: JointFrame | ClassCosts, data: str, reading: dict[str, Any]) -> Source:
+def _open_for(frame: JointFrame | SetCosts, data: str, reading: dict[str, Any]) -> Source:
     """The frame's own columns of a table, whatever else it holds; arrays have no names to match."""
     names = frame.feature_names
     if names is None:
         return open_source(data, **reading)
-    if data == "-":  # it can be opened only once
-        return open_source(data, columns=names, **reading)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CospanWarning)  # of columns that the frame does not want
-        source = open_source(data, **reading)
-    if source.feature_names in (None, names):
+    source = open_source(data, **reading)
+    if source.table is None:
         return source
-    lacking = [name for name in names if name not in (source.feature_names or ())]
+    lacking = [name for name in names if name not in source.table.all_columns]
     if lacking:
         raise InputError(
             f"{source.name} lacks {listing(lacking)}, which the frame was fitted to; score a table "
             "with the same columns."
         )
-    return open_source(data, columns=names, **reading)
+    return source.encoded(EncodingPlan.of_numbers(names, reading.get("missing")))
 
 
 @contextmanager
@@ -277,7 +257,7 @@ def audit(
     from cospan.audit import audit_labels
 
     if output is not None:
-        _check_places([check_table_path(output)], [data])
+        check_places([check_table_path(output)], [data, *files_among(label)])
     rows, ids, labels = open_source(data, label=label, **reading).read()
     found = audit_labels(rows, labels)
     order = np.argsort(-np.asarray(found.suspicion), kind="stable")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import Any
 import numpy as np
 import typer
 
+from cospan._warnings import heard
 from cospan.cli.options import Outputs, Threshold
 from cospan.cli.terminal import Terminal, as_options
 from cospan.comparison.score_files import table_file
 from cospan.comparison.text import number, printable
 from cospan.distributed import on_cluster, read_lazily
-from cospan.errors import CospanWarning
 from cospan.multiway import ManyComparison, compare_many
 from cospan.multiway.sets import names_of
 from cospan.multiway.text import many_lines
@@ -35,15 +34,8 @@ def is_asked(sets: Sequence[str], what: dict[str, Any], reading: dict[str, Any])
     one_table = len(sets) == 1 and sets[0] != "-" and what["label"] is not None
     if not one_table or what["a"] is not None or what["b"] is not None:
         return False
-    classes: set[Any] = set()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CospanWarning)  # they come when the sets are read
-        for chunk in open_source(sets[0], label=what["label"], **reading).chunks():
-            if chunk.labels is not None:
-                classes.update(np.unique(chunk.labels).tolist())
-            if len(classes) > 2:
-                return True
-    return False
+    with heard():  # warnings come when the sets are read
+        return len(open_source(sets[0], label=what["label"], **reading).classes()) > 2
 
 
 def compare(

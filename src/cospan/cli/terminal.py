@@ -9,6 +9,7 @@ one sentence there and exit code 1. Programming errors keep their traceback out 
 from __future__ import annotations
 
 import re
+import signal
 import sys
 import threading
 import warnings
@@ -35,6 +36,15 @@ _TYPERS_OWN = (typer.Exit, typer.Abort, typer.BadParameter)  # it knows their ex
 STYLES = {"title": "bold", "head": "bold cyan", "plain": "", "warn": "yellow"}
 
 
+class Stopped(BaseException):
+    """A signal asked the process to end: it unwinds, so that temporary files go."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.name = signal.Signals(number).name
+        self.exit_code = 128 + number
+
+
 class Terminal:
     """Where a command prints, and how it ends.
 
@@ -58,11 +68,13 @@ class Terminal:
         self._timer.daemon = True
         self._said: set[str] = set()
         self._warned: set[str] = set()  # of those, what was printed
+        self._handlers: dict[signal.Signals, Any] = {}
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
 
     def __enter__(self) -> Self:
         for stream in (sys.stdout, sys.stderr):
             _never_fail_on_characters(stream)
+        self._handlers = _unwinding_signals()
         self._caught.__enter__()
         warnings.simplefilter("default" if self.verbose else "ignore")
         warnings.simplefilter("always", CospanWarning)
@@ -79,6 +91,11 @@ class Terminal:
     ) -> None:
         self.stop_progress()
         self._caught.__exit__(kind, error, trace)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        if isinstance(error, Stopped):
+            self.error(f"stopped by {error.name}; nothing half-written was left behind.")
+            raise typer.Exit(error.exit_code)
         if error is None or self.debug or isinstance(error, _TYPERS_OWN):
             return
         sentence = _sentence(error)
@@ -195,8 +212,10 @@ class Terminal:
 _ARGUMENTS = {
     "a": "--a",
     "b": "--b",
+    "categorical": "--categorical",
     "chunk_rows": "--chunk-rows",
     "columns": "--columns",
+    "drop": "--drop",
     "exact": "--exact",
     "id_column": "--id",
     "image_mode": "--image-mode",
@@ -207,6 +226,7 @@ _ARGUMENTS = {
     "max_bad_images": "--max-bad-images",
     "missing": "--missing",
     "n_permutations": "--permutations",
+    "numeric": "--numeric",
     "score_all": "--all-rows",
     "shrinkage": "--shrinkage",
     "standardize": "--standardize",
@@ -276,6 +296,22 @@ def _sentence(error: BaseException) -> str | None:
             "run again with --debug and report what it prints."
         )
     return None
+
+
+def _unwinding_signals() -> dict[signal.Signals, Any]:
+    """Let the signals that end a process unwind it; returns the handlers to put back."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}  # only the main thread may set handlers
+
+    def stop(number: int, frame: object) -> None:
+        raise Stopped(number)
+
+    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ending = {number: signal.getsignal(number) for number in wanted}
+    ending = {n: handler for n, handler in ending.items() if handler is signal.SIG_DFL}
+    for number in ending:
+        signal.signal(number, stop)
+    return ending
 
 
 def _never_fail_on_characters(stream: TextIO) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,8 +92,13 @@ def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[C
 
 def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
     """The same chunks, each read in a second thread while the one before is at work."""
+
+    def following(chunks: Iterator[Chunk]) -> Chunk | None:
+        return next(chunks, None)
+
+    context = copy_context()  # so that warnings reach whoever listens in this thread
     with ThreadPoolExecutor(1, thread_name_prefix="cospan-reading") as reader:
-        coming = reader.submit(next, chunks, None)
+        coming = reader.submit(context.run, following, chunks)
         while (chunk := coming.result()) is not None:
-            coming = reader.submit(next, chunks, None)
+            coming = reader.submit(context.run, following, chunks)
             yield chunk

@@ -123,9 +123,8 @@ def _sizes(c: Comparison) -> Iterator[Line]:
     yield (
         "plain",
         (
-            f"shrinkage α = {number(float(c.frame.shrinkage))}{chosen}, "
-            f"centre {c.settings.get('center')}, balance {'on' if c.frame.balance else 'off'}, "
-            f"weighting {c.settings.get('weighting')}"
+            f"{c.frame.span} span, {c.frame.units} units, shrinkage "
+            f"{number(float(c.frame.shrinkage))}{chosen}, pooling {number(c.frame.pooling)}"
         ),
     )
 

@@ -13,7 +13,6 @@ costs through the norm of what lies off the span, and are never written out.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,12 +31,13 @@ from cospan._validate import (
     check_names,
     feature_names_of,
 )
+from cospan._warnings import warn
 from cospan.alignment import Alignment
 from cospan.decomposition import Blocks, decompose
 from cospan.directions import Directions, directions_of
-from cospan.errors import CospanWarning, InputError
+from cospan.errors import InputError
 from cospan.frame.differences import Parts, differences, parts_of
-from cospan.frame.fitting import compressed, fitted, pseudo_inverse, settled
+from cospan.frame.fitting import DEFAULTS, compressed, fitted, pseudo_inverse, settled
 from cospan.frame.scoring import Scorer, inverse_square
 from cospan.frame.truncation import truncated
 from cospan.sets import Geometry, LeavingRows, calibrated
@@ -49,17 +49,6 @@ from cospan.summary import Summary
 __all__ = ["JointFrame", "LeaveOneOut"]
 
 _WEIGHTINGS = ("cost", "frame")
-_DEFAULTS: dict[str, Any] = {
-    "span": "affine",
-    "units": "auto",
-    "shrinkage": "auto",
-    "pooling": "auto",
-    "dof": "auto",
-    "calibrate": None,
-    "center": "pooled",
-    "balance": True,
-    "tol": None,
-}
 
 
 class LeaveOneOut(NamedTuple):
@@ -189,7 +178,8 @@ class JointFrame:
         """Fit the frame to two summaries; settings as in :meth:`fit`.
 
         A fast summary (``exact=False``) needs a shrinkage of at least 1e-3. Summaries without a
-        sample of rows cannot choose a shrinkage, and their angles are calibrated by theory.
+        sample of rows take the defaults where a choice would need rows, and their angles are
+        calibrated by theory.
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
@@ -607,12 +597,10 @@ class JointFrame:
         # A centre between the means makes their difference a direction of both sets.
         made = 1 if self.center_mode == "pooled" and a.count + b.count < a.n_features else 0
         if self.shrinkage == 0 and self.blocks.k <= made:
-            warnings.warn(
+            warn(
                 f"A ({a.count} rows) and B ({b.count} rows) share no direction of the "
                 f"{a.n_features}-dimensional feature space, so without shrinkage no sample has a "
-                "meaningful angle; use more rows, or shrinkage='auto'.",
-                CospanWarning,
-                stacklevel=4,
+                "meaningful angle; use more rows, or shrinkage='auto'."
             )
 
     def _align_chunks(self, chunks: Iterable[Any], weighting: str) -> Iterator[Alignment]:
@@ -663,12 +651,12 @@ def in_feature_units(core: Array, basis: Array | None, geometry: Geometry) -> Ar
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    unknown = sorted(set(given) - set(_DEFAULTS) - {"preset", "picture"})
+    unknown = sorted(set(given) - set(DEFAULTS) - {"preset", "picture"})
     if unknown:
         raise TypeError(
-            f"There is no setting {unknown[0]!r}; those there are: preset, {', '.join(_DEFAULTS)}."
+            f"There is no setting {unknown[0]!r}; those there are: preset, {', '.join(DEFAULTS)}."
         )
-    return settled(dict(given), _DEFAULTS)
+    return settled(given, DEFAULTS)
 
 
 def _rows_to_try(A: Any, B: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 
 from cospan.errors import ModelFileError
 
-__all__ = ["Reader"]
+__all__ = ["ABOVE_0", "BELOW_1", "Reader"]
 
 _LARGEST = sys.float_info.max
+ABOVE_0, BELOW_1 = math.ulp(0.0), math.nextafter(1.0, 0.0)
 
 
 class Reader:
@@ -24,6 +26,7 @@ class Reader:
         self.tensors = tensors
 
     def value(self, name: str, *kinds: type) -> Any:
+        """A setting of one of these kinds."""
         if name not in self.settings:
             raise ModelFileError(f"The model lacks the setting {name!r}; save it again.")
         value = self.settings[name]
@@ -34,16 +37,17 @@ class Reader:
     def number(self, name: str, least: float = 0.0, most: float = _LARGEST) -> float:
         value = self.value(name, float, int)
         if not least <= value <= most:
-            raise ModelFileError(f"The model's setting {name!r} is out of its range.")
+            raise _out_of_range(name)
         return float(value)
 
-    def integer(self, name: str, *, most: int) -> int:
+    def integer(self, name: str, *, least: int = 0, most: int) -> int:
         value: int = self.value(name, int)
-        if not 0 <= value <= most:
-            raise ModelFileError(f"The model's setting {name!r} is out of its range.")
+        if not least <= value <= most:
+            raise _out_of_range(name)
         return value
 
     def tolerance(self) -> float | None:
+        """The setting tol: None or a number."""
         if self.value("tol", float, int, type(None)) is None:
             return None
         return self.number("tol", most=1.0)
@@ -55,22 +59,28 @@ class Reader:
         return str(value)
 
     def section(self, name: str) -> Reader:
+        """What the file holds of a model inside the model."""
         prefix = name + "."
         inside = {
             k.removeprefix(prefix): v for k, v in self.tensors.items() if k.startswith(prefix)
         }
         return Reader(self.value(name, dict), inside)
 
-    def names(self, name: str) -> tuple[str, ...] | None:
+    def names(self, name: str, count: int) -> tuple[str, ...] | None:
+        """None, or one text for each feature."""
         found = self.value(name, list, type(None))
         if found is None:
             return None
         if not all(type(x) is str for x in found):
             raise ModelFileError(f"The model's setting {name!r} holds more than text.")
+        if len(found) != count:
+            raise ModelFileError("The model does not have one name for each feature.")
         return tuple(found)
 
-    def tensor(self, name: str, *shape: int | None) -> NDArray[np.float64]:
-        """A finite float64 tensor; None in the shape stands for any length."""
+    def tensor(
+        self, name: str, *shape: int | None, least: float = -_LARGEST
+    ) -> NDArray[np.float64]:
+        """A finite float64 tensor; None in the shape allows any length."""
         if name not in self.tensors:
             raise ModelFileError(f"The model lacks the array {name!r}; save it again.")
         found = self.tensors[name]
@@ -79,4 +89,14 @@ class Reader:
         )
         if not fits or found.dtype != np.float64 or not np.isfinite(found).all():
             raise ModelFileError(f"The model's array {name!r} has the wrong shape or values.")
+        if np.any(found < least):
+            raise ModelFileError(f"The model's array {name!r} is out of its range.")
         return found
+
+    def optional_tensor(self, name: str, *shape: int | None) -> NDArray[np.float64] | None:
+        """The same, or None where there is none of this name."""
+        return self.tensor(name, *shape) if name in self.tensors else None
+
+
+def _out_of_range(name: str) -> ModelFileError:
+    return ModelFileError(f"The model's setting {name!r} is out of its range.")

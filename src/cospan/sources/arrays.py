@@ -6,6 +6,7 @@ time. :func:`sliced` makes it from something that can be sliced, and ``numpy_fil
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +21,9 @@ from .base import Chunk, Options
 from .cleaning import float_type
 
 __all__ = ["ArrayReader", "array_reader", "is_array", "label_array", "sliced", "to_numpy"]
+
+#: NumPy has no arrays of more.
+MAX_DIMENSIONS = 64
 
 Pieces = Callable[[int], Iterator[NDArray[Any]]]
 
@@ -44,7 +48,7 @@ class ArrayReader:
         self.notes = notes
         self.dtype = float_type(dtype, name)
         self.n_rows: int = _row_count(name, shape)
-        self._width = int(np.prod(shape[1:]))
+        self._width = math.prod(shape[1:])  # a forged shape must not wrap around
         self._pieces = pieces
         self._labels = labels
         self._label_column: int | None = None
@@ -151,6 +155,10 @@ def _row_count(name: str, shape: tuple[int, ...]) -> int:
     if len(shape) < 2:
         raise SourceError(
             f"{name}: has {len(shape)} dimension(s), and rows of features need two or more."
+        )
+    if len(shape) > MAX_DIMENSIONS:
+        raise SourceError(
+            f"{name}: has {len(shape)} dimensions; at most {MAX_DIMENSIONS} are read."
         )
     if 0 in shape:
         raise SourceError(f"{name}: is empty (shape {shape}).")

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from cospan.errors import SourceError
 
-from .arrow_rows import is_list, is_numeric, select
+from .arrow_rows import has_gaps, is_list, is_numeric, select
 from .base import listing
+from .budget import FREE_BLOCK, check_block, check_features, check_list, check_stream
 from .paths import reading
 
 if TYPE_CHECKING:
@@ -29,12 +30,15 @@ BUFFER_BYTES = 32 * 2**20
 #: About this much is decoded at a time. The allocator keeps some multiple of it: with 784 float32
 #: columns, batches of 32 MB left 430 MB resident and batches of 6 MB left 200 MB, equally fast.
 DECODE_BYTES = 6 * 2**20
+#: Rows in which NaN is looked for before a table counts as complete.
+PROBE_ROWS = 4096
 
 
 class _Files:
     """Several files of one kind as one table."""
 
     kind: str
+    unreadable: frozenset[str] = frozenset()
 
     def __init__(self, files: Sequence[Path], root: Path, notes: tuple[str, ...] = ()) -> None:
         self.name = root.name or str(root)
@@ -72,6 +76,17 @@ class _Files:
                         batch = batch.append_column(name, constant)
                     yield select(batch, list(columns))
 
+    def complete(self, columns: Sequence[str]) -> bool:
+        """By the counts of nulls in the files; NaN is looked for in the first rows only."""
+        first = next(self.batches(columns, PROBE_ROWS), None)
+        if first is None or has_gaps(first):
+            return False
+        own = [column for column in columns if column not in self.hidden]
+        return all(self._no_nulls(file, own) for file in self._files)
+
+    def _no_nulls(self, file: Path, columns: list[str]) -> bool:
+        raise NotImplementedError
+
     def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
         raise NotImplementedError
 
@@ -88,6 +103,7 @@ class ParquetFiles(_Files):
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(file) as parquet:
+            _check_claims(file, parquet.metadata)
             return parquet.schema_arrow, parquet.metadata.num_rows
 
     def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
@@ -97,9 +113,27 @@ class ParquetFiles(_Files):
         with pq.ParquetFile(file, buffer_size=buffer, pre_buffer=False) as parquet:
             groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
             row_bytes = sum(g.total_byte_size for g in groups) // max(1, parquet.metadata.num_rows)
-            batch = DECODE_BYTES // max(4 * len(columns), row_bytes, 1)
+            row_bytes = max(row_bytes, *(_longest(group) for group in groups), 1)
+            batch = DECODE_BYTES // max(4 * len(columns), row_bytes)
+            few = min(64, 1 + FREE_BLOCK // 4 // row_bytes)  # of rows that are lists of a million
             # Asking for "a" also gives a column "a.b"; the caller selects once more.
-            yield from parquet.iter_batches(min(size, max(64, batch)), columns=columns)
+            for found in parquet.iter_batches(min(size, max(few, batch)), columns=columns):
+                found.validate(full=True)  # text that is none would come to light much later
+                yield found
+
+    def _no_nulls(self, file: Path, columns: list[str]) -> bool:
+        import pyarrow.parquet as pq
+
+        with reading(file, self.kind), pq.ParquetFile(file) as parquet:
+            schema = parquet.schema
+            places = {schema.column(i).path: i for i in range(len(schema))}
+            for number in range(parquet.num_row_groups):
+                group = parquet.metadata.row_group(number)
+                for column in columns:
+                    known = group.column(places[column]).statistics
+                    if known is None or not known.has_null_count or known.null_count:
+                        return False
+        return True
 
 
 class ArrowFiles(_Files):
@@ -113,14 +147,42 @@ class ArrowFiles(_Files):
         with closing(_mapped(file)) as stream:
             if not _is_file_format(file):
                 return pa.ipc.open_stream(stream).schema, None
-            reader = pa.ipc.open_file(stream)
-            return reader.schema, reader.count_rows()
+            schema = pa.ipc.open_file(stream).schema
+            return schema, _counted(stream, schema)
 
     def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
         with closing(_mapped(file)) as stream:
             for batch in _ipc_batches(stream, _is_file_format(file), columns):
+                batch = batch.select(columns)
+                # Offsets beyond their buffer would end the process, not only this function.
+                batch.validate(full=True)
                 for start in range(0, batch.num_rows, size):
-                    yield batch.select(columns).slice(start, size)
+                    yield batch.slice(start, size)
+
+    def _no_nulls(self, file: Path, columns: list[str]) -> bool:
+        with reading(file, self.kind), closing(_mapped(file)) as stream:
+            batches = _ipc_batches(stream, _is_file_format(file), columns)
+            return not any(b.column(column).null_count for b in batches for column in columns)
+
+
+def _longest(group: Any) -> int:
+    """Bytes of the longest lists in a row group, about: numbers that repeat take none in it."""
+    most = max((group.column(j).num_values for j in range(group.num_columns)), default=0)
+    return int(16 * most // max(1, group.num_rows)) if most > group.num_rows else 0
+
+
+def _check_claims(file: Path, metadata: Any) -> None:
+    """Refuse lists that are too long for a row, and rows that no file of this size can hold."""
+    size, numbers = file.stat().st_size, 0
+    for group in (metadata.row_group(i) for i in range(metadata.num_row_groups)):
+        for column in (group.column(j) for j in range(group.num_columns)):
+            numbers += column.num_values
+            longest = column.num_values // max(1, group.num_rows)
+            check_list(f"{file}: column {column.path_in_schema!r}", longest)
+            check_features(str(file), longest, size)
+            # a page has to be in memory at once, and a column may have one page
+            check_block(str(file), column.total_uncompressed_size, column.total_compressed_size)
+    check_stream(str(file), 8 * numbers, size)
 
 
 def saved_dataset(folder: Path, part: str | None) -> ArrowFiles | None:
@@ -159,7 +221,8 @@ def _united(first: pa.Schema, other: pa.Schema, file: Path, first_file: Path) ->
     """One schema for two files; a column with two number types is read as float64."""
     import pyarrow as pa
 
-    absent = [name for name in first.names if name not in set(other.names)]
+    there = set(other.names)
+    absent = [name for name in first.names if name not in there]
     if absent:
         raise SourceError(f"{file}: lacks column {listing(absent)}, which {first_file.name} has.")
     for i, field in enumerate(first):
@@ -185,14 +248,23 @@ def _is_file_format(file: Path) -> bool:
         return stream.read(6) == b"ARROW1"
 
 
+def _counted(stream: Any, schema: pa.Schema) -> int:
+    """The rows of a file in the file format, from its cheapest column."""
+    if not len(schema):
+        return 0
+    plain = (field.name for field in schema if is_numeric(field.type) and not is_list(field.type))
+    column = next(plain, schema.names[0])
+    return sum(batch.num_rows for batch in _ipc_batches(stream, True, [column]))
+
+
 def _ipc_batches(stream: Any, file_format: bool, columns: list[str]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     if not file_format:
         yield from pa.ipc.open_stream(stream)
         return
-    names = pa.ipc.open_file(stream).schema.names
-    options = pa.ipc.IpcReadOptions(included_fields=sorted(names.index(c) for c in columns))
+    place = {name: i for i, name in enumerate(pa.ipc.open_file(stream).schema.names)}
+    options = pa.ipc.IpcReadOptions(included_fields=sorted(place[c] for c in columns))
     reader = pa.ipc.open_file(stream, options=options)
     for number in range(reader.num_record_batches):
         yield reader.get_batch(number)

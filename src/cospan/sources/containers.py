@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,11 @@ from cospan.errors import MissingDependencyError, SourceError
 
 from .arrays import ArrayReader, label_array, to_numpy
 from .base import Options
+from .budget import check_block, check_stream
 from .numpy_files import choose_part
 from .paths import reading
+from .zarr_chunks import check_chunks
+from .zarr_metadata import check_store
 
 __all__ = ["hdf5_reader", "safetensors_reader", "zarr_reader"]
 
@@ -67,6 +71,7 @@ def hdf5_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
         file.visititems(note)
         member = choose_part(path, _matrices(found, part), part, options.label)
         shape, dtype = file[member].shape, file[member].dtype
+        _check_hdf5(f"{path}::{member}", file[member])
 
     def pieces(size: int) -> Iterator[NDArray[Any]]:
         with reading(path, "HDF5"), h5py.File(path, "r") as file:
@@ -78,6 +83,8 @@ def hdf5_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
             return None
         with reading(path, "HDF5"), h5py.File(path, "r") as file:
             values = file[label]
+            _check_hdf5(f"{path}::{label}", values)
+            check_block(f"{path}::{label}", values.nbytes, values.id.get_storage_size())
             text = h5py.check_string_dtype(values.dtype) is not None
             return np.asarray(values.asstr()[:] if text else values[:])
 
@@ -86,9 +93,23 @@ def hdf5_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
     return ArrayReader(name, shape, dtype, pieces, options, labels=labels)
 
 
+def _check_hdf5(name: str, dataset: Any) -> None:
+    """Refuse data that lie in other files, and more of them than the file can hold."""
+    if dataset.is_virtual or dataset.external:
+        raise SourceError(
+            f"{name}: its data lie in other files, which are not read; "
+            "copy them into one file, for example with h5repack."
+        )
+    stored = dataset.id.get_storage_size()
+    check_stream(name, dataset.nbytes, stored)
+    if dataset.chunks is not None:
+        check_block(name, math.prod(dataset.chunks) * dataset.dtype.itemsize, stored)
+
+
 def zarr_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
     """One array of a Zarr store, read in steps that fit its own chunks."""
     zarr = _require("zarr", f"{path}: reading Zarr")
+    check_store(path)
     with reading(path, "Zarr"):
         try:
             node = zarr.open(str(path), mode="r")
@@ -103,6 +124,7 @@ def zarr_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
     elif part is not None:
         raise SourceError(f"{path}: is one array and has no part {part!r}.")
     shape = tuple(node.shape)
+    _check_zarr_chunks(path, node)
 
     def pieces(size: int) -> Iterator[NDArray[Any]]:
         # A step that cuts a stored chunk in two would decompress it twice.
@@ -113,11 +135,22 @@ def zarr_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
                 yield np.asarray(node[start : start + step])
 
     def lookup(label: str) -> NDArray[Any] | None:
-        return np.asarray(arrays[label][:]) if label in arrays else None
+        if label not in arrays:
+            return None
+        stored = _check_zarr_chunks(path, arrays[label])
+        check_block(f"{path}::{label}", arrays[label].nbytes, stored)
+        with reading(path, "Zarr"):
+            return np.asarray(arrays[label][:])
 
     name = path.name if part is None else f"{path.name}::{part}"
     labels = label_array(options, name, lookup)
     return ArrayReader(name, shape, np.dtype(node.dtype), pieces, options, labels=labels)
+
+
+def _check_zarr_chunks(store: Path, node: Any) -> int:
+    """Look at the chunks of one array of a store before any is decoded; gives their size."""
+    with reading(store, "Zarr"):
+        return check_chunks(store / node.path, node, node.metadata.to_dict())
 
 
 def _keys(handle: Any) -> Iterator[str]:

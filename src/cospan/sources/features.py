@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cospan.errors import InputError
 
-from .base import Source, listing
+from .base import listing
+from .source import Source
 
 __all__ = ["check_same_features"]
 
@@ -53,8 +54,9 @@ def _by_name(a: Source, b: Source) -> Source:
     names_a, names_b = a.feature_names or (), b.feature_names or ()
     if names_a == names_b:
         return b
-    only_a = [name for name in names_a if name not in set(names_b)]
-    only_b = [name for name in names_b if name not in set(names_a)]
+    in_a, in_b = set(names_a), set(names_b)
+    only_a = [name for name in names_a if name not in in_b]
+    only_b = [name for name in names_b if name not in in_a]
     if not only_a and not only_b:
         return b.reordered(names_a)
     parts = [

@@ -15,6 +15,7 @@ from cospan.errors import InputError, SourceError
 
 from .arrays import ArrayReader, label_array
 from .base import Options
+from .budget import check_block, check_stream
 from .numpy_files import Layout, mapped, streamed
 from .paths import check_readable, reading, sniff
 
@@ -38,6 +39,7 @@ def is_idx(path: Path) -> bool:
 def idx_reader(path: Path, options: Options) -> ArrayReader:
     """A reader of images (or other rows) in an IDX file."""
     layout = _layout(path)
+    check_stream(str(path), layout.nbytes, path.stat().st_size)
     packed = sniff(path) == "gzip"
     if not packed and layout.offset + layout.nbytes > path.stat().st_size:
         raise SourceError(f"{path}: is cut short; its header promises {layout.shape[0]:,} rows.")
@@ -88,8 +90,10 @@ def _open(path: Path) -> IO[bytes]:
 def read_idx(path: Path) -> NDArray[Any]:
     """A whole IDX file as an array, for files that fit in memory."""
     layout = _layout(path)
+    check_block(str(path), layout.nbytes, path.stat().st_size)
     with reading(path, "IDX"), _open(path) as stream:
-        data = stream.read(layout.offset + layout.nbytes)[layout.offset :]
+        stream.read(layout.offset)
+        data = stream.read(layout.nbytes)
     if len(data) < layout.nbytes:
         raise SourceError(f"{path}: is cut short; it promises {layout.shape[0]:,} rows.")
     array = np.frombuffer(data, layout.dtype).reshape(layout.shape)

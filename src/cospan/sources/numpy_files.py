@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import mmap
 import zipfile
 from collections.abc import Callable, Iterator
@@ -18,10 +19,13 @@ from cospan.errors import SourceError
 
 from .arrays import ArrayReader, Pieces, label_array
 from .base import Options, listing
+from .budget import check_block
 from .paths import check_readable, reading
 
 __all__ = ["Layout", "choose_part", "mapped", "npy_reader", "npz_reader", "streamed"]
 
+#: NumPy writes headers of a few hundred bytes; structured types may take some thousands.
+MAX_HEADER = 2**16
 #: An npz array is refused as a zip bomb when it expands both beyond this size ...
 NPZ_MAX_BYTES = 2**30
 #: ... and to more than this many times what it takes in the file.
@@ -153,7 +157,7 @@ def _npy_layout(stream: IO[bytes], name: str) -> Layout:
     try:
         version = npy.read_magic(stream)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran, dtype = read(stream)
+        shape, fortran, dtype = read(_header(stream, version, name))
     except (ValueError, TypeError, SyntaxError, TokenError) as error:
         raise SourceError(f"{name}: its header is damaged, so it cannot be read as NPY.") from error
     if min(shape, default=0) < 0:
@@ -166,10 +170,23 @@ def _npy_layout(stream: IO[bytes], name: str) -> Layout:
     return Layout(shape, dtype, fortran and len(shape) > 1, stream.tell())
 
 
+def _header(stream: IO[bytes], version: tuple[int, int], name: str) -> IO[bytes]:
+    """The header alone: NumPy would ask for as many bytes as the file says it has."""
+    length = stream.read(2 if version == (1, 0) else 4)
+    if int.from_bytes(length, "little") > MAX_HEADER:
+        raise SourceError(f"{name}: its header is damaged, so it cannot be read as NPY.")
+    return io.BytesIO(length + stream.read(int.from_bytes(length, "little")))
+
+
 def _npz_layout(path: Path, member: str) -> Layout:
     """An array's layout, unless it is a bomb or shorter than it says."""
     with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
         info = archive.getinfo(f"{member}.npy")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise SourceError(
+                f"{path}: array {member!r} is packed in a way that NumPy does not use; save it "
+                "with numpy.savez_compressed."
+            )
         with archive.open(info) as stream:
             layout = _npy_layout(stream, f"{path}::{member}")
     expanded = max(layout.nbytes, info.file_size)
@@ -181,11 +198,13 @@ def _npz_layout(path: Path, member: str) -> Layout:
         )
     if layout.offset + layout.nbytes > info.file_size:
         raise SourceError(f"{path}: array {member!r} is shorter than its header says.")
+    if layout.fortran:  # no row is complete before the last byte has come
+        check_block(f"{path}::{member}", layout.nbytes, info.compress_size)
     return layout
 
 
 def _npz_array(path: Path, member: str) -> NDArray[Any]:
-    _npz_layout(path, member)
+    check_block(f"{path}::{member}", _npz_layout(path, member).nbytes, path.stat().st_size)
     with (
         reading(path, "NPZ"),
         zipfile.ZipFile(path) as archive,

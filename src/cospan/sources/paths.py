@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cospan.errors import CospanError, SourceError
 
-__all__ = ["check_readable", "files_below", "reading", "sniff", "split_part"]
+__all__ = ["check_readable", "files_below", "folders_below", "reading", "sniff", "split_part"]
 
 #: First bytes of the formats read here (and of some that users try).
 MAGIC = {
@@ -77,14 +77,15 @@ def reading(path: Path | str, kind: str) -> Iterator[None]:
 
     try:
         yield
+    except (CospanError, Warning):
+        raise
     except (EOFError, zlib.error, BadZipFile) as error:
         raise SourceError(f"{path}: is damaged or cut short ({_brief(error)}).") from error
     except OSError as error:
         reason = _reason(error) if error.errno else f"cannot be read as {kind} ({_brief(error)})"
         raise SourceError(f"{path}: {reason}.") from error
-    except (ValueError, KeyError, RuntimeError, MemoryError) as error:
-        if isinstance(error, CospanError):
-            raise
+    except Exception as error:
+        # A damaged file can make a library fail in any way; each is said of the file.
         raise SourceError(f"{path}: cannot be read as {kind} ({_brief(error)}).") from error
 
 
@@ -102,17 +103,28 @@ def sniff(path: Path) -> str | None:
 
 def files_below(folder: Path) -> Iterator[Path]:
     """Every file in `folder` and below, sorted; links are followed, loops are not."""
+    for place, files in folders_below(folder, hidden=(".", "__")):
+        for name in files:
+            if not name.startswith((".", "_")):
+                yield place / name
+
+
+def folders_below(folder: Path, hidden: tuple[str, ...] = ()) -> Iterator[tuple[Path, list[str]]]:
+    """`folder` and each folder below it, once, with the sorted names of its files."""
     seen: set[tuple[int, int]] = set()
-    for place, folders, files in os.walk(folder, followlinks=True):
+    for place, folders, files in os.walk(folder, followlinks=True, onerror=_refuse_folder):
         status = os.stat(place)
         if (status.st_dev, status.st_ino) in seen:
             folders.clear()
             continue
         seen.add((status.st_dev, status.st_ino))
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
-        for name in sorted(files):
-            if not name.startswith((".", "_")):
-                yield Path(place) / name
+        folders[:] = sorted(name for name in folders if not name.startswith(hidden or "\0"))
+        yield Path(place), sorted(files)
+
+
+def _refuse_folder(error: OSError) -> None:
+    """A subfolder that is passed over in silence would be missing from the result."""
+    raise SourceError(f"{error.filename}: {_reason(error)}; it is part of the folder to read.")
 
 
 def _not_there(path: Path) -> str:

@@ -1,0 +1,149 @@
+"""Settings that belong to the whole process, changed for a while by several threads at once.
+
+How many threads BLAS uses, and how precisely torch multiplies, hold for the process and not for a
+thread. A thread that puts back "what was before" can put back what another one had set: after
+comparisons in eight threads BLAS was left with one. So each setting counts who needs it changed:
+the first changes it, the last one out puts it back, both under a lock.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["Held", "blas_threads", "highest_precision", "one_blas_thread"]
+
+
+class Held:
+    """A setting that stays changed as long as anybody holds it.
+
+    Parameters
+    ----------
+    change : callable
+        Changes the setting and returns how to put it back.
+
+    Examples
+    --------
+    >>> light = ["off"]
+    >>> def switch_on():
+    ...     light[0] = "on"
+    ...     return lambda: light.__setitem__(0, "off")
+    >>> held = Held(switch_on)
+    >>> with held:
+    ...     with held:
+    ...         pass
+    ...     print(light)
+    ['on']
+    >>> light
+    ['off']
+    """
+
+    def __init__(self, change: Callable[[], Callable[[], None]]) -> None:
+        self._change = change
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._put_back: Callable[[], None] | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._holders:
+                self._put_back = self._change()
+            self._holders += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._holders -= 1
+            if not self._holders and self._put_back is not None:
+                self._put_back()
+
+
+@functools.cache
+def _controllers() -> tuple[ThreadpoolController, ThreadpoolController]:
+    """BLAS libraries whose number of threads is the process's, and those where it is a thread's."""
+    every = ThreadpoolController().select(user_api="blas")
+    own = [
+        pool["filepath"]
+        for pool in every.info()
+        if pool["internal_api"] == "openblas" and pool.get("threading_layer") == "openmp"
+    ]
+    shared = [pool["filepath"] for pool in every.info() if pool["filepath"] not in own]
+    return every.select(filepath=shared), every.select(filepath=own)
+
+
+#: How many threads BLAS had before it was limited; None while it is not.
+_unlimited: int | None = None
+
+
+def _limit_blas() -> Callable[[], None]:
+    """Limit BLAS from a thread of its own, which waits to undo it.
+
+    threadpoolctl (from 3.8 on) lets only the thread that set a limit change it again, and here the
+    first one in need not be the last one out.
+    """
+    global _unlimited
+    limited, over = threading.Event(), threading.Event()
+    _unlimited = _counted()
+
+    def keep() -> None:
+        with _controllers()[0].limit(limits=1):
+            limited.set()
+            over.wait()
+
+    keeper = threading.Thread(target=keep, name="cospan-blas", daemon=True)
+    keeper.start()
+    limited.wait()
+
+    def put_back() -> None:
+        global _unlimited
+        over.set()
+        keeper.join()
+        _unlimited = None
+
+    return put_back
+
+
+def _counted() -> int:
+    pools = [pool for controller in _controllers() for pool in controller.info()]
+    return max((int(pool["num_threads"]) for pool in pools), default=1)
+
+
+def blas_threads() -> int:
+    """How many threads BLAS uses where nobody limits it.
+
+    The same number whether or not another thread limits BLAS just now: how rows are split, and so
+    the last digits of a result, must not hang on who else is at work.
+    """
+    return _unlimited or _counted()
+
+
+_one_blas_thread = Held(_limit_blas)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Inside the block BLAS works in the thread that calls it and in no other."""
+    with _one_blas_thread, _controllers()[1].limit(limits=1):
+        yield
+
+
+def _torch_highest() -> Callable[[], None]:
+    import torch
+
+    before: Any = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    return lambda: torch.set_float32_matmul_precision(before)
+
+
+_highest_precision = Held(_torch_highest)
+
+
+@contextmanager
+def highest_precision() -> Iterator[None]:
+    """Inside the block torch multiplies float32 matrices with all their digits."""
+    with _highest_precision:
+        yield

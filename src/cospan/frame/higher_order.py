@@ -1,0 +1,145 @@
+"""The higher-order GSVD: one decomposition of K matrices.
+
+For K sets, prepared alike and stacked, it writes
+
+    A_i = U_i diag(σ_i) H,   i = 1 … K        Σ_i σ_i² = 1 along every direction
+
+with one H for all sets. Here it is computed in the form for sets that may lack directions
+(Kempf, Goulart and Duncan 2021, arXiv:2102.09822):
+
+1. The stacked rows are Q R with QᵀQ = I; Q_i are the rows of Q that belong to set i, and
+   G_i = Q_iᵀQ_i, so that Σ G_i = I.
+2. T = mean of (G_i + πI)⁻¹ with π = 1/K, which exists whatever a set lacks.
+3. T = Z diag(τ) Zᵀ, and H = ZᵀR, σ_ij = ‖Q_i z_j‖.
+
+τ is smallest, 1/(1/K + π), along directions that all sets have alike, and largest along those of
+a single set. The U_i have unit columns; other than for two sets, they are in general not
+orthogonal to each other.
+
+Where eigenvalues coincide, or noise alone sets them apart, their eigenvectors are any basis: those
+of five sets that have five directions each to themselves come out mixed, and so do directions of
+{a, b} and of {b, c}. So among directions of equally many sets the G_i themselves choose the basis,
+and within what all sets have, and what one set has to itself, H is turned to orthogonal directions,
+strongest first. Two sets need none of this: theirs is the GSVD of the pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import PRESENT_SHARE, SAME_EIGENVALUE
+from cospan.decomposition import gsvd
+from cospan.frame.joint_diagonal import joint_rotation
+from cospan.sets.costs import whitening_of
+
+__all__ = ["ManyDirections", "decompose_many", "kind_numbers"]
+
+Floats = NDArray[np.float64]
+
+# K m³: larger groups of directions are turned by one mixture of the G_i, not by all of them.
+JOINT_WORK = 2**20
+
+
+class ManyDirections(NamedTuple):
+    """H, σ and τ of K sets, and which set has which direction."""
+
+    directions: Floats  # (m, e)
+    sigma: Floats  # (K, m)
+    tau: Floats  # (m,)
+    present: NDArray[np.bool_]  # (K, m)
+
+
+def decompose_many(factors: Sequence[Array], tol: float) -> ManyDirections:
+    """The common directions of K ≥ 2 sets, each given as a factor of its moments."""
+    return _pair(factors, tol) if len(factors) == 2 else _many(factors, tol)
+
+
+def _pair(factors: Sequence[Array], tol: float) -> ManyDirections:
+    """Two sets: their GSVD. (T cannot tell c from s there: it is the same for both orders.)"""
+    pair = gsvd(*factors, tol=tol, compute_uv=False)
+    sigma = np.stack([arrays.to_numpy(pair.c), arrays.to_numpy(pair.s)])
+    tau = np.mean(1 / (sigma**2 + 0.5), axis=0)
+    return ManyDirections(arrays.to_numpy(pair.H), sigma, tau, _present(sigma))
+
+
+def _many(factors: Sequence[Array], tol: float) -> ManyDirections:
+    """More than two sets, by the three steps above."""
+    inverse, spectrum = whitening_of(list(factors), tol)
+    # stacked = Q R: the SVD's L turns the stacked rows into Q, so R is the inverse of L.
+    L, R = arrays.to_numpy(inverse), arrays.to_numpy(inverse * spectrum[None, :] ** 2).T
+    Q = [arrays.to_numpy(factor) @ L for factor in factors]
+    grams = [part.T @ part for part in Q]
+    ridge = 1 / len(grams)
+    eye = np.eye(L.shape[1])
+    T = np.zeros_like(eye)
+    for gram in grams:
+        T += np.linalg.inv(gram + ridge * eye) * ridge
+    tau, Z = arrays.eigh((T + T.T) / 2)
+    Z = _separated(Z, tau, grams, ridge)
+    present = _present(_strengths(Q, Z))
+    kinds, strongest = kind_numbers(present), present.argmax(axis=0)
+    for group in [kinds == 0, *((kinds == 2) & (strongest == k) for k in range(len(Q)))]:
+        # Any rotation within the group serves as well: take the one with orthogonal directions.
+        turned, _, _ = np.linalg.svd(Z[:, group].T @ R, full_matrices=False)
+        Z[:, group] = Z[:, group] @ turned
+    return ManyDirections(Z.T @ R, _strengths(Q, Z), ((T @ Z) * Z).sum(axis=0), present)
+
+
+def _separated(Z: Floats, tau: Floats, grams: list[Floats], ridge: float) -> Floats:
+    """Eigenvectors of T; those of similar eigenvalues are turned to diagonalise every G_i.
+
+    Directions of similar τ belong to equally many sets, but not to the same ones. The G_i, which
+    differ between the sets, commute there where sets share directions exactly, and nearly so where
+    noise blurs them.
+    """
+    Z = Z.copy()
+    for group in _groups(tau, len(grams), ridge):
+        inside = np.stack([Z[:, group].T @ gram @ Z[:, group] for gram in grams])
+        # A first turn by a generic mixture does it for matrices that commute, at any size.
+        _, turn = np.linalg.eigh(np.tensordot(_shades(len(grams)), inside, 1))
+        if len(grams) * len(group) ** 3 <= JOINT_WORK:
+            turn = turn @ joint_rotation(turn.T @ inside @ turn)
+        Z[:, group] = Z[:, group] @ turn
+    return Z
+
+
+def _shades(n: int) -> Floats:
+    """Multiples of the golden ratio, reduced to [0, 1): no two means of a few of them agree."""
+    return np.modf(np.arange(n) * (math.sqrt(5) - 1) / 2)[0]
+
+
+def _groups(tau: Floats, n_sets: int, ridge: float) -> list[NDArray[np.intp]]:
+    """Directions of about equally many sets: of one, of two and so on, judged by their τ.
+
+    Those of all sets stay the eigenvectors they are, except where eigenvalues are equal.
+    """
+    owners = np.arange(n_sets, 0, -1)
+    of_owners = (owners / (1 / owners + ridge) + (n_sets - owners) / ridge) / n_sets  # it rises
+    band = np.searchsorted((of_owners[1:] + of_owners[:-1]) / 2, tau)
+    new_run = np.diff(band) > 0
+    new_run |= (band[:-1] == 0) & (np.diff(tau) > SAME_EIGENVALUE * np.ptp(of_owners))
+    runs = np.split(np.arange(len(tau)), np.flatnonzero(new_run) + 1)
+    return [run for run in runs if len(run) > 1]
+
+
+def _strengths(Q: list[Floats], Z: Floats) -> Floats:
+    """σ: lengths of Q_i z, from the factors themselves, so that a small one has its digits."""
+    return np.stack([np.linalg.norm(part @ Z, axis=0) for part in Q])
+
+
+def _present(sigma: Floats) -> NDArray[np.bool_]:
+    share = sigma**2
+    return np.asarray(share >= PRESENT_SHARE * share.max(axis=0))
+
+
+def kind_numbers(present: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """0 common, 1 partial, 2 isolated."""
+    owners = present.sum(axis=0)
+    return np.where(owners == len(present), 0, np.where(owners == 1, 2, 1)).astype(np.intp)

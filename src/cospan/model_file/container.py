@@ -1,0 +1,120 @@
+"""A model file as bytes: safetensors, with a format version and a digest in its header.
+
+The header holds the settings as JSON and a SHA-256 digest of the whole file (taken with zeros in
+the place of the digest itself), so that any damage is seen before anything is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.numpy import load as read_tensors
+from safetensors.numpy import save as write_tensors
+
+from cospan.errors import ModelFileError
+from cospan.model_file.parts import Parts, put_together, take_apart
+
+__all__ = ["FORMAT_VERSION", "from_bytes", "to_bytes"]
+
+# 1: cospan 0.1, one centre and raw angles. 2: the geometry of K sets, each with its own mean,
+# units and calibration.
+FORMAT_VERSION = 2
+_FORMAT = "cospan model"
+_NO_DIGEST = "0" * 64
+# Of the header's length, which comes first.
+_LENGTH_BYTES = 8
+_NOT_OURS = "This is not a cospan model file."
+
+
+def to_bytes(model: Any) -> bytes:
+    """A model as the bytes of a model file; the same model gives the same bytes."""
+    from cospan import __version__
+
+    parts = take_apart(model)
+    metadata = {
+        "format": _FORMAT,
+        "format_version": str(FORMAT_VERSION),
+        "written_by": f"cospan {__version__}",
+        "settings": json.dumps(parts.settings, allow_nan=False, sort_keys=True),
+        "sha256": _NO_DIGEST,
+    }
+    blank = _in_order(write_tensors(parts.tensors, metadata))
+    digest = hashlib.sha256(blank).hexdigest()
+    return blank.replace(_digest_entry(_NO_DIGEST), _digest_entry(digest), 1)
+
+
+def from_bytes(data: bytes) -> Any:
+    """The model in the bytes of a model file."""
+    metadata = _metadata(data)
+    version = _version(metadata)
+    _check_digest(data, metadata["sha256"])
+    try:
+        settings = json.loads(metadata["settings"], object_pairs_hook=_without_repeats)
+        tensors = read_tensors(data)
+    except (ValueError, KeyError, SafetensorError, RecursionError):
+        raise ModelFileError(_NOT_OURS) from None
+    if not isinstance(settings, dict):
+        raise ModelFileError(_NOT_OURS)
+    return put_together(Parts(settings, tensors), version)
+
+
+def _in_order(data: bytes) -> bytes:
+    """The file with its header's entries in order: safetensors shuffles the text entries."""
+    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
+    header = json.loads(data[_LENGTH_BYTES : _LENGTH_BYTES + length])
+    text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % _LENGTH_BYTES)  # the arrays begin at a multiple of 8
+    return len(text).to_bytes(_LENGTH_BYTES, "little") + text + data[_LENGTH_BYTES + length :]
+
+
+def _metadata(data: bytes) -> dict[str, str]:
+    """The text in the header, or an error where there is no header of ours."""
+    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
+    if len(data) < _LENGTH_BYTES or length > len(data) - _LENGTH_BYTES:
+        raise ModelFileError("This is not a cospan model file, or only the beginning of one.")
+    try:
+        text = data[_LENGTH_BYTES : _LENGTH_BYTES + length].decode("utf-8")
+        header = json.loads(text, object_pairs_hook=_without_repeats)
+        found = header["__metadata__"]
+        if found["format"] != _FORMAT:
+            raise ModelFileError("This safetensors file was not written by cospan.")
+        return {name: str(found[name]) for name in ("format_version", "settings", "sha256")}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ModelFileError("This is not a cospan model file, or a damaged one.") from None
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of two entries with one name, two readers may take different ones."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("A name occurs twice.")
+    return found
+
+
+def _version(metadata: dict[str, str]) -> int:
+    version = metadata["format_version"]
+    if not re.fullmatch("[1-9][0-9]{0,8}", version):
+        raise ModelFileError("The file is damaged: its format version is not a version number.")
+    if int(version) > FORMAT_VERSION:
+        raise ModelFileError(
+            f"The file has format version {version} and this cospan reads up to {FORMAT_VERSION}; "
+            "upgrade cospan."
+        )
+    return int(version)
+
+
+def _check_digest(data: bytes, digest: str) -> None:
+    entry = _digest_entry(digest) if re.fullmatch("[0-9a-f]{64}", digest) else None
+    if entry is None or data.count(entry) != 1:
+        raise ModelFileError("The file is damaged: its digest is not where it should be.")
+    blank = data.replace(entry, _digest_entry(_NO_DIGEST), 1)
+    if hashlib.sha256(blank).hexdigest() != digest:
+        raise ModelFileError("The file is damaged: its contents do not match its digest.")
+
+
+def _digest_entry(digest: str) -> bytes:
+    return f'"sha256":"{digest}"'.encode()

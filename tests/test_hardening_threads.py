@@ -1,0 +1,153 @@
+"""Comparisons in many threads: what belongs to the process is left as it was, results are equal."""
+
+import os
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+import threadpoolctl
+from PIL import Image
+from threadpoolctl import ThreadpoolController
+
+from cospan import _arrays, compare
+from cospan._arrays import process
+from cospan._warnings import heard, warn
+from cospan.errors import CospanWarning
+from cospan.sources import open_source
+
+
+def blas_threads():
+    pools = ThreadpoolController().select(user_api="blas").info()
+    return sorted((pool["filepath"], pool["num_threads"]) for pool in pools)
+
+
+def state():
+    umask = os.umask(0o022)
+    os.umask(umask)
+    filters = list(warnings.filters)
+    return warnings.showwarning, warnings._showwarnmsg_impl, filters, umask, blas_threads()
+
+
+@pytest.fixture
+def two_blas_threads():
+    """As the user's process has it: set, and not held by a context that is still open."""
+    limit = ThreadpoolController().limit(limits=2, user_api="blas")
+    release = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
+    yield
+    limit.restore_original_limits()
+
+
+def frame(seed):
+    rng = np.random.default_rng(seed)
+    values = {f"x{j}": rng.normal(size=120) for j in range(4)}
+    return pd.DataFrame({**values, "name": ["text"] * 120})
+
+
+def images(folder):
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    for number in range(12):
+        pixels = rng.integers(0, 255, (6, 6), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+    (folder / "bad.png").write_bytes(b"no image")
+    return folder
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_a_hundred_comparisons_in_eight_threads_leave_no_trace(tmp_path):
+    a, b = frame(0), frame(1)
+    folder = images(tmp_path / "images")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CospanWarning)
+        warnings.showwarning = lambda *args, **kwargs: None
+        before = state()
+
+        def work(number):
+            if number % 10 == 0:
+                return open_source(str(folder)).read().rows.sum(), ("images",)
+            found = compare(a, b, n_permutations=19)
+            theta = np.concatenate([found.group_a.alignment.theta, found.group_b.alignment.theta])
+            return float(np.sum(theta)), found.warnings
+
+        with ThreadPoolExecutor(8) as pool:
+            results = list(pool.map(work, range(100)))
+        assert state() == before
+    assert len(set(results)) == 2
+    # every call heard its own warnings, and each of them once
+    remarks = [w for _, w in results if w != ("images",)]
+    assert all(sum("not numeric" in text for text in w) == 2 for w in remarks)
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_blas_is_given_back_by_the_last_thread_that_limits_it():
+    """First in, first out: the order in which 0.1 left BLAS with one thread."""
+    before = blas_threads()
+    second_in, first_out = threading.Event(), threading.Event()
+
+    def first():
+        with _arrays.one_blas_thread():
+            second_in.wait(10)
+        first_out.set()
+
+    def second():
+        with _arrays.one_blas_thread():
+            second_in.set()
+            first_out.wait(10)
+            assert {n for _, n in blas_threads()} == {1}
+
+    threads = [threading.Thread(target=work) for work in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert blas_threads() == before
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_how_work_is_split_does_not_hang_on_other_threads():
+    free = process.blas_threads()
+    with _arrays.one_blas_thread():
+        assert process.blas_threads() == free
+        assert _arrays.host_threads(np.ones(3)) == free
+    assert _arrays.in_threads(lambda n: n * n, range(9), 3) == [n * n for n in range(9)]
+
+
+def test_a_setting_is_put_back_after_an_error():
+    changes = []
+
+    def change():
+        changes.append("changed")
+        return lambda: changes.append("put back")
+
+    def fails(held):
+        with held, held:
+            raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError, match="in the middle"):
+        fails(process.Held(change))
+    assert changes == ["changed", "put back"]
+
+
+def test_each_thread_hears_its_own_warnings():
+    gate = threading.Barrier(8)
+
+    def work(number):
+        with heard() as texts:
+            gate.wait(10)
+            warn(f"warning {number}")
+            gate.wait(10)
+        return texts
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(8))) == [[f"warning {n}"] for n in range(8)]
+
+
+def test_a_warning_points_at_the_line_of_the_caller():
+    with pytest.warns(CospanWarning, match="left out") as caught:
+        compare(frame(0), frame(1), n_permutations=0)
+    assert {os.path.basename(w.filename) for w in caught} == {os.path.basename(__file__)}
