@@ -22,9 +22,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from cospan import AlignmentAngleClassifier, JointFrame, Summary
-from cospan._classes.costs import ClassCosts
-from cospan._classes.fitted import best_threshold
 from cospan.errors import InputError
+from cospan.estimator.fitted import best_threshold
+from cospan.sets import SetCosts
 
 
 def test_scikit_learn_checks():
@@ -74,7 +74,6 @@ def test_two_classes_are_the_joint_frame(pair):
     model = AlignmentAngleClassifier().fit(X, y)
     frame = JointFrame.fit(X[y == "four"], X[y == "nine"])
     assert model.shrinkage_ == frame.shrinkage
-    assert model.constant_ == 0
     expected = frame.align(X)
     assert_allclose(model.transform(X)[:, 0], expected.theta, atol=1e-10)
     assert_allclose(model.transform(X)[:, 1], expected.cost_a, rtol=1e-9)
@@ -96,20 +95,20 @@ def test_more_classes_are_the_costs_to_each(digits):
     X, y = digits
     model = AlignmentAngleClassifier(shrinkage=0.3).fit(X[:800], y[:800])
     summaries = [Summary.of(X[:800][y[:800] == k]) for k in range(10)]
-    weights = ClassCosts.from_summaries(summaries, shrinkage=0.3).weights(X[800:])
+    weights = SetCosts.from_summaries(summaries, shrinkage=0.3).weights(X[800:])
     assert_allclose(model.predict_proba(X[800:]), weights, atol=1e-9)
     assert_array_equal(model.predict(X[800:]), weights.argmax(axis=1))
     assert model.score(X[800:], y[800:]) > 0.93
     assert model.decision_function(X[:5]).shape == (5, 10)
     with pytest.raises(AttributeError, match="costs_"):
         _ = model.frame_
-    assert model.costs_.shrinkage == 0.3
+    assert model.costs_.geometry.shrinkage == 0.3
 
 
 def test_exact_and_fast_summaries_are_taken_where_they_suit(pair):
     X, y = pair
     frame = JointFrame.fit(X[y == "four"], X[y == "nine"], shrinkage=0)
-    model = AlignmentAngleClassifier(shrinkage=0, constant=0).fit(X, y)
+    model = AlignmentAngleClassifier(shrinkage=0).fit(X, y)
     assert_allclose(model.transform(X)[:, 0], frame.align(X).theta, atol=1e-12)
     assert model._exact
     assert not AlignmentAngleClassifier(shrinkage=0.1).fit(X, y)._exact
@@ -166,12 +165,12 @@ def test_a_weight_of_two_counts_like_a_row_that_occurs_twice(digits, n_classes):
     assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-8)
 
 
-# ---- threshold, constant, calibration ---------------------------------------------------------
+# ---- threshold, span, calibration ---------------------------------------------------------
 
 
 def test_the_automatic_threshold_has_the_best_leave_one_out_balanced_accuracy(pair):
     X, y = pair
-    model = AlignmentAngleClassifier(threshold="auto", balance=False).fit(X, y)
+    model = AlignmentAngleClassifier(threshold="auto", span="linear", balance=False).fit(X, y)
     loo = model.frame_.leave_one_out(X[y == "four"], X[y == "nine"])
 
     def balanced(threshold):
@@ -191,36 +190,46 @@ def test_best_threshold_prefers_45_degrees_among_equals():
     assert best_threshold(theta, own, np.array([1.0, 1, 3, 1])) == pytest.approx(1.075)
 
 
-def test_a_shift_alone_needs_the_constant_and_gets_it():
+def test_a_shift_alone_separates_classes():
+    """About one centre, clouds on either side of it are mirror images; about their own, not."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5)) + np.repeat([[0.0], [2.0]], 300, axis=0)
     y = np.repeat([0, 1], 300)
-    plain = AlignmentAngleClassifier(constant=0).fit(X, y)
-    aided = AlignmentAngleClassifier().fit(X, y)
-    assert plain.constant_ == 0
-    assert plain.score(X, y) < 0.7
-    assert aided.constant_ > 0
-    assert aided.score(X, y) > 0.97
-    assert aided.frame_.n_features == 6
-    again = AlignmentAngleClassifier(constant=1).fit(X, y)
-    assert_allclose(again.predict_proba(X), aided.predict_proba(X), atol=1e-12)
-    assert AlignmentAngleClassifier(constant=1, center="each").fit(X, y).constant_ == 0
+    assert AlignmentAngleClassifier(span="linear").fit(X, y).score(X, y) < 0.7
+    assert AlignmentAngleClassifier().fit(X, y).score(X, y) > 0.97
 
 
-@pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
+def test_the_papers_settings_are_reachable(pair):
+    X, y = pair
+    A, B = X[y == "four"], X[y == "nine"]
+    options = {"span": "linear", "center": "each", "balance": False, "shrinkage": 0.01}
+    model = AlignmentAngleClassifier(**options, weighting="frame").fit(X, y)
+    expected = JointFrame.fit(A, B, **options).align(X, weighting="frame")
+    assert_allclose(model.transform(X)[:, 0], expected.theta, atol=1e-9)
+    three = AlignmentAngleClassifier(span="linear", weighting="frame", shrinkage=0.1)
+    assert three.fit(*load_iris(return_X_y=True)).costs_.weighting == "frame"
+
+
+def test_raw_weights_are_those_of_the_costs(digits):
+    """Without calibration w ∝ 1/cost², as the paper has it."""
+    X, y = digits
+    model = AlignmentAngleClassifier(calibrate=False, shrinkage=0.3).fit(X, y)
+    inverse = 1 / model.costs_.squared_costs(X[:50])
+    expected = inverse / inverse.sum(axis=1, keepdims=True)
+    assert_allclose(model.predict_proba(X[:50]), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_calibrated_probabilities_are_frequencies(method, n_classes):
+def test_probabilities_are_frequencies(n_classes):
     """Overlapping classes: of the samples given a probability near p, a share p is right."""
     rng = np.random.default_rng(0)
     scales = [[1.0, 2.0, 0.7], [2.0, 1.0, 0.7], [1.0, 1.0, 1.6]][:n_classes]
     X = np.vstack([rng.normal(size=(4000, 3)) * scale for scale in scales])
     y = np.repeat(np.arange(n_classes), 4000)
     train = np.arange(len(y)) % 2 == 0
-    options = {"shrinkage": 0.01, "constant": 0}
-    raw = AlignmentAngleClassifier(**options).fit(X[train], y[train])
-    model = AlignmentAngleClassifier(calibrated=method, **options).fit(X[train], y[train])
-    proba, hit = model.predict_proba(X[~train]), y[~train, None] == np.arange(n_classes)
-    assert_allclose(proba.sum(axis=1), 1)
+    model = AlignmentAngleClassifier().fit(X[train], y[train])
+    raw = AlignmentAngleClassifier(calibrate=False).fit(X[train], y[train])
+    hit = y[~train, None] == np.arange(n_classes)
 
     def gap(proba):
         bins = np.minimum((proba * 10).astype(int), 9)
@@ -228,9 +237,10 @@ def test_calibrated_probabilities_are_frequencies(method, n_classes):
         sizes = [np.mean(bins == b) for b in np.unique(bins)]
         return sum(s * abs(p - q) for s, (p, q) in zip(sizes, means, strict=True))
 
+    proba = model.predict_proba(X[~train])
+    assert_allclose(proba.sum(axis=1), 1)
     assert gap(proba) < 0.03
     assert gap(proba) < gap(raw.predict_proba(X[~train]))
-    assert_array_equal(model.predict(X), raw.predict(X))
 
 
 # ---- scikit-learn's tools ---------------------------------------------------------------------
@@ -268,7 +278,7 @@ def test_dataframes_keep_their_names(pair):
 
 def test_pickle_and_joblib_keep_everything(pair):
     X, y = pair
-    model = AlignmentAngleClassifier(calibrated=True).fit(X, y)
+    model = AlignmentAngleClassifier(threshold="auto").fit(X, y)
     stream = io.BytesIO()
     joblib.dump(model, stream)
     stream.seek(0)
@@ -288,9 +298,15 @@ def test_pickle_and_joblib_keep_everything(pair):
         ({"threshold": 2.0}, r"threshold is 2.0; it must be an angle"),
         ({"threshold": "best"}, r"threshold is 'best'"),
         ({"weighting": "both"}, r"weighting is 'both'"),
-        ({"center": "median"}, r"center is 'median'"),
-        ({"constant": -1}, r"constant is -1"),
-        ({"calibrated": "beta"}, r"calibrated is 'beta'"),
+        ({"weighting": "frame"}, r'weighting="frame" belongs to span="linear"'),
+        ({"center": "each"}, r'center belongs to span="linear"'),
+        ({"balance": False}, r'balance belongs to span="linear"'),
+        ({"span": "linear", "center": "median"}, r"center is 'median'"),
+        ({"span": "curved"}, r"span is 'curved'"),
+        ({"units": "metres"}, r"units is 'metres'"),
+        ({"pooling": 2}, r"pooling is 2"),
+        ({"dof": 0}, r"dof is 0; it must be a number above 0, or 'auto'"),
+        ({"calibrate": "isotonic"}, r"calibrate is 'isotonic'"),
         ({"tol": "small"}, r"tol is 'small'"),
     ],
 )
@@ -343,7 +359,6 @@ def test_a_refused_first_partial_fit_leaves_nothing_behind():
 @pytest.mark.parametrize(
     ("options", "labels", "message"),
     [
-        ({"calibrated": "beta"}, [0, 1], "True, False, 'isotonic' or 'sigmoid'"),
         ({"threshold": True}, [0, 1], "threshold is True"),
         ({}, np.array(["a", None], dtype=object), "leave out rows without a label"),
     ],

@@ -88,6 +88,7 @@ class _Judge(NamedTuple):
 
     own: NDArray[np.intp]
     weight: Floats
+    count: Floats
 
     def mean(self, losses: Floats) -> float:
         return float(self.weight @ losses)
@@ -98,11 +99,11 @@ class _Judge(NamedTuple):
         error = 0.0
         for k in range(int(self.own.max()) + 1):
             member = self.own == k
-            weight = self.weight[member] / self.weight[member].sum()
+            # A row of weight 2 is two rows, also in how sure we are.
+            total = float(self.count[member].sum())
+            weight = self.count[member] / total
             about = difference[member] - weight @ difference[member]
-            # Bessel's correction by the effective number of rows.
-            share = float(np.sum(weight**2))
-            error += float(weight**2 @ about**2) / max(1 - share, 0.5)
+            error += float(weight @ about**2) / max(total - 1, 0.5 * total)
         return self.mean(difference), math.sqrt(error) / (self.own.max() + 1)
 
     def better(self, candidate: _Candidate, current: _Candidate, errors: float) -> bool:
@@ -130,7 +131,8 @@ def choose(prepared: PreparedSets, asked: Asked) -> Choice:
     few = prepared.sizes.min() <= 1.5 or trial is None
     if not free or few or asked.shrinkage == 0 or working.n_varying == 0:
         return default
-    judge = _Judge(trial.own, balanced_weights(trial.own, trial.count, working.n_sets))
+    weight = balanced_weights(trial.own, trial.count, working.n_sets)
+    judge = _Judge(trial.own, weight, trial.count)
     if not prepared.affine:
         return _best_of_family(judge, _linear_family(working, trial, asked), asked).chosen()
     current = _without_pooling(judge, working, trial, asked)

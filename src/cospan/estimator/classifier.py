@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cospan import _arrays as arrays
 from cospan import distributed
-from cospan._classes.costs import ClassCosts
-from cospan._classes.fitted import FittedClasses, Settings
-from cospan._classes.shrinkage import tried_rows
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
 from cospan.errors import InputError
+from cospan.estimator.fitted import FittedClasses, Settings
+from cospan.estimator.labels import class_numbers, classes_in, shown
 from cospan.frame import JointFrame
+from cospan.sets import SetCosts
+from cospan.sets.choice import tried_rows
 from cospan.summary import Summary
 
 __all__ = ["AlignmentAngleClassifier"]
@@ -36,52 +37,45 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     """Classify samples by their alignment angle; a scikit-learn classifier and transformer.
 
     Two classes: θ below the threshold is the first class, above it the second. More classes: each
-    gives a sample a cost, about one centre and with one λ for all, and the cheapest one wins.
-    Fitting reads the rows once, into one small summary a class; :meth:`partial_fit` adds to it.
+    gives a sample a cost, and the most probable class wins. Fitting reads the rows once, into one
+    small summary per class; :meth:`partial_fit` adds to it.
 
     Parameters
     ----------
-    center : {"pooled", "each", "none"} or array (d,)
-        What is taken off the rows; see :meth:`cospan.JointFrame.fit`.
-    balance : bool
-        Whether classes count alike, whatever their sizes.
-    shrinkage : float in [0, 1) or "auto"
-        ``"auto"`` chooses by leave-one-out: the best AUC (two classes) or accuracy (more).
+    span, units, shrinkage, pooling, dof, calibrate
+        As in :meth:`cospan.JointFrame.fit`. What is ``"auto"`` is chosen by the leave-one-out
+        log-loss of the probabilities, and leaves its default only where that is clearly better.
     weighting : {"cost", "frame"}
+        ``"frame"`` belongs to the linear span.
     threshold : float in [0, π/2] or "auto"
-        θ in radians that parts two classes. ``"auto"``: the best leave-one-out balanced accuracy.
+        θ in radians that separates two classes. ``"auto"``: the best leave-one-out balanced
+        accuracy.
+    center : {"pooled", "each", "none"} or array (d,)
+        For the linear span; see :meth:`cospan.JointFrame.fit`.
+    balance : bool
+        For the linear span: give all classes equal weight, whatever their sizes.
     tol : float, optional
         As in :func:`cospan.gsvd`.
-    constant : float or "auto"
-        With the pooled centre: a constant feature of so many times the rows' rms distance from
-        the centre is added. Two classes of one shape that differ by a shift alone cannot be told
-        apart without it. ``"auto"`` adds it (with size 1) only where that raises the
-        leave-one-out balanced accuracy by more than 0.05. 0: never.
-    calibrated : bool or {"isotonic", "sigmoid"}
-        Whether `predict_proba` is the paper's posterior as it stands (False), or mapped to
-        frequencies by means of the leave-one-out angles. True is ``"isotonic"``.
 
     Attributes
     ----------
     classes_ : ndarray, (K,)
     frame_ : JointFrame
         Of the two classes; absent for more.
-    costs_ : ClassCosts
+    costs_ : SetCosts
         Of three or more classes; absent for two.
     shrinkage_, threshold_ : float
         The values in use.
-    constant_ : float
-        The value of the constant feature in use, 0 for none. `frame_` takes it as the last one.
     n_features_in_ : int
     feature_names_in_ : ndarray
         Where X was a dataframe.
 
     Notes
     -----
-    `predict` follows the angle; calibration changes `predict_proba` only. A sample weight of 2
-    counts like a row that occurs twice, in every choice. A fitted estimator keeps a random sample
-    of at most 2,000 rows a class (and about 5,000 in all) for :meth:`partial_fit`, and so does its
-    pickle; a file written with :func:`cospan.save` holds no rows.
+    A sample weight of 2 counts like a row that occurs twice, in every choice. A fitted estimator
+    keeps a random sample of at most 2,000 rows per class (and about 5,000 in all) for
+    :meth:`partial_fit`, and so does its pickle; a file written with :func:`cospan.save` holds no
+    rows.
 
     Examples
     --------
@@ -92,31 +86,37 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
     >>> model = AlignmentAngleClassifier().fit(X_train, y_train)
     >>> round(model.score(X_test, y_test), 3)
-    0.984
+    0.989
     >>> model.predict_proba(X_test[:1]).round(2), y_test[:1]
-    (array([[0.07, 0.11, 0.22, 0.09, 0.09, 0.07, 0.07, 0.09, 0.1 , 0.1 ]]), array([2]))
+    (array([[0.02, 0.02, 0.9 , 0.02, 0.  , 0.  , 0.  , 0.  , 0.01, 0.03]]), array([2]))
     """
 
     def __init__(
         self,
         *,
-        center: Any = "pooled",
-        balance: bool = True,
+        span: str = "affine",
+        units: str = "auto",
         shrinkage: float | str = "auto",
+        pooling: float | str = "auto",
+        dof: float | str = "auto",
+        calibrate: bool | None = None,
         weighting: str = "cost",
         threshold: float | str = math.pi / 4,
+        center: Any = "pooled",
+        balance: bool = True,
         tol: float | None = None,
-        constant: float | str = "auto",
-        calibrated: bool | str = False,
     ) -> None:
-        self.center = center
-        self.balance = balance
+        self.span = span
+        self.units = units
         self.shrinkage = shrinkage
+        self.pooling = pooling
+        self.dof = dof
+        self.calibrate = calibrate
         self.weighting = weighting
         self.threshold = threshold
+        self.center = center
+        self.balance = balance
         self.tol = tol
-        self.constant = constant
-        self.calibrated = calibrated
 
     # ---- fitting ------------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             self._add_lazily(X, y, sample_weight)
         else:
             rows, labels = validate_data(self, X, y, dtype=_DTYPES)
-            classes = _classes_in(labels)
+            classes = classes_in(labels)
             check_classification_targets(labels)
             self._start(classes, rows.shape)
             self._add(rows, labels, sample_weight)
@@ -157,7 +157,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         check_classification_targets(labels)
         if first:
             all_classes = np.unique(classes)
-            _class_numbers(labels, all_classes)  # before anything is kept: the call may be repeated
+            class_numbers(labels, all_classes)  # before anything is kept: the call may be repeated
             self._start(all_classes, rows.shape)
         elif self._summaries is None:
             raise InputError(
@@ -173,7 +173,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     def _start(self, classes: NDArray[Any], shape: tuple[int, int]) -> None:
         if len(classes) < 2:
             raise InputError(
-                f"y holds one class only, {_shown(classes[0])}; a classifier needs two or more."
+                f"y holds one class only, {shown(classes[0])}; a classifier needs two or more."
             )
         alpha = as_shrinkage(self.shrinkage)
         # Factors of few rows are smaller than matrices; weak shrinkage needs their digits.
@@ -183,7 +183,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self._fitted = None
 
     def _add(self, rows: Floats, labels: NDArray[Any], sample_weight: Any) -> None:
-        own = _class_numbers(labels, self.classes_)
+        own = class_numbers(labels, self.classes_)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         size = min(_SAMPLED_ROWS, tried_rows(len(self.classes_)))
         names = getattr(self, "feature_names_in_", None)
@@ -221,9 +221,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         summaries = self._summaries or {}
         missing = [label for k, label in enumerate(self.classes_) if k not in summaries]
         if missing:
-            raise InputError(
-                f"Class {_shown(missing[0])} has no rows yet; fit some of every class."
-            )
+            raise InputError(f"Class {shown(missing[0])} has no rows yet; fit some of every class.")
         settings = Settings(*(getattr(self, name) for name in Settings._fields))
         return FittedClasses.fit([summaries[k] for k in sorted(summaries)], settings)
 
@@ -267,27 +265,22 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         return model
 
     @property
-    def costs_(self) -> ClassCosts:
+    def costs_(self) -> SetCosts:
         model = self._model()
-        if not isinstance(model, ClassCosts):
+        if not isinstance(model, SetCosts):
             raise AttributeError("Two classes have a joint frame; see frame_.")
         return model
 
     @property
     def shrinkage_(self) -> float:
-        return self._model().shrinkage
+        return self._model().geometry.shrinkage
 
     @property
     def threshold_(self) -> float:
         self._model()
         return self.fitted_parts().threshold
 
-    @property
-    def constant_(self) -> float:
-        self._model()
-        return self.fitted_parts().constant
-
-    def _model(self) -> JointFrame | ClassCosts:
+    def _model(self) -> JointFrame | SetCosts:
         if not hasattr(self, "classes_"):
             raise AttributeError("This estimator is not fitted yet; call fit first.")
         try:
@@ -300,7 +293,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     # ---- answering ----------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
-        """Two classes: θ minus the threshold, (n,). More: the simplex weights, (n, K)."""
+        """Two classes: θ minus the threshold, (n,). More: the probabilities, (n, K)."""
         fitted, rows = self._for_scoring(X)
         if len(self.classes_) > 2:
             return fitted.weights(rows)
@@ -313,15 +306,15 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         return np.asarray(self.classes_[index])
 
     def predict_proba(self, X: Any) -> Floats:
-        """(n, K): the paper's posterior, w_k ∝ 1/cost_k²; or calibrated, where asked for."""
+        """(n, K): the probability of each class, all being equally likely beforehand.
+
+        Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
+        """
         fitted, rows = self._for_scoring(X)
-        weights = fitted.weights(rows)
-        if fitted.calibration is None:
-            return weights
-        return fitted.calibration.probabilities(weights)
+        return fitted.weights(rows)
 
     def transform(self, X: Any) -> Floats:
-        """Two classes: θ, both costs and the shared share, (n, 4). More: the weights, (n, K)."""
+        """Two classes: θ, both costs and the shared share, (n, 4). More: the probabilities, (n, K)."""
         fitted, rows = self._for_scoring(X)
         if len(self.classes_) > 2:
             return fitted.weights(rows)
@@ -341,28 +334,3 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     def _for_scoring(self, X: Any) -> tuple[FittedClasses, Floats]:
         fitted = self.fitted_parts()
         return fitted, validate_data(self, X, reset=False, dtype=_DTYPES)
-
-
-def _classes_in(labels: NDArray[Any]) -> NDArray[Any]:
-    """The different labels, sorted."""
-    try:
-        return np.unique(labels)
-    except TypeError:
-        raise InputError(
-            "y mixes labels that have no order, such as text and None; use numbers only, or text "
-            "only, and leave out rows without a label."
-        ) from None
-
-
-def _class_numbers(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """The place of every label among the sorted classes."""
-    own = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    known = np.asarray(classes[own] == labels)
-    if not known.all():
-        raise InputError(f"y holds {_shown(labels[~known][0])}, which is not among the classes.")
-    return own
-
-
-def _shown(label: Any) -> str:
-    """A label as its user wrote it, not as NumPy holds it."""
-    return repr(label.item() if isinstance(label, np.generic) else label)

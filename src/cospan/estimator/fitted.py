@@ -1,0 +1,153 @@
+"""Labelled sets, fitted: what a classifier keeps of them and reads its answers from.
+
+Two classes are a joint frame with a threshold on the angle; more are costs to each of them. Both
+give the probability of every class, so that everything after looks the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan import _arrays as arrays
+from cospan._validate import as_option
+from cospan.alignment import Alignment
+from cospan.errors import InputError
+from cospan.frame import JointFrame
+from cospan.frame.fitting import settled
+from cospan.sets import SetCosts
+from cospan.summary import Summary
+
+__all__ = ["FittedClasses", "Settings", "best_threshold"]
+
+Floats = NDArray[np.float64]
+
+
+class Settings(NamedTuple):
+    """The settings of a fit, as the estimator's parameters."""
+
+    span: str
+    units: str
+    shrinkage: float | str
+    pooling: float | str
+    dof: float | str
+    calibrate: bool | None
+    center: Any
+    balance: bool
+    tol: float | None
+    weighting: str
+    threshold: float | str
+
+    def of_the_sets(self) -> dict[str, Any]:
+        """Those that a frame, or costs to several sets, are fitted with."""
+        own = self._asdict()
+        del own["weighting"], own["threshold"]
+        return own
+
+
+@dataclass(frozen=True, eq=False)
+class FittedClasses:
+    """K classes, fitted.
+
+    Attributes
+    ----------
+    model : JointFrame or SetCosts
+        For two classes, and for more.
+    weighting : str
+    threshold : float
+        θ in radians above which a sample belongs to the second of two classes.
+    """
+
+    model: JointFrame | SetCosts
+    weighting: str
+    threshold: float
+
+    @classmethod
+    def fit(cls, summaries: Sequence[Summary], settings: Settings) -> FittedClasses:
+        """Fit to the classes' summaries; their samples of rows choose what is chosen."""
+        weighting = as_option(settings.weighting, "weighting", ("cost", "frame"))
+        threshold = _as_threshold(settings.threshold, len(summaries))
+        options = settings.of_the_sets()
+        settled(dict(options), dict(options))  # centre and balance belong to the linear span
+        if weighting == "frame" and settings.span == "affine":
+            raise InputError('weighting="frame" belongs to span="linear"; give both.')
+        model: JointFrame | SetCosts
+        if len(summaries) == 2:
+            model = JointFrame.from_summaries(summaries[0], summaries[1], **options)
+        else:
+            model = SetCosts.from_summaries(summaries, weighting=weighting, **options)
+        if threshold is None:
+            assert isinstance(model, JointFrame)  # `_as_threshold` refused more classes
+            threshold = _left_out_threshold(model, summaries, weighting)
+        return cls(model, weighting, threshold)
+
+    def align(self, X: Floats) -> Alignment:
+        """Alignments of samples, for two classes."""
+        if not isinstance(self.model, JointFrame):
+            raise InputError("More than two classes have no common angle; use their weights.")
+        alignment: Alignment = self.model.align(X, weighting=self.weighting)
+        return alignment
+
+    def weights(self, X: Floats) -> Floats:
+        """(n, K): the probability of each class, all being equally likely beforehand."""
+        if isinstance(self.model, SetCosts):
+            return np.asarray(self.model.weights(X), dtype=np.float64)
+        return np.asarray(self.align(X).posterior, dtype=np.float64)
+
+
+def _left_out_threshold(frame: JointFrame, summaries: Sequence[Summary], weighting: str) -> float:
+    """The best threshold for the sampled rows of two classes, each left out of its own."""
+    samples = [part.sample for part in summaries]
+    theta = [
+        arrays.to_numpy(
+            frame.left_out(one.rows, side, weighting=weighting, sample_weight=one.weights).theta
+        )
+        for one, side in zip(samples, "AB", strict=True)
+    ]
+    own = np.repeat([0, 1], [len(part) for part in theta])
+    count = np.concatenate([one.weights for one in samples])
+    return best_threshold(np.concatenate(theta), own, count)
+
+
+def best_threshold(theta: Floats, own: NDArray[np.intp], count: Floats) -> float:
+    """The θ between two classes with the best balanced accuracy; ties: the nearest to 45°.
+
+    Examples
+    --------
+    >>> theta = np.array([0.1, 0.2, 0.9, 1.0, 1.2])
+    >>> best_threshold(theta, own=np.array([0, 0, 0, 1, 1]), count=np.ones(5))
+    0.95
+    """
+    values, group = np.unique(theta, return_inverse=True)
+    below = [
+        np.cumsum(np.bincount(group, count * (own == k), minlength=len(values))) for k in (0, 1)
+    ]
+    # Cutting behind value i: what of class 0 lies below, and of class 1 above.
+    score = below[0] / below[0][-1] + 1 - below[1] / below[1][-1]
+    between = (values[:-1] + values[1:]) / 2
+    cuts = np.concatenate([between, [math.pi / 4]])
+    inside = int(np.searchsorted(values, math.pi / 4, side="right")) - 1
+    at_45 = score[inside] if inside >= 0 else 1.0
+    score = np.concatenate([score[:-1], [at_45]])
+    best = np.flatnonzero(score >= score.max() - 1e-12)
+    return float(cuts[best[np.argmin(np.abs(cuts[best] - math.pi / 4))]])
+
+
+def _as_threshold(value: object, n_classes: int) -> float | None:
+    """A number of radians, or None for "auto"."""
+    if n_classes > 2 and value != math.pi / 4:
+        raise InputError(
+            f"threshold is {value!r}, but {n_classes} classes have no common angle to cut; "
+            "leave it at its default."
+        )
+    if isinstance(value, str) and value == "auto":
+        return None
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if number and 0 <= value <= math.pi / 2:  # type: ignore[operator]
+        return float(value)  # type: ignore[arg-type]
+    raise InputError(f"threshold is {value!r}; it must be an angle in [0, π/2] or 'auto'.")
