@@ -508,6 +508,10 @@ class JointFrame:
         """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
         weighting = self.as_weighting(weighting)
         side = as_option(side, "side", ("A", "B"))
+        if arrays.is_lazy(X):
+            return distributed.left_out(
+                self, X, side, weighting=weighting, sample_weight=sample_weight
+            )
         check_names(X, self.feature_names, side)
         rows = as_rows(X, side, d=self.n_features, allow_empty=True)
         removed = np.ones(rows.shape[0])
