@@ -133,8 +133,8 @@ def a_name_too_long(folder):
 # ---- columns -----------------------------------------------------------------------------------
 
 
-@case(1, "text.csv", "no column holds numbers")
-def no_numeric_column(folder):
+@case(1, "only text.csv has 'name', 'town'")
+def no_common_column(folder):
     (folder / "text.csv").write_text("name,town\nAda,London\nEmmy,Erlangen\n")
     return "compare", folder / "text.csv", good(folder)
 
@@ -182,10 +182,9 @@ def two_columns_of_one_name(folder):
     return "compare", csv(folder / "dup.csv", header="x,x,z"), good(folder)
 
 
-@case(1, "warning: odd.csv: column 'y' is not numeric", "only good.csv has 'y'")
-def a_question_mark_for_a_number(folder):
-    """The warning says why the column is missing."""
-    (folder / "odd.csv").write_text("x,y,z\n1,?,3\n4,5,6\n7,9,8\n")
+@case(1, "Column 'y' holds values of kind number in good.csv", "'about 5' in odd.csv", "--drop")
+def text_for_a_number(folder):
+    (folder / "odd.csv").write_text("x,y,z\n1,about 5,3\n4,5,6\n7,9,8\n")
     return "compare", folder / "odd.csv", good(folder)
 
 
@@ -202,7 +201,12 @@ def a_csv_in_latin_1(folder):
 def nan(folder):
     rows = ROWS.copy()
     rows[4, 1] = np.nan
-    return "compare", csv(folder / "nan.csv", rows), good(folder)
+    return "compare", csv(folder / "nan.csv", rows), good(folder), "--missing", "error"
+
+
+@case(1, "'town'", "--categorical", "Did you mean 'x'|columns are")
+def an_unknown_category(folder):
+    return "compare", good(folder), good(folder, "b.csv"), "--categorical", "town"
 
 
 @case(1, "[Ii]nf")

@@ -597,7 +597,7 @@ def test_sets_of_one_name_are_told_apart(tmp_path, blobs):
 def test_columns_left_out_are_warned_of_and_remembered(blobs):
     pandas = importlib.import_module("pandas")
     A, B = (pandas.DataFrame(rows, columns=list("vwxyz")) for rows in blobs)
-    A["note"], B["note"] = "text", "text"
+    A["note"], B["note"] = ([f"note {i}" for i in range(len(rows))] for rows in blobs)
     with pytest.warns(CospanWarning, match="note") as caught:
         found = compare(A, B, n_permutations=0)
     assert all(warning.filename == __file__ for warning in caught)

@@ -10,7 +10,6 @@ import zipfile
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
@@ -344,11 +343,17 @@ BAD = {
         SourceError,
         ["'a'", "1.parquet"],
     ),
-    "no numeric column": (
+    "no column left": (
+        lambda t: parquet(t, pa.table({"y": [f"name {i}" for i in range(20)]})),
+        {},
+        InputError,
+        ["no column is left", "'y'", "identifiers"],
+    ),
+    "every column dropped": (
         lambda t: parquet(t, TABLE.select(["y"])),
-        {"strict": False},
+        {"drop": ["y"]},
         SourceError,
-        ["no column holds numbers", "'y'"],
+        ["no column is left", "'y'"],
     ),
     "strict": (lambda t: parquet(t), {"strict": True}, InputError, ["'y'", "strict"]),
     "splits": (split_dataset, {}, SourceError, ["'train', 'test'", "::train"]),
@@ -494,10 +499,10 @@ BAD = {
     ),
     "all rows dropped": (lambda t: X * np.nan, {"missing": "drop"}, SourceError, ["leaves none"]),
     "no mean": (
-        lambda t: pl.DataFrame({"a": [1.0], "b": pl.Series([None], dtype=pl.Float64)}),
+        lambda t: np.array([[1.0, np.nan], [2.0, np.nan]]),
         {"missing": "mean"},
         InputError,
-        ["'b'", "no value at all"],
+        ["'1'", "no value at all"],
     ),
     "frame without rows": (
         lambda t: pd.DataFrame({"a": np.zeros(0)}),
@@ -546,12 +551,37 @@ BAD = {
         InputError,
         ["'<script>'"],
     ),
-    "text among the columns": (
+    "unknown category": (
         lambda t: TABLE,
-        {"columns": ["a", "y"]},
+        {"categorical": ["Y"]},
         InputError,
-        ["'y'", "columns="],
+        ["'Y'", "categorical=", "Did you mean 'y'?"],
     ),
+    "unknown number": (
+        lambda t: TABLE,
+        {"numeric": ["height"]},
+        InputError,
+        ["'height'", "numeric=", "'a', 'b', 'y'"],
+    ),
+    "category and number at once": (
+        lambda t: TABLE,
+        {"categorical": ["y"], "numeric": ["y"]},
+        InputError,
+        ["'y'", "two of"],
+    ),
+    "no numbers in a number column": (
+        lambda t: TABLE,
+        {"numeric": ["y"]},
+        InputError,
+        ["'y'", "no numbers", "'cat'"],
+    ),
+    "infinity among categories": (
+        lambda t: TABLE.set_column(0, "a", pa.array([1.0, 2.0, np.inf, 3.0])),
+        {},
+        InputError,
+        ["'a'", "row 2", "infinite"],
+    ),
+    "indicator for an array": (lambda t: X, {"missing": "indicator"}, InputError, ["for tables"]),
     "no columns": (lambda t: TABLE, {"columns": []}, InputError, ["columns is empty"]),
     "id column that is not there": (
         lambda t: TABLE,
@@ -699,6 +729,6 @@ def test_an_open_source_takes_no_new_options():
 
 
 def test_a_long_list_of_columns_is_cut():
-    table = pa.table({f"c{i}": ["x"] for i in range(20)} | {"n": [1.0]})
-    with pytest.warns(CospanWarning, match="'c7' and 12 more are not numeric"):
-        open_source(table)
+    table = pa.table({f"c{i}": pa.array([None]) for i in range(20)} | {"n": [1.0]})
+    with pytest.warns(CospanWarning, match=r"'c7' \(it has no values\) and 12 more;"):
+        open_source(table).read()

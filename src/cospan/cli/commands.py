@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,8 +22,8 @@ from cospan.comparison.score_files import check_table_path, csv_text, table_file
 from cospan.comparison.scoring import score_columns
 from cospan.comparison.text import number, plural, printable, summary_lines
 from cospan.distributed import on_cluster, read_lazily
-from cospan.errors import CospanWarning, InputError
-from cospan.sources import Source, open_source
+from cospan.errors import InputError
+from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing
 
 if TYPE_CHECKING:
@@ -232,20 +231,16 @@ def _open_for(frame: JointFrame | ClassCosts, data: str, reading: dict[str, Any]
     names = frame.feature_names
     if names is None:
         return open_source(data, **reading)
-    if data == "-":  # it can be opened only once
-        return open_source(data, columns=names, **reading)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CospanWarning)  # of columns that the frame does not want
-        source = open_source(data, **reading)
-    if source.feature_names in (None, names):
+    source = open_source(data, **reading)
+    if source.table is None:
         return source
-    lacking = [name for name in names if name not in (source.feature_names or ())]
+    lacking = [name for name in names if name not in source.table.all_columns]
     if lacking:
         raise InputError(
             f"{source.name} lacks {listing(lacking)}, which the frame was fitted to; score a table "
             "with the same columns."
         )
-    return open_source(data, columns=names, **reading)
+    return source.encoded(EncodingPlan.of_numbers(names, reading.get("missing")))
 
 
 @contextmanager

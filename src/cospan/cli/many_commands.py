@@ -35,15 +35,9 @@ def is_asked(sets: Sequence[str], what: dict[str, Any], reading: dict[str, Any])
     one_table = len(sets) == 1 and sets[0] != "-" and what["label"] is not None
     if not one_table or what["a"] is not None or what["b"] is not None:
         return False
-    classes: set[Any] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CospanWarning)  # they come when the sets are read
-        for chunk in open_source(sets[0], label=what["label"], **reading).chunks():
-            if chunk.labels is not None:
-                classes.update(np.unique(chunk.labels).tolist())
-            if len(classes) > 2:
-                return True
-    return False
+        return len(open_source(sets[0], label=what["label"], **reading).classes()) > 2
 
 
 def compare(

@@ -30,9 +30,10 @@ class Weighting(StrEnum):
 
 
 class Missing(StrEnum):
-    error = "error"
-    drop = "drop"
+    indicator = "indicator"
     mean = "mean"
+    drop = "drop"
+    error = "error"
 
 
 class ImageMode(StrEnum):
@@ -108,6 +109,14 @@ def parse_columns(text: str) -> list[str | int]:
     if not names:
         raise typer.BadParameter("no column is named; write names or numbers between commas.")
     return [int(name) if name.isdigit() else name for name in names]
+
+
+def parse_names(text: str) -> list[str]:
+    """Names of columns between commas."""
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise typer.BadParameter("no column is named; write names between commas.")
+    return names
 
 
 # ---- the options ---------------------------------------------------------------------------------
@@ -208,7 +217,34 @@ Columns = Annotated[
     typer.Option(
         parser=parse_columns,
         metavar="NAME,NAME,…",
-        help="Features to take, by name or number (default: every numeric column).",
+        help="Features to take, by name or number (default: every column).",
+        rich_help_panel=READING,
+    ),
+]
+Categorical = Annotated[
+    list[Any] | None,
+    typer.Option(
+        parser=parse_names,
+        metavar="NAME,NAME,…",
+        help="Columns that are categories whatever they look like. May be repeated.",
+        rich_help_panel=READING,
+    ),
+]
+Numeric = Annotated[
+    list[Any] | None,
+    typer.Option(
+        parser=parse_names,
+        metavar="NAME,NAME,…",
+        help="Columns that are numbers; other text in them is missing. May be repeated.",
+        rich_help_panel=READING,
+    ),
+]
+Drop = Annotated[
+    list[Any] | None,
+    typer.Option(
+        parser=parse_names,
+        metavar="NAME,NAME,…",
+        help="Columns that are no features. May be repeated.",
         rich_help_panel=READING,
     ),
 ]
@@ -230,14 +266,18 @@ IdColumn = Annotated[
     ),
 ]
 MissingOption = Annotated[
-    Missing,
-    typer.Option(help="What to do about missing values.", rich_help_panel=READING),
+    Missing | None,
+    typer.Option(
+        help="Missing values: fill by the sets' mean with a feature that says where, or without "
+        "one; drop the rows; refuse (default: indicator for tables, else error).",
+        rich_help_panel=READING,
+    ),
 ]
 Strict = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Refuse non-numeric columns instead of leaving them out.",
+        help="Refuse non-numeric columns instead of encoding them.",
         rich_help_panel=READING,
     ),
 ]
@@ -335,6 +375,9 @@ def settings(preset: Preset | None, **given: Any) -> dict[str, Any]:
 
 def reading(**given: Any) -> dict[str, Any]:
     """Options of the sources, without those that were not given."""
+    for key in ("categorical", "numeric", "drop"):
+        if given.get(key):
+            given[key] = [name for names in given[key] for name in names]
     size = given.pop("image_size", None)
     if size is not None:
         given["image_size"] = (size[0], size[-1])

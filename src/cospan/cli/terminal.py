@@ -195,8 +195,10 @@ class Terminal:
 _ARGUMENTS = {
     "a": "--a",
     "b": "--b",
+    "categorical": "--categorical",
     "chunk_rows": "--chunk-rows",
     "columns": "--columns",
+    "drop": "--drop",
     "exact": "--exact",
     "id_column": "--id",
     "image_mode": "--image-mode",
@@ -207,6 +209,7 @@ _ARGUMENTS = {
     "max_bad_images": "--max-bad-images",
     "missing": "--missing",
     "n_permutations": "--permutations",
+    "numeric": "--numeric",
     "score_all": "--all-rows",
     "shrinkage": "--shrinkage",
     "standardize": "--standardize",

@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from cospan.errors import InputError
-from cospan.sources import Source, check_same_features, open_source
+from cospan.sources import Source, check_same_features, encode_together, open_source
 from cospan.sources.base import listing
 
 __all__ = ["Sets", "open_sets"]
@@ -61,11 +59,13 @@ def open_sets(
     elif label is None and (a is not None or b is not None):
         raise InputError("a= and b= name classes; label= must say where the classes stand.")
     first = _open(A, label, a, names[0] or "A", options)
-    second = check_same_features(first, _open(B, label, b, names[1] or "B", options))
+    second = _open(B, label, b, names[1] or "B", options)
+    first, second = encode_together([first, second])
+    second = check_same_features(first, second)
     third = None
     if Z is not None:
         third = check_same_features(
-            first, _open_to_score(Z, labels, names[2] or "Z", first.feature_names, options)
+            first, _open_to_score(Z, labels, names[2] or "Z", first, options)
         )
     called = [
         name or (source.name if value is None else str(value))
@@ -84,18 +84,12 @@ def _open(obj: Any, label: Any, value: Any, name: str, options: Any) -> Source:
     return open_source(obj, label=label, label_value=value, name=None if named else name, **options)
 
 
-def _open_to_score(
-    Z: Any, labels: Any, name: str, features: tuple[str, ...] | None, options: Any
-) -> Source:
-    """Rows to score may hold further columns; of a table only those of the sets are read."""
+def _open_to_score(Z: Any, labels: Any, name: str, like: Source, options: Any) -> Source:
+    """Rows to score are encoded as the sets are; a table may hold further columns."""
     source = _open(Z, labels, None, name, options)
-    if not features or not set(features) < set(source.feature_names or ()):
+    if source.table is None or like.plan is None or source.bound:
         return source
-    if isinstance(Z, str) and Z == "-":
-        return source  # standard input can be opened only once
-    if isinstance(Z, (str, os.PathLike)) or hasattr(Z, "columns"):
-        return _open(Z, labels, None, name, {**options, "columns": features})
-    return source
+    return source.encoded(like.plan)
 
 
 def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
@@ -114,11 +108,7 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
 
 
 def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
-    classes: set[Any] = set()
-    for chunk in open_source(A, label=label, **options).chunks():
-        if chunk.labels is not None:
-            classes.update(np.unique(chunk.labels).tolist())
-    found = sorted(classes, key=str)
+    found = open_source(A, label=label, **options).classes()
     if len(found) != 2:
         raise InputError(
             f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to compare "

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cospan.comparison.reading import Progress, read_set, watched
 from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.errors import InputError
-from cospan.sources import Chunk, Source, check_same_features, open_source
+from cospan.sources import Chunk, Source, check_same_features, encode_together, open_source
 from cospan.sources.base import listing
 from cospan.summary import Summary
 
@@ -149,7 +149,7 @@ def open_many(sets: Any, *, label: Any = None, **options: Any) -> ManySets:
     if label is not None:
         if isinstance(sets, Mapping):
             raise InputError("label= takes the classes of one table; pass it instead of a mapping.")
-        return ClassesOf(open_source(sets, label=label, **options))
+        return ClassesOf(encode_together([open_source(sets, label=label, **options)])[0])
     if isinstance(sets, Mapping):
         things = {str(name): thing for name, thing in sets.items()}
         if len(things) < len(sets):
@@ -166,6 +166,8 @@ def open_many(sets: Any, *, label: Any = None, **options: Any) -> ManySets:
         raise InputError(f"There {how_many} to compare; give two or more.")
     _refuse_too_many(len(things), "sets")
     parts = [_open_one(thing, name, options) for name, thing in things.items()]
+    encoded = iter(encode_together([part for part in parts if isinstance(part, Source)]))
+    parts = [next(encoded) if isinstance(part, Source) else part for part in parts]
     first = next((part for part in parts if isinstance(part, Source)), None)
     if first is not None:
         parts = [check_same_features(first, p) if isinstance(p, Source) else p for p in parts]

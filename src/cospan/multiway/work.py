@@ -139,6 +139,9 @@ def _further(asked: Asked, many: ManySets) -> Source | None:
     options = {"name": None if named else asked.name_z or "Z", **asked.options}
     source = _opened(asked.Z, asked.label, options)
     if many.sources:
+        plan = many.sources[0].plan
+        if plan is not None and source.table is not None and not source.bound:
+            source = source.encoded(plan)
         return check_same_features(many.sources[0], source)
     if source.n_features != many.n_features:
         raise InputError(

@@ -6,10 +6,11 @@
 >>> [chunk.rows.shape for chunk in source.chunks()]
 [(2, 2), (1, 2)]
 
-The way of the data: :func:`open_source` looks at what it was given and picks a *reader* (arrays,
+How the data flows: :func:`open_source` looks at what it was given and picks a *reader* (arrays,
 dataframes, columnar files, NumPy files, containers, images, IDX, standard input); the reader gives
 raw blocks; the :class:`Source` takes out the class asked for, deals with missing values, refuses
-infinities and hands out float chunks of even size.
+infinities and hands out float chunks of even size. Tables go through an :class:`EncodingPlan`
+first, which several sources share (:func:`encode_together`).
 """
 
 from __future__ import annotations
@@ -20,10 +21,20 @@ from typing import Any
 
 from cospan.errors import InputError
 
-from .base import Chunk, Options, Reader, Source
+from .base import Chunk, Encodable, Options, Reader
+from .encoding import EncodingPlan, encode_together, learn_plan
 from .features import check_same_features
+from .source import Source
 
-__all__ = ["Chunk", "Source", "check_same_features", "open_source"]
+__all__ = [
+    "Chunk",
+    "EncodingPlan",
+    "Source",
+    "check_same_features",
+    "encode_together",
+    "learn_plan",
+    "open_source",
+]
 
 
 def open_source(
@@ -34,7 +45,10 @@ def open_source(
     columns: Sequence[str | int] | None = None,
     id_column: str | None = None,
     chunk_rows: int | None = None,
-    missing: str = "error",
+    missing: str | None = None,
+    categorical: Sequence[str] | None = None,
+    numeric: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
     strict: bool = False,
     image_size: int | tuple[int, int] | None = None,
     image_mode: str = "L",
@@ -59,16 +73,20 @@ def open_source(
     label_value : optional
         Take only the rows of this class. "3" matches 3 and 3.0.
     columns : sequence of str (tables) or int (arrays), optional
-        The features to take, in this order. Default: every numeric column.
+        The features to take, in this order. Default: every column.
     id_column : str, optional
         The column that identifies a row; it is no feature then.
     chunk_rows : int, optional
         Rows in a chunk. Default: about 32 MB.
-    missing : {"error", "drop", "mean"}
-        What to do about missing values. "mean" puts in the mean of the column's other values
-        among the rows taken, which costs one more pass over the data.
+    missing : {"indicator", "mean", "drop", "error"}, optional
+        What to do about missing values: put in the mean of the sets' means, with a feature that
+        says where ("indicator", the default for tables) or without ("mean"); leave the rows out
+        ("drop"); refuse them ("error", the default for arrays, images and embeddings).
+    categorical, numeric, drop : sequence of str, optional
+        Columns of a table that are categories whatever they look like; that are numbers (text
+        that does not read as one counts as missing); that are no features.
     strict : bool
-        Refuse non-numeric columns instead of leaving them out with a warning.
+        Refuse non-numeric columns instead of encoding them.
     image_size : int or (height, width), optional
         Resize images to this. Needed when they differ in size or are larger than 128 × 128.
     image_mode : {"L", "RGB"}
@@ -101,6 +119,9 @@ def open_source(
         id_column=id_column,
         chunk_rows=chunk_rows,
         missing=missing,
+        categorical=_as_names(categorical),
+        numeric=_as_names(numeric),
+        drop=_as_names(drop),
         strict=strict,
         image_size=(image_size, image_size) if isinstance(image_size, int) else image_size,
         image_mode=image_mode,
@@ -113,7 +134,7 @@ def open_source(
     return Source(_reader(obj, options, name), options, name=name)
 
 
-def _reader(obj: Any, options: Options, name: str | None) -> Reader:
+def _reader(obj: Any, options: Options, name: str | None) -> Reader | Encodable:
     """Pick the reader. The modules stay unloaded until one is needed: pyarrow takes its time."""
     import numpy as np
 
@@ -129,6 +150,10 @@ def _reader(obj: Any, options: Options, name: str | None) -> Reader:
 
         return path_reader(os.fspath(obj), options)
     if hasattr(obj, "__dask_graph__"):
+        if hasattr(obj, "columns"):
+            from .encoding.lazy import LazyTable
+
+            return LazyTable(obj, options, name)
         from .lazy import LazyReader
 
         return LazyReader(obj, options, name)
@@ -156,3 +181,7 @@ def _as_columns(columns: Sequence[str | int] | None) -> tuple[str | int, ...] | 
     if columns is None:
         return None
     return (columns,) if isinstance(columns, str | int) else tuple(columns)
+
+
+def _as_names(columns: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(map(str, _as_columns(columns) or ()))

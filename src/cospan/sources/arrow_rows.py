@@ -19,7 +19,16 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["common_float", "is_list", "is_numeric", "list_shape", "select", "to_rows", "to_values"]
+__all__ = [
+    "common_float",
+    "has_gaps",
+    "is_list",
+    "is_numeric",
+    "list_shape",
+    "select",
+    "to_rows",
+    "to_values",
+]
 
 STRIP_BYTES = 7 * 2**20
 
@@ -54,6 +63,24 @@ def common_float(column_types: Sequence[pa.DataType]) -> np.dtype[Any]:
         types.is_float32(leaf) or types.is_float16(leaf) for leaf in map(_leaf, column_types)
     )
     return np.dtype(np.float32 if small else np.float64)
+
+
+def has_gaps(batch: pa.RecordBatch) -> bool:
+    """Whether a value of these number columns is null or NaN."""
+    from pyarrow import types
+
+    for column in batch.columns:
+        column = _plain(column)
+        if column.null_count:
+            return True
+        if types.is_floating(column.type) and len(column):
+            values = column.to_numpy(zero_copy_only=False)
+            # The sum of all is several times cheaper than a mask; it is finite if every one is.
+            with np.errstate(over="ignore", invalid="ignore"):
+                doubtful = not np.isfinite(values.sum())
+            if doubtful and np.isnan(values).any():
+                return True
+    return False
 
 
 def list_shape(array: pa.Array) -> tuple[int, ...] | None:

@@ -1,26 +1,29 @@
-"""What every source is: rows in chunks, with feature names and row identifiers.
+"""What every source shares: chunks of rows, options, and what a reader must offer.
 
-A *reader* knows one kind of input and yields raw blocks; a :class:`Source` puts the same cleaning
-(class selection, missing values, finite check, float type) behind every reader. So a new kind of
-input is one small reader and nothing else.
+A *reader* knows one kind of input and yields raw blocks; a Source (``source``) puts the same
+cleaning (class selection, missing values, finite check, float type) behind every reader. So a new
+kind of input is one small reader and nothing else.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.errors import CospanWarning, InputError
 
-__all__ = ["Chunk", "Options", "Reader", "Source", "listing", "warn"]
+if TYPE_CHECKING:
+    from .encoding import EncodingPlan
+    from .encoding.learn import SetLearner
+
+__all__ = ["Chunk", "Encodable", "Options", "Reader", "listing", "warn"]
 
 #: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.
 CHUNK_BYTES = 32 * 2**20
@@ -29,7 +32,7 @@ MAX_CHUNK_ROWS = 2**18
 
 #: An image_size above this would make rows of more than a million features.
 MAX_PIXELS_SIZED = 2**20
-MISSING = ("error", "drop", "mean")
+MISSING = ("indicator", "mean", "drop", "error")
 IMAGE_MODES = ("L", "RGB")
 
 
@@ -78,6 +81,40 @@ class Reader(Protocol):
         """Raw blocks of at most about `size` rows, from the first row, each time anew."""
 
 
+class Encodable(Protocol):
+    """A table before its columns are encoded (``encoding.table``, ``encoding.lazy``)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def n_rows(self) -> int | None: ...
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    @property
+    def all_columns(self) -> tuple[str, ...]: ...
+    @property
+    def unusable(self) -> dict[str, str]:
+        """Columns that cannot be features, with the reason."""
+
+    @property
+    def kinds(self) -> dict[str, str]: ...
+    @property
+    def options(self) -> Options: ...
+
+    @property
+    def settled(self) -> bool:
+        """Whether all columns are known to be numbers without gaps."""
+
+    def learn(self, name: str, forced: Mapping[str, str]) -> list[SetLearner]:
+        """One pass over the set, or over each of its classes."""
+
+    def encoded(self, plan: EncodingPlan, name: str) -> Reader:
+        """The reader that applies a plan."""
+
+    def classes(self) -> list[Any]:
+        """The different labels."""
+
+
 @dataclass(frozen=True)
 class Options:
     """The keyword arguments of :func:`open_source`, checked."""
@@ -87,14 +124,18 @@ class Options:
     columns: tuple[str | int, ...] | None = None
     id_column: str | None = None
     chunk_rows: int | None = None
-    missing: str = "error"
+    missing: str | None = None
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
     strict: bool = False
     image_size: tuple[int, int] | None = None
     image_mode: str = "L"
     max_bad_images: int = 10
 
     def __post_init__(self) -> None:
-        _one_of("missing", self.missing, MISSING)
+        if self.missing is not None:
+            _one_of("missing", self.missing, MISSING)
         _one_of("image_mode", self.image_mode, IMAGE_MODES)
         if self.chunk_rows is not None and self.chunk_rows < 1:
             raise InputError(f"chunk_rows must be 1 or more, not {self.chunk_rows}.")
@@ -122,89 +163,6 @@ class Options:
             return self.chunk_rows
         fitting = CHUNK_BYTES // max(1, n_features * dtype.itemsize)
         return int(min(max(fitting, 1), MAX_CHUNK_ROWS))
-
-
-class Source:
-    """Rows of numbers from anywhere, in chunks.
-
-    Made by :func:`cospan.sources.open_source`.
-
-    Attributes
-    ----------
-    name : str
-        What to call the data on screen: the file's name, or the kind of object.
-    n_rows : int or None
-        Rows that :meth:`chunks` will give; None while that takes a pass to find out
-        (a class taken out of a table, rows dropped, CSV). Known after the first full pass.
-    n_features : int
-    feature_names : tuple of str, or None
-    image_shape : tuple of int, or None
-        (height, width) or (height, width, channels) when the features are pixels.
-    reiterable : bool
-        Whether :meth:`chunks` can be called again. True for everything that
-        :func:`open_source` opens: what can be read only once is kept in a temporary file.
-    dtype : numpy.dtype
-        float32 or float64, of every chunk's rows.
-    notes : tuple of str
-        What a user should know about how the rows are read, as sentences.
-    """
-
-    def __init__(self, reader: Reader, options: Options, *, name: str | None = None) -> None:
-        self._reader = reader
-        self._options = options
-        self._order: NDArray[Any] | None = None
-        self._n_rows: int | None = None
-        self.name = name or reader.name
-        self.n_features = reader.n_features
-        self.feature_names = reader.feature_names
-        self.image_shape = reader.image_shape
-        self.reiterable = True
-        self.dtype = reader.dtype
-        self.notes = reader.notes
-
-    @property
-    def n_rows(self) -> int | None:
-        keeps_all = self._options.label_value is None and self._options.missing != "drop"
-        return self._reader.n_rows if self._n_rows is None and keeps_all else self._n_rows
-
-    @property
-    def lazy(self) -> Any:
-        """The Dask collection behind this source, where its rows are taken as they are; or None."""
-        plain = self._order is None and self._options.missing == "error"
-        return getattr(self._reader, "collection", None) if plain else None
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Iterate over the rows, from the first one."""
-        from .cleaning import clean, even
-
-        size = self._options.rows_per_chunk(self.n_features, self.dtype)
-        seen = 0
-        for chunk in even(clean(self._reader, self._options, size, self.name), size):
-            seen += len(chunk.rows)
-            rows = chunk.rows if self._order is None else chunk.rows[:, self._order]
-            yield chunk._replace(rows=np.ascontiguousarray(rows))
-        self._n_rows = seen
-
-    def read(self) -> Chunk:
-        """All rows in one chunk; for data known to fit in memory."""
-        from .cleaning import joined
-
-        return joined(list(self.chunks()))
-
-    def reordered(self, feature_names: Sequence[str]) -> Source:
-        """The same rows with the columns in the order of `feature_names`."""
-        if self.feature_names is None or set(self.feature_names) != set(feature_names):
-            raise InputError(f"{self.name}: its features are not those of the order asked for.")
-        place = {name: i for i, name in enumerate(self.feature_names)}
-        order = np.array([place[name] for name in feature_names], dtype=np.intp)
-        view = copy.copy(self)
-        view._order = order if self._order is None else self._order[order]
-        view.feature_names = tuple(feature_names)
-        return view
-
-    def __repr__(self) -> str:
-        rows = "?" if self.n_rows is None else f"{self.n_rows:,}"
-        return f"Source({self.name!r}, {rows} rows × {self.n_features:,} features)"
 
 
 def listing(items: Sequence[object], limit: int = 8) -> str:

@@ -15,25 +15,25 @@ from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing
 
-__all__ = ["clean", "even", "float_type", "joined", "matches"]
+__all__ = ["clean", "even", "float_type", "joined", "matches", "taken"]
 
 
 def clean(reader: Reader, options: Options, size: int, name: str) -> Iterator[Chunk]:
     """The reader's blocks as finite float chunks, of uneven size."""
     fill = _column_means(reader, options, size, name) if options.missing == "mean" else None
-    gaps = _Gaps(reader.feature_names, reader.n_features, name)
+    gaps = _Gaps(getattr(reader, "owners", reader.feature_names), reader.n_features, name)
     given = 0
-    for block in _taken(reader, options, size, name):
+    for block in taken(reader, options, size, name):
         chunk = block._replace(rows=block.rows.astype(reader.dtype, copy=False))
-        if not _all_finite(chunk.rows):
+        if not (getattr(reader, "finite", False) or _all_finite(chunk.rows)):
             _refuse_infinite(chunk, reader.feature_names, name)
             absent = np.isnan(chunk.rows)
-            if options.missing == "error":
-                gaps.count(absent)
-            elif fill is not None:
+            if fill is not None:
                 chunk = chunk._replace(rows=np.where(absent, fill, chunk.rows))
-            else:
+            elif options.missing == "drop":
                 chunk = chunk.take(~absent.any(axis=1))
+            else:
+                gaps.count(absent)
         # After the first gap the rest is read only to count: the message names them all.
         if len(chunk.rows) and not gaps.found:
             given += len(chunk.rows)
@@ -140,7 +140,7 @@ def matches(labels: NDArray[Any], value: object) -> NDArray[np.bool_]:
     return np.array([text == str(value) for text in texts], dtype=bool)
 
 
-def _taken(reader: Reader, options: Options, size: int, name: str) -> Iterator[Chunk]:
+def taken(reader: Any, options: Options, size: int, name: str) -> Iterator[Any]:
     """Blocks with only the rows of the class asked for, or with complete labels."""
     value = options.label_value
     others: set[Any] = set()
@@ -176,7 +176,7 @@ def _unlabelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
     return np.zeros(len(labels), bool)
 
 
-def _labelled(block: Chunk, options: Options, name: str) -> Chunk:
+def _labelled(block: Any, options: Options, name: str) -> Any:
     """Every row given with a label has one."""
     labels = block.labels
     if labels is None or labels.dtype.kind not in "fO":
@@ -217,7 +217,7 @@ def _column_means(reader: Reader, options: Options, size: int, name: str) -> NDA
     """Mean of each column's present values among the rows taken: one pass."""
     total = np.zeros(reader.n_features)
     count = np.zeros(reader.n_features, dtype=np.int64)
-    for block in _taken(reader, options, size, name):
+    for block in taken(reader, options, size, name):
         rows = block.rows.astype(reader.dtype, copy=False)
         _refuse_infinite(block._replace(rows=rows), reader.feature_names, name)
         present = ~np.isnan(rows)
@@ -253,11 +253,12 @@ class _Gaps:
     def refuse_if_any(self, limit: int = 8) -> None:
         if not self.found:
             return
-        worst = np.argsort(-self._by_column, kind="stable")[: np.count_nonzero(self._by_column)]
-        parts = [
-            f"{(self._names[i] if self._names else str(i))!r} ({self._by_column[i]:,})"
-            for i in worst[:limit]
-        ]
+        counts: dict[str, int] = {}
+        for i in np.flatnonzero(self._by_column).tolist():  # a category makes several features
+            name = self._names[i] if self._names else str(i)
+            counts[name] = max(counts.get(name, 0), int(self._by_column[i]))
+        worst = sorted(counts, key=lambda name: -counts[name])
+        parts = [f"{name!r} ({counts[name]:,})" for name in worst[:limit]]
         more = f" and {len(worst) - limit:,} more columns" if len(worst) > limit else ""
         raise InputError(
             f"{self._source}: values are missing in {self._rows:,} rows, in column "

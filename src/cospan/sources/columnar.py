@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cospan.errors import SourceError
 
-from .arrow_rows import is_list, is_numeric, select
+from .arrow_rows import has_gaps, is_list, is_numeric, select
 from .base import listing
 from .paths import reading
 
@@ -29,12 +29,15 @@ BUFFER_BYTES = 32 * 2**20
 #: About this much is decoded at a time. The allocator keeps some multiple of it: with 784 float32
 #: columns, batches of 32 MB left 430 MB resident and batches of 6 MB left 200 MB, equally fast.
 DECODE_BYTES = 6 * 2**20
+#: Rows in which NaN is looked for before a table counts as complete.
+PROBE_ROWS = 4096
 
 
 class _Files:
     """Several files of one kind as one table."""
 
     kind: str
+    unreadable: frozenset[str] = frozenset()
 
     def __init__(self, files: Sequence[Path], root: Path, notes: tuple[str, ...] = ()) -> None:
         self.name = root.name or str(root)
@@ -72,6 +75,17 @@ class _Files:
                         batch = batch.append_column(name, constant)
                     yield select(batch, list(columns))
 
+    def complete(self, columns: Sequence[str]) -> bool:
+        """By the counts of nulls in the files; NaN is looked for in the first rows only."""
+        first = next(self.batches(columns, PROBE_ROWS), None)
+        if first is None or has_gaps(first):
+            return False
+        own = [column for column in columns if column not in self.hidden]
+        return all(self._no_nulls(file, own) for file in self._files)
+
+    def _no_nulls(self, file: Path, columns: list[str]) -> bool:
+        raise NotImplementedError
+
     def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
         raise NotImplementedError
 
@@ -101,6 +115,20 @@ class ParquetFiles(_Files):
             # Asking for "a" also gives a column "a.b"; the caller selects once more.
             yield from parquet.iter_batches(min(size, max(64, batch)), columns=columns)
 
+    def _no_nulls(self, file: Path, columns: list[str]) -> bool:
+        import pyarrow.parquet as pq
+
+        with reading(file, self.kind), pq.ParquetFile(file) as parquet:
+            schema = parquet.schema
+            places = {schema.column(i).path: i for i in range(len(schema))}
+            for number in range(parquet.num_row_groups):
+                group = parquet.metadata.row_group(number)
+                for column in columns:
+                    known = group.column(places[column]).statistics
+                    if known is None or not known.has_null_count or known.null_count:
+                        return False
+        return True
+
 
 class ArrowFiles(_Files):
     """Arrow IPC: the file format (Feather) and the stream format, memory-mapped."""
@@ -121,6 +149,11 @@ class ArrowFiles(_Files):
             for batch in _ipc_batches(stream, _is_file_format(file), columns):
                 for start in range(0, batch.num_rows, size):
                     yield batch.select(columns).slice(start, size)
+
+    def _no_nulls(self, file: Path, columns: list[str]) -> bool:
+        with reading(file, self.kind), closing(_mapped(file)) as stream:
+            batches = _ipc_batches(stream, _is_file_format(file), columns)
+            return not any(b.column(column).null_count for b in batches for column in columns)
 
 
 def saved_dataset(folder: Path, part: str | None) -> ArrowFiles | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cospan.errors import InputError
 
-from .base import Source, listing
+from .base import listing
+from .source import Source
 
 __all__ = ["check_same_features"]
 

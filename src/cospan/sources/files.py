@@ -10,11 +10,12 @@ from cospan.errors import InputError, MissingDependencyError, SourceError
 from .base import Options, Reader, listing
 from .columnar import ArrowFiles, ParquetFiles, saved_dataset
 from .containers import hdf5_reader, safetensors_reader, zarr_reader
+from .encoding.table import EncodableTable, table_reader
 from .idx import idx_reader, is_idx
 from .images import IMAGE_SUFFIXES, ImageReader
 from .numpy_files import npy_reader, npz_reader
 from .paths import check_readable, files_below, reading, sniff, split_part
-from .tables import TableReader, TableStream
+from .tables import TableStream
 from .text import TextFiles
 
 __all__ = ["path_reader"]
@@ -54,7 +55,7 @@ CONVERTIBLE = {
 READABLE = "CSV, Parquet, Arrow, NPY, NPZ, safetensors, HDF5, Zarr, IDX, or a folder of images"
 
 
-def path_reader(text: str, options: Options) -> Reader:
+def path_reader(text: str, options: Options) -> Reader | EncodableTable:
     """The reader for a file or folder, or for one array of a file (``file::part``)."""
     path, part = split_part(text)
     if part is not None and not path.exists() and Path(text).exists():
@@ -63,7 +64,7 @@ def path_reader(text: str, options: Options) -> Reader:
     return _folder(path, part, options) if path.is_dir() else _file(path, part, options)
 
 
-def _file(path: Path, part: str | None, options: Options) -> Reader:
+def _file(path: Path, part: str | None, options: Options) -> Reader | EncodableTable:
     if is_idx(path):
         return idx_reader(path, options)
     kind = _kind(path)
@@ -79,15 +80,15 @@ def _file(path: Path, part: str | None, options: Options) -> Reader:
         return npy_reader(path, options)
     if kind in IMAGE_SUFFIXES:
         raise SourceError(f"{path}: is a single image; give the folder that holds the images.")
-    return TableReader(_table([path], path, kind, options), options)
+    return table_reader(_table([path], path, kind, options), options)
 
 
-def _folder(path: Path, part: str | None, options: Options) -> Reader:
+def _folder(path: Path, part: str | None, options: Options) -> Reader | EncodableTable:
     if any((path / marker).is_file() for marker in ("zarr.json", ".zarray", ".zgroup")):
         return zarr_reader(path, part, options)
     saved = saved_dataset(path, part) if _have_arrow() else None
     if saved is not None:
-        return TableReader(saved, options)
+        return table_reader(saved, options)
     if part is not None:
         raise InputError(f"{path}: is a folder and has no part {part!r}.")
     with reading(path, "a folder"):
@@ -100,7 +101,7 @@ def _folder(path: Path, part: str | None, options: Options) -> Reader:
     for file in tables:
         check_readable(file)
         _kind(file)
-    return TableReader(_table(tables, path, _suffix(tables[0]), options), options)
+    return table_reader(_table(tables, path, _suffix(tables[0]), options), options)
 
 
 def _refuse_mixture(path: Path, files: list[Path], images: list[Path], tables: list[Path]) -> None:
@@ -127,7 +128,7 @@ def _table(files: Sequence[Path], root: Path, kind: str, options: Options) -> Ta
     if kind in ARROW:
         return ArrowFiles(files, root)
     keep = [x for x in (options.label, options.id_column) if isinstance(x, str | int)]
-    return TextFiles(files, root.name or str(root), keep)
+    return TextFiles(files, root.name or str(root), keep, as_text=options.categorical)
 
 
 def _kind(path: Path) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from cospan.errors import InputError, MissingDependencyError
 
+from .arrow_rows import has_gaps
 from .base import Options
+from .encoding.table import EncodableTable, table_reader
 from .tables import TableReader
 
 if TYPE_CHECKING:
@@ -18,6 +21,8 @@ __all__ = ["frame_reader"]
 
 #: Rows looked at to find what columns of Python objects hold.
 PROBE_ROWS = 1000
+#: Rows in one step of a search for missing values.
+SCAN_ROWS = 2**16
 INDEX = "__index__"
 #: What gives away a dataframe, before narwhals is loaded to make sure.
 TABLE_ATTRIBUTES = (
@@ -30,7 +35,9 @@ TABLE_ATTRIBUTES = (
 )
 
 
-def frame_reader(obj: Any, options: Options, name: str | None) -> TableReader | None:
+def frame_reader(
+    obj: Any, options: Options, name: str | None
+) -> TableReader | EncodableTable | None:
     """A reader for a dataframe, or None if `obj` is none."""
     if not isinstance(obj, Mapping) and not _looks_like_a_table(obj):
         return None
@@ -45,12 +52,12 @@ def frame_reader(obj: Any, options: Options, name: str | None) -> TableReader | 
         obj = _table_of(obj)
     if isinstance(obj, pa.Table | pa.RecordBatch):
         table = obj if isinstance(obj, pa.Table) else pa.Table.from_batches([obj])
-        return TableReader(ArrowStream(table, name or "Arrow table"), options)
+        return table_reader(ArrowStream(table, name or "Arrow table"), options)
     frame = _narwhals_frame(obj)
     if frame is not None:
-        return TableReader(FrameStream(frame, name or f"{_kind(obj)} dataframe"), options)
+        return table_reader(FrameStream(frame, name or f"{_kind(obj)} dataframe"), options)
     if hasattr(obj, "__arrow_c_stream__"):
-        return TableReader(ArrowStream(_table_of(obj), name or type(obj).__name__), options)
+        return table_reader(ArrowStream(_table_of(obj), name or type(obj).__name__), options)
     return None
 
 
@@ -73,6 +80,7 @@ class ArrowStream:
 
     index: str | None = None
     hidden: frozenset[str] = frozenset()
+    unreadable: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
     def __init__(self, table: pa.Table, name: str) -> None:
@@ -83,6 +91,9 @@ class ArrowStream:
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         yield from self._table.select(list(columns)).to_batches(max_chunksize=size)
+
+    def complete(self, columns: Sequence[str]) -> bool:
+        return not any(map(has_gaps, self.batches(columns, SCAN_ROWS)))
 
 
 class FrameStream:
@@ -100,6 +111,8 @@ class FrameStream:
         self._index = _own_index(nw.maybe_get_index(frame))
         self._integer_index = getattr(self._index, "dtype", None) == "int64"
         self.index = INDEX if self._index is not None else None
+        self.unreadable: frozenset[str] = frozenset()
+        self._mixed: frozenset[str] = frozenset()
         self.schema = self._find_schema()
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
@@ -108,7 +121,7 @@ class FrameStream:
         own = [column for column in columns if column != INDEX]
         for start in range(0, self.n_rows or 0, size):
             try:
-                table = self._frame[start : start + size].select(own).to_arrow()
+                table = self._arrow(self._frame[start : start + size], own)
             except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                 raise InputError(
                     f"{self.name}: a column changes its type after row {start} "
@@ -120,12 +133,32 @@ class FrameStream:
                 table = table.append_column(INDEX, pa.array(index))
             yield from table.combine_chunks().select(list(columns)).to_batches()
 
+    def complete(self, columns: Sequence[str]) -> bool:
+        return not any(map(has_gaps, self.batches(columns, SCAN_ROWS)))
+
+    def _arrow(self, part: nw.DataFrame[Any], columns: list[str]) -> pa.Table:
+        """Some rows as an Arrow table; what mixes numbers and texts becomes text."""
+        import pyarrow as pa
+
+        plain = [column for column in columns if column not in self._mixed]
+        table = part.select(plain).to_arrow()
+        if len(plain) == len(columns):
+            return table
+        arrays = {column: table.column(column) for column in plain}
+        for column in self._mixed.intersection(columns):
+            texts = _as_texts(part[column].to_list())
+            if texts is None:
+                raise pa.ArrowTypeError(f"column {column!r} holds Python objects")
+            arrays[column] = pa.array(texts, pa.string())
+        return pa.table(arrays)
+
     def _find_schema(self) -> pa.Schema:
         """Arrow types of the columns; one that Arrow cannot take counts as empty."""
         import pyarrow as pa
 
         head = self._frame[: min(PROBE_ROWS, self._frame.shape[0])]
         refused = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+        mixed = set()
         try:
             schema = head.to_arrow().schema  # pandas may add its index
             fields = [schema.field(column) for column in head.columns]
@@ -135,7 +168,11 @@ class FrameStream:
                 try:
                     fields.append(head.select(column).to_arrow().schema.field(column))
                 except refused:
-                    fields.append(pa.field(column, pa.null()))
+                    texts = _as_texts(head[column].to_list())
+                    fields.append(pa.field(column, pa.null() if texts is None else pa.string()))
+                    mixed.add((column, texts is not None))
+        self._mixed = frozenset(column for column, readable in mixed if readable)
+        self.unreadable = frozenset(column for column, readable in mixed if not readable)
         if self._index is not None:
             fields.append(pa.field(INDEX, pa.string()))
         return pa.schema(fields)
@@ -173,6 +210,21 @@ def _own_index(index: Any) -> Any | None:
     if index is None or (type(index).__name__ == "RangeIndex" and index.start == 0):
         return None
     return index
+
+
+def _as_texts(values: list[Any]) -> list[str | None] | None:
+    """Numbers and texts of one column as texts; None if there is anything else among them."""
+    texts: list[str | None] = []
+    for value in values:
+        if value is None or value != value:
+            texts.append(None)
+        elif isinstance(value, float) and value.is_integer():
+            texts.append(str(int(value)))
+        elif isinstance(value, str | bool | int | float | Decimal):
+            texts.append(str(value))
+        else:
+            return None
+    return texts
 
 
 def _kind(obj: Any) -> str:

@@ -17,7 +17,7 @@ from cospan.errors import InputError
 from .base import Chunk, Options
 from .cleaning import float_type
 
-__all__ = ["LazyReader"]
+__all__ = ["LazyReader", "refuse_choices"]
 
 
 class LazyReader:
@@ -28,11 +28,7 @@ class LazyReader:
 
     def __init__(self, collection: Any, options: Options, name: str | None) -> None:
         self.name = name or "dask"
-        if options.label is not None or options.columns is not None or options.id_column:
-            raise InputError(
-                f"{self.name}: choose columns and classes of a Dask collection with Dask itself, "
-                "for example frame[frame.label == 3][features]."
-            )
+        refuse_choices(options, self.name)
         columns = getattr(collection, "columns", None)
         if columns is None and getattr(collection, "ndim", 0) != 2:
             raise InputError(f"{self.name}: rows of features need two dimensions.")
@@ -58,6 +54,15 @@ class LazyReader:
         else:
             for i in range(self.collection.numblocks[0]):
                 yield np.asarray(self.collection.blocks[i].compute())
+
+
+def refuse_choices(options: Options, name: str) -> None:
+    """Rows and columns of a collection are chosen before it comes here."""
+    if options.label is not None or options.columns is not None or options.id_column:
+        raise InputError(
+            f"{name}: choose columns and classes of a Dask collection with Dask itself, "
+            "for example frame[frame.label == 3][features]."
+        )
 
 
 def _known(rows: Any) -> int | None:

@@ -7,26 +7,30 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from cospan.errors import CospanError, SourceError
 
 from .arrays import ArrayReader
 from .base import Chunk, Options
+from .encoding.table import EncodableTable, table_reader
 from .numpy_files import npy_reader
 from .paths import reading, sniff
 from .tables import TableReader
 from .text import TextFiles
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["stdin_reader"]
 
 NAME = "standard input"
 
 
-def stdin_reader(options: Options) -> SpooledReader:
+def stdin_reader(options: Options) -> SpooledReader | TableReader | EncodableTable:
     """Copy standard input to a temporary file and open that; a second call opens the same copy."""
     stream = sys.stdin.buffer
     if stream.isatty():
@@ -36,7 +40,7 @@ def stdin_reader(options: Options) -> SpooledReader:
         # Two classes of one stream are two sources, so the copy lives as long as the stream.
         copy = _COPIES[stream] = _Copy(stream)
     with _named(copy.path):
-        return SpooledReader(_opened(copy.path, options), copy)
+        return _opened(copy, options)
 
 
 class _Copy:
@@ -56,7 +60,7 @@ _COPIES: weakref.WeakKeyDictionary[IO[bytes], _Copy] = weakref.WeakKeyDictionary
 class SpooledReader:
     """Another reader over the temporary file."""
 
-    def __init__(self, reader: ArrayReader | TableReader, copy: _Copy) -> None:
+    def __init__(self, reader: ArrayReader, copy: _Copy) -> None:
         self.name = NAME
         self.n_rows = reader.n_rows
         self.n_features = reader.n_features
@@ -72,8 +76,21 @@ class SpooledReader:
             yield from self._reader.blocks(size)
 
 
-def _opened(path: Path, options: Options) -> ArrayReader | TableReader:
-    kind, size = sniff(path), path.stat().st_size
+class SpooledText(TextFiles):
+    """Delimited text in the temporary file, which lives as long as this."""
+
+    def __init__(self, copy: _Copy, options: Options, note: str) -> None:
+        keep = [x for x in (options.label, options.id_column) if isinstance(x, str | int)]
+        self._copy = copy
+        super().__init__([copy.path], NAME, keep, (note,), options.categorical)
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        with _named(self._copy.path):
+            yield from super().batches(columns, size)
+
+
+def _opened(copy: _Copy, options: Options) -> SpooledReader | TableReader | EncodableTable:
+    kind, size = sniff(copy.path), copy.path.stat().st_size
     if size == 0:
         raise SourceError(f"{NAME}: is empty.")
     note = (
@@ -81,11 +98,10 @@ def _opened(path: Path, options: Options) -> ArrayReader | TableReader:
         "read more than once."
     )
     if kind == "NPY":
-        return npy_reader(path, options, (note,))
+        return SpooledReader(npy_reader(copy.path, options, (note,)), copy)
     if kind is not None:
         raise SourceError(f"{NAME}: holds {kind}; only CSV and NPY can be piped in.")
-    keep = [x for x in (options.label, options.id_column) if isinstance(x, str | int)]
-    return TableReader(TextFiles([path], NAME, keep, (note,)), options)
+    return table_reader(SpooledText(copy, options, note), options)
 
 
 @contextmanager

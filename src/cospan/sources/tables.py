@@ -1,11 +1,14 @@
-"""Tables: which columns are features, and how Arrow batches become rows of numbers.
+"""Tables: label, identifiers, columns; and tables of plain numbers or images as rows.
 
-A *table stream* (dataframes in ``frames``, files in ``columnar``) gives Arrow record batches;
-:class:`TableReader` decides once, from the schema, what each column is good for, and converts.
+A *table stream* (dataframes in ``frames``, files in ``columnar``) gives Arrow record batches; a
+:class:`Table` knows which of its columns are label, identifier and features. Tables whose columns
+are numbers already, lists of numbers or images are read by :class:`TableReader`; all others go
+through an encoding plan (``encoding``).
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -22,7 +25,7 @@ from .pixels import Decoder
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TableReader", "TableStream"]
+__all__ = ["RawBlock", "Table", "TableReader", "TableStream", "require"]
 
 
 class TableStream(Protocol):
@@ -43,10 +46,134 @@ class TableStream(Protocol):
         """Columns that can serve as label or id but never as a feature (folder partitions)."""
 
     @property
+    def unreadable(self) -> frozenset[str]:
+        """Columns that no batch can hold (Python objects)."""
+
+    @property
     def notes(self) -> tuple[str, ...]: ...
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         """Batches of at most `size` rows with these columns, in this order."""
+
+    def complete(self, columns: Sequence[str]) -> bool:
+        """Whether it is known, without reading the rows of a file, that no value is missing."""
+
+
+class RawBlock(NamedTuple):
+    """Some consecutive rows of a table as they come; like a Chunk, but not yet numbers."""
+
+    rows: pa.RecordBatch
+    ids: NDArray[Any]
+    labels: NDArray[Any] | None = None
+
+    def take(self, index: NDArray[Any] | slice) -> RawBlock:
+        """The rows that `index` picks, with their identifiers and labels."""
+        labels = None if self.labels is None else self.labels[index]
+        if isinstance(index, slice):
+            start, stop, _ = index.indices(self.rows.num_rows)
+            return RawBlock(self.rows.slice(start, stop - start), self.ids[index], labels)
+        picked = self.rows.filter(index) if index.dtype == bool else self.rows.take(index)
+        return RawBlock(picked, self.ids[index], labels)
+
+
+class Table:
+    """A stream with its label, its identifiers, and the columns that can be features."""
+
+    def __init__(self, stream: TableStream, options: Options) -> None:
+        self.name = stream.name
+        self.n_rows = stream.n_rows
+        self.stream = stream
+        self._labels: NDArray[Any] | None = None
+        _refuse_duplicates(stream)
+        self._label = self._label_column(options)
+        self._id = options.id_column or stream.index
+        if options.id_column is not None:
+            require(stream, [options.id_column], "id_column")
+        self.columns = self._chosen(options)
+
+    def with_columns(self, columns: Sequence[str]) -> Table:
+        """The same table with these features, in this order."""
+        view = copy.copy(self)
+        view.columns = list(columns)
+        return view
+
+    def blocks(self, columns: Sequence[str], size: int) -> Iterator[RawBlock]:
+        """These columns with the rows' identifiers and labels."""
+        extra = [column for column in (self._label, self._id) if column is not None]
+        wanted = list(dict.fromkeys([*columns, *extra]))
+        start = 0
+        for batch in self.stream.batches(wanted, size):
+            n = batch.num_rows
+            ids = np.arange(start, start + n)
+            if self._id is not None:
+                ids = arrow_rows.to_values(batch.column(self._id))
+            labels = self._given_labels(start, start + n)
+            if self._label is not None:
+                labels = arrow_rows.to_values(batch.column(self._label))
+            start += n
+            yield RawBlock(arrow_rows.select(batch, list(columns)), ids, labels)
+
+    def shapes(self, columns: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """How many numbers each column holds in a row; lists need a look at the first rows."""
+        schema = self.stream.schema
+        lists = [c for c in columns if _is_vector(schema.field(c).type)]
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(columns, ())
+        if not lists:
+            return shapes
+        waiting = set(lists)
+        for batch in self.stream.batches(lists, 1024):
+            for column in list(waiting):
+                shape = arrow_rows.list_shape(batch.column(column))
+                if shape is not None:
+                    shapes[column] = shape
+                    waiting.discard(column)
+            if not waiting:
+                return shapes
+        raise SourceError(f"{self.name}: column {listing(sorted(waiting))} holds only empty lists.")
+
+    def is_image(self, column: str) -> bool:
+        return is_image(self.stream.schema.field(column).type)
+
+    def _given_labels(self, start: int, stop: int) -> NDArray[Any] | None:
+        if self._labels is not None and stop > len(self._labels):
+            raise InputError(f"{self.name}: has more rows than the {len(self._labels):,} labels.")
+        return None if self._labels is None else self._labels[start:stop]
+
+    def _label_column(self, options: Options) -> str | None:
+        label = options.label
+        if label is None:
+            return None
+        if isinstance(label, int | np.integer):
+            names = self.stream.schema.names
+            if not -len(names) <= label < len(names):
+                raise InputError(f"{self.name}: there is no column number {label} for the label.")
+            return str(names[label])
+        if isinstance(label, str):
+            require(self.stream, [label], "label")
+            return label
+        self._labels = np.asarray(label)
+        if self.n_rows is not None and self._labels.shape != (self.n_rows,):
+            raise InputError(
+                f"{self.name}: there are {len(self._labels):,} labels for {self.n_rows:,} rows."
+            )
+        return None
+
+    def _chosen(self, options: Options) -> list[str]:
+        """The columns asked for, or all that are neither label nor identifier nor dropped."""
+        if options.columns is None:
+            stream = self.stream
+            apart = {self._label, self._id, *stream.hidden, *stream.unreadable, *options.drop}
+            chosen = [column for column in self.stream.schema.names if column not in apart]
+        else:
+            chosen = [str(column) for column in options.columns]
+            require(self.stream, chosen, "columns")
+            chosen = [column for column in chosen if column not in options.drop]
+        if not chosen:
+            raise SourceError(
+                f"{self.name}: no column is left to be a feature "
+                f"(it has {listing(self.stream.schema.names)})."
+            )
+        return chosen
 
 
 class _Feature(NamedTuple):
@@ -68,43 +195,27 @@ class _Feature(NamedTuple):
 class TableReader:
     """The numeric columns of a table as rows; lists of numbers count as several features."""
 
-    def __init__(self, stream: TableStream, options: Options) -> None:
-        self.name = stream.name
-        self.n_rows = stream.n_rows
-        self.notes = stream.notes
-        self._stream = stream
-        self._labels: NDArray[Any] | None = None
-        _refuse_duplicates(stream)
-        self._label = self._label_column(options)
-        self._id = options.id_column or stream.index
-        if options.id_column is not None:
-            _require(stream, [options.id_column], "id_column")
+    def __init__(self, table: Table, options: Options) -> None:
+        self.name = table.name
+        self.n_rows = table.n_rows
+        self.notes = table.stream.notes
+        self._table = table
+        self._stream = table.stream
         self._features = self._find_features(options)
         self._pictures = any(feature.decoder is not None for feature in self._features)
         names = [name for feature in self._features for name in feature.names()]
         self.feature_names: tuple[str, ...] | None = None if self._pictures else tuple(names)
         self.n_features = len(names)
-        types = [stream.schema.field(feature.column).type for feature in self._features]
+        types = [self._stream.schema.field(feature.column).type for feature in self._features]
         self.dtype = arrow_rows.common_float(types)
         only = self._features[0].shape if len(self._features) == 1 else ()
         self.image_shape: tuple[int, ...] | None = only if len(only) in (2, 3) else None
 
     def blocks(self, size: int) -> Iterator[Chunk]:
-        features = [feature.column for feature in self._features]
-        extra = [column for column in (self._label, self._id) if column is not None]
-        wanted = list(dict.fromkeys([*features, *extra]))
         start = 0
-        for batch in self._stream.batches(wanted, size):
-            n = batch.num_rows
-            rows = self._rows(arrow_rows.select(batch, features), start)
-            ids = np.arange(start, start + n)
-            if self._id is not None:
-                ids = arrow_rows.to_values(batch.column(self._id))
-            labels = self._given_labels(start, start + n)
-            if self._label is not None:
-                labels = arrow_rows.to_values(batch.column(self._label))
-            start += n
-            yield Chunk(rows, ids, labels)
+        for block in self._table.blocks([feature.column for feature in self._features], size):
+            yield Chunk(self._rows(block.rows, start), block.ids, block.labels)
+            start += len(block.ids)
 
     def _rows(self, batch: pa.RecordBatch, start: int) -> NDArray[Any]:
         where = (self.name, start)
@@ -119,33 +230,9 @@ class TableReader:
         ]
         return np.concatenate(parts, axis=1)
 
-    def _given_labels(self, start: int, stop: int) -> NDArray[Any] | None:
-        if self._labels is not None and stop > len(self._labels):
-            raise InputError(f"{self.name}: has more rows than the {len(self._labels):,} labels.")
-        return None if self._labels is None else self._labels[start:stop]
-
-    def _label_column(self, options: Options) -> str | None:
-        label = options.label
-        if label is None:
-            return None
-        if isinstance(label, int | np.integer):
-            names = self._stream.schema.names
-            if not -len(names) <= label < len(names):
-                raise InputError(f"{self.name}: there is no column number {label} for the label.")
-            return str(names[label])
-        if isinstance(label, str):
-            _require(self._stream, [label], "label")
-            return label
-        self._labels = np.asarray(label)
-        if self.n_rows is not None and self._labels.shape != (self.n_rows,):
-            raise InputError(
-                f"{self.name}: there are {len(self._labels):,} labels for {self.n_rows:,} rows."
-            )
-        return None
-
     def _find_features(self, options: Options) -> list[_Feature]:
-        chosen = self._useful(self._chosen(options), options)
-        pictures = [column for column in chosen if self._is_image(column)]
+        chosen = self._useful(self._table.columns, options)
+        pictures = [column for column in chosen if self._table.is_image(column)]
         if pictures and options.columns is None and len(pictures) < len(chosen):
             # Numbers beside images are labels and counters far more often than features.
             beside = [column for column in chosen if column not in pictures]
@@ -154,7 +241,7 @@ class TableReader:
                 f"{listing(pictures)}; name the features with columns= to have both."
             )
             chosen = pictures
-        shapes = self._shapes([column for column in chosen if column not in pictures])
+        shapes = self._table.shapes([column for column in chosen if column not in pictures])
         return [
             self._image_feature(column, options)
             if column in pictures
@@ -162,23 +249,11 @@ class TableReader:
             for column in chosen
         ]
 
-    def _chosen(self, options: Options) -> list[str]:
-        """The columns asked for, or all that are neither label nor identifier."""
-        if options.columns is None:
-            apart = {self._label, self._id, *self._stream.hidden}
-            return [column for column in self._stream.schema.names if column not in apart]
-        chosen = [str(column) for column in options.columns]
-        _require(self._stream, chosen, "columns")
-        return chosen
-
     def _useful(self, chosen: list[str], options: Options) -> list[str]:
         """Those of them that hold numbers or images."""
         schema = self._stream.schema
-        useful = [
-            column
-            for column in chosen
-            if arrow_rows.is_numeric(schema.field(column).type) or self._is_image(column)
-        ]
+        numeric = {c for c in chosen if arrow_rows.is_numeric(schema.field(c).type)}
+        useful = [c for c in chosen if c in numeric or self._table.is_image(c)]
         if len(useful) < len(chosen):
             self._leave_out([column for column in chosen if column not in set(useful)], options)
         if not useful:
@@ -186,9 +261,6 @@ class TableReader:
                 f"{self.name}: no column holds numbers (it has {listing(schema.names)})."
             )
         return useful
-
-    def _is_image(self, column: str) -> bool:
-        return is_image(self._stream.schema.field(column).type)
 
     def _leave_out(self, columns: list[str], options: Options) -> None:
         types = [str(self._stream.schema.field(column).type) for column in columns]
@@ -210,23 +282,9 @@ class TableReader:
                 return _Feature(column, decoder.shape, decoder)
         raise SourceError(f"{self.name}: no image in column {column!r} can be read.")
 
-    def _shapes(self, columns: list[str]) -> dict[str, tuple[int, ...]]:
-        """How many numbers each column holds in a row; lists need a look at the first rows."""
-        schema = self._stream.schema
-        lists = [c for c in columns if arrow_rows.is_list(schema.field(c).type)]
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(columns, ())
-        if not lists:
-            return shapes
-        waiting = set(lists)
-        for batch in self._stream.batches(lists, 1024):
-            for column in list(waiting):
-                shape = arrow_rows.list_shape(batch.column(column))
-                if shape is not None:
-                    shapes[column] = shape
-                    waiting.discard(column)
-            if not waiting:
-                return shapes
-        raise SourceError(f"{self.name}: column {listing(sorted(waiting))} holds only empty lists.")
+
+def _is_vector(type_: pa.DataType) -> bool:
+    return arrow_rows.is_list(type_) and arrow_rows.is_numeric(type_)
 
 
 def _refuse_duplicates(stream: TableStream) -> None:
@@ -238,7 +296,7 @@ def _refuse_duplicates(stream: TableStream) -> None:
         )
 
 
-def _require(stream: TableStream, columns: Sequence[str], option: str) -> None:
+def require(stream: TableStream, columns: Sequence[str], option: str) -> None:
     absent = [column for column in columns if column not in stream.schema.names]
     if absent:
         raise InputError(

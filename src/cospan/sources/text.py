@@ -35,10 +35,12 @@ class TextFiles:
 
     The first line names the columns unless it consists of numbers (then they are f0, f1, ...);
     a first line that counts 0, 1, 2, ... is a header all the same, as dataframes without column
-    names write it. `keep` names the columns whose type must not change.
+    names write it. `keep` names the columns whose type must not change, `as_text` those that are
+    categories whatever they look like.
     """
 
     hidden: frozenset[str] = frozenset()
+    unreadable: frozenset[str] = frozenset()
 
     def __init__(
         self,
@@ -46,12 +48,14 @@ class TextFiles:
         name: str,
         keep: Collection[object] = (),
         notes: tuple[str, ...] = (),
+        as_text: Collection[str] = (),
     ) -> None:
         self.name = name
         self.notes = notes
         self.n_rows: int | None = None
         self._files = list(files)
         self._keep = keep
+        self._as_text = as_text
         self._delimiter, self._header = _layout(self._files[0])
         self.schema = self._guess(self._files[0])
         self.index = INDEX if self.schema.names[0] == INDEX else None
@@ -61,6 +65,22 @@ class TextFiles:
             if absent:
                 first = self._files[0].name
                 raise SourceError(f"{file}: lacks column {listing(absent)}, which {first} has.")
+        self.schema = self._text_where_unknown()
+
+    def complete(self, columns: Sequence[str]) -> bool:
+        """Text has to be read to know."""
+        return False
+
+    def _text_where_unknown(self) -> pa.Schema:
+        """A column that is empty at the beginning may hold anything later."""
+        import pyarrow as pa
+
+        return pa.schema(
+            pa.field(field.name, pa.string())
+            if pa.types.is_null(field.type) or field.name in self._as_text
+            else field
+            for field in self.schema
+        )
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         for file in self._files:
@@ -143,8 +163,8 @@ class TextFiles:
             number, line, kind, value = wrong.groups()
             return (
                 f"column {self.schema.names[int(number)]!r} holds {value!r} in line {line or '?'} "
-                f"after values of type {kind} in its first rows; correct it, or leave the column "
-                "out with columns="
+                f"after values of type {kind} in its first rows; correct it, leave the column out "
+                "with drop=, or make it a category with categorical="
             )
         return None
 

@@ -1,0 +1,259 @@
+"""From what the sets hold to the plan: the rules, each with its reason.
+
+1. A column is a **number** if its type is, or if every text in it, in every set, reads as one
+   (see ``readings``); a **boolean**, **date** or **duration** likewise. A column that has numbers
+   in one set and other text in another is an error: no guess would be right.
+2. A whole-number column is an **identifier** if it is called like one *and* either only rises or
+   falls, row by row, in each set, or repeats almost no value. Measurements are never left out:
+   fractions, or another name, are enough.
+3. Text that reads as numbers in at least 90 % of the rows, but not in all, is left out and says
+   so: neither numbers nor categories would be right unasked.
+4. A text column is an **identifier** if at least 90 % of its values are distinct within their set
+   (and more than 10 are): no level would stand for more than a row or two. It is **free text** if
+   at least half of its values are distinct and they have four words or more on average.
+5. All other text is a **category**: one feature for each of the 30 levels with the largest mean
+   share over the sets, so that a level of a small set counts as much as one of a large set.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from cospan.errors import InputError
+
+from .learn import ColumnLearner, TextLearner, looks_like_identifier
+from .plan import TRUTH, ColumnPlan
+from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen
+from .sketches import Moments
+
+__all__ = ["MOST_FREQUENT", "decide", "moments_of"]
+
+#: Levels that get a feature of their own.
+MOST_FREQUENT = 30
+NEARLY_ALL, HALF = 0.9, 0.5
+#: With this many different texts or fewer, every one is worth a feature.
+FEW = 10
+FREE_TEXT_WORDS = 4
+#: The mean that fills gaps keeps this many digits, counted from the larger one of mean and spread:
+#: its last digits depend on how rows were cut into blocks, and a plan must not.
+FILL_DIGITS = 10
+
+Parts = Sequence[ColumnLearner]
+_NUMBER = re.compile(READINGS["point"].pattern)
+
+
+def decide(parts: Parts, missing: str, *, asked: bool, names: Sequence[str]) -> ColumnPlan:
+    """The plan for one column from what each set holds in it.
+
+    `asked` columns were named by the user, so they are not taken for row counters; `names` are
+    the sets' names.
+    """
+    name, forced = parts[0].name, parts[0].forced
+    found = set().union(*(part.families for part in parts))
+    gaps = any(part.missing for part in parts)
+    if not found:
+        return _left(name, "it has no values")
+    if "other" in found:
+        return _left(name, f"it holds {next(p.type_name for p in parts if 'other' in p.families)}")
+    if forced == "category":
+        column = _category(name, parts)
+    elif found <= {"number", "boolean"}:
+        if found == {"number"} and not (asked or forced) and _counts_rows(parts):
+            return _left(name, "row identifiers: whole numbers that hardly repeat")
+        column = ColumnPlan(name, "boolean" if found == {"boolean"} else "number")
+    elif len(found) == 1 and not found & {"text", "dictionary"}:
+        column = ColumnPlan(name, next(iter(found)), shape=parts[0].shape)
+    else:
+        column = _from_text(name, parts, found, names)
+    if not column.used:
+        return column
+    if column.reading and any(_unread(part, column.reading) for part in parts):
+        gaps = True
+    fill = _shares(column, parts) if column.kind == "category" else _means(column, parts)
+    return ColumnPlan(
+        name,
+        column.kind,
+        reading=column.reading,
+        levels=column.levels,
+        other=column.other,
+        fill=fill,
+        indicator=gaps and missing == "indicator",
+        shape=column.shape,
+    )
+
+
+def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:
+    """Mean, spread and range of a column in one set, as it is encoded (no categories)."""
+    total = Moments()
+    for moments in part.values.values():
+        total.merge(moments)
+    if part.text is not None and column.reading:
+        total.merge(part.text.readings.get(column.reading, Moments()))
+    elif part.text is not None and column.kind == "boolean":
+        total.merge(_word_moments(part.text, column.words[1]))
+    return total
+
+
+def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -> ColumnPlan:
+    """Text in at least one set, perhaps numbers or dates in others."""
+    texts = [part.text for part in parts if part.text is not None and part.text.count]
+    others = found - {"text", "dictionary"}
+    if parts[0].forced == "number":
+        return _forced_number(name, texts, parts)
+    pair = _pair(texts)
+    if pair is not None and others <= {"boolean"}:
+        return ColumnPlan(name, "boolean", levels=() if pair == TRUTH else pair)
+    reading = "" if any(t.declared for t in texts) and not others else _reading(texts)
+    kind = READINGS[reading].kind if reading in READINGS else ""
+    if others and others != {kind} and not (kind == "number" and others <= {"number", "boolean"}):
+        raise InputError(_conflict(name, parts, names))
+    if reading == AMBIGUOUS:
+        return _left(name, _ambiguity(texts))
+    if reading and not others and kind == "number" and _text_identifier(name, texts):
+        return _left(name, "row identifiers: whole numbers that hardly repeat")
+    if reading:
+        return ColumnPlan(name, kind, reading=reading)
+    rows, distinct = sum(t.count for t in texts), sum(t.n_distinct for t in texts)
+    if distinct > MOST_FREQUENT and _mostly_numbers(texts):
+        odd = next(text.odd for text in texts if text.odd)
+        return _left(name, f"numbers, but for text such as {odd[:40]!r}, which numeric= skips")
+    if distinct > FEW * len(texts):
+        if distinct >= HALF * rows and sum(t.words for t in texts) >= FREE_TEXT_WORDS * rows:
+            return _left(name, "free text")
+        if distinct >= NEARLY_ALL * rows:
+            return _left(name, f"identifiers: {_almost_all(distinct, rows)} differ")
+    return _category(name, parts)
+
+
+def _forced_number(name: str, texts: Sequence[TextLearner], parts: Parts) -> ColumnPlan:
+    """The reading that fits most values; the others count as missing."""
+    fits = {
+        reading: sum(text.readings[reading].count for text in texts)
+        for reading in ("point", "thousands", "comma", "iso date", *READINGS)
+    }
+    best = max(fits, key=lambda reading: fits[reading])
+    if not fits[best] and not any(part.values for part in parts):
+        example = next((text.odd for text in texts), "")
+        raise InputError(
+            f"Column {name!r} holds no numbers (but {example!r}, for one); take it out of numeric=."
+        )
+    return ColumnPlan(name, READINGS[best].kind, reading=best)
+
+
+def _category(name: str, parts: Parts) -> ColumnPlan:
+    shares: dict[str, float] = {}
+    texts = [part.text for part in parts if part.text is not None and part.text.count]
+    for text in texts:
+        for level, count in text.levels.counts.items():
+            shares[level] = shares.get(level, 0.0) + count / text.count
+    ordered = sorted(shares, key=lambda level: (-shares[level], level))
+    further = len(ordered) > MOST_FREQUENT or not all(text.levels.exact for text in texts)
+    return ColumnPlan(name, "category", levels=tuple(ordered[:MOST_FREQUENT]), other=further)
+
+
+def _shares(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
+    """Mean over the sets of each level's share of the values present."""
+    rows = []
+    for text in (part.text for part in parts):
+        if text is not None and text.count:
+            counts = [text.levels.counts.get(level, 0) for level in column.levels]
+            further = [text.count - sum(counts)] if column.other else []
+            rows.append([count / text.count for count in (*counts, *further)])
+    return tuple(sum(shares) / len(rows) for shares in zip(*rows, strict=True))
+
+
+def _means(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
+    """Mean over the sets of the mean of the values present, place by place."""
+    own = [m for m in (moments_of(column, part) for part in parts) if m.count]
+    fills = []
+    for place in range(max(1, math.prod(column.shape))):
+        means = [float(m.mean[place] if column.shape else m.mean) for m in own]
+        spreads = [float(m.deviation[place] if column.shape else m.deviation) for m in own]
+        mean = sum(means) / len(means)
+        size = max(abs(mean), *spreads)
+        if 0 < size < math.inf:
+            mean = round(mean, FILL_DIGITS - 1 - math.floor(math.log10(size)))
+        fills.append(mean if math.isfinite(mean) else 0.0)
+    return tuple(fills)
+
+
+def _counts_rows(parts: Parts) -> bool:
+    if not looks_like_identifier(parts[0].name) or not all(part.whole for part in parts):
+        return False
+    seen = [part for part in parts if part.rows > part.missing]
+    values = sum(part.rows - part.missing for part in seen)
+    distinct = sum(part.distinct.estimate for part in seen)
+    return all(part.order.strict for part in seen) or distinct >= NEARLY_ALL * values
+
+
+def _text_identifier(name: str, texts: Sequence[TextLearner]) -> bool:
+    distinct, values = sum(t.n_distinct for t in texts), sum(t.count for t in texts)
+    return (
+        looks_like_identifier(name)
+        and distinct >= NEARLY_ALL * values
+        and all(level.isdigit() for text in texts for level in text.levels.counts)
+    )
+
+
+def _reading(texts: Sequence[TextLearner]) -> str:
+    fitting = set(READINGS)
+    for text in texts:
+        fitting &= set(text.readings)
+    return chosen(fitting) if texts else ""
+
+
+def _pair(texts: Sequence[TextLearner]) -> tuple[str, str] | None:
+    if not all(text.levels.exact for text in texts):
+        return None
+    return boolean_pair({level for text in texts for level in text.levels.counts})
+
+
+def _word_moments(text: TextLearner, true: str) -> Moments:
+    import numpy as np
+
+    values = np.array([float(level.lower() == true) for level in text.levels.counts])
+    moments = Moments()
+    moments.add(values, np.array(list(text.levels.counts.values()), dtype=np.float64))
+    return moments
+
+
+def _unread(part: ColumnLearner, reading: str) -> bool:
+    return part.text is not None and part.text.readings[reading].count < part.text.count
+
+
+def _left(name: str, reason: str) -> ColumnPlan:
+    return ColumnPlan(name, "left out", reason)
+
+
+def _almost_all(distinct: int, rows: int) -> str:
+    return f"all {rows:,} values" if distinct >= rows else f"{distinct / rows:.0%} of the values"
+
+
+def _mostly_numbers(texts: Sequence[TextLearner]) -> bool:
+    """Whether a few odd values keep a column from being numeric."""
+    counts = [item for text in texts for item in text.levels.counts.items()]
+    numeric = sum(count for level, count in counts if _NUMBER.match(level))
+    return numeric >= NEARLY_ALL * sum(count for _, count in counts)
+
+
+def _ambiguity(texts: Sequence[TextLearner]) -> str:
+    levels = next(iter(texts)).levels.counts
+    example = next((level for level in levels if "," in level or "/" in level), "")
+    if "/" in example:
+        return f"{example!r} may begin with the day or with the month; write 2020-12-31"
+    return f"{example!r} may be a fraction or have a thousands separator; write plain numbers"
+
+
+def _conflict(name: str, parts: Parts, names: Sequence[str]) -> str:
+    plain = next(n for part, n in zip(parts, names, strict=True) if part.values)
+    text, its_name = next(
+        (part.text, n) for part, n in zip(parts, names, strict=True) if part.text is not None
+    )
+    example = text.odd or next(iter(text.levels.counts), "")
+    kind = " and ".join(sorted({k for part in parts for k in part.values}))
+    return (
+        f"Column {name!r} holds values of kind {kind} in {plain} and text such as {example[:40]!r} "
+        f"in {its_name}; correct it, or say what it is with categorical=, numeric= or drop=."
+    )

@@ -1,0 +1,134 @@
+"""Dask dataframes: each partition is learned and encoded where it is.
+
+The learners of the partitions merge in a tree; only its root, which is small, comes here. The
+encoded dataframe is as lazy as the given one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from cospan.errors import InputError
+from cospan.sources.base import Options, listing
+from cospan.sources.lazy import LazyReader, refuse_choices
+
+from .learn import SetLearner, looks_like_identifier
+from .plan import EncodingPlan
+
+__all__ = ["LazyTable"]
+
+#: Learners merged by one task.
+FAN_IN = 4
+
+
+class LazyTable:
+    """A Dask dataframe before it is known what to make of its columns."""
+
+    def __init__(self, collection: Any, options: Options, name: str | None) -> None:
+        self.name = name or "dask"
+        refuse_choices(options, self.name)
+        self.n_rows: int | None = None
+        self.options = options
+        self.all_columns = tuple(str(column) for column in collection.columns)
+        self.columns = tuple(c for c in self.all_columns if c not in options.drop)
+        self.unusable: dict[str, str] = {}
+        self.kinds = {
+            str(column): {"b": "boolean", "i": "number", "u": "number", "f": "number"}.get(
+                getattr(dtype, "kind", "O") if hasattr(dtype, "itemsize") else "O", "text"
+            )
+            for column, dtype in collection.dtypes.items()
+        }
+        if options.strict and "text" in self.kinds.values():
+            wrong = [column for column in self.columns if self.kinds[column] == "text"]
+            raise InputError(
+                f"{self.name}: column {listing(wrong)} is not numeric; strict=True refuses the "
+                "table as it is."
+            )
+        self._collection = collection
+
+    @cached_property
+    def settled(self) -> bool:
+        """Whether all columns are numbers; gaps in them are errors then, as in Dask arrays."""
+        options = self.options
+        return (
+            "text" not in [self.kinds[column] for column in self.columns]
+            and not set(options.categorical) & set(self.columns)
+            and options.missing in (None, "error", "drop")
+            and not any(looks_like_identifier(c) and c not in options.numeric for c in self.columns)
+        )
+
+    def learn(self, name: str, forced: Mapping[str, str]) -> list[SetLearner]:
+        """One pass over the partitions, by the workers."""
+        import dask
+
+        leaf, node = dask.delayed(_learned, pure=False), dask.delayed(_merged, pure=False)
+        parts = [
+            leaf(part, name, self.columns, dict(forced)) for part in self._collection.to_delayed()
+        ]
+        while len(parts) > 1:
+            parts = [node(parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
+        return list(dask.compute(*parts))
+
+    def encoded(self, plan: EncodingPlan, name: str) -> LazyReader:
+        """The dataframe with its features in place of its columns, still lazy."""
+        names = [column.name for column in plan.used]
+        lacking = [column for column in names if column not in self.all_columns]
+        if lacking:
+            raise InputError(
+                f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "
+                "with; give a table with the same columns."
+            )
+        if self.settled and plan.plain and not any(column.fill for column in plan.used):
+            same = names == list(self.all_columns)
+            return LazyReader(
+                self._collection if same else self._collection[names], Options(), name
+            )
+        meta = _frame(plan, [])
+        encoded = self._collection.map_partitions(_encoded, plan, name, meta=meta)
+        return LazyReader(encoded, Options(), name)
+
+    def classes(self) -> list[Any]:
+        raise InputError(f"{self.name}: a Dask collection has no labels here.")
+
+
+def _learned(part: Any, name: str, columns: tuple[str, ...], forced: dict[str, str]) -> SetLearner:
+    """What one partition holds."""
+    from cospan.sources.source import Source
+
+    if len(part) == 0:
+        return SetLearner.of_columns(name, dict.fromkeys(columns, ()), forced)
+    table = Source(_table(part, name), Options()).table
+    if table is None:
+        raise InputError(f"{name}: holds only lists of numbers; make a Dask array of them.")
+    return table.learn(name, forced)[0].only(columns)
+
+
+def _merged(parts: list[SetLearner]) -> SetLearner:
+    first, *others = parts
+    for other in others:
+        first.merge(other)
+    return first
+
+
+def _encoded(part: Any, plan: EncodingPlan, name: str) -> Any:
+    """One partition as features; rows are left out where the plan says so."""
+    from cospan.sources.source import Source
+
+    if len(part) == 0:
+        return _frame(plan, [])
+    source = Source(_table(part, name), Options(), name=name)
+    return _frame(plan, source.encoded(plan).read().rows)
+
+
+def _table(part: Any, name: str) -> Any:
+    from cospan.sources.frames import frame_reader
+
+    return frame_reader(part.reset_index(drop=True), Options(), name)
+
+
+def _frame(plan: EncodingPlan, rows: Any) -> Any:
+    pandas = import_module("pandas")  # Dask's dataframes are made of its dataframes
+    return pandas.DataFrame(rows, columns=list(plan.feature_names), dtype="float64")

@@ -1,0 +1,239 @@
+"""One pass over a set: what its columns hold, in bounded memory.
+
+A :class:`SetLearner` takes Arrow batches as they come and merges with others of the same set, so
+that blocks may be read one after the other, or each by its own worker.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.errors import InputError
+from cospan.sources.arrow_rows import to_rows
+
+from .kinds import all_finite, coded, family, numbers
+from .readings import READINGS, parsed
+from .sketches import MOST_LEVELS, Distinct, Levels, Moments, Order, number_hashes, text_hashes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ColumnLearner", "SetLearner", "TextLearner", "looks_like_identifier", "refuse_infinite"]
+
+#: All columns of text of a set together keep at most about this many texts (some 100 MB).
+TEXTS_IN_ALL = 2**20
+_IDENTIFIER_WORDS = frozenset(
+    (
+        "id", "ids", "idx", "index", "key", "pk", "uuid", "guid", "serial", "unnamed",
+        "row", "rowid", "rownum", "rowname", "rownames",
+    )
+)  # fmt: skip
+
+
+def looks_like_identifier(name: str) -> bool:
+    """Whether a column's name is that of an identifier or a row counter.
+
+    Examples
+    --------
+    >>> [looks_like_identifier(n) for n in ("customerID", "Unnamed: 0", "row_id", "humidity")]
+    [True, True, True, False]
+    """
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    words = re.findall(r"[a-z]+", spaced.lower())
+    return not name.strip() or (bool(words) and words[-1] in _IDENTIFIER_WORDS)
+
+
+@dataclass
+class TextLearner:
+    """What the texts of a column are: how often each occurs, and which readings fit them all."""
+
+    levels: Levels
+    distinct: Distinct = field(default_factory=Distinct)
+    readings: dict[str, Moments] = field(default_factory=lambda: {r: Moments() for r in READINGS})
+    count: int = 0
+    words: int = 0
+    declared: bool = False  # as a category, by the type of the column
+    odd: str = ""  # a text that is not a number, for messages
+
+    def add(self, array: pa.Array, *, declared: bool, every: bool) -> NDArray[np.bool_]:
+        """Further texts; `every` reading is kept, also those that do not fit. Gives the gaps."""
+        import pyarrow.compute as pc
+
+        found = coded(array)
+        counts, texts = found.counts(), found.texts
+        if not counts.all():  # categories that no row has
+            texts = texts.filter(counts > 0)
+            counts = counts[counts > 0]
+        self.declared = self.declared or declared
+        self.count += int(counts.sum())
+        if len(texts):
+            self.distinct.add(text_hashes(texts))
+            spaces = pc.count_substring(texts, pattern=" ").to_numpy(zero_copy_only=False)
+            self.words += int(((spaces + 1) * counts).sum())
+            self._read(texts, counts, every)
+            self.levels.add(texts.to_pylist(), counts.tolist())
+        return np.asarray(found.codes < 0)
+
+    def _read(self, texts: pa.Array, counts: NDArray[np.intp], every: bool) -> None:
+        for reading in list(self.readings):
+            values = parsed(texts, reading)
+            if reading == "point" and values.null_count and not self.odd:
+                self.odd = texts.filter(values.is_null())[0].as_py()
+            if values.null_count and not every:
+                del self.readings[reading]
+                continue
+            present = np.asarray(values.is_valid().to_numpy(zero_copy_only=False))
+            fitting = values.drop_null().to_numpy()
+            self.readings[reading].add(fitting, counts[present].astype(np.float64))
+
+    def merge(self, other: TextLearner) -> None:
+        self.levels.merge(other.levels)
+        self.distinct.merge(other.distinct)
+        for reading in list(self.readings):
+            if reading in other.readings:
+                self.readings[reading].merge(other.readings[reading])
+            elif other.count:
+                del self.readings[reading]
+        self.count += other.count
+        self.words += other.words
+        self.declared = self.declared or other.declared
+        self.odd = self.odd or other.odd
+
+    @property
+    def n_distinct(self) -> int:
+        """Exact as long as every text is counted, then an estimate."""
+        return len(self.levels.counts) if self.levels.exact else self.distinct.estimate
+
+
+@dataclass
+class ColumnLearner:
+    """What one column of one set holds."""
+
+    name: str
+    forced: str = ""  # "category", "number" or "" to find out
+    shape: tuple[int, ...] = ()
+    limit: int = MOST_LEVELS
+    rows: int = 0
+    missing: int = 0
+    families: set[str] = field(default_factory=set)
+    values: dict[str, Moments] = field(default_factory=dict)  # by family
+    text: TextLearner | None = None
+    whole: bool = True
+    order: Order = field(default_factory=Order)
+    distinct: Distinct = field(default_factory=Distinct)
+    type_name: str = ""
+
+    def add(self, array: pa.Array, source: str = "the table", ids: Any = None) -> None:
+        """Further rows; the source's name and the rows' identifiers are for messages."""
+        kind = family(array.type)
+        self.rows += len(array)
+        if array.null_count == len(array):
+            self.missing += len(array)
+            return
+        self.families.add(kind)
+        self.type_name = self.type_name or str(array.type)
+        if kind == "other":
+            self.missing += array.null_count
+        elif kind in ("text", "dictionary") or self.forced == "category":
+            declared = kind == "dictionary" or self.forced == "category"
+            if self.text is None:
+                self.text = TextLearner(Levels(self.limit))
+            gaps = self.text.add(array, declared=declared, every=self.forced == "number")
+            self.missing += int(gaps.sum())
+        else:
+            self._add_numbers(array, kind, source, ids)
+
+    def _add_numbers(self, array: pa.Array, kind: str, source: str, ids: Any) -> None:
+        values = self._numbers(array)
+        if not all_finite(values):
+            refuse_infinite(values, self.name, source, ids)
+            gaps = np.isnan(values) if values.ndim == 1 else np.isnan(values).any(axis=1)
+            self.missing += int(gaps.sum())
+            values = values[~gaps]
+        self.values.setdefault(kind, Moments()).add(values)
+        if kind == "number" and looks_like_identifier(self.name):
+            self.whole = self.whole and bool((values == np.floor(values)).all())
+            self.order.add(values)
+            self.distinct.add(number_hashes(values))
+
+    def _numbers(self, array: pa.Array) -> NDArray[np.float64]:
+        if not self.shape:
+            return numbers(array)
+        import pyarrow as pa
+
+        batch = pa.RecordBatch.from_arrays([array], [self.name])
+        rows = to_rows(batch, [self.shape], np.dtype(np.float64), where=(self.name, 0))
+        return np.asarray(rows)
+
+    def merge(self, other: ColumnLearner) -> None:
+        """`other` saw the rows after these."""
+        self.rows += other.rows
+        self.missing += other.missing
+        self.families |= other.families
+        for kind, moments in other.values.items():
+            self.values.setdefault(kind, Moments()).merge(moments)
+        if self.text is None:
+            self.text = other.text
+        elif other.text is not None:
+            self.text.merge(other.text)
+        self.whole = self.whole and other.whole
+        self.order.merge(other.order)
+        self.distinct.merge(other.distinct)
+        self.type_name = self.type_name or other.type_name
+
+
+@dataclass
+class SetLearner:
+    """What the columns of one set hold."""
+
+    name: str
+    columns: dict[str, ColumnLearner]
+
+    @classmethod
+    def of_columns(
+        cls, name: str, shapes: Mapping[str, tuple[int, ...]], forced: Mapping[str, str]
+    ) -> SetLearner:
+        """A learner for these columns that has seen no row yet."""
+        limit = max(256, min(MOST_LEVELS, TEXTS_IN_ALL // max(1, len(shapes))))
+        return cls(
+            name,
+            {
+                column: ColumnLearner(column, forced.get(column, ""), shape, limit)
+                for column, shape in shapes.items()
+            },
+        )
+
+    def add(self, batch: pa.RecordBatch, ids: Any = None) -> None:
+        """Further rows, with their identifiers for messages."""
+
+        for name, column in self.columns.items():
+            column.add(batch.column(name), self.name, ids)
+
+    def merge(self, other: SetLearner) -> None:
+        for name, column in self.columns.items():
+            column.merge(other.columns[name])
+
+    def only(self, columns: Iterable[str]) -> SetLearner:
+        """What is known of these columns."""
+        return SetLearner(self.name, {column: self.columns[column] for column in columns})
+
+    @property
+    def rows(self) -> int:
+        return next((column.rows for column in self.columns.values()), 0)
+
+
+def refuse_infinite(values: NDArray[Any], column: str, source: str, ids: Any = None) -> None:
+    """No mean, no spread and no angle is left when a value is infinite."""
+    rows = np.flatnonzero(np.isinf(values) if values.ndim == 1 else np.isinf(values).any(axis=1))
+    if len(rows):
+        row = rows[0] if ids is None else ids[rows[0]]
+        raise InputError(
+            f"{source}: column {column!r} is infinite in row {row}; "
+            "replace or remove infinite values first."
+        )

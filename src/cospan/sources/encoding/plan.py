@@ -1,0 +1,257 @@
+"""The encoding plan: how the columns of a table become columns of numbers.
+
+A plan is plain data. It is learned once from all sets (``decide``), shown, stored in model files,
+and applied to rows as they come (``apply``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cospan.errors import InputError
+
+__all__ = ["KINDS", "TRUTH", "ColumnPlan", "EncodingPlan"]
+
+KINDS = ("number", "boolean", "category", "date", "duration", "vector", "left out")
+#: Made columns are named after levels; longer levels are cut in the name, never in the plan.
+NAME_LENGTH = 60
+#: The words for false and true where a plan names no others.
+TRUTH = ("false", "true")
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """How one column of the user's is encoded.
+
+    Parameters
+    ----------
+    name : str
+        The user's column.
+    kind : {"number", "boolean", "category", "date", "duration", "vector", "left out"}
+        Dates are days since 1970, durations and times of day are days; a vector is a list of
+        numbers in each row.
+    reason : str
+        Why the column is left out.
+    reading : str
+        How text is read as numbers (``"point"``, ``"comma"``, ``"thousands"``, ``"iso date"``,
+        …); empty where the column is not text.
+    levels : tuple of str
+        The levels of a category, most frequent first; of a boolean written in other words than
+        false and true, these words.
+    other : bool
+        Whether a category has a column for all further levels.
+    fill : tuple of float
+        What stands for a missing value, in each of the columns made: the mean of the sets' means.
+    indicator : bool
+        Whether a further column says which values are missing.
+    shape : tuple of int
+        Lengths of the lists of a vector.
+    """
+
+    name: str
+    kind: str
+    reason: str = ""
+    reading: str = ""
+    levels: tuple[str, ...] = ()
+    other: bool = False
+    fill: tuple[float, ...] = ()
+    indicator: bool = False
+    shape: tuple[int, ...] = ()
+
+    @property
+    def used(self) -> bool:
+        return self.kind != "left out"
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Names of the columns made of this one, without the indicator."""
+        if self.kind == "left out":
+            return ()
+        if self.kind == "vector":
+            return tuple(f"{self.name}[{','.join(map(str, i))}]" for i in np.ndindex(*self.shape))
+        if self.kind != "category":
+            return (self.name,)
+        shown = [f"{self.name} = {_short(level)}" for level in self.levels]
+        if len(set(shown)) < len(shown):
+            shown = [f"{self.name} = {level}" for level in self.levels]
+        if self.other:
+            further = f"{self.name} = other"
+            shown.append(further if further not in shown else f"{self.name} = other (any)")
+        return tuple(shown)
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The words for false and true, in lower case."""
+        return (self.levels[0], self.levels[1]) if self.levels else TRUTH
+
+    @property
+    def indicator_name(self) -> str:
+        return f"{self.name} is missing"
+
+
+@dataclass(frozen=True)
+class EncodingPlan:
+    """How tables with these columns become rows of numbers.
+
+    The features made are, in the order of the user's columns, the column itself (numbers,
+    booleans, dates, durations), one feature for each level of a category, one for each place of a
+    vector; after them the indicators of missing values.
+
+    Parameters
+    ----------
+    columns : tuple of ColumnPlan
+        Every column of the user's, in the order of the first set.
+    missing : {"indicator", "mean", "drop", "error"}
+        What happens to missing values: filled by the mean of the sets' means, with an indicator
+        or without; the rows left out; refused.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from cospan.sources import learn_plan, open_source
+    >>> a = pd.DataFrame({"age": [31.0, None, 45.0], "town": ["Rome", "Oslo", "Rome"]})
+    >>> plan = learn_plan([open_source(a)])
+    >>> plan.feature_names
+    ('age', 'town = Rome', 'town = Oslo', 'age is missing')
+    >>> plan.owners
+    ('age', 'town', 'town', 'age')
+    >>> print("\\n".join(plan.lines()))
+    age   number; missing: 38, and 'age is missing'
+    town  category: Rome, Oslo
+    >>> EncodingPlan.from_dict(plan.to_dict()) == plan
+    True
+    """
+
+    columns: tuple[ColumnPlan, ...]
+    missing: str = "indicator"
+
+    def __post_init__(self) -> None:
+        names = self.feature_names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(
+                f"Two features would be called {twice!r}: one is a column of the table, one is "
+                "made of another column; rename the column."
+            )
+
+    @classmethod
+    def of_numbers(cls, names: Iterable[str], missing: str | None = None) -> EncodingPlan:
+        """Take these columns as the numbers they are; missing values are refused by default."""
+        return cls(tuple(ColumnPlan(name, "number") for name in names), missing or "error")
+
+    @property
+    def used(self) -> tuple[ColumnPlan, ...]:
+        """The columns that make features."""
+        return tuple(column for column in self.columns if column.used)
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """The columns that do not, with the reason."""
+        return {column.name: column.reason for column in self.columns if not column.used}
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features made."""
+        made = [name for column in self.used for name in column.features]
+        return (*made, *(column.indicator_name for column in self.used if column.indicator))
+
+    @property
+    def n_features(self) -> int:
+        return len(self.feature_names)
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """For each feature the user's column it is made of."""
+        made = [column.name for column in self.used for _ in column.features]
+        return (*made, *(column.name for column in self.used if column.indicator))
+
+    def __getitem__(self, column: str) -> ColumnPlan:
+        """The plan for one column of the user's."""
+        for one in self.columns:
+            if one.name == column:
+                return one
+        raise KeyError(column)
+
+    def features_of(self, column: str) -> tuple[int, ...]:
+        """The places of the features made of a user's column, its indicator last."""
+        return tuple(i for i, owner in enumerate(self.owners) if owner == column)
+
+    @property
+    def plain(self) -> bool:
+        """Whether every column is taken as the number it is, with no missing value to fill."""
+        return self.missing != "mean" and not any(
+            c.indicator or c.reading or c.levels or c.kind in ("date", "duration")
+            for c in self.used
+        )
+
+    def lines(self) -> list[str]:
+        """One line for each column: its kind, levels, and what is done about missing values."""
+        from .wording import plan_lines
+
+        return plan_lines(self)
+
+    def notes(self) -> list[str]:
+        """The same in a few sentences, for the notes of a comparison."""
+        from .wording import plan_notes
+
+        return plan_notes(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only, for JSON and model files."""
+        return {"missing": self.missing, "columns": [_bare(column) for column in self.columns]}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> EncodingPlan:
+        """The plan that :meth:`to_dict` wrote; everything in it is checked."""
+        try:
+            columns = tuple(_column(one) for one in content["columns"])
+            if content["missing"] not in ("indicator", "mean", "drop", "error"):
+                raise ValueError(f"missing is {content['missing']!r}")
+            return cls(columns, str(content["missing"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"This is not an encoding plan, or it is damaged ({error}).") from None
+
+    def __repr__(self) -> str:
+        left = f", {len(self.left_out)} left out" if self.left_out else ""
+        return f"<EncodingPlan: {len(self.used)} columns{left} → {self.n_features} features>"
+
+
+def _short(level: str) -> str:
+    line = " ".join(level.split())
+    return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"
+
+
+def _bare(column: ColumnPlan) -> dict[str, Any]:
+    """Without what is at its default; tuples as lists, as JSON has them."""
+    defaults = {one.name: one.default for one in fields(ColumnPlan)}
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in asdict(column).items()
+        if value != defaults[key]
+    }
+
+
+def _column(content: Mapping[str, Any]) -> ColumnPlan:
+    """One column out of a file that may hold anything."""
+    texts = {key: content.get(key, "") for key in ("name", "kind", "reason", "reading")}
+    flags = {key: content.get(key, False) for key in ("other", "indicator")}
+    levels, fill, shape = (content.get(key, []) for key in ("levels", "fill", "shape"))
+    right = (
+        all(isinstance(value, str) for value in [*texts.values(), *levels])
+        and all(isinstance(value, bool) for value in flags.values())
+        and all(isinstance(value, int) and value > 0 for value in shape)
+        and texts["kind"] in KINDS
+        and (texts["kind"] != "boolean" or len(levels) in (0, 2))
+    )
+    if not right:
+        raise ValueError(f"column {texts['name']!r}")
+    numbers = tuple(float(value) for value in fill)
+    column = ColumnPlan(**texts, **flags, levels=tuple(levels), fill=numbers, shape=tuple(shape))
+    if not np.isfinite(numbers).all() or (numbers and len(numbers) != len(column.features)):
+        raise ValueError(f"column {column.name!r} has {len(numbers)} values to fill in")
+    return column

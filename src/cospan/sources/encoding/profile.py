@@ -1,0 +1,97 @@
+"""What one set holds in each column, as counted while its plan was learned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .decide import moments_of
+from .learn import ColumnLearner, SetLearner
+from .plan import ColumnPlan, EncodingPlan
+
+__all__ = ["ColumnProfile", "SetProfile", "profile_of"]
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column of one set.
+
+    Parameters
+    ----------
+    name : str
+    rows, missing : int
+        Rows of the set, and those without a value here.
+    mean, deviation, low, high : float
+        Of the values present, as they are encoded (dates in days since 1970); NaN for categories,
+        vectors and columns without values.
+    levels : mapping of str to int
+        How often each text occurs; at most 4,096 of them, and empty where the column is no text.
+    exact : bool
+        Whether `levels` has every text with its exact count.
+    distinct : int or None
+        Different texts, estimated to about 2 % where there are more than 4,096; None where nobody
+        counted (numbers).
+    """
+
+    name: str
+    rows: int
+    missing: int
+    mean: float = math.nan
+    deviation: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    levels: Mapping[str, int] = field(default_factory=dict)
+    exact: bool = True
+    distinct: int | None = None
+
+
+@dataclass(frozen=True)
+class SetProfile:
+    """The columns of one set, left-out ones too."""
+
+    name: str
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+
+    def __getitem__(self, column: str) -> ColumnProfile:
+        for one in self.columns:
+            if one.name == column:
+                return one
+        raise KeyError(column)
+
+
+def profile_of(plan: EncodingPlan, learner: SetLearner) -> SetProfile:
+    """What a learner saw, as plain numbers."""
+    columns = [
+        _column(column, learner.columns[column.name])
+        for column in plan.columns
+        if column.name in learner.columns
+    ]
+    return SetProfile(learner.name, learner.rows, tuple(columns))
+
+
+def _column(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
+    values: dict[str, float] = {}
+    if column.kind in ("number", "boolean", "date", "duration"):
+        moments = moments_of(column, part)
+        if moments.count:
+            values = {
+                "mean": float(moments.mean),
+                "deviation": float(moments.deviation),
+                "low": float(moments.low),
+                "high": float(moments.high),
+            }
+    text = part.text
+    unread = 0
+    if text is not None and column.reading:
+        unread = text.count - text.readings[column.reading].count
+    return ColumnProfile(
+        column.name,
+        part.rows,
+        part.missing + unread,
+        **values,
+        levels=dict(text.levels.counts) if text is not None else {},
+        exact=text is None or text.levels.exact,
+        distinct=None if text is None else text.n_distinct,
+    )

@@ -1,0 +1,177 @@
+"""Text that means numbers, dates or times of day, and how to read it.
+
+A *reading* is one way to turn text into numbers. A column is read so only if every value of it,
+in every set, can be; where two readings fit all values and disagree ("1,234" may be 1234 or 1.234,
+"03/04/2020" a day in March or in April), the text is ambiguous and no guess is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+from .kinds import days
+
+__all__ = ["AMBIGUOUS", "BOOLEANS", "READINGS", "Reading", "boolean_pair", "chosen", "parsed"]
+
+#: Pairs of words for false and true, in lower case.
+BOOLEANS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"))
+
+AMBIGUOUS = "ambiguous"
+
+
+class Reading(NamedTuple):
+    """What the text looks like, the kind of column it makes, and the numbers it stands for."""
+
+    kind: str
+    pattern: str
+    numbers: Callable[[Any], Any]
+    example: str
+
+
+def _replaced(texts: pa.Array, *steps: tuple[str, str]) -> pa.Array:
+    import pyarrow.compute as pc
+
+    for pattern, replacement in steps:
+        texts = pc.replace_substring_regex(texts, pattern=pattern, replacement=replacement)
+    return texts
+
+
+def _floats(texts: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.cast(texts, pa.float64())
+
+
+def _comma(texts: pa.Array) -> pa.Array:
+    return _floats(_replaced(texts, (r"\.", ""), (",", ".")))
+
+
+def _thousands(texts: pa.Array) -> pa.Array:
+    return _floats(_replaced(texts, (",", "")))
+
+
+def _moments(texts: pa.Array) -> pa.Array:
+    """Days since 1970 of ISO dates and times, with or without a time zone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = _replaced(texts, (r"(\.\d{6})\d+", r"\1"))
+    zoned = pc.match_substring_regex(texts, pattern=_ZONE)
+    plain = pc.if_else(zoned, None, texts)
+    aware = pc.if_else(zoned, texts, None)
+    return pc.coalesce(
+        days(pc.cast(plain, pa.timestamp("us"))), days(pc.cast(aware, pa.timestamp("us", "UTC")))
+    )
+
+
+def _rearranged(pattern: str, replacement: str) -> Callable[[Any], Any]:
+    """A date in another order becomes an ISO date first."""
+
+    def numbers(texts: pa.Array) -> pa.Array:
+        padded = _replaced(texts, (r"\b(\d)\b", r"0\1"), (pattern, replacement))
+        return _moments(padded)
+
+    return numbers
+
+
+def _clock(texts: pa.Array) -> pa.Array:
+    return _moments(_replaced(texts, (r"^(\d):", r"0\1:"), ("^", "1970-01-01 ")))
+
+
+_DIGITS = r"(?:\d+\.?\d*|\.\d+)"
+_POWER = r"(?:[eE][+-]?\d+)?"
+_DAY, _MONTH, _YEAR = r"(0?[1-9]|[12]\d|3[01])", r"(0?[1-9]|1[0-2])", r"(\d{4})"
+_TIME = r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
+_ZONE = r":\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$"
+_TWO_TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?"
+
+READINGS = {
+    "point": Reading("number", rf"^[+-]?{_DIGITS}{_POWER}$", _floats, "1.5"),
+    "comma": Reading(
+        "number", rf"^[+-]?(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d+)?{_POWER}$", _comma, "1,5"
+    ),
+    "thousands": Reading(
+        "number", r"^[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?$", _thousands, "1,234"
+    ),
+    "iso date": Reading(
+        "date",
+        rf"^\d{{4}}-\d\d-\d\d(?:[ T]{_TWO_TIME}(?:Z|[+-]\d\d:?(?:\d\d)?)?)?$",
+        _moments,
+        "2020-12-31",
+    ),
+    "day.month.year": Reading(
+        "date",
+        rf"^{_DAY}\.{_MONTH}\.{_YEAR}$",
+        _rearranged(r"^(\d+)\.(\d+)\.(\d+)$", r"\3-\2-\1"),
+        "31.12.2020",
+    ),
+    "day/month/year": Reading(
+        "date",
+        rf"^{_DAY}/{_MONTH}/{_YEAR}$",
+        _rearranged(r"^(\d+)/(\d+)/(\d+)$", r"\3-\2-\1"),
+        "31/12/2020",
+    ),
+    "month/day/year": Reading(
+        "date",
+        rf"^{_MONTH}/{_DAY}/{_YEAR}$",
+        _rearranged(r"^(\d+)/(\d+)/(\d+)$", r"\3-\1-\2"),
+        "12/31/2020",
+    ),
+    "clock": Reading("duration", rf"^{_TIME}$", _clock, "23:59"),
+}
+
+
+def parsed(texts: pa.Array, reading: str) -> pa.Array:
+    """The numbers that texts stand for, null where they do not fit the reading.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> parsed(pa.array(["1.234,5", "2", "x"]), "comma").to_pylist()
+    [1234.5, 2.0, None]
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    how = READINGS[reading]
+    fitting = pc.match_substring_regex(texts, pattern=how.pattern)
+    if not pc.any(fitting, min_count=0).as_py():
+        return pa.nulls(len(texts), pa.float64())
+    texts = texts if pc.all(fitting).as_py() else pc.if_else(fitting, texts, None)
+    try:
+        numbers = how.numbers(texts)
+    except pa.ArrowInvalid:  # the 30th of February looks like a date
+        return pa.nulls(len(texts), pa.float64())
+    return pc.if_else(pc.is_finite(numbers), numbers, None)  # 1e999 is no number
+
+
+def chosen(fitting: Collection[str]) -> str:
+    """The reading to take of those that fit every value; "" if none, AMBIGUOUS if they disagree.
+
+    Examples
+    --------
+    >>> chosen({"point", "thousands"}), chosen({"comma", "thousands"}), chosen(set())
+    ('point', 'ambiguous', '')
+    """
+    if "point" in fitting:  # without a comma the other number readings mean the same, or less
+        return "point"
+    if len(fitting) > 1:
+        return AMBIGUOUS
+    return next(iter(fitting), "")
+
+
+def boolean_pair(texts: Collection[str]) -> tuple[str, str] | None:
+    """The words for false and true that all texts are, in upper or lower case; None if none are.
+
+    Examples
+    --------
+    >>> boolean_pair(["Yes", "no", "NO"])
+    ('no', 'yes')
+    """
+    found = {text.lower() for text in texts}
+    return next((pair for pair in BOOLEANS if found and found <= set(pair)), None)

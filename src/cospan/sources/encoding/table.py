@@ -1,0 +1,227 @@
+"""A table whose columns are encoded: what the schema settles, what a pass learns, the rows.
+
+:class:`EncodableTable` is what a source of a table holds before its plan is known;
+:class:`EncodedReader` reads the rows once it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cospan.errors import InputError
+from cospan.sources import arrow_rows
+from cospan.sources.base import Chunk, Options, listing
+from cospan.sources.cleaning import taken
+from cospan.sources.tables import RawBlock, Table, TableReader, TableStream
+
+from .apply import Encoder
+from .kinds import family
+from .learn import SetLearner, looks_like_identifier
+from .plan import EncodingPlan
+
+__all__ = ["EncodableTable", "EncodedReader", "table_reader"]
+
+#: Classes of one table that are learned apart; with more, all rows are learned as one set.
+MOST_CLASSES = 100
+LEARN_ROWS = 2**16
+
+
+def table_reader(stream: TableStream, options: Options) -> TableReader | EncodableTable:
+    """The reader for images and lists of numbers alone; the encodable table for all others."""
+    table = Table(stream, options)
+    types = [stream.schema.field(column).type for column in table.columns]
+    if any(map(table.is_image, table.columns)) or all(family(t) == "vector" for t in types):
+        return TableReader(table, options)
+    return EncodableTable(table, options)
+
+
+class EncodableTable:
+    """A table of columns of any kind, before it is known what to make of them."""
+
+    def __init__(self, table: Table, options: Options) -> None:
+        self.name = table.name
+        self.n_rows = table.n_rows
+        self.notes = table.stream.notes
+        self.columns = tuple(table.columns)
+        self.all_columns = tuple(table.stream.schema.names)
+        self.unusable = dict.fromkeys(table.stream.unreadable, "Python objects of several kinds")
+        self.options = options
+        self._table = table
+        self._types = {c: table.stream.schema.field(c).type for c in table.columns}
+        if options.strict:
+            self._refuse_other_kinds()
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The families of the columns, by the schema."""
+        return {column: family(type_) for column, type_ in self._types.items()}
+
+    @cached_property
+    def settled(self) -> bool:
+        """Whether the schema alone says that all columns are numbers without gaps."""
+        options = self.options
+        if not set(self.kinds.values()) <= {"number", "boolean"}:
+            return False
+        if set(options.categorical) & set(self.columns) or self._may_count_rows():
+            return False
+        if options.missing is None:
+            return self._table.stream.complete(self.columns)
+        return options.missing in ("error", "drop")
+
+    def _may_count_rows(self) -> bool:
+        return self.options.columns is None and any(
+            looks_like_identifier(column) and column not in self.options.numeric
+            for column in self.columns
+        )
+
+    def learn(self, name: str, forced: Mapping[str, str]) -> list[SetLearner]:
+        """One pass: what the columns hold, for each class where the rows are of several."""
+        shapes = self._table.shapes(self.columns)
+        found: dict[Any, SetLearner] = {}
+        classes = self.options.label is not None and self.options.label_value is None
+        for block in taken(_Raw(self._table, self.columns), self.options, LEARN_ROWS, name):
+            groups: list[tuple[Any, RawBlock]] = [(None, block)]
+            if classes and block.labels is not None:
+                groups = list(_by_label(block))
+            for value, part in groups:
+                if value not in found:
+                    found[value] = SetLearner.of_columns(name, shapes, forced)
+                found[value].add(part.rows, part.ids)
+            if len(found) > MOST_CLASSES:
+                classes, found = False, {None: _merged(list(found.values()))}
+        ordered = sorted(found.items(), key=lambda item: str(item[0]))
+        return [
+            learner if value is None else replace(learner, name=str(value))
+            for value, learner in ordered
+        ]
+
+    def encoded(self, plan: EncodingPlan, name: str) -> EncodedReader | TableReader:
+        """The reader that applies a plan; plain numbers are read as they are."""
+        lacking = [c.name for c in plan.used if c.name not in self.all_columns]
+        if lacking:
+            raise InputError(
+                f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "
+                "with; give a table with the same columns."
+            )
+        if self.settled and plan.plain and not any(column.fill for column in plan.used):
+            return TableReader(self._table.with_columns([c.name for c in plan.used]), self.options)
+        return EncodedReader(self._table, plan, self.options, name)
+
+    def classes(self) -> list[Any]:
+        """The different labels, from a pass over the label alone."""
+        values: set[Any] = set()
+        for block in taken(
+            _Raw(self._table, self.columns[:1]), self.options, LEARN_ROWS, self.name
+        ):
+            if block.labels is not None:
+                values.update(np.unique(block.labels).tolist())
+        return sorted(values, key=str)
+
+    def _refuse_other_kinds(self) -> None:
+        wrong = [c for c, kind in self.kinds.items() if kind not in ("number", "boolean", "vector")]
+        if wrong:
+            types = sorted({str(self._types[column]) for column in wrong})
+            raise InputError(
+                f"{self.name}: column{'s' if len(wrong) > 1 else ''} {listing(wrong)} "
+                f"{'are' if len(wrong) > 1 else 'is'} not numeric ({listing(types, 3)}); "
+                "strict=True refuses the table as it is."
+            )
+
+
+class EncodedReader:
+    """Rows of numbers, made of a table by a plan."""
+
+    image_shape: tuple[int, ...] | None = None
+
+    def __init__(self, table: Table, plan: EncodingPlan, options: Options, name: str) -> None:
+        self.name = name
+        self.n_rows = table.n_rows
+        self.n_features = plan.n_features
+        self.feature_names: tuple[str, ...] | None = plan.feature_names
+        self.owners = plan.owners
+        #: No gap is left, and infinite values are refused column by column.
+        self.finite = plan.missing in ("indicator", "mean") and all(c.fill for c in plan.used)
+        self.dtype = _dtype(table, plan)
+        self._table = table
+        self._options = options
+        self._plan = plan
+        self._notes: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*self._table.stream.notes, *self._notes)
+
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        encoder = Encoder(self._plan, self.dtype, self.name)
+        raw = taken(_Raw(self._table, encoder.columns), self._options, size, self.name)
+        for block in _even(raw, size):
+            yield Chunk(encoder.rows(block.rows, block.ids), block.ids, block.labels)
+        self._notes = encoder.notes()
+
+
+class _Raw:
+    """A table as a reader of raw blocks, for the same choice of rows as any other reader's."""
+
+    def __init__(self, table: Table, columns: Any) -> None:
+        self._table = table
+        self._columns = list(columns)
+
+    def blocks(self, size: int) -> Iterator[RawBlock]:
+        return self._table.blocks(self._columns, size)
+
+
+def _even(blocks: Iterator[RawBlock], size: int) -> Iterator[RawBlock]:
+    """Blocks of `size` rows: joining columns is cheaper than joining the rows made of them."""
+    waiting: list[RawBlock] = []
+    n = 0
+    for block in blocks:
+        start = 0
+        while start < len(block.ids):
+            piece = block.take(slice(start, start + size - n))
+            start += len(piece.ids)
+            n += len(piece.ids)
+            waiting.append(piece)
+            if n == size:
+                yield _joined(waiting)
+                waiting, n = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(blocks: list[RawBlock]) -> RawBlock:
+    if len(blocks) == 1:
+        return blocks[0]
+    import pyarrow as pa
+
+    # The promotion: an empty column of one batch may be text in the next.
+    tables = [pa.Table.from_batches([block.rows]) for block in blocks]
+    whole = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    labels = [block.labels for block in blocks if block.labels is not None]
+    ids = np.concatenate([block.ids for block in blocks])
+    return RawBlock(whole.to_batches()[0], ids, np.concatenate(labels) if labels else None)
+
+
+def _by_label(block: RawBlock) -> Iterator[tuple[Any, RawBlock]]:
+    values, group = np.unique(np.asarray(block.labels), return_inverse=True)
+    for k, value in enumerate(values.tolist()):
+        yield value, block if len(values) == 1 else block.take(group == k)
+
+
+def _merged(learners: list[SetLearner]) -> SetLearner:
+    first, *others = learners
+    for other in others:
+        first.merge(other)
+    return first
+
+
+def _dtype(table: Table, plan: EncodingPlan) -> np.dtype[Any]:
+    """float32 only where every column is a float32 number."""
+    if any(column.kind not in ("number", "vector") or column.reading for column in plan.used):
+        return np.dtype(np.float64)
+    schema = table.stream.schema
+    return arrow_rows.common_float([schema.field(column.name).type for column in plan.used])

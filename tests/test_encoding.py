@@ -1,0 +1,520 @@
+"""What an encoding plan makes of a column, and the sketches and readings it rests on."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cospan.errors import CospanWarning, InputError
+from cospan.sources import EncodingPlan, encode_together, learn_plan, open_source
+from cospan.sources.encoding.learn import SetLearner, looks_like_identifier
+from cospan.sources.encoding.readings import READINGS, parsed
+from cospan.sources.encoding.sketches import (
+    HASHES,
+    Distinct,
+    Levels,
+    Moments,
+    Order,
+    number_hashes,
+    text_hashes,
+)
+
+DAY = 86_400
+
+
+def plan_of(*columns, **options):
+    """The plan for one column called x, one set for each argument."""
+    return learn_plan(
+        [open_source({"x": column}, name=f"s{i}", **options) for i, column in enumerate(columns)]
+    )
+
+
+def encoded(column, **options):
+    source = open_source({"x": column}, **options)
+    return source.plan["x"], source.read().rows
+
+
+# Numbers, booleans, dates, durations ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("texts", "reading", "values"),
+    [
+        (["1", "-2.5", "+3e2", ".5"], "point", [1, -2.5, 300, 0.5]),
+        (["1,5", "2", "-0,25"], "comma", [1.5, 2, -0.25]),
+        (["1.234,5", "1.000", "2,25"], "comma", [1234.5, 1000, 2.25]),
+        (["1,234", "1,234,567", "5"], "thousands", [1234, 1234567, 5]),
+        (["1,234", "12.5"], "thousands", [1234, 12.5]),
+        (["1970-01-03", "1970-01-01T12:00:00Z"], "iso date", [2, 0.5]),
+        (["1970-01-01 06:00", "1970-01-01T01:00:00+0100"], "iso date", [0.25, 0]),
+        (["2.1.1970", "31.12.1969"], "day.month.year", [1, -1]),
+        (["02/01/1970", "31/12/1969"], "day/month/year", [1, -1]),
+        (["01/02/1970", "12/31/1969"], "month/day/year", [1, -1]),
+        (["6:00", "18:00:00", "00:00:43.2"], "clock", [0.25, 0.75, 0.0005]),
+    ],
+)
+def test_texts_that_all_read_the_same_way_are_numbers(texts, reading, values):
+    column, rows = encoded(texts)
+    assert (column.kind, column.reading) == (READINGS[reading].kind, reading)
+    np.testing.assert_allclose(rows[:, 0], values, rtol=1e-15, atol=1e-17)
+
+
+@pytest.mark.parametrize(
+    ("texts", "hint"), [(["1,234", "5,678"], "thousands"), (["03/04/2020", "01/02/2020"], "day")]
+)
+def test_ambiguous_text_is_left_out_with_the_reason(texts, hint):
+    with pytest.warns(CospanWarning, match="may"):
+        plan = learn_plan([open_source({"x": texts, "y": [1.0, 2.0]})])
+    assert repr(texts[0]) in plan.left_out["x"]
+    assert hint in plan.left_out["x"]
+
+
+def test_one_value_of_another_set_settles_what_the_text_means():
+    assert plan_of(["1,234", "5,678"], ["1,5"])["x"].reading == "comma"
+    assert plan_of(["1,234", "5,678"], ["1,234,567"])["x"].reading == "thousands"
+
+
+@pytest.mark.parametrize("texts", [["1.5", "2", "x7"], ["1.5", "1,5", "1,234,567"], ["2020-02-30"]])
+def test_text_with_one_value_that_does_not_fit_is_no_number(texts):
+    assert encoded(texts)[0].kind == "category"
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([True, False, True], ()),
+        (["yes", "No", "YES"], ("no", "yes")),
+        (["true", "false", "True"], ()),
+        (["Y", "N", "y"], ("n", "y")),
+        (pd.Categorical(["yes", "no", "yes"]), ("no", "yes")),
+    ],
+)
+def test_booleans_are_zero_and_one(values, words):
+    column, rows = encoded(values)
+    assert (column.kind, column.levels) == ("boolean", words)
+    np.testing.assert_array_equal(rows, [[1], [0], [1]])
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_dates_and_durations_are_days_whatever_the_unit(unit):
+    moments = pd.to_datetime(["2020-02-29 07:08:09", "1969-12-31 00:00:00", None])
+    stamps = pa.array(moments).cast(pa.timestamp(unit))
+    column, rows = encoded(stamps)
+    assert column.kind == "date"
+    assert rows[0, 0] == 18321 + (7 * 3600 + 8 * 60 + 9) / DAY
+    assert rows[1, 0] == -1
+    spans = pa.array([90, -DAY], pa.duration("s")).cast(pa.duration(unit))
+    column, rows = encoded(spans)
+    assert column.kind == "duration"
+    np.testing.assert_array_equal(rows[:, 0], [90 / DAY, -1])
+
+
+def test_dates_in_text_in_days_and_in_nanoseconds_are_one_column():
+    plan = plan_of(
+        ["2020-01-01", "2020-01-03"],
+        pa.array(["2020-01-02"]).cast(pa.timestamp("s")).cast(pa.date32()),
+        pa.array(["2020-01-02T12:00:00"]).cast(pa.timestamp("ns")),
+    )
+    assert plan["x"].kind == "date"
+    assert plan["x"].fill == pytest.approx((18262 + (1 + 1 + 1.5) / 3,), rel=1e-9)
+
+
+# Categories ----------------------------------------------------------------------------------
+
+
+def test_a_category_has_one_feature_for_each_level_and_says_so():
+    source = open_source({"carrier": ["UA", "AA", "UA", " B6 "]})
+    assert source.feature_names == ("carrier = UA", "carrier = AA", "carrier = B6")
+    np.testing.assert_array_equal(source.read().rows, np.eye(3)[[0, 1, 0, 2]])
+
+
+def test_the_thirty_most_frequent_levels_stay_and_the_rest_is_other():
+    texts = [f"level {i:02}" for i in range(40) for _ in range(50 - i)]
+    column, rows = encoded(texts)
+    assert column.levels == tuple(f"level {i:02}" for i in range(30))
+    assert column.other
+    assert rows.shape[1] == 31
+    np.testing.assert_array_equal(rows.sum(axis=1), 1)
+    assert rows[:, 30].sum() == sum(50 - i for i in range(30, 40))
+    np.testing.assert_allclose(column.fill, rows.mean(axis=0), rtol=1e-14)
+
+
+def test_frequent_means_by_the_mean_share_of_the_sets():
+    """A level that only a small set has is not crowded out by a large set."""
+    large = [f"old {i}" for i in range(40)] * 100
+    small = ["new"] * 10 + large[:10]
+    plan = plan_of(large, small)
+    assert plan["x"].levels[0] == "new"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda v: pa.array(v).dictionary_encode(),
+        lambda v: pd.Categorical(v),
+        lambda v: pa.array(v, pa.large_string()),
+        lambda v: pa.array(v, pa.string_view()),
+        lambda v: np.array(v, dtype=object),
+    ],
+)
+def test_all_ways_to_hold_texts_are_one(make):
+    texts = ["b", "a", "b", "c"]
+    assert plan_of(make(texts)) == plan_of(texts)
+
+
+def test_numbers_declared_as_a_category_are_one():
+    column, rows = encoded(pd.Categorical([3, 1, 3]))
+    assert (column.kind, column.levels) == ("category", ("3", "1"))
+    np.testing.assert_array_equal(rows, [[1, 0], [0, 1], [1, 0]])
+
+
+def test_a_level_called_other_and_a_clash_of_names():
+    texts = ["other"] * 3 + [f"l{i:02}" for i in range(40)] * 2
+    names = plan_of(texts).feature_names
+    assert len(set(names)) == len(names)
+    with pytest.raises(InputError, match="'x = a'"):
+        learn_plan([open_source({"x": ["a", "b"], "x = a": [1.0, 2.0]})])
+
+
+def test_long_levels_are_cut_in_names_and_not_in_the_plan():
+    long = "x" * 100
+    column = plan_of([long, "b", long])["x"]
+    assert column.levels == (long, "b")
+    assert max(map(len, column.features)) < 70
+    twins = plan_of([long + "1", long + "2"])["x"]
+    assert len(set(twins.features)) == 2
+
+
+# Missing values ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "gap", [None, "", "  ", "NA", "n/a", "NaN", "?", "null", ".", "-"], ids=lambda gap: repr(gap)
+)
+def test_blank_and_missing_words_are_missing(gap):
+    column, rows = encoded(["4", gap, "6"])
+    assert (column.kind, column.indicator) == ("number", True)
+    np.testing.assert_array_equal(rows, [[4, 0], [5, 1], [6, 0]])
+
+
+def test_gaps_get_the_mean_of_the_sets_means_and_an_indicator():
+    a, b = {"x": [1.0, 3.0, None], "t": ["u", "u", "v"]}, {"x": [10.0], "t": [None]}
+    first, second = encode_together([open_source(a, name="a"), open_source(b, name="b")])
+    assert first.feature_names == ("x", "t = u", "t = v", "x is missing", "t is missing")
+    third = 1 / 3
+    np.testing.assert_array_equal(
+        first.read().rows, [[1, 1, 0, 0, 0], [3, 1, 0, 0, 0], [6, 0, 1, 1, 0]]
+    )
+    np.testing.assert_allclose(second.read().rows, [[10, 2 * third, third, 0, 1]], rtol=1e-15)
+
+
+def test_each_policy_does_what_it_says():
+    table = {"x": [1.0, None, 4.0], "t": ["a", "b", None]}
+    rows = {policy: open_source(table, missing=policy).read().rows for policy in ("mean", "drop")}
+    np.testing.assert_array_equal(rows["mean"], [[1, 1, 0], [2.5, 0, 1], [4, 0.5, 0.5]])
+    np.testing.assert_array_equal(rows["drop"], [[1, 1, 0]])
+    with pytest.raises(InputError, match=r"missing in 2 rows, in column 'x' \(1\), 't' \(1\);"):
+        open_source(table, missing="error").read()
+
+
+def test_a_column_that_is_empty_in_one_set_takes_the_mean_of_the_other():
+    plan = plan_of([1.0, 3.0], pa.array([None, None], pa.float64()))
+    assert (plan["x"].fill, plan["x"].indicator) == ((2.0,), True)
+
+
+def test_a_constant_column_is_kept():
+    assert plan_of([7.0, 7.0], [7.0])["x"].kind == "number"
+    assert plan_of(["a", "a"], ["a"])["x"].levels == ("a",)
+
+
+# What is left out ----------------------------------------------------------------------------
+
+
+def left_out(columns):
+    with pytest.warns(CospanWarning, match="Left out"):
+        return learn_plan(
+            [open_source({**columns, "y": np.arange(len(next(iter(columns.values())))) % 3.0})]
+        ).left_out
+
+
+def test_texts_that_hardly_repeat_are_identifiers_or_free_text():
+    n = 200
+    tickets = [f"T{i * 7919}" for i in range(n)]
+    remarks = [f"the guest of room {i} was happy" for i in range(n)]
+    assert left_out({"ticket": tickets})["ticket"] == "identifiers: all 200 values differ"
+    assert left_out({"remark": remarks})["remark"] == "free text"
+    twice = {"town": tickets[: n // 2] * 2}
+    assert learn_plan([open_source(twice)])["town"].other
+
+
+def test_numbers_with_a_few_odd_texts_are_left_out_until_told():
+    texts = [f"{i / 7:.3f}" for i in range(200)] + ["oops"]
+    assert "'oops', which numeric= skips" in left_out({"x": texts})["x"]
+    column, rows = encoded(texts, numeric=["x"])
+    assert column.kind == "number"
+    np.testing.assert_array_equal(np.flatnonzero(rows[:, 1]), [200])
+    assert encoded(["1", "2", "3", "4+"] * 30)[0].kind == "category"
+
+
+def test_the_same_identifiers_in_two_sets_are_identifiers_still():
+    keys = [f"K{i}" for i in range(50)]
+    with pytest.warns(CospanWarning, match="'x' .identifiers"):
+        plan = learn_plan([open_source({"x": keys, "y": np.arange(50.0)}, name=n) for n in "ab"])
+    assert "x" in plan.left_out
+
+
+def test_whole_numbers_called_like_identifiers_are_left_out_only_if_they_hardly_repeat():
+    n = 100
+    shuffled = np.random.default_rng(0).permutation(n) * 17
+    for name in ("id", "customerID", "Unnamed: 0", "row_id"):
+        assert name in left_out({name: np.arange(n)})
+        assert name in left_out({name: shuffled})
+        assert name in left_out({name: [str(i) for i in shuffled]})
+        kept = learn_plan([open_source({name: np.arange(n) // 5 % 7})])
+        assert kept[name].kind == "number"
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6).filter(lambda v: v != math.floor(v)), min_size=2, unique=True),
+    st.sampled_from(["id", "index", "value", "key", "Unnamed: 0", "x"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_measurement_is_never_left_out(values, name):
+    plan = learn_plan([open_source({name: sorted(values)})])
+    assert plan[name].kind == "number"
+
+
+@given(st.lists(st.integers(-1000, 1000), min_size=2, unique=True))
+@settings(max_examples=30, deadline=None)
+def test_whole_numbers_are_kept_under_any_other_name(values):
+    assert learn_plan([open_source({"year": sorted(values)})])["year"].kind == "number"
+
+
+def test_names_of_identifiers():
+    yes = ("id", "ID", "userId", "user_id", "PassengerId", "index", "Unnamed: 0", "", "rownames")
+    no = ("idle", "humidity", "0", "12", "keyboard", "valid", "grid", "identity crisis")
+    assert all(map(looks_like_identifier, yes))
+    assert not any(map(looks_like_identifier, no))
+
+
+def test_asked_for_is_taken():
+    table = {"id": np.arange(20), "name": [f"n{i}" for i in range(20)]}
+    plan = learn_plan([open_source(table, numeric=["id"], categorical=["name"])])
+    assert [column.kind for column in plan.columns] == ["number", "category"]
+    assert learn_plan([open_source(table, columns=["id"])])["id"].kind == "number"
+
+
+# Options -------------------------------------------------------------------------------------
+
+
+def test_forced_kinds_and_dropped_columns():
+    table = {"zone": [1, 2, 2, None], "price": ["10", "n.a.", "12", "about 9"], "z": [1, 2, 3, 4]}
+    source = open_source(table, categorical=["zone"], numeric="price", drop=["z"])
+    assert source.feature_names == (
+        "zone = 2", "zone = 1", "price", "zone is missing", "price is missing",
+    )  # fmt: skip
+    np.testing.assert_array_equal(source.read().rows[:, 2], [10, 11, 12, 11])
+    np.testing.assert_array_equal(source.read().rows[:, 4], [0, 1, 0, 1])
+    assert source.plan.left_out == {"z": "as asked"}
+
+
+def test_numbers_in_one_set_and_words_in_another_are_refused():
+    with pytest.raises(InputError, match=r"'x' holds values of kind number in s0 and text .*'low'"):
+        plan_of([1.0, 2.0], ["low", "3"])
+    assert plan_of([1.0, 2.0], ["4", "3"])["x"].kind == "number"
+    assert plan_of([1, 2], ["a", "1"], categorical=["x"])["x"].levels == ("1", "2", "a")
+
+
+def test_columns_of_one_set_alone_are_named_unless_left_out_anyway():
+    a = {"x": [1.0, 2.0], "town": ["u", "v"]}
+    with pytest.raises(InputError, match="only a has 'town'"):
+        learn_plan([open_source(a, name="a"), open_source({"x": [1.0]}, name="b")])
+    keys = {"x": np.arange(20.0), "key": [f"k{i}" for i in range(20)]}
+    with pytest.warns(CospanWarning, match="'key'"):
+        plan = learn_plan([open_source(keys, name="a"), open_source({"x": [1.0]}, name="b")])
+    assert plan.feature_names == ("x",)
+
+
+# The plan itself -----------------------------------------------------------------------------
+
+
+def a_plan():
+    table = {
+        "n": [1.5, None, 2.5], "t": ["a", "b", None], "d": ["2020-01-01"] * 3, "b": ["no"] * 3,
+        "v": [[1.0, 2.0], [3.0, 4.0], None], "k": [None] * 3,
+    }  # fmt: skip
+    with pytest.warns(CospanWarning, match="'k'"):
+        return learn_plan([open_source(table)])
+
+
+def test_a_plan_survives_json():
+    plan = a_plan()
+    again = EncodingPlan.from_dict(json.loads(json.dumps(plan.to_dict())))
+    assert again == plan
+    assert again.feature_names == plan.feature_names
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda d: d.pop("columns"),
+        lambda d: d.update(missing="guess"),
+        lambda d: d["columns"][0].update(kind="fruit"),
+        lambda d: d["columns"][0].update(name=3),
+        lambda d: d["columns"][0].update(fill=[1.0, 2.0]),
+        lambda d: d["columns"][0].update(fill=["x"]),
+        lambda d: d["columns"][1].update(levels=[1, 2]),
+        lambda d: d["columns"][0].update(indicator="yes"),
+        lambda d: d["columns"].append(7),
+        lambda d: d["columns"][4].update(shape=[-1]),
+        lambda d: d["columns"][0].update(fill=[math.inf]),
+    ],
+)
+def test_a_damaged_plan_is_refused_in_one_sentence(damage):
+    content = a_plan().to_dict()
+    damage(content)
+    with pytest.raises(InputError, match="not an encoding plan, or it is damaged") as caught:
+        EncodingPlan.from_dict(content)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_feature_has_an_owner_and_every_owner_its_features():
+    plan = a_plan()
+    assert len(plan.owners) == plan.n_features == len(plan.feature_names)
+    assert plan.features_of("n") == (0, plan.feature_names.index("n is missing"))
+    places = [place for column in plan.used for place in plan.features_of(column.name)]
+    assert sorted(places) == list(range(plan.n_features))
+    with pytest.raises(KeyError):
+        plan["nobody"]
+
+
+def test_the_listing_says_what_becomes_of_each_column():
+    assert a_plan().lines() == [
+        "n  number; missing: 2, and 'n is missing'",
+        "t  category: a, b; missing: the sets' mean, and 't is missing'",
+        "d  date, in days since 1970, read from text (iso date)",
+        "b  boolean: yes = 1, no = 0",
+        "v  vector of 2 numbers; missing: the sets' mean, and 'v is missing'",
+        "k  left out: it has no values",
+    ]
+    notes = " ".join(a_plan().notes())
+    assert "5 columns became 10 features" in notes
+    assert "Left out: 'k' (it has no values)" in notes
+
+
+# Sketches ------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(-1e8, 1e8), min_size=1), st.integers(0, 50))
+@settings(deadline=None)
+def test_moments_of_parts_are_those_of_the_whole(values, cut):
+    values = np.array(values)
+    whole, first, second = Moments(), Moments(), Moments()
+    whole.add(values)
+    first.add(values[:cut])
+    second.add(values[cut:])
+    first.merge(second)
+    assert first.count == len(values)
+    np.testing.assert_allclose(first.mean, values.mean(), rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(first.deviation, values.std(), rtol=1e-6, atol=1e-6)
+    assert (first.low, first.high) == (values.min(), values.max())
+    assert (whole.low, whole.high) == (values.min(), values.max())
+
+
+def test_weights_count_values():
+    plain, weighted = Moments(), Moments()
+    plain.add(np.array([1.0, 1.0, 4.0]))
+    weighted.add(np.array([1.0, 4.0]), np.array([2.0, 1.0]))
+    assert plain.mean == weighted.mean
+    assert plain.squares == pytest.approx(weighted.squares)
+
+
+def test_levels_beyond_the_limit_are_too_low_by_at_most_their_slack():
+    rng = np.random.default_rng(1)
+    texts = [f"l{i}" for i in (rng.pareto(0.7, 20_000) * 10).astype(int)]
+    truth = pd.Series(texts).value_counts()
+    parts = [Levels(limit=100) for _ in range(5)]
+    for part, block in zip(parts, np.array_split(texts, 5), strict=True):
+        for piece in np.array_split(block, 20):
+            names, counts = np.unique(piece, return_counts=True)
+            part.add(names.tolist(), counts.tolist())
+    whole = parts[0]
+    for part in parts[1:]:
+        whole.merge(part)
+    assert len(whole.counts) <= 100
+    assert 0 < whole.slack <= len(texts) / 100
+    for level, count in truth.items():
+        kept = whole.counts.get(level, 0)
+        assert count - whole.slack <= kept <= count
+
+
+def test_the_number_of_different_values_is_exact_when_small_and_close_when_large():
+    texts = pa.array([f"key {i}" for i in range(100_000)])
+    few, many, merged = Distinct(), Distinct(), Distinct()
+    few.add(text_hashes(texts.slice(5, 900)))
+    few.add(text_hashes(texts.slice(5, 900)))
+    assert few.estimate == 900
+    many.add(text_hashes(texts))
+    assert many.estimate == pytest.approx(100_000, rel=4 / math.sqrt(HASHES))
+    for start in range(0, 100_000, 30_000):
+        merged.add(text_hashes(texts.slice(start, 50_000)))
+    np.testing.assert_array_equal(merged.hashes, many.hashes)
+    assert len(np.unique(text_hashes(texts))) == 100_000
+    assert len(np.unique(number_hashes(np.arange(1e5)))) == 100_000
+
+
+def test_order_is_seen_across_blocks():
+    values = np.arange(10.0)
+    for cut in (0, 3, 10):
+        order, rest = Order(), Order()
+        order.add(values[:cut])
+        rest.add(values[cut:])
+        order.merge(rest)
+        assert order.strict
+    broken, rest = Order(), Order()
+    broken.add(values[5:])
+    rest.add(values[:5])
+    broken.merge(rest)
+    assert not broken.strict
+    assert not Order().strict
+
+
+def test_learners_of_parts_are_those_of_the_whole():
+    rng = np.random.default_rng(3)
+    n = 300
+    batch = pa.record_batch(
+        {
+            "n": pa.array(rng.integers(0, 50, n).astype(float), mask=rng.random(n) < 0.1),
+            "t": pa.array(rng.choice(["a", "b", "c", None], n)),
+            "d": pa.array([f"2020-01-{d:02}" for d in rng.integers(1, 29, n)]),
+            "id": np.arange(n),
+        }
+    )
+    shapes = dict.fromkeys(batch.schema.names, ())
+    whole = SetLearner.of_columns("s", shapes, {})
+    whole.add(batch)
+    parts = []
+    for start in range(0, n, 70):
+        parts.append(SetLearner.of_columns("s", shapes, {}))
+        parts[-1].add(batch.slice(start, 70))
+    first = parts[0]
+    for part in parts[1:]:
+        first.merge(part)
+    for name in shapes:
+        one, other = whole.columns[name], first.columns[name]
+        assert (one.rows, one.missing, one.families) == (other.rows, other.missing, other.families)
+        assert (one.whole, one.order.strict) == (other.whole, other.order.strict)
+        for kind, moments in one.values.items():
+            assert moments.mean == pytest.approx(other.values[kind].mean, rel=1e-14)
+        if one.text is not None:
+            assert one.text.levels.counts == other.text.levels.counts
+            assert set(one.text.readings) == set(other.text.readings)
+
+
+def test_readings_leave_no_infinity():
+    assert parsed(pa.array(["1e999", "2"]), "point").to_pylist() == [None, 2.0]

@@ -1,0 +1,415 @@
+"""One plan for every kind of table: the same features, the same rows to the bit, in any chunks."""
+
+import io
+import sys
+import tracemalloc
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+
+from cospan import compare, compare_many
+from cospan.errors import CospanWarning, InputError
+from cospan.sources import EncodingPlan, encode_together, learn_plan, open_source
+
+pytestmark = pytest.mark.filterwarnings("ignore:Left out")
+
+
+def mixed(n, seed, towns=("Rome", "Oslo", "Bern")):
+    """A table with columns of every kind, gaps in most of them."""
+    rng = np.random.default_rng(seed)
+    days = np.datetime64("2020-01-01", "s") + rng.integers(0, 10**7, n).astype("timedelta64[s]")
+
+    def gappy(values, share=0.1):
+        return pa.array(values, mask=rng.random(n) < share)
+
+    return pa.table(
+        {
+            "age": gappy(rng.normal(40, 10, n)),
+            "visits": rng.integers(0, 20, n),
+            "member": gappy(rng.random(n) < 0.4),
+            "town": gappy(rng.choice(towns, n)),
+            "street": [f"street {i}" for i in (rng.pareto(1, n) * 5).astype(int).clip(0, 400)],
+            "price": [f"{v:.2f}".replace(".", ",") for v in rng.gamma(2, 20, n)],
+            "churn": gappy(rng.choice(["Yes", "No"], n)),
+            "since": gappy(days),
+            "income": gappy(rng.lognormal(10, 1, n), 0.3),
+            "customer_id": np.arange(n) + 1000 * seed,
+            "email": [f"{i}-{seed}@example.org" for i in range(n)],
+        }
+    )
+
+
+N = 700
+A, B = mixed(N, 1), mixed(N // 2, 2, ("Rome", "Kyiv"))
+
+
+def _csv(table, path):
+    pa_csv.write_csv(table, path)
+    return path
+
+
+def _parquet(table, path):
+    pq.write_table(table, path, row_group_size=100)
+    return path
+
+
+def _arrow(table, path):
+    feather.write_feather(table, str(path), chunksize=90)
+    return path
+
+
+def _dask(table, path):
+    import dask.dataframe as dd
+
+    return dd.from_pandas(table.to_pandas(), npartitions=4)
+
+
+KINDS = {
+    "pandas": lambda table, path: table.to_pandas(),
+    "pandas objects": lambda table, path: table.to_pandas().astype(
+        {"town": object, "street": object, "churn": object}
+    ),
+    "pandas categories": lambda table, path: table.to_pandas().astype(
+        {"town": "category", "street": "category", "churn": "category"}
+    ),
+    "polars": lambda table, path: pl.from_arrow(table),
+    "polars categories": lambda table, path: pl.from_arrow(table).with_columns(
+        pl.col("town", "street").cast(pl.Categorical)
+    ),
+    "dict of columns": lambda table, path: {n: table[n].to_pylist() for n in table.column_names},
+    "csv": lambda table, path: _csv(table, path.with_suffix(".csv")),
+    "parquet": lambda table, path: _parquet(table, path.with_suffix(".parquet")),
+    "arrow file": lambda table, path: _arrow(table, path.with_suffix(".arrow")),
+    "dask": _dask,
+}
+
+
+def both(make=lambda table, path: table, tmp_path=None, **options):
+    paths = [tmp_path / name if tmp_path else None for name in ("a", "b")]
+    things = [make(table, path) for table, path in zip((A, B), paths, strict=True)]
+    return encode_together(
+        [open_source(t, name=n, **options) for t, n in zip(things, "ab", strict=True)]
+    )
+
+
+@pytest.fixture(scope="module")
+def reference():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CospanWarning)
+        return both()
+
+
+@pytest.mark.parametrize("chunk_rows", [64, None])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_table_gives_the_same_plan_and_the_same_rows(
+    kind, chunk_rows, reference, tmp_path
+):
+    options = {} if kind == "dask" else {"chunk_rows": chunk_rows}
+    sources = both(KINDS[kind], tmp_path, **options)
+    assert sources[0].plan == reference[0].plan == sources[1].plan
+    for source, expected in zip(sources, reference, strict=True):
+        for _ in range(2):
+            np.testing.assert_array_equal(source.read().rows, expected.read().rows)
+
+
+def test_the_plan_of_the_mixed_table(reference):
+    plan = reference[0].plan
+    assert {column.name: column.kind for column in plan.columns} == {
+        "age": "number", "visits": "number", "member": "boolean", "town": "category",
+        "street": "category", "price": "number", "churn": "boolean", "since": "date",
+        "income": "number", "customer_id": "left out", "email": "left out",
+    }  # fmt: skip
+    shares = [table["town"].to_pandas().value_counts(normalize=True) for table in (A, B)]
+    share = sum(one.reindex(["Rome", "Kyiv", "Bern", "Oslo"]).fillna(0) for one in shares)
+    assert plan["town"].levels == tuple(share.sort_values(ascending=False).index)
+    assert plan["price"].reading == "comma"
+    rows = reference[1].read().rows
+    assert np.isfinite(rows).all()
+    town = [plan.feature_names.index(f"town = {name}") for name in plan["town"].levels]
+    expected = B["town"].to_pandas()
+    for place, name in zip(town, plan["town"].levels, strict=True):
+        np.testing.assert_array_equal(rows[expected.notna(), place], expected.dropna() == name)
+    gaps = plan.feature_names.index("income is missing")
+    np.testing.assert_array_equal(rows[:, gaps], B["income"].is_null())
+
+
+def test_the_fill_is_the_mean_of_the_sets_means(reference):
+    means = [np.nanmean(table["income"].to_pandas()) for table in (A, B)]
+    assert reference[0].plan["income"].fill[0] == pytest.approx(np.mean(means), rel=1e-9)
+    shares = [table["town"].to_pandas().dropna().eq("Rome").mean() for table in (A, B)]
+    assert reference[0].plan["town"].fill[0] == pytest.approx(np.mean(shares), rel=1e-14)
+
+
+def test_each_set_has_its_profile(reference):
+    for source, table in zip(reference, (A, B), strict=True):
+        (profile,) = source.profiles
+        assert profile.rows == table.num_rows
+        income, frame = profile["income"], table.to_pandas()
+        assert income.missing == frame.income.isna().sum()
+        assert income.mean == pytest.approx(frame.income.mean())
+        assert income.deviation == pytest.approx(frame.income.std(ddof=0))
+        assert (income.low, income.high) == (frame.income.min(), frame.income.max())
+        assert profile["town"].levels == frame.town.value_counts().to_dict()
+        assert profile["email"].distinct == table.num_rows
+        assert profile["price"].mean == pytest.approx(
+            frame.price.str.replace(",", ".").astype(float).mean()
+        )
+        assert profile["churn"].mean == pytest.approx(frame.churn.dropna().eq("Yes").mean())
+
+
+def test_classes_of_one_table_are_sets(tmp_path):
+    table = pa.concat_tables([A, B]).append_column("set", pa.array(["a"] * N + ["b"] * (N // 2)))
+    _csv(table, tmp_path / "x.csv")
+    apart = encode_together(
+        [open_source(table, label="set", label_value=value, drop=["email"]) for value in "ab"]
+    )
+    assert apart[0].plan["town"].fill == both()[0].plan["town"].fill
+    for obj in (table, tmp_path / "x.csv"):
+        (whole,) = encode_together([open_source(obj, label="set", drop=["email"])])
+        assert whole.plan == apart[0].plan
+        assert [profile.name for profile in whole.profiles] == ["a", "b"]
+        chunk = whole.read()
+        np.testing.assert_array_equal(chunk.rows[chunk.labels == "b"], apart[1].read().rows)
+        assert whole.classes() == ["a", "b"]
+
+
+# A new table, by a plan that was saved -------------------------------------------------------
+
+
+def test_a_saved_plan_applies_to_a_new_table(reference):
+    plan = EncodingPlan.from_dict(reference[0].plan.to_dict())
+    names = B.column_names[::-1]
+    more = B.select(names).append_column("extra", pa.array(["?"] * B.num_rows))
+    again = open_source(more).encoded(plan)
+    np.testing.assert_array_equal(again.read().rows, reference[1].read().rows)
+    without = more.drop_columns(["email", "customer_id"])
+    np.testing.assert_array_equal(
+        open_source(without).encoded(plan).read().rows, reference[1].read().rows
+    )
+
+
+def test_a_missing_column_is_named(reference):
+    with pytest.raises(InputError, match="Z lacks column 'town', which the encoding plan"):
+        open_source(B.drop_columns(["town"]), name="Z").encoded(reference[0].plan)
+
+
+def test_what_the_sets_did_not_have_is_counted_and_told(reference):
+    plan = learn_plan([open_source({"t": ["a", "b"], "x": [1.0, 3.0], "y": ["1,5", "2"]})])
+    new = {"t": ["a", "zebra", None], "x": [None, 5.0, 6.0], "y": ["3,5", "many", "1"]}
+    source = open_source(new, name="Z").encoded(plan)
+    np.testing.assert_array_equal(
+        source.read().rows, [[1, 0, 2, 3.5], [0, 0, 5, 1.75], [0.5, 0.5, 6, 1]]
+    )
+    notes = " ".join(source.notes)
+    assert "Z: 1 values of 't', such as 'zebra', are levels that the sets do not have" in notes
+    assert "Z: 1 values of 'y', such as 'many', do not read as number" in notes
+    assert "Z: 1 values of 'x' are missing, where the sets had none" in notes
+    source.read()
+    assert " ".join(source.notes) == notes  # the counts are of one pass
+
+
+def test_unseen_levels_are_other_where_there_is_one(reference):
+    plan = reference[0].plan
+    table = B.set_column(
+        B.schema.get_field_index("street"), "street", pa.array(["nowhere"] * B.num_rows)
+    )
+    rows = open_source(table).encoded(plan).read().rows
+    np.testing.assert_array_equal(rows[:, plan.feature_names.index("street = other")], 1)
+
+
+def test_plans_are_for_tables():
+    plan = EncodingPlan.of_numbers(["x"])
+    with pytest.raises(InputError, match="is not a table"):
+        open_source(np.zeros((2, 1))).encoded(plan)
+    assert open_source(np.zeros((2, 1))).plan is None
+    with pytest.raises(InputError, match="no table among"):
+        learn_plan([open_source(np.zeros((2, 1)))])
+    one, two = (
+        open_source({"x": [1.0]}).encoded(EncodingPlan.of_numbers(["x"], m))
+        for m in ("drop", "error")
+    )
+    with pytest.raises(InputError, match="different plans"):
+        encode_together([one, two])
+
+
+def test_a_plan_once_given_is_kept():
+    plan = learn_plan([open_source({"t": ["a", "b"]})])
+    bound = open_source({"t": ["b", "a"]}).encoded(plan)
+    again, other = encode_together([bound, open_source({"t": ["a", "c"]})])
+    assert again is bound
+    assert other.plan == plan
+
+
+# No pass where none is needed ----------------------------------------------------------------
+
+
+def numbers(n=50):
+    rng = np.random.default_rng(0)
+    return pa.table({name: rng.normal(size=n) for name in "xyz"} | {"k": rng.integers(0, 9, n)})
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "parquet", "arrow file"])
+def test_complete_tables_of_numbers_need_no_pass(kind, tmp_path, monkeypatch):
+    table = numbers()
+    thing = {"arrow": lambda t, p: t, **KINDS}[kind](table, tmp_path / "x")
+    monkeypatch.setattr(
+        "cospan.sources.encoding.table.EncodableTable.learn", lambda *a: pytest.fail("a pass")
+    )
+    source = open_source(thing)
+    expected = np.column_stack([table[c].to_numpy() for c in table.column_names])
+    np.testing.assert_array_equal(source.read().rows, expected)
+    assert source.plan.plain
+    assert source.profiles == ()
+    first, second = encode_together([open_source(thing), open_source(table.select(list("kzyx")))])
+    assert second.feature_names == first.feature_names == ("x", "y", "z", "k")
+    np.testing.assert_array_equal(second.read().rows, expected)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "parquet", "arrow file", "csv"])
+@pytest.mark.parametrize("gap", [None, float("nan")], ids=["null", "NaN"])
+def test_one_gap_is_found(kind, gap, tmp_path):
+    table = numbers()
+    values = table["y"].to_pylist()
+    values[30] = gap
+    table = table.set_column(1, "y", pa.array(values))
+    source = open_source({"arrow": lambda t, p: t, **KINDS}[kind](table, tmp_path / "x"))
+    assert source.feature_names == ("x", "y", "z", "k", "y is missing")
+    assert source.read().rows[30, 4] == 1
+
+
+def test_float32_stays_where_all_columns_are_numbers():
+    table = pa.table(
+        {"x": pa.array([1, None, 3], pa.float32()), "y": pa.array([1, 2, 3], pa.float32())}
+    )
+    source = open_source(table)
+    assert source.dtype == np.float32
+    np.testing.assert_array_equal(source.read().rows, [[1, 1, 0], [2, 2, 1], [3, 3, 0]])
+    assert open_source(table.append_column("t", pa.array(["a", "b", "a"]))).dtype == np.float64
+
+
+# CSV -----------------------------------------------------------------------------------------
+
+
+def test_a_csv_column_that_begins_empty_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("cospan.sources.text.BLOCK_BYTES", 200)
+    lines = ["a,b,t", *(["1,,"] * 100), "2,2.5,u", "3,,v"]
+    (tmp_path / "x.csv").write_text("\n".join(lines))
+    source = open_source(tmp_path / "x.csv")
+    assert source.feature_names == ("a", "b", "t = u", "t = v", "b is missing", "t is missing")
+    np.testing.assert_array_equal(source.read().rows[-2:, :4], [[2, 2.5, 1, 0], [3, 2.5, 0, 1]])
+
+
+def test_a_category_of_a_csv_may_look_like_numbers_first(tmp_path, monkeypatch):
+    monkeypatch.setattr("cospan.sources.text.BLOCK_BYTES", 200)
+    (tmp_path / "x.csv").write_text("\n".join(["zone,x", *(["07,1"] * 100), "B1,2"]))
+    source = open_source(tmp_path / "x.csv", categorical=["zone"])
+    assert source.feature_names == ("zone = 07", "zone = B1", "x")
+
+
+def test_standard_input_is_encoded(monkeypatch):
+    text = b"x,town\n1,Rome\n2,Oslo\n,Rome\n"
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
+    source = open_source("-")
+    assert source.feature_names == ("x", "town = Rome", "town = Oslo", "x is missing")
+    np.testing.assert_array_equal(source.read().rows[2], [1.5, 1, 0, 1])
+
+
+# Dask ----------------------------------------------------------------------------------------
+
+
+def test_dask_frames_stay_lazy_and_drop_and_refuse_like_others(reference):
+    import dask.dataframe as dd
+
+    lazy = encode_together([open_source(_dask(A, None), name="a"), open_source(B, name="b")])
+    assert lazy[0].lazy is not None
+    assert list(lazy[0].lazy.columns) == list(reference[0].feature_names)
+    np.testing.assert_array_equal(lazy[0].read().rows, reference[0].read().rows)
+    gappy = pd.DataFrame({"x": [1.0, None, 3.0, 4.0], "t": list("abab")})
+    frame = dd.from_pandas(gappy, npartitions=2)
+    np.testing.assert_array_equal(
+        open_source(frame, missing="drop").read().rows,
+        open_source(gappy, missing="drop").read().rows,
+    )
+    with pytest.raises(InputError, match="missing in 1 rows, in column 'x'"):
+        open_source(frame, missing="error").read()
+    with pytest.raises(InputError, match="strict"):
+        open_source(frame, strict=True)
+    with pytest.raises(InputError, match="lacks column 't'"):
+        open_source(frame[["x"]]).encoded(open_source(gappy).plan)
+
+
+def test_dask_frames_of_numbers_need_no_pass():
+    import dask.dataframe as dd
+
+    frame = dd.from_pandas(numbers().to_pandas(), npartitions=3)
+    source = open_source(frame)
+    assert source.plan.plain
+    assert source.lazy is frame
+    gappy = dd.from_pandas(pd.DataFrame({"x": [1.0, None, 3.0]}), npartitions=2)
+    with pytest.raises(InputError, match="missing"):
+        open_source(gappy).read()
+    rows = open_source(gappy, missing="indicator").read().rows
+    np.testing.assert_array_equal(rows, [[1, 0], [2, 1], [3, 0]])
+
+
+def test_comparisons_of_dask_frames_equal_those_in_memory():
+    frames = [table.to_pandas().drop(columns=["email"]) for table in (A, B)]
+    mine = compare(*frames, n_permutations=0)
+    import dask.dataframe as dd
+
+    theirs = compare(*(dd.from_pandas(f, npartitions=3) for f in frames), n_permutations=0)
+    assert theirs.feature_names == mine.feature_names
+    np.testing.assert_allclose(
+        theirs.group_a.alignment.theta, mine.group_a.alignment.theta, rtol=1e-9
+    )
+
+
+# Comparisons ---------------------------------------------------------------------------------
+
+
+def test_compare_uses_all_columns_and_says_how():
+    frames = [table.to_pandas() for table in (A, B)]
+    with pytest.warns(CospanWarning, match="'email'"):
+        found = compare(*frames, Z=frames[1].drop(columns=["email"]), n_permutations=0)
+    assert "town = Rome" in found.feature_names
+    assert "income is missing" in found.feature_names
+    notes = " ".join(found.warnings)
+    assert "9 columns became" in notes
+    assert "Left out: 'customer_id'" in notes
+    assert found.group_z.n == len(frames[1])
+
+
+def test_many_sets_and_classes_share_a_plan():
+    frames = {
+        name: mixed(60, seed).to_pandas().drop(columns=["email", "street"])
+        for seed, name in enumerate("pqr")
+    }
+    with pytest.warns(CospanWarning, match="customer_id"):
+        found = compare_many(frames)
+    whole = pd.concat([frame.assign(which=name) for name, frame in frames.items()])
+    with pytest.warns(CospanWarning, match="customer_id"):
+        classes = compare_many(whole.reset_index(drop=True), label="which")
+    np.testing.assert_allclose(found.fisher_rao, classes.fisher_rao, atol=1e-6)
+
+
+def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):
+    """What learning and reading take at most, for ten times the rows."""
+    monkeypatch.setattr("cospan.sources.encoding.table.LEARN_ROWS", 5_000)
+    peaks = []
+    for n in (20_000, 200_000):
+        path = _parquet(mixed(n, 5), tmp_path / f"{n}.parquet")
+        source = open_source(path, chunk_rows=5_000)
+        tracemalloc.start()
+        for chunk in source.chunks():
+            assert len(chunk.rows) <= 5_000
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0], peaks
