@@ -44,12 +44,16 @@ class KnownPair(NamedTuple):
     theta: np.ndarray
 
 
-def orthonormal(rng, n, k):
+def orthonormal(rng, n, k, complex_entries=False):
     """n x k with orthonormal columns."""
     if k > n:
         raise ValueError(f"{k} orthonormal columns do not fit into {n} dimensions")
-    Q, R = np.linalg.qr(rng.standard_normal((n, k)))
-    return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
+    rows = rng.standard_normal((n, k))
+    if complex_entries:
+        rows = rows + 1j * rng.standard_normal((n, k))
+    Q, R = np.linalg.qr(rows)
+    diagonal = np.diag(R)
+    return Q * (diagonal / np.where(diagonal == 0, 1, np.abs(diagonal)))
 
 
 def geometric_spectrum(n, condition, norm):
@@ -62,14 +66,15 @@ def arithmetic_spectrum(n, condition, norm):
     return norm * np.linspace(1.0, 1.0 / condition, n) if n > 1 else np.full(n, norm)
 
 
-def with_spectrum(rng, p, d, values, form="dense"):
+def with_spectrum(rng, p, d, values, form="dense", complex_entries=False):
     """p x d matrix with the given min(p, d) singular values: diagonal, triangular or dense."""
     k = min(p, d)
-    core = np.zeros((p, d))
+    core = np.zeros((p, d), complex if complex_entries else float)
     core[np.arange(k), np.arange(k)] = values
     if form == "diagonal" or k == 0:
         return core
-    dense = orthonormal(rng, p, p) @ core @ orthonormal(rng, d, d)
+    left, right = (orthonormal(rng, n, n, complex_entries) for n in (p, d))
+    dense = left @ core @ right
     if form == "upper":
         return np.triu(qr(dense, mode="r")[0])
     if form == "lower":
@@ -77,11 +82,13 @@ def with_spectrum(rng, p, d, values, form="dense"):
     return dense
 
 
-def lapack_pair(rng, shape, kind):
+def lapack_pair(rng, shape, kind, complex_entries=False):
     """One pair of LAPACK's own GSVD test: A geometric with norm 10, B arithmetic with norm 1000."""
     (p, q, d), (form_a, form_b, cond_a, cond_b) = shape, kind
-    A = with_spectrum(rng, p, d, geometric_spectrum(min(p, d), cond_a, 10.0), form_a)
-    B = with_spectrum(rng, q, d, arithmetic_spectrum(min(q, d), cond_b, 1000.0), form_b)
+    values_a = geometric_spectrum(min(p, d), cond_a, 10.0)
+    values_b = arithmetic_spectrum(min(q, d), cond_b, 1000.0)
+    A = with_spectrum(rng, p, d, values_a, form_a, complex_entries)
+    B = with_spectrum(rng, q, d, values_b, form_b, complex_entries)
     return A, B
 
 
@@ -148,16 +155,22 @@ class Ratios(NamedTuple):
 
 def acceptance_ratios(A, B, result, ulp=ULP):
     """Residuals and losses of orthogonality over size times norm times ulp, in 1-norms."""
-    A, B = np.asarray(A, float), np.asarray(B, float)
     r, k, _ = result.blocks
-    c, s, H = (np.asarray(x, float) for x in (result.c, result.s, result.H))
-    U, V = np.asarray(result.U, float), np.asarray(result.V, float)
+    A, B, c, s, H, U, V = (
+        _doubled(x) for x in (A, B, result.c, result.s, result.H, result.U, result.V)
+    )
     return Ratios(
         _residual(A, U @ (c[: r + k, None] * H[: r + k]), ulp),
         _residual(B, V @ (s[r:, None] * H[r:]), ulp),
         _orthogonality(U, ulp),
         _orthogonality(V, ulp),
     )
+
+
+def _doubled(x):
+    """As NumPy's double precision, real or complex."""
+    x = np.asarray(x)
+    return x.astype(complex if x.dtype.kind == "c" else float)
 
 
 def _norm1(M):
@@ -175,4 +188,4 @@ def _residual(M, product, ulp):
 
 def _orthogonality(Q, ulp):
     n, k = Q.shape
-    return _norm1(np.eye(k) - Q.T @ Q) / (max(n, 1) * ulp)
+    return _norm1(np.eye(k) - Q.conj().T @ Q) / (max(n, 1) * ulp)

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import aslinearoperator
 
 from cospan import gsvd, gsvdvals
 from cospan.errors import CospanError, InputError
@@ -151,7 +152,8 @@ def spoiled(x, row, column, value):
 
 
 BAD = {
-    "complex": (lambda x: x + 1j, ("complex",)),
+    "complex with a NaN": (lambda x: spoiled(x + 1j, 1, 2, 1j * np.nan), ("NaN", "row 1")),
+    "operator": (aslinearoperator, ("LinearOperator", "gsvds")),
     "object": (lambda x: x.astype(object), ("object",)),
     "text": (lambda x: x.astype(str), ("not numeric",)),
     "one dimension": (lambda x: x[0], ("two dimensions",)),
@@ -200,8 +202,8 @@ def test_a_tolerance_is_a_number_from_0_to_1(pair, tol):
 
 
 def test_our_errors_are_value_errors_too(pair):
-    with pytest.raises(ValueError, match="A is complex"):
-        gsvd(pair[0] + 1j, pair[1])
+    with pytest.raises(ValueError, match="A has dtype"):
+        gsvd(pair[0].astype(str), pair[1])
     assert issubclass(InputError, CospanError)
 
 

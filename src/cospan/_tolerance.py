@@ -6,6 +6,14 @@ module. All tolerances are relative: a multiple of eps times the norm of what is
 
 from __future__ import annotations
 
+import math
+
+_FLOAT32_EPS = 2.0**-23
+
+
+import numpy as np
+from numpy.typing import NDArray
+
 # Below this shrinkage a summary made from a Gram matrix is refused: squaring the data loses half
 # the digits, and only the shrinkage's floor αλ under the spectrum makes that harmless. Measured:
 # at α = 1e-3 angles agree with the exact way to 1e-9 degrees, at 1e-12 only to 2.5e-4.
@@ -32,8 +40,17 @@ def rank_tolerance(rows: int, columns: int, eps: float) -> float:
     The customary one: rounding errors in a matrix of that size are of this order relative to its
     norm. eps is that of the *input's* dtype: float32 rows stored in float64 carry errors of
     float32, and judging them by float64's eps finds directions that are not there.
+
+    Nobody computes in half precision: such rows are raised to float32 first. Then only the
+    rounding of their entries counts, E with ‖E‖₂ ≤ ‖E‖_F ≤ eps/2 ‖A‖_F ≤ eps/2 √min ‖A‖₂, where
+    the customary tolerance would exceed 1 beyond a thousand rows.
     """
-    return max(rows, columns, 1) * eps
+    most = max(rows, columns, 1)
+    tolerance = most * eps
+    if eps > _FLOAT32_EPS:
+        least = max(min(rows, columns), 1)
+        tolerance = min(tolerance, max(most * _FLOAT32_EPS, math.sqrt(least) * eps))
+    return min(tolerance, LARGEST_TOLERANCE)
 
 
 def surely_above(estimate: float, limit: float) -> bool:
@@ -73,6 +90,16 @@ PRESENT_SHARE = 0.1
 SAME_EIGENVALUE = 1e-9
 
 
+# Permutation statistics this close, relative to the larger one, count as ties: sums over the same
+# rows in another order differ by some hundred eps.
+SAME_STATISTIC = 1e-9
+
+
+def constant_column(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Up to this range a column counts as constant: its values differ by their own rounding."""
+    return np.asarray(8 * np.finfo(np.float64).eps * np.max(np.abs(rows), axis=0))
+
+
 def constant_variance(value: float, eps: float = 2.0**-52) -> float:
     """Up to this variance a feature of such a value is constant: the rest is rounding.
 
@@ -98,3 +125,11 @@ def at_infinity(size: int) -> float:
     coordinate is all rounding lies nowhere.
     """
     return 1e3 * size * 2.0**-52
+
+
+# Numbers between this and its inverse can be squared and summed in float32 without overflow or
+# loss to underflow: 1e15² · 1e8 entries is the largest number of that dtype.
+SQUARES_ARE_SAFE = 1e15
+
+# No default tolerance exceeds this, however many rows there are: at 1 it would drop everything.
+LARGEST_TOLERANCE = 0.1

@@ -25,6 +25,8 @@ from cospan._arrays import cholesky_qr, lapack
 
 # Entries from which a pass over an array is worth the start of a thread.
 _THREADED_SIZE = 2**22
+# Entries below which no BLAS was seen to share the factorization of a matrix among threads.
+_BLAS_THREADS_FROM = 2**11
 
 # An array of any namespace. The standard has no static type for it yet.
 Array = Any
@@ -34,11 +36,21 @@ Namespace = Any
 # ---- namespaces and devices -------------------------------------------------------------------
 
 
+@functools.cache
+def _numpy_namespace() -> Namespace:
+    return array_api_compat.array_namespace(np.empty(0))
+
+
 def namespace(*arrays: Array) -> Namespace:
     """The array-API namespace of the arrays; NumPy for anything that is no array."""
+    for x in arrays:
+        if type(x) is not np.ndarray:
+            break
+    else:  # asked for hundreds of times in a small decomposition, so the common case is short
+        return _numpy_namespace()
     known = [x for x in arrays if array_api_compat.is_array_api_obj(x)]
     if not known:
-        return array_api_compat.array_namespace(np.empty(0))
+        return _numpy_namespace()
     return array_api_compat.array_namespace(*known)
 
 
@@ -49,7 +61,10 @@ def is_array(x: object) -> bool:
 
 def is_numpy(*arrays: Array) -> bool:
     """Do all of these live in NumPy, so that LAPACK can be called directly?"""
-    return all(isinstance(x, np.ndarray) for x in arrays)
+    for x in arrays:  # noqa: SIM110 - a generator for `all` takes three times as long
+        if not isinstance(x, np.ndarray):
+            return False
+    return True
 
 
 def is_lazy(x: object) -> bool:
@@ -67,7 +82,7 @@ def to_numpy(x: Array) -> np.ndarray:
     if isinstance(x, np.ndarray):
         return x
     if array_api_compat.is_torch_array(x):
-        return np.asarray(x.detach().cpu().numpy())
+        return np.asarray(x.detach().cpu().resolve_conj().numpy())
     if array_api_compat.is_cupy_array(x):
         return np.asarray(x.get())
     return np.asarray(x)
@@ -89,8 +104,42 @@ def eps(x: Array) -> float:
     return float(namespace(x).finfo(x.dtype).eps)
 
 
+def is_complex(x: Array) -> bool:
+    """Does x hold complex numbers?"""
+    if isinstance(x, np.ndarray):
+        return bool(x.dtype.kind == "c")
+    return bool(namespace(x).isdtype(x.dtype, "complex floating"))
+
+
+def adjoint(x: Array) -> Array:
+    """Rows and columns of a matrix exchanged and, where it is complex, conjugated."""
+    if not is_complex(x):
+        return x.T
+    if array_api_compat.is_torch_array(x):
+        return x.mH.resolve_conj()
+    return namespace(x).conj(x).T
+
+
+def squared_sizes(x: Array) -> Array:
+    """|xᵢⱼ|², real."""
+    if not is_complex(x):
+        return x * x
+    xp = namespace(x)
+    re, im = xp.real(x), xp.imag(x)
+    return re * re + im * im
+
+
+def real_zeros(shape: tuple[int, ...], reference: Array) -> Array:
+    """Zeros of the real dtype that belongs to the dtype of `reference`."""
+    if is_complex(reference):
+        reference = namespace(reference).real(reference)
+    return zeros(shape, reference)
+
+
 def any_nonzero_columns(*matrices: Array) -> Array:
     """Mask of the columns that hold a nonzero in at least one of the matrices."""
+    if is_numpy(*matrices):
+        return functools.reduce(np.logical_or, (x.any(axis=0) for x in matrices))
     xp = namespace(*matrices)
     found = None
     for matrix in matrices:
@@ -182,6 +231,20 @@ def in_threads(work: Callable[[Any], Any], items: Sequence[Any], threads: int) -
         return list(pool.map(work, items))
 
 
+@contextmanager
+def one_thread(x: Array) -> Iterator[None]:
+    """Bits that do not depend on the number of threads: BLAS with one of them, meanwhile.
+
+    For the few steps whose rounding errors later steps magnify. Small arrays are left alone:
+    BLAS takes one thread for them anyhow.
+    """
+    if is_numpy(x) and x.size >= _BLAS_THREADS_FROM:
+        with _blas_threads().limit(limits=1, user_api="blas"):
+            yield
+    else:
+        yield
+
+
 # ---- products ---------------------------------------------------------------------------------
 
 
@@ -213,10 +276,10 @@ def matmul(a: Array, b: Array) -> Array:
 
 
 def gram(x: Array) -> Array:
-    """``xᵀ x``, symmetric to the bit."""
+    """``xᴴ x``, symmetric (Hermitian) to the bit."""
     if is_numpy(x):
-        return x.T @ x if 0 in x.shape else lapack.gram(x)
-    return matmul(x.T, x)
+        return adjoint(x) @ x if 0 in x.shape else lapack.gram(x)
+    return matmul(adjoint(x), x)
 
 
 def add_gram(total: Array, x: Array) -> Array:
@@ -305,7 +368,7 @@ def merged_triangles(a: Array, b: Array, row: Array) -> Array:
 
 
 def eigh(x: Array) -> tuple[Array, Array]:
-    """Eigenvalues, rising, and eigenvectors of a symmetric matrix."""
+    """Eigenvalues, rising, and eigenvectors of a symmetric or Hermitian matrix."""
     if is_numpy(x):
         return lapack.eigh(x)
     values, vectors = namespace(x).linalg.eigh(x)
@@ -313,7 +376,7 @@ def eigh(x: Array) -> tuple[Array, Array]:
 
 
 def svd(x: Array) -> tuple[Array, Array, Array]:
-    """Thin SVD: U, values falling, Vᵀ."""
+    """Thin SVD: U, values falling, Vᴴ."""
     if is_numpy(x):
         return lapack.svd(x)
     U, values, Vt = namespace(x).linalg.svd(x, full_matrices=False)

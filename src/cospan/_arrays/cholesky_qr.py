@@ -50,7 +50,7 @@ def factor(x: Array) -> Array:
         # Directions that x does not have stay near 0 in G; the passes before have brought all
         # others near 1, so the halved digits of an eigenvalue do no harm here.
         values, vectors = xp.linalg.eigh(G)
-        last = xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * vectors.T
+        last = xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * _adjoint(vectors)
     return last @ R
 
 
@@ -60,29 +60,34 @@ def divided(x: Array, R: Array) -> Array:
     native = getattr(xp.linalg, "solve_triangular", None)
     if native is not None:
         return native(R, x, upper=True, left=False)
-    return xp.linalg.solve(R.T, x.T).T
+    return xp.linalg.solve(R.T, x.T).T  # the plain transpose, for complex numbers too
+
+
+def _adjoint(x: Array) -> Array:
+    xp = array_api_compat.array_namespace(x)
+    return xp.conj(x).T if xp.isdtype(x.dtype, "complex floating") else x.T
 
 
 def _passes(x: Array) -> tuple[Array, Array, Array]:
     """Q, its Gram matrix and R with x = Q R, after one pass or, if need be, two."""
-    G = x.T @ x
+    G = _adjoint(x) @ x
     step = _cholesky(G)
     if step is None:
         step = _shifted(G)
     Q, R = divided(x, step), step
-    G = Q.T @ Q
+    G = _adjoint(Q) @ Q
     if _orthonormal(G):
         return Q, G, R
     step = _shifted(G)
     Q, R = divided(Q, step), step @ R
-    return Q, Q.T @ Q, R
+    return Q, _adjoint(Q) @ Q, R
 
 
 def _orthonormal(G: Array) -> bool:
     xp = array_api_compat.array_namespace(G)
     eye = xp.eye(G.shape[0], dtype=G.dtype, device=array_api_compat.device(G))
     off = G - eye
-    return bool(xp.sum(off * off) < _NEARLY_ORTHONORMAL**2)
+    return bool(xp.sum(xp.abs(off) ** 2) < _NEARLY_ORTHONORMAL**2)
 
 
 def _shifted(G: Array) -> Array:
@@ -90,7 +95,7 @@ def _shifted(G: Array) -> Array:
     xp = array_api_compat.array_namespace(G)
     n = G.shape[0]
     eye = xp.eye(n, dtype=G.dtype, device=array_api_compat.device(G))
-    trace = float(xp.sum(xp.linalg.diagonal(G)))
+    trace = float(xp.sum(xp.abs(xp.linalg.diagonal(G))))
     shift = n * float(xp.finfo(G.dtype).eps) * trace if trace > 0 else 1.0
     for _ in range(_SHIFTS):
         found = _cholesky(G + shift * eye)

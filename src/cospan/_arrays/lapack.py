@@ -38,6 +38,12 @@ def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def gram(x: np.ndarray) -> np.ndarray:
     matrix, transposed = operand(x)
+    if x.dtype.kind == "c":
+        herk = scipy.linalg.get_blas_funcs("herk", (matrix,))
+        # For rows in memory order the operand is xᵀ, and xᵀ(xᵀ)ᴴ is the conjugate of xᴴx.
+        upper = herk(1.0, matrix, trans=0 if transposed else 2)
+        upper = np.triu(upper.conj() if transposed else upper)
+        return np.asarray(upper + np.triu(upper, 1).conj().T)
     syrk = scipy.linalg.get_blas_funcs("syrk", (matrix,))
     return mirrored(syrk(1.0, matrix, trans=1 - transposed))
 
@@ -161,13 +167,21 @@ def orthonormal_columns(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def eigh(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if x.shape[0] == 0:
-        return np.zeros(0, x.dtype), x
-    values, vectors = scipy.linalg.eigh(x, driver="evd", check_finite=False)
+        return np.zeros(0, x.real.dtype), x
+    try:
+        values, vectors = scipy.linalg.eigh(x, driver="evd", check_finite=False)
+    except np.linalg.LinAlgError:  # divide and conquer gave up; plain QR iterations do not
+        values, vectors = scipy.linalg.eigh(x, driver="ev", check_finite=False)
     return values, vectors
 
 
 def svd(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if 0 in x.shape:
-        return np.zeros((x.shape[0], 0), x.dtype), np.zeros(0, x.dtype), x[:0]
-    U, values, Vt = scipy.linalg.svd(x, full_matrices=False, check_finite=False)
+        return np.zeros((x.shape[0], 0), x.dtype), np.zeros(0, x.real.dtype), x[:0]
+    try:
+        U, values, Vt = scipy.linalg.svd(x, full_matrices=False, check_finite=False)
+    except np.linalg.LinAlgError:  # seen for images of two digits: gesdd gives up, gesvd does not
+        U, values, Vt = scipy.linalg.svd(
+            x, full_matrices=False, check_finite=False, lapack_driver="gesvd"
+        )
     return U, values, Vt

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._arrays import Array, eps, grand_total, is_array, namespace, to_numpy
+from cospan._arrays import Array, eps, grand_total, is_array, is_complex, namespace, to_numpy
 from cospan._validate.conversion import as_array, feature_names_of, library_of
 from cospan.errors import InputError
 
@@ -59,9 +59,14 @@ def check_same_library(a: Array, b: Array, name_a: str = "A", name_b: str = "B")
         raise InputError(f"{name_a} is {left} and {name_b} is {right}; convert one of them.")
 
 
-def _check_dtype(array: Array, name: str) -> Array:
-    """Floating of at least 32 bits, or an error."""
+def _check_dtype(array: Array, name: str, allow_complex: bool = False) -> Array:
+    """Floating of at least 32 bits, in the machine's byte order, or an error."""
     xp = namespace(array)
+    if isinstance(array, np.ndarray) and not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if allow_complex and xp.isdtype(array.dtype, "complex floating"):
+        known = array.dtype in (xp.complex64, xp.complex128)  # NumPy has wider ones, LAPACK not
+        return array if known else xp.astype(array, xp.complex128)
     if isinstance(array, np.ndarray) and array.dtype.kind not in "biuf":
         if array.dtype.kind == "c":
             raise InputError(f"{name} is complex; cospan compares real data (pass {name}.real?).")
@@ -81,7 +86,9 @@ def _check_dtype(array: Array, name: str) -> Array:
 def check_finite(array: Array, name: str, *, first_row: int = 0) -> None:
     """Raise where the first NaN or Inf sits."""
     xp = namespace(array)
-    total = grand_total(array) if math.prod(array.shape) else 0.0
+    total = 0.0
+    if math.prod(array.shape):
+        total = math.nan if is_complex(array) else grand_total(array)
     # A finite sum proves finite entries in one pass; only a suspicious one needs the mask.
     if math.isfinite(total):
         return
@@ -89,7 +96,7 @@ def check_finite(array: Array, name: str, *, first_row: int = 0) -> None:
     if not bad.any():
         return
     row, column = (int(i) for i in np.argwhere(bad)[0])
-    kind = "NaN" if math.isnan(float(array[row, column])) else "Inf"
+    kind = "NaN" if bool(xp.isnan(array[row, column])) else "Inf"
     count = int(bad.sum())
     raise InputError(
         f"{name} contains {kind} at row {first_row + row}, column {column} "
@@ -132,11 +139,16 @@ def as_rows_with_eps(
     d: int | None = None,
     allow_empty: bool = False,
     first_row: int = 0,
+    allow_complex: bool = False,
+    finite: bool = True,
 ) -> tuple[Array, float]:
-    """`as_rows`, and the eps of X's own dtype: float16 rows in float32 have no more digits."""
+    """`as_rows`, and the eps of X's own dtype: float16 rows in float32 have no more digits.
+
+    With `allow_complex` complex rows stay as they are; `finite=False` trusts the caller.
+    """
     given = as_array(X, name)
     _check_dimensions(given, X, name)
-    array = _check_dtype(given, name)
+    array = _check_dtype(given, name, allow_complex)
     rows, columns = array.shape
     if columns == 0:
         raise InputError(f"{name} has no columns; at least one feature is needed.")
@@ -144,7 +156,8 @@ def as_rows_with_eps(
         raise InputError(f"{name} has {columns} features where {d} are expected.")
     if rows == 0 and not allow_empty:
         raise InputError(f"{name} has no rows; at least one sample is needed.")
-    check_finite(array, name, first_row=first_row)
+    if finite:
+        check_finite(array, name, first_row=first_row)
     return array, eps(given if _is_half(given) else array)
 
 
@@ -161,6 +174,8 @@ def _check_dimensions(array: Array, X: Any, name: str) -> None:
 
 
 def _is_half(array: Array) -> bool:
+    if isinstance(array, np.ndarray):
+        return bool(array.dtype == np.float16)
     xp = namespace(array)
     return any(array.dtype == getattr(xp, name, None) for name in ("float16", "bfloat16"))
 

@@ -60,6 +60,11 @@ def _check_kind(X: Any, name: str) -> None:
         )
     if hasattr(X, "toarray"):
         raise InputError(f"{name} is a sparse matrix; pass {name}.toarray() if it fits in memory.")
+    if hasattr(X, "matvec") and hasattr(X, "rmatvec"):
+        raise InputError(
+            f"{name} is a {type(X).__name__}, which has no rows to read; cospan.gsvds takes "
+            "operators, and everything else the matrix itself."
+        )
     if is_array(X) and str(getattr(X, "layout", "")).startswith("torch.sparse"):
         raise InputError(f"{name} is a sparse tensor; pass {name}.to_dense() if it fits in memory.")
     if _is_lazy_frame(X):
@@ -87,11 +92,18 @@ def _numeric_table(X: Any, name: str) -> np.ndarray:
     if hasattr(X, "iloc"):  # pandas and its kin: one missing value makes an object of everything
         for label, dtype in zip(X.columns, X.dtypes, strict=True):
             _check_column(label, dtype, name)
-        return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
+        return np.asarray(X.to_numpy(dtype=_common_float(X.dtypes), na_value=np.nan))
     columns = [np.asarray(X[label]) for label in X.columns]
     for label, column in zip(X.columns, columns, strict=True):
         _check_column(label, column.dtype, name)
     return np.column_stack([column.astype(np.float64) for column in columns])
+
+
+def _common_float(dtypes: Any) -> np.dtype:
+    """float32 where no column has more digits than that, else float64."""
+    plain = [getattr(dtype, "numpy_dtype", dtype) for dtype in dtypes]  # pandas' nullable ones
+    single = all(dtype in (np.float16, np.float32) for dtype in plain)
+    return np.dtype(np.float32 if single and plain else np.float64)
 
 
 def _check_column(label: object, dtype: Any, name: str) -> None:

@@ -1,55 +1,102 @@
-"""Identical rows: copies of one draw, or draws that happen to be equal?
+"""Identical rows: draws that happen to be equal, or copies of one draw?
 
-A permutation test takes rows as independent draws. Rows that were copied are not: a copy in the
-other half gives the label away, and every row would count several times. Draws from few possible
-values (categories, counts, small pools) repeat as well, but then across the sets as often as
-within them, and they must stay.
+A permutation test takes rows as independent draws. Copies are not: each row would count several
+times, and the labels of copies would be permuted apart. Whether identical rows are copies cannot
+be read off them for certain, so the rule is one that is right either way:
+
+* Where rows meet by chance, as categories and counts do, each row is a unit of its own and every
+  label may be permuted. Chance is judged from the columns, without the labels: the probability
+  that two rows agree in one column, multiplied over the columns, explains the identical rows.
+* Otherwise the units are the different rows. Each stands in A, in B or in both, whatever how
+  often, and these places are only permuted among rows that the pooled sets hold equally often.
+  Given that number, every row has the same chances of each place, whether copies or draws from a
+  small pool made the repetitions.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["drop_copies"]
+__all__ = ["BOTH", "IN_A", "IN_B", "Units", "settle_copies"]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
-# Copies: at most this part of the equal pairs across the sets that equal draws would show ...
-_ACROSS = 0.05
-# ... and at least this share of different rows. Fewer than that are a list of categories.
-_DIFFERENT = 0.05
+# The place of a unit.
+IN_A, IN_B, BOTH = 0, 1, 2
+# Rows meet by chance if chance explains at least this part of the pairs of identical rows.
+_EXPLAINED = 0.5
+# A column fills its lattice (counts, categories, grades) if it takes at least this part of the
+# equally spaced values between its smallest and its largest.
+_FILLED = 0.5
 
 
-def drop_copies(a: Floats, b: Floats, copies: str) -> tuple[Floats, Floats]:
-    """Both sets with one of each identical row, if `copies` says so; the order is kept."""
+class Units(NamedTuple):
+    """What is permuted: rows, their places (IN_A, IN_B or BOTH), and the strata of exchange."""
+
+    rows: Floats
+    places: NDArray[np.int8]
+    strata: Indices
+
+    def apart(self) -> tuple[Units, Indices]:
+        """The same with a row for each set of those in both, and the unit of every row."""
+        a, b = np.flatnonzero(self.places != IN_B), np.flatnonzero(self.places != IN_A)
+        unit = np.concatenate([a, b])
+        places = np.repeat(np.array([IN_A, IN_B], dtype=np.int8), [len(a), len(b)])
+        alone = -1 - np.arange(len(unit))  # a negative stratum: nothing to exchange with
+        strata = np.where(self.places[unit] == BOTH, alone, self.strata[unit])
+        return Units(self.rows[unit], places, strata), unit
+
+
+def settle_copies(a: Floats, b: Floats, copies: str) -> Units:
+    """The units of both sets, in the order of their first rows."""
+    rows = np.concatenate([a, b])
+    in_b = np.arange(len(rows)) >= len(a)
+    everything = Units(rows, in_b.astype(np.int8), np.zeros(len(rows), dtype=np.intp))
     if copies == "keep":
-        return a, b
-    names = _row_names(np.concatenate([a, b]))
-    name_a, name_b = names[: len(a)], names[len(a) :]
-    if copies == "auto" and not _look_copied(name_a, name_b):
-        return a, b
-    first_a, first_b = (np.sort(np.unique(name, return_index=True)[1]) for name in (name_a, name_b))
-    return a[first_a], b[first_b]
+        return everything
+    kind = _kinds(rows)
+    times = np.bincount(kind)
+    if np.all(times == 1) or (copies == "auto" and _meet_by_chance(rows, kind)):
+        return everything
+    first = np.sort(np.unique(kind, return_index=True)[1])
+    kept = kind[first]
+    times_in_b = np.bincount(kind, weights=in_b)[kept]
+    places = np.where(times_in_b == 0, IN_A, np.where(times_in_b == times[kept], IN_B, BOTH))
+    strata = times[kept] if copies == "auto" else np.zeros(len(kept), dtype=np.intp)
+    return Units(rows[first], places.astype(np.int8), strata)
 
 
-def _row_names(rows: Floats) -> NDArray[np.intp]:
+def _kinds(rows: Floats) -> Indices:
     """A number for each row, equal where rows are equal to the last bit."""
     plain = np.ascontiguousarray(rows) + 0.0  # -0.0 becomes 0.0, the same value
     whole = plain.view(np.dtype((np.void, plain.itemsize * plain.shape[1]))).ravel()
     return np.unique(whole, return_inverse=True)[1].ravel()
 
 
-def _look_copied(name_a: NDArray[np.intp], name_b: NDArray[np.intp]) -> bool:
-    """Do rows repeat within the sets, but hardly ever across them?"""
-    n_names = int(max(name_a.max(), name_b.max())) + 1
-    a = np.bincount(name_a, minlength=n_names).astype(float)
-    b = np.bincount(name_b, minlength=n_names).astype(float)
-    n_a, n_b = len(name_a), len(name_b)
-    within = np.sum(a * (a - 1) + b * (b - 1)) / 2
-    if within == 0:
-        return False
-    across = np.sum(a * b)
-    share = n_a * n_b / ((n_a + n_b) * (n_a + n_b - 1) / 2)
-    few_across = across <= _ACROSS * share * (within + across)
-    return bool(few_across and n_names >= _DIFFERENT * (n_a + n_b))
+def _meet_by_chance(rows: Floats, kind: Indices) -> bool:
+    """Do independent columns explain the identical rows?"""
+    different = np.unique(kind, return_index=True)[1]
+    identical = _agreement(kind)
+    chance = 1.0
+    for column in rows.T:
+        values = np.unique(column)
+        if len(values) == 1:
+            continue
+        steps = (values[-1] - values[0]) / np.min(np.diff(values))
+        # Among different rows a continuous column never agrees: its ties are the copies.
+        of = column if len(values) >= _FILLED * (steps + 1) else column[different]
+        chance *= _agreement(np.unique(of, return_inverse=True)[1].ravel())
+        if chance < _EXPLAINED * identical:
+            return False
+    return True
+
+
+def _agreement(value: Indices) -> float:
+    """Share of the pairs that agree."""
+    times = np.bincount(value).astype(float)
+    n = len(value)
+    return float(np.sum(times * (times - 1)) / max(n * (n - 1), 1))

@@ -1,0 +1,163 @@
+"""The same factors in other people's notation, and the matrices that follow from them.
+
+============  =================================  ==========================================
+here          others                             conversion
+============  =================================  ==========================================
+H (m, d)      LAPACK's (0 R) Qᴴ                  an RQ decomposition of H
+H (m, d)      MATLAB's X, (d, m)                 X = Hᴴ (with MATLAB's order, c rising)
+X = H⁺        easygsvd's X, Van Loan's X         `pseudo_inverse`
+============  =================================  ==========================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._validate import as_option
+from cospan.decomposition.householder import qr
+
+if TYPE_CHECKING:
+    from cospan.decomposition.result import GSVD
+
+__all__ = ["JuliaForm", "LapackForm", "MatlabForm"]
+
+
+class MatlabForm(NamedTuple):
+    """``A = U C Xᴴ`` and ``B = V S Xᴴ`` with c rising, as MATLAB's gsvd has it."""
+
+    U: Array  # (p, r + k), or (p, p) from full matrices
+    V: Array  # (q, k + t), or (q, q)
+    X: Array  # (d, m)
+    C: Array  # as many rows as U has columns, m columns
+    S: Array
+
+
+class LapackForm(NamedTuple):
+    """``A = U diag(alpha) (0 R) Qᴴ`` and ``B = V diag(beta) (0 R) Qᴴ``, as ggsvd3 has it."""
+
+    U: Array  # (p, k + l), or fewer columns where p is smaller
+    V: Array  # (q, l)
+    Q: Array  # (d, d)
+    R: Array  # (k + l, k + l), upper triangular
+    alpha: Array
+    beta: Array
+    k: int
+    l: int  # noqa: E741
+
+
+class JuliaForm(NamedTuple):
+    """``A = U D1 R0 Qᴴ`` and ``B = V D2 R0 Qᴴ``, as Julia's ``svd(A, B)`` has it."""
+
+    U: Array
+    V: Array
+    Q: Array
+    D1: Array
+    D2: Array
+    R0: Array
+
+
+# ---- values -----------------------------------------------------------------------------------
+
+
+def ratios(c: Array, s: Array) -> Array:
+    """c/s: inf where s is 0, NaN where both are."""
+    xp = arrays.namespace(c)
+    one, zero = xp.ones_like(s), xp.zeros_like(s)
+    quotient = c / xp.where(s == 0, one, s)
+    undefined = xp.where(c == 0, zero * xp.nan, zero + xp.inf)
+    return xp.where(s == 0, undefined, quotient)
+
+
+def all_values(f: GSVD) -> Array:
+    """All d generalized singular values, NaN (0/0) for what neither matrix has, at the end."""
+    xp = arrays.namespace(f.c)
+    missing = f.H.shape[1] - f.rank
+    return xp.concat((ratios(f.c, f.s), arrays.zeros((missing,), f.c) * xp.nan))
+
+
+# ---- matrices ---------------------------------------------------------------------------------
+
+
+def pseudo_inverse(H: Array) -> Array:
+    """H⁺ for an H of full row rank: with Hᴴ = Q R it is Q R⁻ᴴ."""
+    if H.shape[0] == 0:
+        return arrays.adjoint(H)
+    factor = qr(arrays.adjoint(H))
+    conjugate = arrays.adjoint(factor.R).T
+    inverse = arrays.solve_triangular_transposed(conjugate, arrays.identity(H.shape[0], H))
+    return factor.apply(inverse)
+
+
+def null_space(f: GSVD, of: str) -> Array:
+    """Columns that the rows of H (of A's part of them, of B's part) are orthogonal to."""
+    of = as_option(of, "of", ("both", "A", "B"))
+    r, k, _ = f.blocks
+    rows = {"both": f.H, "A": f.H[: r + k, :], "B": f.H[r:, :]}[of]
+    return complement(arrays.adjoint(rows))
+
+
+def complement(X: Array) -> Array:
+    """Orthonormal columns orthogonal to those of X, as many as are missing."""
+    n, k = X.shape
+    if k == 0:
+        return arrays.identity(n, X)
+    if arrays.is_numpy(X):
+        import scipy.linalg
+
+        return scipy.linalg.qr(X, check_finite=False)[0][:, k:]
+    return arrays.namespace(X).linalg.qr(X, mode="complete")[0][:, k:]
+
+
+def completed(X: Array) -> Array:
+    """Orthonormal columns, completed to a square matrix."""
+    if X.shape[0] == X.shape[1]:
+        return X
+    return arrays.namespace(X).concat((X, complement(X)), axis=1)
+
+
+def lapack(f: GSVD) -> LapackForm:
+    """(0 R) Qᴴ = H is an RQ decomposition: a QR one of H upside down, read backwards."""
+    (r, k, t), m = f.blocks, f.rank
+    xp = arrays.namespace(f.H)
+    turned = arrays.adjoint(xp.flip(f.H, axis=0))
+    factor = qr(turned)
+    basis = factor.apply(arrays.identity(m, f.H))
+    # turned = basis · L, so H = flip(Lᴴ) · flip(basis)ᴴ with an upper triangular first factor.
+    R = xp.flip(arrays.adjoint(factor.R))
+    Q = xp.concat((complement(turned), xp.flip(basis, axis=1)), axis=1)
+    return LapackForm(*f.left_factors(), Q, R, f.c, f.s, r, k + t)
+
+
+def julia(f: GSVD) -> JuliaForm:
+    form = lapack(f)
+    (U, V), (r, k, _), (m, d) = f.left_factors(), f.blocks, f.H.shape
+    xp = arrays.namespace(f.H)
+    D1 = _diagonal(U.shape[1], m, f.c[: r + k], 0)
+    D2 = _diagonal(V.shape[1], m, f.s[r:], r)
+    R0 = xp.concat((arrays.zeros((m, d - m), form.R), form.R), axis=1)
+    return JuliaForm(U, V, form.Q, D1, D2, R0)
+
+
+def matlab(f: GSVD) -> MatlabForm:
+    """c rising: every list is turned round. Further columns of U first stand for c = 0."""
+    (U, V), (r, k, t), m = f.left_factors(), f.blocks, f.rank
+    xp = arrays.namespace(f.H)
+    spare = U[:, r + k :]
+    lead = min(t, spare.shape[1])
+    U = xp.concat((spare[:, :lead], xp.flip(U[:, : r + k], axis=1), spare[:, lead:]), axis=1)
+    V = xp.concat((xp.flip(V[:, : k + t], axis=1), V[:, k + t :]), axis=1)
+    C = _diagonal(U.shape[1], m, xp.flip(f.c)[t - lead :], t - lead)
+    S = _diagonal(V.shape[1], m, xp.flip(f.s)[: k + t], 0)
+    return MatlabForm(U, V, xp.flip(arrays.adjoint(f.H), axis=1), C, S)
+
+
+def _diagonal(rows: int, columns: int, values: Array, offset: int) -> Array:
+    """A matrix with `values` on a diagonal that starts in column `offset`."""
+    xp = arrays.namespace(values)
+    n = values.shape[0]
+    square = values[:, None] * arrays.identity(n, values)
+    left, right = arrays.zeros((n, offset), values), arrays.zeros((n, columns - offset - n), values)
+    wide = xp.concat((left, square, right), axis=1)
+    return xp.concat((wide, arrays.zeros((rows - n, columns), values)), axis=0)

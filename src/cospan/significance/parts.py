@@ -1,0 +1,90 @@
+"""Location, scale and shape: a p-value for each part of the difference.
+
+The Bhattacharyya distance of two sets splits into location, scale (all directions wider or
+narrower by one factor) and shape (what remains). To second order about equality the parts are
+
+* location: the difference of the means,
+* scale: the difference of the mean squared lengths of the rows, about their own mean, in
+  directions of equal variance,
+* shape: the difference of the second moments, without what a common factor changes,
+
+and these are what is permuted here: linear in the labels, so that all relabellings are one
+matrix product. A part's p-value must not answer for the other parts. So location is studentised
+with variances of its own in each set; scale is studentised, and permutes rows less the mean of
+their set; shape does so with rows that are also divided by the scale of their set.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.significance.combining import rank_pvalue
+from cospan.significance.views import Coordinates, principal
+
+__all__ = ["part_pvalues"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# As in the view of the same name: between many small differences and a single large one.
+_LOCATION_POWER = 2.25
+# Directions whose second moments are compared.
+_MAX_SHAPE = 20
+# Share of the mean variance under the variances of directions.
+_FLOOR = 0.1
+
+
+def part_pvalues(
+    at: Coordinates, rows: Floats, in_a: Bools, contrasts: NDArray[np.floating]
+) -> dict[str, float]:
+    """A permutation p-value for each of location, scale and shape, not yet adjusted."""
+    columns = at.columns(rows)
+    share = float(np.mean(in_a))
+    residuals = (columns * at.common).copy()
+    for member in (in_a, ~in_a):
+        size = np.count_nonzero(member)
+        residuals[member] -= residuals[member].mean(axis=0)
+        residuals[member] *= np.sqrt(size / (size - 1))  # the mean took one degree of freedom
+    directions, variances = principal(residuals)
+    damped = variances + _FLOOR * np.sum(variances) / residuals.shape[1]
+    along = residuals @ (directions / np.sqrt(damped))
+    squared = np.sum(along**2, axis=1, keepdims=True)
+    return {
+        "location": rank_pvalue(_studentised(columns, share, contrasts, _LOCATION_POWER)),
+        "scale": rank_pvalue(_studentised(squared, share, contrasts, 2.0)),
+        "shape": rank_pvalue(_shape(along * damped**0.25, squared, in_a, contrasts)),
+    }
+
+
+def _studentised(
+    values: Floats, share: float, contrasts: NDArray[np.floating], power: float
+) -> Floats:
+    """Σ |t|^power of Welch's t of each column, for every labelling; `share` of the rows are A's."""
+    n = len(values)
+    values = values - values.mean(axis=0)
+    difference, difference_of_squares = (_apart(contrasts, x) for x in (values, values**2))
+    mean_square = np.mean(values**2, axis=0)
+    error = np.zeros_like(difference)
+    for weight, size in ((1 - share, share * n), (-share, (1 - share) * n)):
+        variance = mean_square + weight * difference_of_squares - (weight * difference) ** 2
+        error += np.maximum(variance, 0) / size
+    error = np.maximum(error, np.finfo(np.float64).eps * mean_square / n)
+    return np.asarray(np.sum(np.abs(difference / np.sqrt(error)) ** power, axis=1))
+
+
+def _shape(along: Floats, squared: Floats, in_a: Bools, contrasts: NDArray[np.floating]) -> Floats:
+    """Squared difference of the second moments that no common factor explains."""
+    scale = np.where(in_a, np.mean(squared[in_a]), np.mean(squared[~in_a]))
+    along = along[:, :_MAX_SHAPE] / np.sqrt(scale)[:, None]
+    first, second = np.triu_indices(along.shape[1])
+    products = along[:, first] * along[:, second] * np.where(first == second, 1, np.sqrt(2))
+    common = products.mean(axis=0)
+    difference = _apart(contrasts, products)
+    explained = (difference @ common) ** 2 / (common @ common)
+    return np.asarray(np.sum(difference**2, axis=1) - explained)
+
+
+def _apart(contrasts: NDArray[np.floating], values: Floats) -> Floats:
+    """Differences of the means, for every labelling, in the labellings' precision."""
+    return np.asarray(contrasts @ values.astype(contrasts.dtype, copy=False), dtype=np.float64)

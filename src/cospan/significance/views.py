@@ -1,0 +1,234 @@
+"""What the shift test looks at: features of the rows whose means are compared.
+
+Two distributions are equal when all means are equal: of the columns, of their squares and
+products, of whatever else is computed from a row. Each view is a family of such features. Its
+statistic adds up how far the two sets' means are apart, Σ |difference|^power: with power 2 many
+small differences count as much as one large one, with a higher power one large difference among
+many columns stands out.
+
+================  =====================================================  ======================
+view              features                                               sees
+================  =====================================================  ======================
+``location``      columns                                                means of columns
+``discriminant``  strong and weak directions, at equal variance          means, across columns
+``spread``        products of directions, and the squared length         covariances, new kinds
+``margins``       3rd and 4th Legendre polynomial of each column's rank  skewness, tails, modes
+``pairs``         products of 1st and 2nd polynomials of two columns     dependence, any scale
+================  =====================================================  ======================
+
+The features are learned from the pooled rows, before any label is looked at: that is what keeps
+the permutation test exact. Columns are divided by their pooled standard deviation, so that units
+do not matter, unless at least half of them span the same range, as pixels do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from cospan._tolerance import constant_column
+
+__all__ = ["VIEWS", "Coordinates", "View", "principal", "statistic", "witness"]
+
+Floats = NDArray[np.float64]
+
+# Columns whose ranks are looked at one by one, and in pairs; wider rows are first rotated to as
+# many leading directions. Pairs are three features each: 40 columns make 2,340.
+MAX_MARGINS = 512
+MAX_PAIRED = 40
+# Directions whose products enter `spread`: more of them found no more on 64 pixels.
+MAX_SPREAD = 32
+# Share of the mean variance under the variances of directions, so that weak ones do not blow up.
+_FLOOR = 0.1
+# Weight of the squared length beside all products: one feature that sees a change of scale, and
+# rows far out, better than hundreds do.
+_RADIAL = 0.04
+# Columns in one unit: at least half of them span at least this part of the widest range.
+_SAME_RANGE = 0.9
+# A length without any spread, as on a sphere, is divided by this instead of 0.
+_TINY = np.finfo(np.float64).tiny
+# Numbers in a block of features, 16 MB.
+_BLOCK = 2_000_000
+
+
+class View(NamedTuple):
+    """A family of features: their blocks, the power of the statistic, its weight in the test.
+
+    A view's weight is its share of the false alarms. Location and spread are what most shifts
+    change; the other three need little of it, since what they see they see clearly.
+    """
+
+    name: str
+    blocks: Callable[[Coordinates, Floats], Iterator[Floats]]
+    power: float
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Rows as the test sees them, learned from all rows without their labels.
+
+    Attributes
+    ----------
+    varies : array of bool
+        Columns that are not constant.
+    centre, scale : array, (d,)
+        Mean of each column that varies, and its standard deviation.
+    common : array, (d,)
+        What a standardised column is multiplied with for `directions`: 1, or its own deviation
+        where all columns share a unit.
+    directions : array, (d, k)
+        Principal directions, strongest first.
+    variances : array, (k,)
+        Variances along them; `mean_variance` is their mean over all d.
+    sorted_margins, sorted_pairs : array, (n, m)
+        Sorted pooled values behind the ranks of `margins` and of `pairs`.
+    radial : float
+        Factor of the squared length beside the products in `spread`.
+    """
+
+    varies: NDArray[np.bool_]
+    centre: Floats
+    scale: Floats
+    common: Floats
+    directions: Floats
+    variances: Floats
+    mean_variance: float
+    sorted_margins: Floats
+    sorted_pairs: Floats
+    radial: float = 1.0
+
+    @classmethod
+    def fit(cls, pooled: Floats) -> Coordinates:
+        varies = np.ptp(pooled, axis=0) > constant_column(pooled)
+        rows = pooled[:, varies]
+        centre = rows.mean(axis=0)
+        width = np.max(np.abs(rows - centre), axis=0)  # squares of huge numbers stay in range
+        scale = width * np.sqrt(np.mean(((rows - centre) / width) ** 2, axis=0))
+        columns = (rows - centre) / scale
+        spans = np.ptp(rows, axis=0)
+        one_unit = np.mean(spans >= _SAME_RANGE * spans.max()) >= 0.5
+        common = scale / np.sqrt(np.mean((scale / scale.max()) ** 2)) / scale.max()
+        common = common if one_unit else np.ones_like(scale)
+        directions, variances = principal(columns * common)
+        mean_variance = float(np.mean(common**2))
+        leading = columns * common @ directions[:, :MAX_PAIRED]
+        ranked = [
+            columns if columns.shape[1] <= most else leading for most in (MAX_MARGINS, MAX_PAIRED)
+        ]
+        margins, pairs = (np.sort(values, axis=0) for values in ranked)
+        at = cls(
+            varies, centre, scale, common, directions, variances, mean_variance, margins, pairs
+        )
+        products, length = _spread(at, pooled)
+        radial = np.sqrt(_RADIAL * np.sum(products.var(axis=0)) / max(length.var(), _TINY))
+        return replace(at, radial=float(radial))
+
+    def columns(self, rows: Floats) -> Floats:
+        """Columns that vary, standardised."""
+        return np.asarray((rows[:, self.varies] - self.centre) / self.scale)
+
+    def along(self, columns: Floats, exponent: float, most: int | None = None) -> Floats:
+        """Coordinates along the leading directions, divided by a power of their variances."""
+        damped = (self.variances[:most] + _FLOOR * self.mean_variance) ** exponent
+        return np.asarray((columns * self.common) @ (self.directions[:, :most] / damped))
+
+    def ranks(self, columns: Floats, ordered: Floats) -> Floats:
+        """Midranks among the pooled values, from -1 to 1."""
+        if columns.shape[1] != ordered.shape[1]:
+            columns = (columns * self.common) @ self.directions[:, : ordered.shape[1]]
+        n = len(ordered)
+        ranks = np.empty_like(columns)
+        for j, values in enumerate(ordered.T):
+            below, upto = (
+                np.searchsorted(values, columns[:, j], side) for side in ("left", "right")
+            )
+            ranks[:, j] = (below + upto) / n - 1
+        return ranks
+
+
+def principal(rows: Floats) -> tuple[Floats, Floats]:
+    """Principal directions of centred rows, and the variances along them, largest first."""
+    n, d = rows.shape
+    tall = d <= n
+    values, vectors = scipy.linalg.eigh(rows.T @ rows if tall else rows @ rows.T)
+    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
+    if not tall:
+        keep = values > values[0] * n * np.finfo(float).eps
+        values, vectors = values[keep], rows.T @ (vectors[:, keep] / np.sqrt(values[keep]))
+    return vectors, values / n
+
+
+def _location(at: Coordinates, rows: Floats) -> Iterator[Floats]:
+    yield at.columns(rows)
+
+
+def _discriminant(at: Coordinates, rows: Floats) -> Iterator[Floats]:
+    yield at.along(at.columns(rows), 0.5)
+
+
+def _spread(at: Coordinates, rows: Floats) -> Iterator[Floats]:
+    columns = at.columns(rows)
+    # The fourth root of the variances: halfway between strong directions alone and all alike.
+    along = at.along(columns, 0.25, MAX_SPREAD)
+    first, second = np.triu_indices(along.shape[1])
+    products = along[:, first] * along[:, second] * np.where(first == second, 1, np.sqrt(2))
+    length = np.sum((columns * at.common) ** 2, axis=1, keepdims=True)
+    yield products
+    yield at.radial * length
+
+
+def _margins(at: Coordinates, rows: Floats) -> Iterator[Floats]:
+    x = at.ranks(at.columns(rows), at.sorted_margins)
+    yield np.sqrt(7) * (5 * x**3 - 3 * x) / 2
+    yield 3 * (35 * x**4 - 30 * x**2 + 3) / 8
+
+
+def _pairs(at: Coordinates, rows: Floats) -> Iterator[Floats]:
+    x = at.ranks(at.columns(rows), at.sorted_pairs)
+    line, curve = np.sqrt(3) * x, np.sqrt(5) * (3 * x**2 - 1) / 2
+    first, second = np.triu_indices(x.shape[1], 1)
+    step = max(1, _BLOCK // len(x))
+    for left, right in ((line, line), (line, curve), (curve, line)):
+        for start in range(0, len(first), step):
+            part = slice(start, start + step)
+            yield left[:, first[part]] * right[:, second[part]]
+
+
+# Chosen for power on the designs of benchmarks/bench_shift_test.py.
+VIEWS = (
+    View("location", _location, power=2.25, weight=0.45),
+    View("discriminant", _discriminant, power=2.0, weight=0.03),
+    View("spread", _spread, power=2.0, weight=0.42),
+    View("margins", _margins, power=2.5, weight=0.05),
+    View("pairs", _pairs, power=3.0, weight=0.05),
+)
+
+
+def statistic(view: View, at: Coordinates, rows: Floats, contrasts: NDArray[np.floating]) -> Floats:
+    """How far the means of a view's features are apart, for every labelling.
+
+    Each row of `contrasts` holds 1/n_a for the rows of A and -1/n_b for those of B.
+    """
+    total = np.zeros(len(contrasts))
+    for features in view.blocks(at, rows):
+        apart = np.abs(contrasts @ features.astype(contrasts.dtype, copy=False))
+        total += np.sum(apart**view.power, axis=1)
+    return total
+
+
+def witness(view: View, at: Coordinates, rows: Floats, contrasts: Floats) -> Floats:
+    """Scores of the rows that rise towards B: the direction in which each labelling's means part.
+
+    Returns one column for each row of `contrasts`, which may leave rows out (weight 0).
+    """
+    scores = np.zeros((len(rows), len(contrasts)))
+    for features in view.blocks(at, rows):
+        apart = -(contrasts @ features)
+        scores += features @ (np.sign(apart) * np.abs(apart) ** (view.power - 1)).T
+    return scores
