@@ -133,3 +133,8 @@ SQUARES_ARE_SAFE = 1e15
 
 # No default tolerance exceeds this, however many rows there are: at 1 it would drop everything.
 LARGEST_TOLERANCE = 0.1
+
+
+# Of a score of ranks, less its projection on the scores before it, at least this share of its
+# squares must be left: with few different values the last ones are combinations of the first.
+DEPENDENT_SCORE = 1e-8
