@@ -6,7 +6,7 @@ ones made and the :class:`Settings`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
 from cospan._warnings import heard, warn
+from cospan.changes import Changes, find_changes
 from cospan.comparison.opening import Sets
 from cospan.comparison.reading import Progress, ReadSet, read_set, watched
 from cospan.comparison.sampling import Reservoir
@@ -159,6 +160,32 @@ def shift_of_sets(
         return None, [f"There is no p-value: {error}"]
     report("testing for a shift", 1, 1)
     return test, []
+
+
+def changes_of(
+    fitted: Fitted,
+    sets: Sets,
+    separation: Separation,
+    shift: ShiftTest | None,
+    pulls: NDArray[np.float64],
+    names: Sequence[str],
+) -> Changes | None:
+    """Which columns and relations changed, and the verdict; None in the linear span."""
+    if not fitted.frame.geometry.affine:
+        return None
+    profiles = [source.profiles for source in (sets.a, sets.b)]
+    return find_changes(
+        fitted.frame,
+        fitted.a.sample.rows,
+        fitted.b.sample.rows,
+        names=names,
+        plan=sets.a.plan,
+        profiles=(profiles[0][0], profiles[1][0]) if all(len(p) == 1 for p in profiles) else None,
+        auc=separation.auc,
+        shift=shift,
+        pulls=pulls,
+        set_names=(sets.names[0], sets.names[1]),
+    )
 
 
 def mean_effect(group: ScoredGroup) -> NDArray[np.float64]:
