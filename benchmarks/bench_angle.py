@@ -100,13 +100,19 @@ def ten_classes() -> None:
 
 def few_against_many() -> None:
     images = load_images("mnist")
-    A, B = images.draw(4, 30, 0).astype(float), images.draw(9, 300, 0).astype(float)
-    frame = JointFrame.fit(A, B)
-    hits = [
-        (frame.align(images.test(c).astype(float)).predict() == k).mean()
-        for k, c in enumerate((4, 9))
-    ]
-    print(f"MNIST 4/9, 30 against 300 rows: balanced accuracy at 45° {np.mean(hits):.4f}")
+    found = []
+    for draw in range(5):
+        A, B = images.draw(4, 30, draw).astype(float), images.draw(9, 300, draw).astype(float)
+        frame = JointFrame.fit(A, B)
+        hits = [
+            (frame.align(images.test(c).astype(float)).predict() == k).mean()
+            for k, c in enumerate((4, 9))
+        ]
+        found.append(float(np.mean(hits)))
+    print(
+        "MNIST 4/9, 30 against 300 rows, balanced accuracy at 45°: mean of 5 draws "
+        f"{np.mean(found):.4f} ({min(found):.4f} to {max(found):.4f})"
+    )
 
 
 def null_leave_one_out() -> None:

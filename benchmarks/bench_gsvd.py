@@ -3,6 +3,8 @@
     make bench                                 all benchmarks
     python benchmarks/bench_gsvd.py            this one, two to three minutes
     python benchmarks/bench_gsvd.py --quick    without LAPACK, seconds
+    python benchmarks/bench_gsvd.py --small    pairs from 3 x 3 up only, seconds
+    python benchmarks/bench_gsvd.py --sparse   gsvds on 200,000 x 5,000 only, some minutes
     python benchmarks/bench_gsvd.py --cpu      CPU time on one thread, for a busy machine
 
 Every time is for the same task: U, V, c, s and H (gsvd4py calls it X', economy size; easygsvd
@@ -21,9 +23,11 @@ from pathlib import Path
 import easygsvd
 import gsvd4py
 import numpy as np
+import scipy.sparse
 from threadpoolctl import threadpool_limits
 
-from cospan import gsvd
+from cospan import gsvd, gsvds
+from cospan._arrays import triangular_factor
 
 ROUNDS = 5
 clock = time.perf_counter
@@ -158,9 +162,68 @@ def bench_tall():
     verdict("faster than easygsvd", times["easygsvd"] / times["cospan"], 1.5)
 
 
+SMALL = (
+    *((3, 3, 3), (5, 4, 3), (12, 10, 8), (30, 20, 15), (40, 30, 20), (60, 50, 40), (100, 90, 80)),
+    *((200, 150, 150), (3, 3, 20), (20, 15, 50), (300, 200, 3), (1000, 800, 20)),
+)
+
+
+def bench_small():
+    """From the smallest pairs up: never slower than LAPACK, at 3 x 3 less than twice its time."""
+    for p, q, d in SMALL:
+        A, B = gauss(p, q, d)
+        times = best_times(
+            {
+                "cospan": lambda A=A, B=B: gsvd(A, B),
+                "LAPACK": lambda A=A, B=B: gsvd4py.gsvd(A, B, mode="econ"),
+            },
+            rounds=max(5, 20_000 // (p + q + d) ** 2 + 5 * (d < 50) * 20),
+        )
+        ratio = times["LAPACK"] / times["cospan"]
+        ours, theirs = (1e3 * times[name] for name in ("cospan", "LAPACK"))
+        print(f"Gauss {p}/{q} x {d}: cospan {ours:.3f} ms, LAPACK {theirs:.3f} ms", flush=True)
+        verdict("faster than LAPACK", ratio, 1.0 if p + q > 10 else 0.5)
+
+
+def bench_sparse(rows=200_000, d=5_000, density=1e-3):
+    """Six extremes of a sparse pair, against the dense way.
+
+    The dense pair takes 16 GB, so its time is put together: triangular factors of one chunk of
+    rows, times the number of chunks, and the GSVD of the two triangles.
+    """
+    rng = np.random.default_rng(0)
+    A, B = (
+        scipy.sparse.random_array(
+            (rows, d), density=density, rng=rng, format="csr", data_sampler=rng.standard_normal
+        )
+        for _ in range(2)
+    )
+    start = clock()
+    found = gsvds(A, B, 6)
+    few = clock() - start
+    chunk = A[:10_000].toarray()
+    start = clock()
+    triangle = triangular_factor(chunk)
+    once = clock() - start
+    other = triangular_factor(B[:10_000].toarray())
+    start = clock()
+    gsvd(triangle, other, compute_uv=False)
+    triangles = clock() - start
+    dense = 2 * once * rows / len(chunk) + triangles
+    print(f"sparse {rows:,} x {d:,}, density {density:g}: gsvds {few:.1f} s, {found}")
+    print(
+        f"  dense: {dense:.0f} s ({once:.1f} s a chunk of 10,000 rows, {triangles:.0f} s at last)"
+    )
+    verdict("faster than the dense way", dense / few, 10)
+    worst = found.residuals.max()
+    print(f"  residuals {worst:.1e} (target 1e-8): {'pass' if worst < 1e-8 else 'SHORT'}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="leave LAPACK out")
+    parser.add_argument("--small", action="store_true", help="small pairs only")
+    parser.add_argument("--sparse", action="store_true", help="the sparse pair only")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--cpu", action="store_true", help="CPU time of one thread")
     options = parser.parse_args()
@@ -171,9 +234,15 @@ def main():
     print(f"GSVD: {what} for U, V, c, s and H, {options.threads} threads on every side", flush=True)
     with threadpool_limits(options.threads):
         gsvd(*gauss(60, 50, 40))  # loads what is loaded on first use
+        if options.sparse:
+            return bench_sparse()
+        bench_small()
+        if options.small:
+            return None
         bench_images(options.quick)
         bench_gauss(options.quick)
         bench_tall()
+    return None
 
 
 if __name__ == "__main__":

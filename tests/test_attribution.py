@@ -9,22 +9,35 @@ from cospan import JointFrame, attribute
 from cospan.errors import CospanWarning, InputError
 from matrices import low_rank_images, pair_with_angles
 
-SETTINGS = [
-    {"shrinkage": "auto"},
+LINEAR = [
+    {"span": "linear", **more}
+    for more in (
+        {"shrinkage": "auto"},
+        {"shrinkage": 0},
+        {"shrinkage": 0, "center": "each", "balance": False},
+        {"shrinkage": 1e-3, "center": "none"},
+        {"shrinkage": 0.5, "balance": False},
+        {"shrinkage": 0.1, "calibrate": True},
+    )
+]
+AFFINE = [
+    {},
     {"shrinkage": 0},
-    {"shrinkage": 0, "center": "each", "balance": False},
-    {"shrinkage": 1e-3, "center": "none"},
-    {"shrinkage": 0.5, "balance": False},
+    {"shrinkage": 0.2, "units": "own"},
+    {"shrinkage": 0.1, "pooling": 0.4, "dof": 7.0},
+    {"shrinkage": 0.1, "pooling": 1.0, "calibrate": False},
 ]
 
 
-def mirrored(theta):
-    return -np.cos(2 * np.asarray(theta))
+def balance(frame, Z, weighting="cost"):
+    scored = frame.align(np.asarray(Z, float), weighting=weighting)
+    a, b = scored.cost_a**2, scored.cost_b**2
+    return (a - b) / np.where(a + b > 0, a + b, 1.0)
 
 
 def assert_adds_up(frame, Z, weighting="cost", atol=1e-10):
     parts = attribute(frame, Z, weighting=weighting)
-    expected = mirrored(frame.align(np.asarray(Z, float), weighting=weighting).theta)
+    expected = balance(frame, Z, weighting)
     np.testing.assert_allclose(parts.total, expected, rtol=0, atol=atol)
     np.testing.assert_allclose(parts.features.sum(axis=1), expected, rtol=0, atol=atol)
     np.testing.assert_allclose(parts.directions.sum(axis=1), expected, rtol=0, atol=atol)
@@ -34,9 +47,11 @@ def assert_adds_up(frame, Z, weighting="cost", atol=1e-10):
 # ---- sums -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("weighting", ["cost", "frame"])
-@pytest.mark.parametrize("options", SETTINGS)
-def test_parts_sum_to_the_angle_of_digits(digits_pair, options, weighting):
+@pytest.mark.parametrize(
+    ("options", "weighting"),
+    [(x, "cost") for x in AFFINE] + [(x, w) for x in LINEAR for w in ("cost", "frame")],
+)
+def test_parts_sum_to_the_balance_of_digits(digits_pair, options, weighting):
     A, B = digits_pair
     frame = JointFrame.fit(A[:90], B[:90], **options)
     rng = np.random.default_rng(0)
@@ -45,35 +60,57 @@ def test_parts_sum_to_the_angle_of_digits(digits_pair, options, weighting):
     assert parts.directions.shape == (len(parts), frame.rank)
 
 
+@pytest.mark.parametrize("span", ["affine", "linear"])
 @pytest.mark.parametrize("shrinkage", [0.05, 0])
-def test_parts_sum_to_the_angle_of_images(mnist, shrinkage):
-    frame = JointFrame.fit(mnist.draw(4, 900, 0), mnist.draw(9, 800, 0), shrinkage=shrinkage)
+def test_parts_sum_to_the_balance_of_images(mnist, shrinkage, span):
+    fours, nines = mnist.draw(4, 900, 0), mnist.draw(9, 800, 0)
+    plain = {"units": "common", "pooling": 0.0, "dof": 1.0} if span == "affine" else {}
+    frame = JointFrame.fit(fours, nines, shrinkage=shrinkage, span=span, **plain)
     assert_adds_up(frame, mnist.test_images(4))
 
 
+@pytest.mark.parametrize("options", [*LINEAR, *AFFINE])
+def test_the_base_is_the_balance_at_45_degrees(digits_pair, options):
+    """θ > 45° exactly where the total exceeds the base; raw angles have the base 0."""
+    A, B = digits_pair
+    frame = JointFrame.fit(A[:90], B[:120], **options)
+    Z = np.concatenate([A, B])
+    parts = attribute(frame, Z)
+    theta = frame.align(Z).theta
+    assert parts.base == pytest.approx(np.tanh(frame.zero / 2), abs=1e-15)
+    if frame.gain == 1 and frame.zero == 0:
+        assert parts.base == 0
+        np.testing.assert_allclose(parts.total, -np.cos(2 * theta), atol=1e-10)
+    clear = np.abs(theta - np.pi / 4) > 1e-9
+    np.testing.assert_array_equal(np.sign(parts.pull)[clear], np.sign(theta - np.pi / 4)[clear])
+
+
 @pytest.mark.parametrize("shrinkage", [0, 1e-3, 0.2])
-@pytest.mark.parametrize("weighting", ["cost", "frame"])
-def test_parts_sum_where_the_rows_do_not_fill_the_space(shrinkage, weighting):
+@pytest.mark.parametrize(
+    ("span", "weighting"), [("affine", "cost"), ("linear", "cost"), ("linear", "frame")]
+)
+def test_parts_sum_where_the_rows_do_not_fill_the_space(shrinkage, span, weighting):
     rng = np.random.default_rng(1)
     A, B = low_rank_images(rng, 40, 12, d=100, dead=20), low_rank_images(rng, 30, 9, d=100, dead=20)
     if not shrinkage:
         B[:, 10:90] += A[:30, 10:90]  # so that something is shared
-    frame = JointFrame.fit(A, B, shrinkage=shrinkage)
+    frame = JointFrame.fit(A, B, shrinkage=shrinkage, span=span)
     assert frame.basis is not None
     # Samples with a part that neither set knows: it costs both alike, or is outside.
     assert_adds_up(frame, np.concatenate([A, B, 20 * rng.standard_normal((20, 100))]), weighting)
 
 
-def test_parts_of_a_truncated_frame_sum_to_its_angle(digits_pair):
+@pytest.mark.parametrize("span", ["affine", "linear"])
+def test_parts_of_a_truncated_frame_sum_to_its_balance(digits_pair, span):
     A, B = digits_pair
-    small = JointFrame.fit(A, B).truncate(n=12)
+    small = JointFrame.fit(A, B, span=span).truncate(n=12)
     assert assert_adds_up(small, A).directions.shape[1] == 12
 
 
 def test_the_formula_of_the_shrunk_matrices(digits_pair):
     """φ_j = z_j [(S̃_A⁻¹ - S̃_B⁻¹) z]_j / (a² + b²), with the matrices written out."""
     A, B = digits_pair
-    frame = JointFrame.fit(A, B, shrinkage=0.1)
+    frame = JointFrame.fit(A, B, shrinkage=0.1, span="linear")
     left, right = frame.prepared(A, "A"), frame.prepared(B, "B")
     z = B - frame.center
     to_a, to_b = (np.linalg.solve(X.T @ X, z.T).T for X in (left, right))
@@ -81,10 +118,33 @@ def test_the_formula_of_the_shrunk_matrices(digits_pair):
     np.testing.assert_allclose(attribute(frame, B).features, z * (to_a - to_b) / costs, atol=1e-11)
 
 
+@pytest.mark.parametrize("options", [{}, {"units": "own"}, {"pooling": 0.3, "dof": 5.0}])
+def test_the_formula_of_the_affine_span(options):
+    """φ_j = {(z-μ_A)_j [Σ̃_A⁻¹(z-μ_A)]_j - the same of B} / (a² + b²), from the definitions."""
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((80, 6)) * [1, 2, 30, 1, 1, 5] + 3
+    B = rng.standard_normal((60, 6)) @ rng.standard_normal((6, 6))
+    frame = JointFrame.fit(A, B, shrinkage=0.1, **options)
+    matrices = [np.cov(X.T, bias=True) for X in (A, B)]
+    mean = (matrices[0] + matrices[1]) / 2
+    own = options.get("units") == "own"
+    T = np.diag(np.diag(mean)) if own else np.trace(mean) / 6 * np.eye(6)
+    gamma, nu = options.get("pooling", 0.0), frame.dof
+    matrices = [0.9 * ((1 - gamma) * S + gamma * mean) + 0.1 * T for S in matrices]
+    Z = rng.standard_normal((9, 6)) * 3
+    terms = [
+        (Z - X.mean(0)) * np.linalg.solve(S, (Z - X.mean(0)).T).T
+        for X, S in zip((A, B), matrices, strict=True)
+    ]
+    costs = (terms[0] + terms[1]).sum(axis=1, keepdims=True) + 2 * nu
+    found = attribute(frame, Z).features
+    np.testing.assert_allclose(found, (terms[0] - terms[1]) / costs, atol=1e-11)
+
+
 def test_directions_have_their_own_formula():
     rng = np.random.default_rng(2)
     pair = pair_with_angles(rng, [0.0, 0.3, 0.7, 1.2, np.pi / 2], 12, 14, 7)
-    frame = JointFrame.fit(pair.A, pair.B, center="none", balance=False, shrinkage=0)
+    frame = JointFrame.fit(pair.A, pair.B, span="linear", center="none", balance=False, shrinkage=0)
     Z = rng.standard_normal((30, 7))
     y, c, s = frame.coordinates(Z), frame.c, frame.s
     scored = frame.align(Z)
@@ -92,6 +152,15 @@ def test_directions_have_their_own_formula():
     with np.errstate(divide="ignore"):
         weight = np.where(c > 0, 1 / c**2, 0) - np.where(s > 0, 1 / s**2, 0)
     np.testing.assert_allclose(attribute(frame, Z).directions, y**2 * weight / costs, atol=1e-12)
+
+
+def test_directions_have_their_formula_in_the_affine_span(digits_pair):
+    A, B = digits_pair
+    frame = JointFrame.fit(A, B, shrinkage=0.2, dof=3.0, pooling=0.0)
+    y, c, s, half = frame.coordinates(A), frame.c, frame.s, frame.shifts / 2
+    a, b = ((y + half) / c) ** 2, ((y - half) / s) ** 2
+    costs = (a + b).sum(axis=1, keepdims=True) + 6
+    np.testing.assert_allclose(attribute(frame, A).directions, (a - b) / costs, atol=1e-12)
 
 
 def test_many_samples_are_explained_in_chunks(digits_pair, monkeypatch):
@@ -108,32 +177,80 @@ def test_many_samples_are_explained_in_chunks(digits_pair, monkeypatch):
 # ---- invariances ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("span", ["affine", "linear"])
 @pytest.mark.parametrize("shrinkage", [0, 0.1])
-def test_flipping_a_feature_everywhere_flips_nothing(digits_pair, shrinkage):
+def test_flipping_a_feature_everywhere_flips_nothing(digits_pair, shrinkage, span):
     A, B = digits_pair
     signs = np.where(np.arange(64) % 3 == 0, -1.0, 1.0)
-    parts = attribute(JointFrame.fit(A, B, shrinkage=shrinkage), B)
-    flipped = attribute(JointFrame.fit(A * signs, B * signs, shrinkage=shrinkage), B * signs)
+    options = {"shrinkage": shrinkage, "span": span}
+    parts = attribute(JointFrame.fit(A, B, **options), B)
+    flipped = attribute(JointFrame.fit(A * signs, B * signs, **options), B * signs)
     np.testing.assert_allclose(flipped.features, parts.features, atol=1e-9)
 
 
-def test_swapping_the_sets_changes_every_sign(digits_pair):
+@pytest.mark.parametrize("span", ["affine", "linear"])
+def test_swapping_the_sets_changes_every_sign(digits_pair, span):
     A, B = digits_pair
-    parts = attribute(JointFrame.fit(A, B, shrinkage=0.1), A)
-    swapped = attribute(JointFrame.fit(B, A, shrinkage=0.1), A)
+    parts = attribute(JointFrame.fit(A, B, shrinkage=0.1, span=span), A)
+    swapped = attribute(JointFrame.fit(B, A, shrinkage=0.1, span=span), A)
     np.testing.assert_allclose(swapped.features, -parts.features, atol=1e-11)
+    assert swapped.base == pytest.approx(-parts.base, abs=1e-9)
 
 
-def test_rescaling_a_sample_about_the_centre_changes_nothing(digits_pair):
+def test_adding_a_constant_changes_nothing(digits_pair):
     A, B = digits_pair
-    frame = JointFrame.fit(A, B)
+    offset = np.linspace(-50, 70, 64)
+    parts = attribute(JointFrame.fit(A, B, shrinkage=0.1), A)
+    moved = attribute(JointFrame.fit(A + offset, B + offset, shrinkage=0.1), A + offset)
+    np.testing.assert_allclose(moved.features, parts.features, atol=1e-11)
+    assert moved.base == pytest.approx(parts.base, abs=1e-10)
+
+
+def test_own_units_make_the_units_of_a_column_not_matter(digits_pair):
+    A, B = digits_pair
+    scale = np.geomspace(1e-3, 1e4, 64)
+    options = {"shrinkage": 0.1, "units": "own"}
+    parts = attribute(JointFrame.fit(A, B, **options), A)
+    scaled = attribute(JointFrame.fit(A * scale, B * scale, **options), A * scale)
+    np.testing.assert_allclose(scaled.features, parts.features, atol=1e-10)
+
+
+def test_a_constant_feature_gets_exactly_nothing():
+    rng = np.random.default_rng(6)
+    A, B, Z = (rng.standard_normal((n, 5)) for n in (50, 40, 20))
+    A[:, 2] = B[:, 2] = 7.5
+    for units in ("own", "common"):
+        parts = attribute(JointFrame.fit(A, B, units=units), Z)
+        assert not parts.features[:, 2].any()
+        assert parts.features[:, [0, 1, 3, 4]].all()
+
+
+def test_what_lies_off_the_span_pulls_nowhere():
+    """Added to a sample it costs both sets alike: only the sum of the costs changes."""
+    rng = np.random.default_rng(7)
+    A, B, z = (
+        rng.standard_normal((8, 30)),
+        rng.standard_normal((7, 30)) + 1,
+        rng.standard_normal(30),
+    )
+    frame = JointFrame.fit(A, B, shrinkage=0.2, units="common")
+    off = np.linalg.qr(frame.H.T, mode="complete")[0][:, -1] * 5
+    plain, moved = attribute(frame, np.stack([z, z + off])).directions
+    costs = (frame.squared_costs(np.stack([z, z + off]))).sum(axis=1)
+    assert costs[1] > costs[0] + 10
+    np.testing.assert_allclose(moved * costs[1], plain * costs[0], atol=1e-9)
+
+
+def test_rescaling_a_sample_about_the_centre_changes_nothing_in_the_linear_span(digits_pair):
+    A, B = digits_pair
+    frame = JointFrame.fit(A, B, span="linear")
     far = frame.center + 100 * (A - frame.center)
     np.testing.assert_allclose(attribute(frame, far).features, attribute(frame, A).features)
 
 
-def test_the_centre_and_untouched_features_get_exactly_nothing(digits_pair):
+def test_the_centre_of_the_linear_span_and_untouched_features_get_exactly_nothing(digits_pair):
     A, B = digits_pair
-    frame = JointFrame.fit(A, B)
+    frame = JointFrame.fit(A, B, span="linear")
     Z = np.stack([frame.center, frame.center, A[0]])
     Z[1, 20] += 1.0
     parts = attribute(frame, Z)
@@ -163,7 +280,7 @@ def differing(X, kind):
     return X
 
 
-@pytest.mark.parametrize("shrinkage", [0.01, 0])
+@pytest.mark.parametrize("shrinkage", [0.01, 0, "auto"])
 @pytest.mark.parametrize("kind", ["spread", "correlation", "mean"])
 def test_a_planted_difference_is_found(kind, shrinkage):
     """5 of 200 features differ: on average they are the top five, for either side's samples."""
@@ -171,17 +288,30 @@ def test_a_planted_difference_is_found(kind, shrinkage):
     mix = np.eye(200) + 0.1 * rng.standard_normal((200, 200)) / np.sqrt(200)
     A, B, Z = (rng.standard_normal((n, 200)) @ mix for n in (1500, 1500, 600))
     B = differing(B, kind)
-    # About the midpoint a shift of the mean leaves both second moments alike, hence A's mean.
-    center = A.mean(axis=0) if kind == "mean" else "pooled"
-    frame = JointFrame.fit(A, B, shrinkage=shrinkage, center=center)
+    plain = {} if shrinkage == "auto" else {"pooling": 0.0, "dof": 1.0}
+    frame = JointFrame.fit(A, B, shrinkage=shrinkage, **plain)
     from_b = differing(Z, kind)
     for samples in (Z, from_b, np.concatenate([Z, from_b])):
-        if kind != "mean" or samples is from_b:  # A's samples sit at that centre
-            top = attribute(frame, samples).top(5)
-            assert sorted(effect.column for effect in top) == PLANTED
+        top = attribute(frame, samples).top(5)
+        assert sorted(effect.column for effect in top) == PLANTED
     pulls = attribute(frame, from_b).features.mean(axis=0)
     if kind != "correlation":
         assert np.all(pulls[PLANTED] > 0)  # towards B
+
+
+@pytest.mark.parametrize("column", range(6))
+def test_a_shifted_column_is_the_largest_part_in_every_setting(column):
+    """A pure shift of one mean, in a table of very different units."""
+    rng = np.random.default_rng(column)
+    unit = np.array([1.0, 1e3, 0.01, 50.0, 1.0, 7.0])
+    A, B, Z = (rng.standard_normal((400, 6)) * unit for _ in range(3))
+    B[:, column] += 1.5 * unit[column]
+    Z[:, column] += 1.5 * unit[column]
+    for options in ({"units": "own"}, {"units": "own", "shrinkage": 0}, {"pooling": 1.0}):
+        top = attribute(JointFrame.fit(A, B, **options), Z).top(2)
+        assert top[0].column == column
+        assert top[0].size > 3 * top[1].size
+        assert top[0].mean > 0
 
 
 # ---- what goes in and comes out ---------------------------------------------------------------
@@ -250,6 +380,8 @@ def test_what_is_refused(digits_pair):
         attribute(frame, np.ones((2, 63)))
     with pytest.raises(InputError, match="weighting is 'other'"):
         attribute(frame, np.ones((2, 64)), weighting="other")
+    with pytest.raises(InputError, match="belongs to the linear span"):
+        attribute(frame, np.ones((2, 64)), weighting="frame")
     with pytest.raises(InputError, match="contains NaN at row 1, column 0"):
         attribute(frame, np.where(np.eye(3, 64, -1) > 0, np.nan, 1.0))
     for n in (0, 1.5, True):
@@ -261,7 +393,12 @@ def test_one_sided_directions_pull_as_the_unshrunk_angle_does():
     """Slip 6 of the paper's text: what only A has costs only A, so it counts for B."""
     with pytest.warns(CospanWarning, match="share no direction"):
         frame = JointFrame.fit(
-            [[1.0, 0, 0]], [[0, 1.0, 0]], center="none", balance=False, shrinkage=0
+            [[1.0, 0, 0]],
+            [[0, 1.0, 0]],
+            span="linear",
+            center="none",
+            balance=False,
+            shrinkage=0,
         )
     parts = attribute(frame, [[2.0, 0, 5], [0, 3.0, 5], [0, 0, 1]])
     np.testing.assert_allclose(parts.features, [[1, 0, 0], [0, -1, 0], [0, 0, 0]])

@@ -11,7 +11,7 @@ from cospan import JointFrame, extreme_directions, gsvd, shared_directions
 from cospan.errors import CospanError, InputError
 from matrices import pair_with_angles
 
-RAW = {"center": "none", "balance": False, "shrinkage": 0}
+RAW = {"span": "linear", "center": "none", "balance": False, "shrinkage": 0}
 
 
 def mixed_pair(seed, *, only_a=2, shared=6, only_b=2, d=14):
@@ -73,7 +73,7 @@ def test_names_and_dataframe(digits_pair):
 def test_a_frame_in_a_span_has_its_directions_in_feature_space():
     rng = np.random.default_rng(2)
     A, B = rng.standard_normal((10, 300)), rng.standard_normal((12, 300))
-    frame = JointFrame.fit(A, B, shrinkage=0.1)
+    frame = JointFrame.fit(A, B, span="linear", shrinkage=0.1)
     assert frame.basis is not None
     found = extreme_directions(frame, "A", 2)
     assert found.vectors.shape == (2, 300)
@@ -99,10 +99,10 @@ def test_no_relational_sample_lies_beyond_the_extremes(seed):
     assert scored.theta.max() - scored.theta.min() > 0.5 * (highest - lowest)  # not idle
 
 
-@pytest.mark.parametrize("options", [RAW, {"shrinkage": 0}, {"shrinkage": "auto"}])
+@pytest.mark.parametrize("options", [RAW, {"shrinkage": 0}, {}])
 def test_no_digit_lies_beyond_the_extremes(digits_pair, options):
     A, B = digits_pair
-    frame = JointFrame.fit(A, B, **options)
+    frame = JointFrame.fit(A, B, **{**options, "span": "linear"})
     scored = frame.align(np.concatenate([A, B, relational_samples(frame, 2000, 0)]))
     theta = scored.theta[scored.relational]
     assert len(theta) > 2000
@@ -198,9 +198,12 @@ def test_directions_of_one_set_have_no_coefficients():
     "options",
     [
         {"shrinkage": 0},
-        {"shrinkage": 0, "center": "each", "balance": False},
-        {"shrinkage": 0.1},
-        {"shrinkage": "auto"},
+        {"span": "linear", "shrinkage": 0},
+        {"span": "linear", "shrinkage": 0, "center": "each", "balance": False},
+        {"shrinkage": 0.1, "units": "own"},
+        {"shrinkage": 0.1, "units": "common"},
+        {"span": "linear", "shrinkage": 0.1},
+        {},
     ],
 )
 @pytest.mark.parametrize("shape", [(30, 25, 12), (30, 5, 12), (6, 7, 40)])
@@ -241,27 +244,44 @@ def test_kept_factors_know_the_weights():
 # ---- truncation -------------------------------------------------------------------------------
 
 
-def test_keeping_what_discriminates(digits_pair):
+@pytest.mark.parametrize("span", ["affine", "linear"])
+def test_keeping_what_discriminates(digits_pair, span):
     A, B = digits_pair
-    frame = JointFrame.fit(A, B)
+    pooling = {"pooling": 0.0} if span == "affine" else {}
+    frame = JointFrame.fit(A, B, span=span, **pooling)
     small = frame.truncate(band=math.radians(10))
-    distance = np.abs(np.rad2deg(frame.angles) - 45)
-    assert small.rank == np.sum(distance >= 10) < frame.rank
+    kept = np.abs(np.rad2deg(frame.angles) - 45) >= 10
+    assert small.rank == np.sum(kept) < frame.rank
     assert small.dropped == frame.rank - small.rank
     assert sum(small.blocks) == small.rank
-    np.testing.assert_allclose(small.coordinates(A), frame.coordinates(A)[:, distance >= 10])
-    same = frame.truncate(n=small.rank)
-    np.testing.assert_array_equal(same.c, small.c)
+    np.testing.assert_allclose(small.coordinates(A), frame.coordinates(A)[:, kept])
+    np.testing.assert_allclose(small.shifts, frame.shifts[kept], rtol=1e-12)
     # Costs are sums over directions, so what is left out is only missing from the sum.
-    y = frame.coordinates(A)[:, distance >= 10]
-    np.testing.assert_allclose(small.align(A).cost_a, np.linalg.norm(y / small.c, axis=1))
-    assert repr(small).endswith(f"rank {small.rank} of 64, shrinkage {frame.shrinkage:g})")
+    a = -frame.shifts[kept] / 2 if span == "affine" else 0.0
+    y = frame.coordinates(A)[:, kept] - a
+    squared = frame.dof + np.sum((y / small.c) ** 2, axis=1)
+    np.testing.assert_allclose(small.align(A).cost_a, np.sqrt(squared))
+    whole = small.rank + small.dropped
+    assert repr(small).endswith(f"rank {small.rank} of {whole}, shrinkage {frame.shrinkage:g})")
+
+
+def test_a_number_of_directions_keeps_the_largest_parts_of_the_difference(digits_pair):
+    frame = JointFrame.fit(*digits_pair)
+    small = frame.truncate(n=9)
+    least = np.sort(frame.differences)[-9]
+    np.testing.assert_array_equal(small.c, frame.c[frame.differences >= least])
+    assert small.differences.min() == pytest.approx(least, rel=1e-12)
+    linear = JointFrame.fit(*digits_pair, span="linear")
+    distance = np.abs(linear.angles - math.pi / 4)
+    np.testing.assert_array_equal(
+        linear.truncate(n=9).c, linear.c[distance >= np.sort(distance)[-9]]
+    )
 
 
 def test_a_narrow_band_hardly_changes_a_prediction(digits_pair):
     A, B = (X[::2] for X in digits_pair)
     Z = np.concatenate([X[1::2] for X in digits_pair])
-    frame = JointFrame.fit(A, B)
+    frame = JointFrame.fit(A, B, span="linear")
     small = frame.truncate(band=math.radians(5))
     assert small.rank < 0.7 * frame.rank
     assert np.mean(small.align(Z).predict() == frame.align(Z).predict()) > 0.98
@@ -335,7 +355,7 @@ def test_of_directions_that_only_one_set_has_the_longer_ones_stay():
 def test_a_truncated_frame_refuses_leave_one_out(digits_pair):
     A, B = digits_pair
     small = JointFrame.fit(A, B).truncate(n=10)
-    with pytest.raises(InputError, match="truncated frame has no honest angles"):
+    with pytest.raises(InputError, match="truncated frame has no leave-one-out angles"):
         small.leave_one_out(A, B)
 
 
@@ -397,7 +417,7 @@ def test_nothing_shared_says_so():
 @pytest.mark.filterwarnings("ignore:A .* share no direction")
 def test_an_empty_side_has_directions_and_no_coefficients():
     A = np.random.default_rng(0).standard_normal((9, 4))
-    frame = JointFrame.fit(A, 0 * A, center="none", shrinkage=0, keep_uv=True)
+    frame = JointFrame.fit(A, 0 * A, span="linear", center="none", shrinkage=0, keep_uv=True)
     found = frame.directions
     assert found.block.tolist() == ["A-only"] * 4
     assert found.x.shape == found.y.shape == (9, 4)

@@ -285,6 +285,24 @@ def test_one_gap_is_found(kind, gap, tmp_path):
     assert source.read().rows[30, 4] == 1
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow file"])
+def test_a_null_far_down_a_file_is_found_without_a_pass(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("cospan.sources.columnar.PROBE_ROWS", 20)
+    table = numbers().set_column(1, "y", pa.array([*[1.0] * 49, None]))
+    source = open_source(KINDS[kind](table, tmp_path / "x"))
+    assert source.read().rows[49, 4] == 1
+
+
+def test_nan_far_down_a_file_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
+    """Its count of nulls says that the file is complete, and only the first rows are looked at."""
+    monkeypatch.setattr("cospan.sources.columnar.PROBE_ROWS", 20)
+    table = numbers().set_column(1, "y", pa.array([*[1.0] * 49, float("nan")]))
+    path = _parquet(table, tmp_path / "x.parquet")
+    with pytest.raises(InputError, match=r"'y' \(1\).*missing='indicator' also a feature"):
+        open_source(path).read()
+    assert open_source(path, missing="indicator").read().rows[49, 4] == 1
+
+
 def test_float32_stays_where_all_columns_are_numbers():
     table = pa.table(
         {"x": pa.array([1, None, 3], pa.float32()), "y": pa.array([1, 2, 3], pa.float32())}
@@ -360,6 +378,15 @@ def test_dask_frames_of_numbers_need_no_pass():
     np.testing.assert_array_equal(rows, [[1, 0], [2, 1], [3, 0]])
 
 
+def test_a_later_partition_may_show_that_text_is_no_number():
+    import dask.dataframe as dd
+
+    frame = pd.DataFrame({"grade": ["1", "2", "1", "2", "good", "1"]})
+    for partitions in (1, 3):
+        plan = open_source(dd.from_pandas(frame, npartitions=partitions)).plan
+        assert plan["grade"].levels == ("1", "2", "good")
+
+
 def test_comparisons_of_dask_frames_equal_those_in_memory():
     frames = [table.to_pandas().drop(columns=["email"]) for table in (A, B)]
     mine = compare(*frames, n_permutations=0)
@@ -385,6 +412,27 @@ def test_compare_uses_all_columns_and_says_how():
     assert "9 columns became" in notes
     assert "Left out: 'customer_id'" in notes
     assert found.group_z.n == len(frames[1])
+
+
+def test_the_command_line_takes_names_between_commas_and_repeated(tmp_path):
+    import json
+
+    from typer.testing import CliRunner
+
+    from cospan import cli
+
+    rng = np.random.default_rng(0)
+    for name in "ab":
+        columns = {"zone": rng.integers(1, 4, 60), "wing": rng.integers(0, 3, 60)}
+        columns |= {name: rng.normal(size=60) for name in "xyz"}
+        pa_csv.write_csv(pa.table(columns), tmp_path / f"{name}.csv")
+    arguments = ["compare", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--json"]
+    arguments += ["--categorical", "zone,wing", "--drop", "x", "--drop", "y", "--permutations", "0"]
+    done = CliRunner().invoke(cli.app, arguments)
+    assert done.exit_code == 0, done.output
+    names = json.loads(done.stdout)["features"]["names"]
+    assert sorted(names) == [*(f"wing = {i}" for i in range(3)), "z", *(
+        f"zone = {i}" for i in range(1, 4))]  # fmt: skip
 
 
 def test_many_sets_and_classes_share_a_plan():

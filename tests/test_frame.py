@@ -1,4 +1,7 @@
-"""The joint frame and the alignment angle: the paper's theorems and the design's promises."""
+"""The joint frame in the paper's linear span, and what every frame promises.
+
+The affine span, the default, has its theorems in test_affine.py.
+"""
 
 import importlib
 import warnings
@@ -24,14 +27,35 @@ def center_option(name, d):
     return np.linspace(-1, 1, d) if name == "given" else name
 
 
+def linear(A, B, **options):
+    return JointFrame.fit(A, B, span="linear", **options)
+
+
+def weights_of(A, B, balance):
+    return (1 / len(A), 1 / len(B)) if balance else (1.0, 1.0)
+
+
+def moments(X, center, weight):
+    return weight * (X - center).T @ (X - center)
+
+
 def prepared_matrices(frame, A, B):
     """S̃_A and S̃_B straight from the definition."""
-    d = A.shape[1]
-    S_A = frame.weight_a * (A - frame.center_a).T @ (A - frame.center_a)
-    S_B = frame.weight_b * (B - frame.center_b).T @ (B - frame.center_b)
+    d, alpha = A.shape[1], frame.shrinkage
+    w_a, w_b = weights_of(A, B, frame.balance)
+    S_A, S_B = moments(A, frame.center_a, w_a), moments(B, frame.center_b, w_b)
     lam = (np.trace(S_A) + np.trace(S_B)) / (2 * d)
-    alpha = frame.shrinkage
+    assert frame.lam == pytest.approx(lam, rel=1e-12)
     return tuple((1 - alpha) * S + alpha * lam * np.eye(d) for S in (S_A, S_B))
+
+
+def centre_of(A, B, center, balance):
+    """What a new sample loses."""
+    if isinstance(center, np.ndarray):
+        return center
+    if center != "pooled":
+        return np.zeros(A.shape[1])
+    return (A.mean(0) + B.mean(0)) / 2 if balance else np.vstack([A, B]).mean(0)
 
 
 def quadratic(Z, S):
@@ -48,7 +72,7 @@ def test_theorem_1_costs_are_minimum_norm_coefficients():
     A = rng.standard_normal((20, 6)) @ shared + 0
     A = np.vstack([A, rng.standard_normal((2, 15))])
     B = np.vstack([rng.standard_normal((10, 6)) @ shared, rng.standard_normal((3, 15))])
-    frame = JointFrame.fit(A, B, center="none", balance=False, shrinkage=0)
+    frame = linear(A, B, center="none", balance=False, shrinkage=0)
     assert tuple(frame.blocks) == (2, 6, 3)
     Z = rng.standard_normal((40, 6)) @ shared
     x = np.linalg.lstsq(A.T, Z.T, rcond=1e-10)[0]
@@ -60,12 +84,15 @@ def test_theorem_1_costs_are_minimum_norm_coefficients():
     assert alignment.relational.all()
 
 
-def test_posterior_identities():
+@pytest.mark.parametrize("options", [{"span": "linear"}, {"calibrate": False}])
+def test_posterior_identities_of_raw_angles(options):
     A, B, Z = pair()
-    alignment = JointFrame.fit(A, B).align(Z)
+    alignment = JointFrame.fit(A, B, **options).align(Z)
     a, b = alignment.cost_a, alignment.cost_b
     posterior = alignment.posterior
+    np.testing.assert_allclose(alignment.raw_theta, alignment.theta, rtol=1e-14)
     np.testing.assert_allclose(posterior[:, 0], b**2 / (a**2 + b**2), rtol=1e-12)
+    np.testing.assert_allclose(posterior[:, 1], alignment.probability, rtol=1e-14)
     np.testing.assert_allclose(posterior.sum(1), 1, rtol=1e-14)
     ratio = posterior[:, 0] / posterior[:, 1]
     np.testing.assert_allclose(ratio, 1 / np.tan(alignment.theta) ** 2, rtol=1e-10)
@@ -76,9 +103,8 @@ def test_posterior_identities():
 @pytest.mark.parametrize("shrinkage", [0, 0.01, 0.3])
 class TestEverySetting:
     def fit(self, A, B, center, balance, shrinkage):
-        return JointFrame.fit(
-            A, B, center=center_option(center, A.shape[1]), balance=balance, shrinkage=shrinkage
-        )
+        center = center_option(center, A.shape[1])
+        return linear(A, B, center=center, balance=balance, shrinkage=shrinkage)
 
     def test_costs_are_quadratic_forms(self, center, balance, shrinkage):
         A, B, Z = pair()
@@ -99,21 +125,44 @@ class TestEverySetting:
         back = self.fit(B, A, center, balance, shrinkage).align(Z, weighting=weighting)
         np.testing.assert_allclose(there.theta, np.pi / 2 - back.theta, atol=1e-11)
 
-    @pytest.mark.parametrize("weighting", ["cost", "frame"])
-    def test_leave_one_out_equals_refitting(self, center, balance, shrinkage, weighting):
+    def test_leave_one_out_equals_refitting(self, center, balance, shrinkage):
+        """Mean, moments, divisor and centre without the row; the ridge is held."""
+        A, B, _ = pair()
+        option = center_option(center, A.shape[1])
+        frame = self.fit(A, B, center, balance, shrinkage)
+        ridge = shrinkage * frame.lam * np.eye(12)
+        for side, found in zip("AB", frame.leave_one_out(A, B), strict=True):
+            for i in range(0, len(A if side == "A" else B), 7):
+                rest = {"A": A, "B": B}
+                row = rest[side][i]
+                rest[side] = np.delete(rest[side], i, axis=0)
+                middle = centre_of(rest["A"], rest["B"], option, balance)
+                each = center == "each"
+                S = [
+                    (1 - shrinkage) * moments(X, X.mean(0) if each else middle, weight) + ridge
+                    for X, weight in zip(
+                        rest.values(), weights_of(*rest.values(), balance), strict=True
+                    )
+                ]
+                row = row - (rest[side].mean(0) if each else middle)
+                theta = brute_force_angle(row, *S, "cost")
+                assert found.theta[i] == pytest.approx(theta, abs=1e-9)
+
+    def test_leave_one_out_by_frame_holds_the_centre_and_the_divisor(
+        self, center, balance, shrinkage
+    ):
         A, B, _ = pair()
         frame = self.fit(A, B, center, balance, shrinkage)
         S = dict(zip("AB", prepared_matrices(frame, A, B), strict=True))
-        found = frame.leave_one_out(A, B, weighting=weighting)
-        for side, rows, center_, weight, alignment in (
-            ("A", A, frame.center_a, frame.weight_a, found.a),
-            ("B", B, frame.center_b, frame.weight_b, found.b),
-        ):
+        weights = dict(zip("AB", weights_of(A, B, balance), strict=True))
+        centres = {"A": frame.center_a, "B": frame.center_b}
+        found = frame.leave_one_out(A, B, weighting="frame")
+        for side, rows, alignment in (("A", A, found.a), ("B", B, found.b)):
             for i in range(0, len(rows), 7):
-                x = rows[i] - center_
+                x = rows[i] - centres[side]
                 without = dict(S)
-                without[side] = S[side] - (1 - frame.shrinkage) * weight * np.outer(x, x)
-                theta = brute_force_angle(x, without["A"], without["B"], weighting)
+                without[side] = S[side] - (1 - shrinkage) * weights[side] * np.outer(x, x)
+                theta = brute_force_angle(x, without["A"], without["B"], "frame")
                 assert alignment.theta[i] == pytest.approx(theta, abs=1e-9)
 
 
@@ -129,7 +178,7 @@ def brute_force_angle(x, S_A, S_B, weighting):
 @pytest.mark.parametrize("weighting", ["cost", "frame"])
 def test_on_a_single_direction_both_weightings_give_its_own_angle(weighting):
     A, B, _ = pair()
-    frame = JointFrame.fit(A, B, center="none", shrinkage=0.05)
+    frame = linear(A, B, center="none", shrinkage=0.05)
     alignment = frame.align(frame.H, weighting=weighting)
     np.testing.assert_allclose(alignment.theta, frame.angles, atol=1e-10)
 
@@ -138,18 +187,18 @@ def test_on_a_single_direction_both_weightings_give_its_own_angle(weighting):
 @pytest.mark.parametrize("shrinkage", [0, 0.02])
 def test_row_order_and_repetition_change_nothing_in_balanced_sets(weighting, shrinkage):
     A, B, Z = pair()
-    expected = JointFrame.fit(A, B, shrinkage=shrinkage).align(Z, weighting=weighting).theta
+    expected = linear(A, B, shrinkage=shrinkage).align(Z, weighting=weighting).theta
     shuffled = np.random.default_rng(2).permutation(A)
     for other in (shuffled, np.repeat(A, 3, axis=0)):
-        theta = JointFrame.fit(other, B, shrinkage=shrinkage).align(Z, weighting=weighting).theta
+        theta = linear(other, B, shrinkage=shrinkage).align(Z, weighting=weighting).theta
         np.testing.assert_allclose(theta, expected, atol=1e-11)
 
 
 def test_an_invertible_map_leaves_the_unshrunk_cost_angle_alone():
     A, B, Z = pair()
     M = np.random.default_rng(3).standard_normal((12, 12)) + 3 * np.eye(12)
-    plain = JointFrame.fit(A, B, shrinkage=0).align(Z).theta
-    mapped = JointFrame.fit(A @ M, B @ M, shrinkage=0).align(Z @ M).theta
+    plain = linear(A, B, shrinkage=0).align(Z).theta
+    mapped = linear(A @ M, B @ M, shrinkage=0).align(Z @ M).theta
     np.testing.assert_allclose(mapped, plain, atol=1e-9)
 
 
@@ -157,15 +206,15 @@ def test_an_invertible_map_leaves_the_unshrunk_cost_angle_alone():
 def test_an_orthogonal_map_leaves_the_shrunk_angle_alone(weighting):
     A, B, Z = pair()
     M = np.linalg.qr(np.random.default_rng(3).standard_normal((12, 12)))[0]
-    plain = JointFrame.fit(A, B, shrinkage=0.1).align(Z, weighting=weighting).theta
-    mapped = JointFrame.fit(A @ M, B @ M, shrinkage=0.1).align(Z @ M, weighting=weighting).theta
+    plain = linear(A, B, shrinkage=0.1).align(Z, weighting=weighting).theta
+    mapped = linear(A @ M, B @ M, shrinkage=0.1).align(Z @ M, weighting=weighting).theta
     np.testing.assert_allclose(mapped, plain, atol=1e-11)
 
 
 def test_shrinkage_is_the_gsvd_of_rows_with_a_ridge_below():
     A, B, Z = pair()
     alpha = 0.07
-    frame = JointFrame.fit(A, B, shrinkage=alpha)
+    frame = linear(A, B, shrinkage=alpha)
     ridge = np.sqrt(alpha * frame.lam) * np.eye(12)
     left = np.vstack([np.sqrt((1 - alpha) / len(A)) * (A - frame.center), ridge])
     right = np.vstack([np.sqrt((1 - alpha) / len(B)) * (B - frame.center), ridge])
@@ -185,11 +234,11 @@ def test_shrinkage_is_the_gsvd_of_rows_with_a_ridge_below():
 def test_without_shrinkage_the_formula_turns_the_wrong_way_and_says_so():
     """Slip 6: e₁ lies in A's own direction, b = 0 by the pseudo-inverse, hence 90°."""
     A, B = np.eye(3)[:2], np.eye(3)[1:]
-    unshrunk = JointFrame.fit(A, B, center="none", shrinkage=0).align(np.eye(3))
+    unshrunk = linear(A, B, center="none", shrinkage=0).align(np.eye(3))
     assert unshrunk.degrees[0] == pytest.approx(90)
     np.testing.assert_array_equal(unshrunk.relational, [False, True, False])
     np.testing.assert_allclose(unshrunk.shares, np.eye(3), atol=1e-12)
-    shrunk = JointFrame.fit(A, B, center="none", shrinkage=0.01).align(np.eye(3))
+    shrunk = linear(A, B, center="none", shrinkage=0.01).align(np.eye(3))
     assert shrunk.degrees[0] < 10
     assert shrunk.degrees[2] > 80
     assert shrunk.relational.all()
@@ -198,7 +247,7 @@ def test_without_shrinkage_the_formula_turns_the_wrong_way_and_says_so():
 def test_what_lies_outside_both_sets_is_measured():
     A = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0]])
     B = np.array([[2.0, 0, 0, 0], [1, 1, 0, 0]])
-    frame = JointFrame.fit(A, B, center="none", shrinkage=0)
+    frame = linear(A, B, center="none", shrinkage=0)
     alignment = frame.align([[1.0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 5]])
     np.testing.assert_allclose(alignment.outside, [0, 0.5, 1], atol=1e-14)
     np.testing.assert_array_equal(alignment.relational, [True, False, False])
@@ -209,7 +258,7 @@ def test_what_lies_outside_both_sets_is_measured():
 def test_the_centre_is_nobodys(weighting):
     A, B, _ = pair()
     for shrinkage in (0, 0.1):
-        frame = JointFrame.fit(A, B, shrinkage=shrinkage)
+        frame = linear(A, B, shrinkage=shrinkage)
         alignment = frame.align(frame.center[None, :], weighting=weighting)
         assert alignment.theta[0] == np.pi / 4
         assert alignment.cost_a[0] == alignment.cost_b[0] == 0
@@ -217,11 +266,12 @@ def test_the_centre_is_nobodys(weighting):
 
 def test_few_rows_share_no_direction_and_a_warning_says_what_to_do():
     A, B, _ = pair(4, 5, 12)
-    for center in CENTERS[:3]:
+    settings = [{"span": "linear", "center": center} for center in CENTERS[:3]]
+    for options in ({}, *settings):
         with pytest.warns(CospanWarning, match="share no direction.*more rows, or shr") as told:
-            JointFrame.fit(A, B, center=center, shrinkage=0)
+            JointFrame.fit(A, B, shrinkage=0, **options)
         with pytest.warns(CospanWarning, match="share no direction") as told_too:
-            JointFrame.from_summaries(Summary.of(A), Summary.of(B), center=center, shrinkage=0)
+            JointFrame.from_summaries(Summary.of(A), Summary.of(B), shrinkage=0, **options)
         assert told[0].filename == told_too[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -231,21 +281,22 @@ def test_few_rows_share_no_direction_and_a_warning_says_what_to_do():
 @pytest.mark.parametrize("weighting", ["cost", "frame"])
 def test_wide_data_in_the_row_space_equals_the_full_computation(weighting):
     A, B, Z = pair(6, 9, 40)
-    frame = JointFrame.fit(A, B, shrinkage=0.1)
+    frame = linear(A, B, shrinkage=0.1)
     assert frame.core.shape[1] < 40
     S_A, S_B = prepared_matrices(frame, A, B)
     expected = [brute_force_angle(z, S_A, S_B, weighting) for z in Z - frame.center]
     np.testing.assert_allclose(frame.align(Z, weighting=weighting).theta, expected, atol=1e-12)
-    left_out = frame.leave_one_out(A, B, weighting=weighting).a.theta
-    x = A[2] - frame.center
-    without = S_A - 0.9 / 6 * np.outer(x, x)
-    assert left_out[2] == pytest.approx(brute_force_angle(x, without, S_B, weighting), abs=1e-9)
+    if weighting == "frame":  # centre and divisor are held there
+        left_out = frame.leave_one_out(A, B, weighting=weighting).a.theta
+        x = A[2] - frame.center
+        without = S_A - 0.9 / 6 * np.outer(x, x)
+        assert left_out[2] == pytest.approx(brute_force_angle(x, without, S_B, weighting), abs=1e-9)
 
 
 def test_a_row_alone_in_its_direction_is_not_explained_by_the_others():
     A = np.vstack([np.eye(3)[:2], 2 * np.eye(3)[:2], np.eye(3)[2:]])
     B = np.random.default_rng(0).standard_normal((9, 3))
-    frame = JointFrame.fit(A, B, center="none", shrinkage=0)
+    frame = linear(A, B, center="none", shrinkage=0)
     assert frame.leave_one_out(A, B).a.theta[4] == pytest.approx(np.pi / 2)
 
 
@@ -296,9 +347,9 @@ def test_the_rank_of_float32_rows_is_judged_by_their_own_eps():
     factors = rng.standard_normal((20, 30))
     A = (rng.standard_normal((80, 12)) @ factors[:12]).astype(np.float32)
     B = (rng.standard_normal((80, 12)) @ factors[8:]).astype(np.float32)
-    frame = JointFrame.fit(A, B, center="none", shrinkage=0)
+    frame = linear(A, B, center="none", shrinkage=0)
     assert tuple(frame.blocks) == (8, 4, 8)
-    widened = JointFrame.fit(A.astype(float), B.astype(float), center="none", shrinkage=0)
+    widened = linear(A.astype(float), B.astype(float), center="none", shrinkage=0)
     assert widened.rank > 20  # rounding errors taken for directions
 
 
@@ -369,7 +420,7 @@ def test_default_accuracy_on_images(dataset, a, b, least, request):
 def test_unknown_options_are_named(options, message):
     A, B, _ = pair()
     with pytest.raises(InputError, match=message):
-        JointFrame.fit(A, B, **options)
+        linear(A, B, **options)
 
 
 def test_bad_data_is_located():
@@ -415,11 +466,11 @@ def test_columns_in_another_order_are_refused():
 
 def test_the_unbalanced_pooled_centre_is_the_mean_of_all_rows():
     A, B, _ = pair()
-    frame = JointFrame.fit(A, B, balance=False, shrinkage=0.1)
+    frame = linear(A, B, balance=False, shrinkage=0.1)
     np.testing.assert_allclose(frame.center, np.vstack([A, B]).mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(
-        JointFrame.fit(A, B, shrinkage=0.1).center, (A.mean(0) + B.mean(0)) / 2, rtol=1e-12
-    )
+    for fit in (linear, JointFrame.fit):
+        middle = (A.mean(0) + B.mean(0)) / 2
+        np.testing.assert_allclose(fit(A, B, shrinkage=0.1).center, middle, rtol=1e-12)
 
 
 @pytest.mark.parametrize("shrinkage", [0.05, 1e-3])
@@ -445,7 +496,7 @@ def test_float32_is_wide_enough_in_a_span_and_for_rows_left_out(shrinkage):
 def test_shrinkage_stands_in_for_directions_that_a_tolerance_drops():
     A, B, _ = pair(d=5)
     weak = np.diag([1.0, 1, 1, 0, 0])
-    alignment = JointFrame.fit(A @ weak, B @ weak, center="none", shrinkage=1e-30).align(np.eye(5))
+    alignment = linear(A @ weak, B @ weak, center="none", shrinkage=1e-30).align(np.eye(5))
     np.testing.assert_allclose(alignment.degrees[3:], 45, atol=1e-6)
 
 
@@ -470,8 +521,8 @@ def test_an_alignment_is_a_sequence():
     assert len(alignment[[]]) == 0
     with pytest.raises(IndexError):
         alignment[25]
-    framed = JointFrame.fit(A, B).align(Z, weighting="frame")
-    with pytest.raises(InputError, match="unlike weightings"):
+    framed = linear(A, B).align(Z, weighting="frame")
+    with pytest.raises(InputError, match="different weightings"):
         type(alignment).concatenate([alignment, framed])
 
 

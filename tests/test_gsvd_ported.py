@@ -6,8 +6,9 @@ ours. Left out, because they are about wording and not about a GSVD:
 
 - gsvd4py: which library was loaded, ``lwork``, ``mode="bad"``, the length of its tuples, the words
   "non-finite" and "2-D" (we raise an InputError, which is a ValueError, in other words).
-- pygsvd: vectors taken as matrices of one row (we say how to reshape them), float32 raised to
-  float64 (we keep it), the letters of its `extras`.
+- pygsvd: vectors taken as matrices of one row (we say how to reshape them), arrays of three
+  dimensions refused (we take them as stacks), float32 raised to float64 (we keep it), the letters
+  of its `extras`.
 - Octave: the texts of its errors and warnings; a single with a double stays single there, and is
   raised to double here as everywhere in NumPy.
 - Julia: equality and hashes of its objects, numbers in place of matrices, ``gsvd.Z``.

@@ -36,6 +36,7 @@ ORDER = """
     estimator
     model_file
     sources
+    changes
     comparison
     multiway
     plots

@@ -44,7 +44,7 @@ def test_slip_2_the_blocks_add_up_to_the_rank_not_to_the_number_of_features(pair
 def test_slip_4_the_extreme_angle_takes_the_ratio_and_not_its_square(pair):
     A, B, theta = pair
     result = gsvd(A, B)
-    frame = JointFrame.fit(A, B, center="none", balance=False, shrinkage=0.0)
+    frame = JointFrame.fit(A, B, span="linear", center="none", balance=False, shrinkage=0.0)
     r, k, _ = result.blocks
     last = r + k - 1
     ratio = result.s[last] / result.c[last]

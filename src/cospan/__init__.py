@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cospan.attribution import Attribution, attribute
     from cospan.audit import ImportanceWeights, LabelAudit, audit_labels, importance_weights
     from cospan.comparison import Comparison, ScoredGroup, compare
-    from cospan.decomposition import GSVD, Blocks, gsvd, gsvdvals
+    from cospan.decomposition import GSVD, Blocks, GSVDStack, PartialGSVD, gsvd, gsvds, gsvdvals
     from cospan.directions import Directions, extreme_directions, shared_directions
     from cospan.distribution import (
         angle_histogram,
@@ -58,6 +58,7 @@ _PUBLIC = {
     "Directions": "directions",
     "Estimate": "significance",
     "GSVD": "decomposition",
+    "GSVDStack": "decomposition",
     "ImportanceWeights": "audit",
     "JointFrame": "frame",
     "LabelAudit": "audit",
@@ -65,6 +66,7 @@ _PUBLIC = {
     "ManyComparison": "multiway",
     "ManyFrame": "frame",
     "Prototypes": "frame",
+    "PartialGSVD": "decomposition",
     "RelativeProcrustes": "procrustes",
     "RowSample": "summary",
     "ScoredGroup": "comparison",
@@ -84,6 +86,7 @@ _PUBLIC = {
     "extreme_directions": "directions",
     "fisher_rao": "distribution",
     "gsvd": "decomposition",
+    "gsvds": "decomposition",
     "gsvdvals": "decomposition",
     "hellinger": "distribution",
     "importance_weights": "audit",

@@ -114,7 +114,7 @@ def expansion_keeps_digits(squared_distance: float, eps: float) -> bool:
     The sum is off by about eps times the distance. Costs are at least 1, and √eps of that is less
     than what scoring in the rows' precision loses anyway.
     """
-    return eps * squared_distance <= eps**0.5
+    return bool(eps * squared_distance <= eps**0.5)
 
 
 def at_infinity(size: int) -> float:
@@ -132,3 +132,15 @@ SQUARES_ARE_SAFE = 1e15
 
 # No default tolerance exceeds this, however many rows there are: at 1 it would drop everything.
 LARGEST_TOLERANCE = 0.1
+
+# Directions weaker than this in the stack, relative to the strongest, do not show in AᴴA + BᴴB:
+# the square of anything less is rounding (eps is 2e-16, and sums of many terms lose a digit).
+GRAM_RANK = 1e-7
+
+# LSMR stops where its residuals are this small: ARPACK takes products for exact.
+LSMR_ACCURACY = 1e-14
+
+
+# Of a score of ranks, less its projection on the scores before it, at least this share of its
+# squares must be left: with few different values the last ones are combinations of the first.
+DEPENDENT_SCORE = 1e-8

@@ -1,18 +1,26 @@
-"""Which features and which directions stand behind an angle.
+"""Which features and which directions are behind an angle.
 
-With a and b the two costs of a sample, -cos 2θ = (a² - b²) / (a² + b²) runs from -1 (all A) over
-0 (45°) to 1 (all B). Both squared costs are quadratic forms of the sample, so their difference
-is a sum over features and, in frame coordinates, a sum over directions:
+With a and b the two costs of a sample, the balance (a² - b²) / (a² + b²) runs from -1 (all A) to 1
+(all B). Each squared cost is a sum over features, and in frame coordinates a sum over directions,
+so their difference is one too:
 
-    φ_j = z_j [(S̃_A⁻¹ - S̃_B⁻¹) z]_j / (a² + b²)        over features, z centred
-    ψ_i = y_i² (1/c_i² - 1/s_i²) / (a² + b²)            over directions
+    φ_j = {(z - μ_A)_j [Σ̃_A⁻¹(z - μ_A)]_j - (z - μ_B)_j [Σ̃_B⁻¹(z - μ_B)]_j} / (a² + b²)
+    ψ_i = {(y_i - a_i)²/c_i² - (y_i - b_i)²/s_i²} / (a² + b²)
 
-Exact, without sampling or a background set. With W = H⁺ the bracket is W ((1/c² - 1/s²) ∘ Wᵀz):
-the product that scores the samples, and one more.
+The ν of both costs cancels, and so does what lies off the span of few rows: it costs both sets
+alike. Exact, without sampling or a background set. (In the linear span the centre stands in place
+of both means.)
+
+The calibrated angle is 45° where log(a²/b²) is ℓ₀, so at the balance tanh(ℓ₀/2): the `base`. What
+pulled a sample away from 45° is its balance less the base.
+
+With W = H⁺ the brackets are W ((y - a)/c²) and W ((y - b)/s²): the product that scores the samples,
+and two more (in the linear span one).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,10 +28,10 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._validate import as_option, as_rows, check_names
+from cospan._validate import as_rows, check_names
 from cospan.errors import InputError
 from cospan.frame import JointFrame
-from cospan.frame.scorer import Scorer, inverse_square
+from cospan.frame.scoring import Scorer
 
 __all__ = ["Attribution", "Effect", "attribute"]
 
@@ -34,17 +42,27 @@ _CHUNK_ROWS = 256
 
 
 class Effect(NamedTuple):
-    """What one feature does to the angles of many samples."""
+    """What one feature does to the angles of many samples.
+
+    Attributes
+    ----------
+    feature : str
+    column : int
+    mean : float
+        Of φ: negative pulls to A, positive to B.
+    size : float
+        The mean of |φ|.
+    """
 
     feature: str
     column: int
-    mean: float  # of φ: negative pulls to A, positive to B
-    size: float  # mean of |φ|
+    mean: float
+    size: float
 
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """-cos 2θ of every sample, split over features and over directions.
+    """The balance of every sample's costs, split over features and over directions.
 
     Negative pulls to A, positive to B.
 
@@ -55,7 +73,9 @@ class Attribution:
     directions : array, (n, m)
         ψ; the rows sum to `total`.
     total : array, (n,)
-        -cos 2θ.
+        The balance (cost_a² - cost_b²) / (cost_a² + cost_b²), which is -cos 2θ of the raw angle.
+    base : float
+        The balance at which the calibrated θ is 45°; 0 for raw angles.
     feature_names : tuple of str
         The frame's, or ``"0"``, ``"1"``, … where it has none.
     """
@@ -63,7 +83,13 @@ class Attribution:
     features: Array
     directions: Array
     total: Array
+    base: float
     feature_names: tuple[str, ...]
+
+    @property
+    def pull(self) -> Array:
+        """(n,): total - base, below 0 where θ < 45° and above 0 where θ > 45°."""
+        return self.total - self.base
 
     def top(self, n: int = 10) -> tuple[Effect, ...]:
         """The n features with the largest mean of |φ| over the samples, largest first.
@@ -91,7 +117,7 @@ class Attribution:
 
 
 def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribution:
-    """Split the angle of every sample exactly over features and over directions.
+    """Split the balance of every sample's costs exactly over features and over directions.
 
     Parameters
     ----------
@@ -110,14 +136,11 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
     -----
     A feature's part depends on the others it varies with, as a coefficient in a regression does:
     of two features that tell the same story one may get most of the credit, and single parts may
-    exceed the total. Only the sum is bound. For the same reason that θ does not see it, a pure
-    shift of the mean is not attributed either when the frame is centred at the midpoint: there
-    both sets have the same second moments.
+    exceed the total. Only the sum is bound. Features that are constant in both sets get 0.
 
-    At the centre θ is 45° and everything is 0. Features in which a sample equals the centre get
-    exactly 0. Without shrinkage (α = 0) S⁻¹ stands for the pseudo-inverse in the frame: a
-    direction only A has gives cost to A alone, and so pulls to B (as the angle itself does
-    there), and what lies outside both sets pulls nowhere.
+    Without shrinkage (α = 0) Σ⁻¹ stands for the pseudo-inverse in the frame: a direction only A
+    has gives cost to A alone, and so pulls to B (as the angle itself does there), and what lies
+    outside both sets pulls nowhere.
 
     Examples
     --------
@@ -125,16 +148,16 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
     >>> from cospan import JointFrame, attribute
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(500, 4)), rng.normal(size=(500, 4))
-    >>> A[:, 1] *= 3.0
-    >>> parts = attribute(JointFrame.fit(A, B), A)
+    >>> B[:, 1] += 2.0
+    >>> parts = attribute(JointFrame.fit(A, B), B)
     >>> parts
     Attribution(500 samples, 4 features, 4 directions)
     >>> [(effect.feature, round(effect.mean, 2)) for effect in parts.top(1)]
-    [('1', -0.25)]
+    [('1', 0.05)]
     >>> bool(np.allclose(parts.features.sum(axis=1), parts.total))
     True
     """
-    weighting = as_option(weighting, "weighting", ("cost", "frame"))
+    weighting = frame.as_weighting(weighting)
     check_names(Z, frame.feature_names, "Z")
     rows = as_rows(Z, "Z", d=frame.n_features, allow_empty=True)
     xp = arrays.namespace(rows)
@@ -152,39 +175,53 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
         for column in zip(*parts, strict=True)
     )
     names = frame.feature_names or tuple(str(j) for j in range(frame.n_features))
-    return Attribution(features, directions, total, names)
+    base = math.tanh(frame.zero / 2)
+    return Attribution(features, directions, total, base, names)
 
 
 class _Explainer:
     """The frame's constants, laid out for explaining float64 rows on one device."""
 
     def __init__(self, frame: JointFrame, reference: Array, weighting: str) -> None:
-        c, s = arrays.to_numpy(frame.c), arrays.to_numpy(frame.s)
-        cost = weighting == "cost"
-        a, b = (inverse_square(c), inverse_square(s)) if cost else (s**2, c**2)
-        self.difference = arrays.like(a - b, reference)
-        self.sum = arrays.like(a + b, reference)
+        g = frame.geometry
+        self.scorer = Scorer(frame, reference, weighting, fine=True)
+        self.weights = [arrays.like(weight, reference) for weight in self.scorer.weights]
+        self.at = [arrays.like(at, reference) for at in self.scorer.at]
+        self.origins = [arrays.like(g.origin(k), reference) for k in (0, 1)]
+        self.one_origin = not g.affine
+        self.fixed = 2 * g.dof
+        # Off the span both sets have the variance α: it counts in both costs, and cancels.
         variance = frame.off_space_variance
-        # Off the span both sets have the variance αλ: it counts in both costs, and cancels.
-        self.off_space = (2.0 if cost else 0.5) / variance if variance else 0.0
-        self.scorer = Scorer(frame, reference)
-        self.center = arrays.like(frame.center, reference)
+        self.off_space = (2.0 if weighting == "cost" else 0.5) / variance if variance else 0.0
 
     def __call__(self, rows: Array) -> tuple[Array, Array, Array]:
         """Parts over features, over directions, and their sum, for some rows."""
         xp = arrays.namespace(rows)
-        y, off, _ = self.scorer.coordinates(rows, self.center)
-        squared = y * y
-        costs = squared @ self.sum
+        y, off, _ = self.scorer.coordinates(rows)
+        away = [y - at[None, :] for at in self.at]
+        slopes = [weight[None, :] * x for weight, x in zip(self.weights, away, strict=True)]
+        of_a, of_b = (slope * x for slope, x in zip(slopes, away, strict=True))
+        costs = xp.sum(of_a, axis=1) + xp.sum(of_b, axis=1) + self.fixed
         if off is not None and self.off_space:
             costs = costs + self.off_space * off
         scale = (1 / xp.where(costs > 0, costs, xp.ones_like(costs)))[:, None]
-        pull = (y * (self.difference * scale)) @ self.scorer.inverse.T
-        if self.scorer.basis is not None:
-            pull = pull @ self.scorer.basis.T
-        directions = squared * (self.difference * scale)
+        directions = (of_a - of_b) * scale
         total = xp.sum(directions, axis=1)
-        return _summing_to(total, (rows - self.center) * pull), directions, total
+        return _summing_to(total, self._features(rows, slopes) * scale), directions, total
+
+    def _features(self, rows: Array, slopes: list[Array]) -> Array:
+        """What each feature adds to A's squared cost, less what it adds to B's."""
+        a, b = ((rows - origin[None, :]) for origin in self.origins)
+        if self.one_origin:
+            return a * self._pulled(slopes[0] - slopes[1])
+        return a * self._pulled(slopes[0]) - b * self._pulled(slopes[1])
+
+    def _pulled(self, slope: Array) -> Array:
+        """W times a slope in frame coordinates: that in features."""
+        pull = slope @ self.scorer.inverse.T
+        if self.scorer.basis is None or self.scorer.per_unit is None:
+            return pull
+        return (pull @ self.scorer.basis.T) * self.scorer.per_unit[None, :]
 
 
 def _summing_to(total: Array, parts: Array) -> Array:

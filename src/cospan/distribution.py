@@ -16,17 +16,23 @@ Fisher-Rao         F = 2 arccos BC           (along the arc)   in [0, π]
 so F = 2 arccos(1 - H²) and H² = 1 - cos(F/2). With prior weights π of the two groups, the
 paper's identity ties them to how ambiguous an angle leaves the label:
 F = 2 arccos(E[Std(Y | bin)] / √(π_A π_B)).
+
+Calibrated angles need no bins. There sin²θ is the probability of B itself, so Std(Y | θ) is
+½ sin 2θ, and :func:`smooth_distances` takes the expectation over the angles as they are.
 """
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cospan.errors import InputError
+from cospan._angles import as_angles as as_angles
+from cospan._angles import as_histograms, as_prior, in_range
+from cospan._angles import bin_index as bin_index
 
 __all__ = [
+    "SmoothDistances",
     "angle_auc",
     "angle_histogram",
     "bhattacharyya",
@@ -36,15 +42,10 @@ __all__ = [
     "hellinger",
     "overlap",
     "posterior_ambiguity",
+    "smooth_distances",
 ]
 
 Floats = NDArray[np.float64]
-
-RIGHT_ANGLE = math.pi / 2
-# float32's π/2 lies 4.4e-8 above the true one, and arctan2 may round up: both are no user error.
-_ROUNDING = 1e-6
-# What a histogram's sum may miss 1 by: float32 histograms of some thousand bins stay within it.
-_UNIT_SUM = 1e-5
 
 
 def angle_histogram(theta: ArrayLike, bins: int = 30) -> Floats:
@@ -117,6 +118,77 @@ def fisher_rao(P: ArrayLike, Q: ArrayLike) -> float:
     return min(math.pi, 4 * math.asin(min(1.0, _chord(p, q) / 2)))
 
 
+class SmoothDistances(NamedTuple):
+    """How far apart two groups of calibrated angles are, without bins.
+
+    Attributes
+    ----------
+    bhattacharyya : float
+        BC, from 1 (nothing separates the groups) to 0.
+    hellinger : float
+        √(1 - BC), in [0, 1].
+    fisher_rao : float
+        2 arccos BC, in radians, in [0, π].
+    overlap : float
+        The mass both groups have in common, from 1 to 0: twice the error of the best guess.
+    """
+
+    bhattacharyya: float
+    hellinger: float
+    fisher_rao: float
+    overlap: float
+
+
+def smooth_distances(theta_a: ArrayLike, theta_b: ArrayLike) -> SmoothDistances:
+    """Distances of two groups from their calibrated angles, each group weighing one half.
+
+    Parameters
+    ----------
+    theta_a, theta_b
+        Angles of A's and of B's rows in radians, such that sin²θ is the probability of B: those
+        of a calibrated frame, leave-one-out for its own rows.
+
+    Returns
+    -------
+    SmoothDistances
+
+    Notes
+    -----
+    BC is the mean of sin 2θ, the overlap that of 2 min(cos²θ, sin²θ). Both are taken from
+    differences to 45°, 1 - sin 2θ = 2 sin²(θ - 45°), so that small distances keep their digits
+    and angles that are all 45° are exactly 0 apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan.distribution import smooth_distances
+    >>> found = smooth_distances(np.radians([10, 20, 50]), np.radians([70, 80]))
+    >>> round(found.fisher_rao, 4), round(found.overlap, 4)
+    (1.9177, 0.2603)
+    >>> smooth_distances([np.pi / 4], [np.pi / 4])
+    SmoothDistances(bhattacharyya=1.0, hellinger=0.0, fisher_rao=0.0, overlap=1.0)
+    """
+    missing, apart = 0.0, 0.0
+    for theta, name in ((theta_a, "theta_a"), (theta_b, "theta_b")):
+        away = as_angles(theta, name) - _half_right(theta)
+        missing += float(np.mean(np.sin(away) ** 2))  # 1 - sin 2θ, times one half
+        apart += 0.5 * float(np.mean(np.abs(np.sin(2 * away))))
+    missing, apart = min(1.0, missing), min(1.0, apart)
+    return SmoothDistances(
+        bhattacharyya=1 - missing,
+        hellinger=math.sqrt(missing),
+        fisher_rao=min(math.pi, 4 * math.asin(math.sqrt(missing / 2))),
+        overlap=1 - apart,
+    )
+
+
+def _half_right(theta: ArrayLike) -> float:
+    """45° as angles of this precision hold it."""
+    dtype = getattr(theta, "dtype", None)
+    narrow = isinstance(dtype, np.dtype) and np.issubdtype(dtype, np.floating)
+    return float(dtype.type(math.pi / 4)) if narrow and dtype is not None else math.pi / 4
+
+
 def fisher_rao_samples(theta: ArrayLike, other: ArrayLike) -> Floats:
     """Fisher-Rao distance 2|θ - θ'| between the label posteriors of single samples.
 
@@ -129,7 +201,7 @@ def fisher_rao_samples(theta: ArrayLike, other: ArrayLike) -> Floats:
     >>> fisher_rao_samples(np.radians([0.0, 30.0]), np.radians(45.0)).round(4)
     array([1.5708, 0.5236])
     """
-    first, second = _in_range(theta, "theta"), _in_range(other, "other")
+    first, second = in_range(theta, "theta"), in_range(other, "other")
     return np.asarray(2.0 * np.abs(first - second))
 
 
@@ -161,7 +233,7 @@ def bin_posterior(P: ArrayLike, Q: ArrayLike, prior: float = 0.5) -> Floats:
     array([0.75, 0.25,  nan])
     """
     p, q = as_histograms(P, Q)
-    weight = _prior(prior)
+    weight = as_prior(prior)
     mixture = weight * p + (1 - weight) * q
     return np.divide(weight * p, mixture, out=np.full_like(mixture, np.nan), where=mixture > 0)
 
@@ -179,7 +251,7 @@ def posterior_ambiguity(P: ArrayLike, Q: ArrayLike, prior: float = 0.5) -> float
     (0.5, 0.0)
     """
     p, q = as_histograms(P, Q)
-    weight = _prior(prior)
+    weight = as_prior(prior)
     mixture = weight * p + (1 - weight) * q
     posterior = bin_posterior(p, q, weight)[mixture > 0]
     return float(np.sum(mixture[mixture > 0] * np.sqrt(posterior * (1 - posterior))))
@@ -208,78 +280,6 @@ def rank_auc(a: Floats, b: Floats) -> float:
     return float(twice / (2 * a.size * b.size))
 
 
-def as_angles(theta: ArrayLike, name: str) -> Floats:
-    """A flat float64 array of at least one angle, checked."""
-    angles = _in_range(theta, name)
-    if angles.ndim != 1:
-        raise InputError(f"{name} must be one row of angles, but its shape is {angles.shape}.")
-    if angles.size == 0:
-        raise InputError(f"{name} is empty: at least one angle is needed.")
-    return angles
-
-
-def bin_index(angles: Floats, bins: int) -> NDArray[np.intp]:
-    """Which of ``bins`` equal bins over [0, π/2] each angle falls into."""
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise InputError(f"bins must be a whole number of at least 1, not {bins!r}.")
-    inner = np.linspace(0.0, RIGHT_ANGLE, int(bins) + 1)[1:-1]
-    return np.searchsorted(inner, angles, side="right")
-
-
-def as_histograms(P: ArrayLike, Q: ArrayLike) -> tuple[Floats, Floats]:
-    """Two probability vectors of one length, checked, their sums made 1 to the last digit."""
-    p, q = _histogram(P, "P"), _histogram(Q, "Q")
-    if p.shape != q.shape:
-        raise InputError(
-            f"P has {p.size} bins and Q has {q.size}: make both histograms with the same bins."
-        )
-    return p, q
-
-
 def _chord(p: Floats, q: Floats) -> float:
     """Straight distance of the two square-root vectors, at most √2."""
     return float(np.sqrt(np.sum((np.sqrt(p) - np.sqrt(q)) ** 2)))
-
-
-def _numbers(values: Any, name: str, kind: str) -> Floats:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must hold {kind}, but cannot be read as numbers.") from error
-    if not np.all(np.isfinite(array)):
-        count = int(np.count_nonzero(~np.isfinite(array)))
-        raise InputError(
-            f"{name} holds {count} NaN or infinite values: drop them, or look at the rows they "
-            "come from."
-        )
-    return array
-
-
-def _in_range(theta: ArrayLike, name: str) -> Floats:
-    angles = _numbers(theta, name, "angles")
-    if angles.size and not -_ROUNDING <= angles.min() <= angles.max() <= RIGHT_ANGLE + _ROUNDING:
-        raise InputError(
-            f"{name} reaches from {angles.min():.6g} to {angles.max():.6g}, but angles lie in "
-            "[0, π/2]: pass radians, not degrees."
-        )
-    return np.clip(angles, 0.0, RIGHT_ANGLE)
-
-
-def _histogram(values: ArrayLike, name: str) -> Floats:
-    p = _numbers(values, name, "the probabilities of a histogram")
-    if p.ndim != 1 or p.size == 0:
-        raise InputError(f"{name} must be one row of bins, but its shape is {p.shape}.")
-    if p.min() < 0:
-        raise InputError(f"{name} holds a negative probability, {p.min():.6g}.")
-    if abs(p.sum() - 1) > _UNIT_SUM:
-        raise InputError(
-            f"{name} sums to {p.sum():.6g}, but a histogram of probabilities sums to 1: divide "
-            "counts by their total."
-        )
-    return np.asarray(p / p.sum())
-
-
-def _prior(prior: float) -> float:
-    if not (isinstance(prior, int | float | np.number) and 0 < prior < 1):
-        raise InputError(f"prior must lie strictly between 0 and 1, not {prior!r}.")
-    return float(prior)

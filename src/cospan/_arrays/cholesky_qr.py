@@ -51,7 +51,10 @@ def factor(x: Array) -> Array:
         # others near 1, so the halved digits of an eigenvalue do no harm here.
         values, vectors = xp.linalg.eigh(G)
         last = xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * _adjoint(vectors)
-    return last @ R
+    # A column of zeros stays one, as it does under Householder vectors: a feature that does not
+    # vary is known by it, however small its rounding would be.
+    largest = xp.max(xp.abs(x), axis=0)
+    return xp.where((largest > 0)[None, :], last @ R, xp.zeros_like(R))
 
 
 def divided(x: Array, R: Array) -> Array:

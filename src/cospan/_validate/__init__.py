@@ -140,17 +140,19 @@ def as_rows_with_eps(
     allow_empty: bool = False,
     first_row: int = 0,
     allow_complex: bool = False,
+    allow_no_columns: bool = False,
     finite: bool = True,
 ) -> tuple[Array, float]:
     """`as_rows`, and the eps of X's own dtype: float16 rows in float32 have no more digits.
 
-    With `allow_complex` complex rows stay as they are; `finite=False` trusts the caller.
+    With `allow_complex` complex rows stay as they are, with `allow_no_columns` rows may be empty;
+    `finite=False` trusts the caller.
     """
     given = as_array(X, name)
     _check_dimensions(given, X, name)
     array = _check_dtype(given, name, allow_complex)
     rows, columns = array.shape
-    if columns == 0:
+    if columns == 0 and not allow_no_columns:
         raise InputError(f"{name} has no columns; at least one feature is needed.")
     if d is not None and columns != d:
         raise InputError(f"{name} has {columns} features where {d} are expected.")

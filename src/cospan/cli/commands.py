@@ -26,9 +26,9 @@ from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing
 
 if TYPE_CHECKING:
-    from cospan._classes.costs import ClassCosts
     from cospan.alignment import Alignment
     from cospan.frame import JointFrame
+    from cospan.sets import SetCosts
 
 __all__ = ["audit", "compare", "demo", "reproduce", "score"]
 
@@ -137,9 +137,8 @@ def _show(terminal: Terminal, comparison: Comparison, outputs: Outputs) -> None:
 def _crossed(
     terminal: Terminal, comparison: Comparison, thresholds: Sequence[Threshold]
 ) -> list[Threshold]:
-    # Angles that lean the wrong way are far apart too, and mean that the sets are alike.
-    distance = comparison.separation.fisher_rao.value if comparison.told_apart else 0.0
-    values = {"fisher-rao": distance}
+    separation = comparison.separation
+    values = {"fisher-rao": separation.fisher_rao.value, "auc": separation.auc.value}
     if comparison.shift is not None:
         values["p"] = comparison.shift.pvalue
     for threshold in thresholds:
@@ -212,7 +211,7 @@ def score(
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
 
 
-def _open_for(frame: JointFrame | ClassCosts, data: str, reading: dict[str, Any]) -> Source:
+def _open_for(frame: JointFrame | SetCosts, data: str, reading: dict[str, Any]) -> Source:
     """The frame's own columns of a table, whatever else it holds; arrays have no names to match."""
     names = frame.feature_names
     if names is None:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._classes.costs import ClassCosts
 from cospan.cli.terminal import Terminal
 from cospan.comparison.plain import plain
 from cospan.comparison.scoring import score_columns
@@ -17,6 +16,7 @@ from cospan.comparison.text import NAME_WIDTH, printable
 from cospan.errors import InputError, ModelFileError
 from cospan.frame import JointFrame
 from cospan.multiway.scoring import score_columns as weight_columns
+from cospan.sets import Geometry, SetCosts
 from cospan.sources import Chunk, open_source
 
 __all__ = ["Scorer", "directions", "info", "load_frame", "load_scorer"]
@@ -27,7 +27,7 @@ LISTED_NAMES = 20
 class Scorer(NamedTuple):
     """A saved model that scores rows: two sets by their frame, more by their costs."""
 
-    model: JointFrame | ClassCosts
+    model: JointFrame | SetCosts
     names: tuple[str, ...]  # of the sets, where there are more than two
     weighting: str
 
@@ -44,7 +44,7 @@ def load_scorer(path: Path, weighting: str = "cost") -> Scorer:
     """Whatever a model file holds that can score rows."""
     found = _loaded(path)
     costs = getattr(found, "costs_", None)
-    if isinstance(costs, ClassCosts) and not found.constant_:
+    if isinstance(costs, SetCosts):
         return Scorer(costs, tuple(map(str, found.classes_)), costs.weighting)
     return Scorer(_frame_of(found, path), (), weighting)
 
@@ -152,21 +152,19 @@ def _looks_like_model(file: str) -> bool:
 
 def _model_facts(path: Path) -> dict[str, Any]:
     scorer = load_scorer(path)
-    if isinstance(scorer.model, ClassCosts):
+    if isinstance(scorer.model, SetCosts):
         return _costs_facts(path, scorer.model, scorer.names)
     return _frame_facts(path, scorer.model)
 
 
-def _costs_facts(path: Path, costs: ClassCosts, names: tuple[str, ...]) -> dict[str, Any]:
+def _costs_facts(path: Path, costs: SetCosts, names: tuple[str, ...]) -> dict[str, Any]:
     return {
         "file": str(path),
         "kind": f"costs to {len(names)} sets",
         "sets": list(names),
-        "rows": [int(n) for n in costs.sizes],
+        "rows": [int(n) for n in costs.geometry.sizes],
         "features": costs.n_features,
-        "shrinkage": float(costs.shrinkage),
-        "center": costs.center_mode,
-        "balance": costs.balance,
+        **_settings(costs.geometry),
         "weighting": costs.weighting,
         "names": list(costs.feature_names or (f"x{j}" for j in range(costs.n_features))),
     }
@@ -186,11 +184,18 @@ def _frame_facts(path: Path, frame: JointFrame) -> dict[str, Any]:
         "shared": int(k),
         "only in B": int(t),
         "angles": f"{degrees.min():.1f}° to {degrees.max():.1f}°" if len(degrees) else "none",
-        "shrinkage": float(frame.shrinkage),
-        "center": frame.center_mode,
-        "balance": frame.balance,
+        **_settings(frame.geometry),
         "names": list(_feature_names(frame)),
     }
+
+
+def _settings(geometry: Geometry) -> dict[str, Any]:
+    found: dict[str, Any] = {"span": geometry.span, "shrinkage": float(geometry.shrinkage)}
+    if geometry.affine:
+        more = {"units": geometry.units, "pooling": geometry.pooling, "dof": geometry.dof}
+    else:
+        more = {"center": geometry.center_mode, "balance": geometry.balance}
+    return {**found, **more}
 
 
 def _source_facts(file: str) -> dict[str, Any]:

@@ -29,6 +29,17 @@ class Weighting(StrEnum):
     frame = "frame"
 
 
+class Span(StrEnum):
+    affine = "affine"
+    linear = "linear"
+
+
+class Units(StrEnum):
+    auto = "auto"
+    own = "own"
+    common = "common"
+
+
 class Missing(StrEnum):
     indicator = "indicator"
     mean = "mean"
@@ -82,14 +93,14 @@ def parse_shrinkage(text: str) -> float | str:
 
 def parse_threshold(text: str) -> Threshold:
     """A condition of --fail-on."""
-    match = re.fullmatch(r"\s*(fisher-rao\s*>|p\s*<)\s*(\S+)\s*", text)
+    match = re.fullmatch(r"\s*(fisher-rao\s*>|auc\s*>|p\s*<)\s*(\S+)\s*", text)
     try:
         bound = float(match[2]) if match else None
     except ValueError:
         bound = None
     if match is None or bound is None or bound != bound:
         raise typer.BadParameter(
-            f"{text!r} is no threshold; write for instance 'fisher-rao>1.5' or 'p<0.01' (quoted)."
+            f"{text!r} is not a threshold; write (quoted) 'auc>0.7', 'fisher-rao>1' or 'p<0.01'."
         )
     return Threshold(match[1].rstrip("<> "), bound)
 
@@ -101,6 +112,16 @@ def parse_shape(text: str) -> tuple[int, ...]:
     if not shape or min(shape) < 1:
         raise typer.BadParameter(f"{text!r} is no image size; write HEIGHTxWIDTH, e.g. 28x28.")
     return shape
+
+
+def parse_number_or_auto(text: str) -> float | str:
+    """A number, or the word auto."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number; give one, or auto.") from None
 
 
 def parse_columns(text: str) -> list[str | int]:
@@ -171,18 +192,56 @@ Tol = Annotated[
         rich_help_panel=SETTINGS,
     ),
 ]
-Standardize = Annotated[
-    bool,
+SpanOption = Annotated[
+    Span | None,
     typer.Option(
-        "--standardize",
-        help="Divide each feature by its standard deviation over both sets.",
+        help="affine: each set about its own mean (default); linear: about one centre, as in the "
+        "paper.",
         rich_help_panel=SETTINGS,
     ),
+]
+UnitsOption = Annotated[
+    Units | None,
+    typer.Option(
+        help="Shrink each column towards its own variance, or all towards a common one "
+        "(default: what separates better).",
+        rich_help_panel=SETTINGS,
+    ),
+]
+Pooling = Annotated[
+    str | None,
+    typer.Option(
+        parser=parse_number_or_auto,
+        metavar="NUMBER|auto",
+        help="From 0 to 1: pull the sets' covariances towards their mean (default: auto).",
+        rich_help_panel=SETTINGS,
+    ),
+]
+Dof = Annotated[
+    str | None,
+    typer.Option(
+        parser=parse_number_or_auto,
+        metavar="NUMBER|auto",
+        help="Degrees of freedom: how much distance counts (default: auto).",
+        rich_help_panel=SETTINGS,
+    ),
+]
+Calibrate = Annotated[
+    bool | None,
+    typer.Option(
+        "--calibrate/--raw",
+        help="Angles as probabilities, or raw (default: calibrated, except in the linear span).",
+        rich_help_panel=SETTINGS,
+    ),
+]
+Standardize = Annotated[
+    bool,
+    typer.Option("--standardize", help="The old name of --units own.", rich_help_panel=SETTINGS),
 ]
 PresetOption = Annotated[
     Preset | None,
     typer.Option(
-        help="paper: centre each set, no balance, no shrinkage, as in the paper's experiments.",
+        help="paper: the paper's own method, linear, each set centred, no shrinkage, raw angles.",
         rich_help_panel=SETTINGS,
     ),
 ]
@@ -355,7 +414,7 @@ FailOn = Annotated[
     typer.Option(
         parser=parse_threshold,
         metavar="CONDITION",
-        help="End with exit code 3 if 'fisher-rao>X' or 'p<X'. May be repeated.",
+        help="End with exit code 3 if 'auc>X', 'fisher-rao>X' or 'p<X'. May be repeated.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -363,13 +422,10 @@ FailOn = Annotated[
 
 # ---- options that travel together ----------------------------------------------------------------
 
-PAPER = {"center": "each", "balance": False, "shrinkage": 0.0, "weighting": "cost"}
 
-
-def settings(preset: Preset | None, **given: Any) -> dict[str, Any]:
-    """Settings of a comparison: those given, else the preset's; what is left has a default."""
-    chosen = dict(PAPER) if preset is Preset.paper else {}
-    chosen.update((key, value) for key, value in given.items() if value is not None)
+def settings(**given: Any) -> dict[str, Any]:
+    """Settings of a comparison that were given; what is left has a default."""
+    chosen = {key: value for key, value in given.items() if value is not None}
     return {key: str(v) if isinstance(v, StrEnum) else v for key, v in chosen.items()}
 
 

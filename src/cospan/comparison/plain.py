@@ -69,10 +69,17 @@ def comparison_dict(c: Comparison) -> dict[str, object]:
         "frame": {
             "rank": int(c.frame.rank),
             "blocks": {"a_only": int(r), "shared": int(k), "b_only": int(t)},
+            "span": c.frame.span,
+            "units": c.frame.units,
             "shrinkage": float(c.frame.shrinkage),
-            "lam": plain(float(c.frame.lam)),
+            "pooling": float(c.frame.pooling),
+            "dof": float(c.frame.dof),
+            "gain": plain(float(c.frame.gain)),
+            "zero": plain(float(c.frame.zero)),
+            "parts": _parts(c),
             "angles_degrees": plain(np.degrees(np.asarray(c.frame.angles))),
         },
+        "changes": None if c.changes is None else plain(c.changes.to_dict()),
         "separation": plain(c.separation),
         "shift_test": _shift(c),
         "audit": _audit(c),
@@ -81,6 +88,13 @@ def comparison_dict(c: Comparison) -> dict[str, object]:
         "warnings": list(c.warnings),
         "seconds": c.seconds,
     }
+
+
+def _parts(c: Comparison) -> dict[str, object] | None:
+    if not c.frame.geometry.affine:
+        return None
+    parts = c.frame.parts
+    return {**plain(parts._asdict()), "total": plain(parts.total)}
 
 
 def _group(group: ScoredGroup) -> dict[str, object]:

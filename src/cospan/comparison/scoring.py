@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.comparison.own_attribution import own_attribution
+from cospan.attribution import attribute
 from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.errors import InputError
 from cospan.sources import Chunk
@@ -55,7 +55,7 @@ class ScoredGroup:
     row_index : ndarray of shape (shown,), int
         Which kept rows `rows` are: ``rows[i]`` has the angle ``alignment.theta[row_index[i]]``.
     attribution : ndarray of shape (shown, d) or None
-        For each of `rows`, what every feature adds to -cos 2θ: negative pulls to A.
+        For each of `rows`, how far every feature pulls it: negative to A, positive to B.
     leave_one_out : bool
         Whether a row's own share in the frame was taken out before it was scored.
     sampled : bool
@@ -138,7 +138,7 @@ class Scorer(NamedTuple):
             ids=ids,
             rows=rows,
             row_index=np.searchsorted(kept.positions, shown.positions),
-            attribution=own_attribution(self.frame, rows, self.side, self.weighting),
+            attribution=np.asarray(attribute(self.frame, rows, weighting=self.weighting).features),
             leave_one_out=self.side is not None,
             sampled=total is not None and total > kept.seen,
             total=kept.seen if total is None else total,
@@ -153,7 +153,7 @@ class _Scored(NamedTuple):
 
 
 def score_columns(name: str, ids: NDArray[Any], alignment: Alignment) -> dict[str, NDArray[Any]]:
-    """The columns of a table of scores: one row a sample, angles in degrees."""
+    """The columns of a table of scores: one row per sample, angles in degrees."""
     shares = np.asarray(alignment.shares)
     return {
         "set": np.full(len(ids), name),

@@ -6,32 +6,30 @@ ones made and the :class:`Settings`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
-from cospan._tolerance import FAST_SHRINKAGE
-from cospan._validate import as_option, as_shrinkage
 from cospan._warnings import heard, warn
+from cospan.changes import Changes, find_changes
 from cospan.comparison.opening import Sets
 from cospan.comparison.reading import Progress, ReadSet, read_set, watched
 from cospan.comparison.sampling import Reservoir
-from cospan.comparison.scales import unlike_scales
 from cospan.comparison.scoring import ScoredGroup, Scorer, Sink
-from cospan.comparison.standardizing import fit_frame, pooled_deviation
+from cospan.comparison.settings import Settings
 from cospan.comparison.text import plural
 from cospan.errors import InputError
+from cospan.frame import JointFrame
 from cospan.sources import Chunk
 from cospan.sources.base import listing
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
-    from cospan.frame import JointFrame
     from cospan.significance import Separation, ShiftTest
 
 __all__ = [
@@ -54,8 +52,6 @@ TESTED_ROWS = 2_500  # rows of each set that enter the permutation test, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
 FEW_ROWS = 30
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
-NOTHING_TOLD = 0.5  # the AUC of angles that say nothing; below it leave-one-out turns them round
-SIGNIFICANT, UNTOLD_AUC = 0.05, 0.6  # a difference that is there, and angles that do not show it
 
 
 @contextmanager
@@ -71,45 +67,6 @@ def heard_warnings() -> Iterator[list[str]]:
             warn(text)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How to compare; see :func:`cospan.compare` for each."""
-
-    center: Any = "pooled"
-    balance: bool = True
-    shrinkage: float | str = "auto"
-    weighting: str = "cost"
-    tol: float | None = None
-    standardize: bool = False
-    seed: int = 0
-    n_permutations: int = 999
-    score_all: bool | None = None
-    exact: bool | None = None
-
-    def __post_init__(self) -> None:
-        as_option(self.weighting, "weighting", ("cost", "frame"))
-        as_shrinkage(self.shrinkage)
-        for name in ("n_permutations", "seed"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 0:
-                raise InputError(f"{name} is {value!r}; it must be a whole number, 0 or more.")
-
-    def as_dict(self) -> dict[str, object]:
-        """The settings as plain values."""
-        center = self.center if isinstance(self.center, str) else "given"
-        return {**asdict(replace(self, center=None)), "center": center}
-
-    def settled(self, sets: Sets) -> Settings:
-        """The settings with `exact` decided by what is to be compared."""
-        if self.exact is not None:
-            return self
-        weak = self.shrinkage != "auto" and float(self.shrinkage) < FAST_SHRINKAGE
-        # With fewer rows than features, factors are smaller than matrices, and as fast to make.
-        rows = [source.n_rows for source in (sets.a, sets.b)]
-        wide = None not in rows and sum(n or 0 for n in rows) < sets.a.n_features
-        return replace(self, exact=weak or (wide and not self.standardize))
-
-
 class Fitted(NamedTuple):
     """Both sets after one pass over each, and their frame."""
 
@@ -119,9 +76,11 @@ class Fitted(NamedTuple):
     settings: Settings
 
 
-def fit_sets(sets: Sets, settings: Settings, progress: Progress | None) -> Fitted:
+def fit_sets(sets: Sets, settings: Settings, picture: bool, progress: Progress | None) -> Fitted:
     """Summarise both sets and fit the frame."""
-    settings = settings.settled(sets)
+    rows = [source.n_rows for source in (sets.a, sets.b)]
+    known = None if None in rows else sum(n or 0 for n in rows)
+    settings = settings.settled(known, sets.a.n_features)
     a, b = (
         read_set(source, name, exact=bool(settings.exact), seed=seed, progress=progress)
         for source, name, seed in (
@@ -133,15 +92,7 @@ def fit_sets(sets: Sets, settings: Settings, progress: Progress | None) -> Fitte
         settings = replace(settings, score_all=a.rows + b.rows <= SCORED_ROWS)
     report = progress or _silent
     report("fitting the frame", 0, 1)
-    frame = fit_frame(
-        a.summary,
-        b.summary,
-        standardize=settings.standardize,
-        center=settings.center,
-        balance=settings.balance,
-        shrinkage=settings.shrinkage,
-        tol=settings.tol,
-    )
+    frame = JointFrame.from_summaries(a.summary, b.summary, picture=picture, **settings.geometry)
     report("fitting the frame", 1, 1)
     return Fitted(a, b, frame, settings)
 
@@ -196,9 +147,6 @@ def shift_of_sets(
         sample: Reservoir[Chunk] = Reservoir(size, settings.seed)
         sample.add(read.sample)
         samples.append(sample.result().rows.astype(np.float64))
-    if settings.standardize:
-        scale = pooled_deviation(fitted.a.summary, fitted.b.summary)
-        samples = [rows / scale for rows in samples]
     report = progress or _silent
     report("testing for a shift", 0, 1)
     try:
@@ -214,13 +162,39 @@ def shift_of_sets(
     return test, []
 
 
+def changes_of(
+    fitted: Fitted,
+    sets: Sets,
+    separation: Separation,
+    shift: ShiftTest | None,
+    pulls: NDArray[np.float64],
+    names: Sequence[str],
+) -> Changes | None:
+    """Which columns and relations changed, and the verdict; None in the linear span."""
+    if not fitted.frame.geometry.affine:
+        return None
+    profiles = [source.profiles for source in (sets.a, sets.b)]
+    return find_changes(
+        fitted.frame,
+        fitted.a.sample.rows,
+        fitted.b.sample.rows,
+        names=names,
+        plan=sets.a.plan,
+        profiles=(profiles[0][0], profiles[1][0]) if all(len(p) == 1 for p in profiles) else None,
+        auc=separation.auc,
+        shift=shift,
+        pulls=pulls,
+        set_names=(sets.names[0], sets.names[1]),
+    )
+
+
 def mean_effect(group: ScoredGroup) -> NDArray[np.float64]:
     """Mean attribution of each feature over the rows shown."""
     return np.asarray(np.mean(np.asarray(group.attribution), axis=0))
 
 
 def audit_groups(
-    groups: tuple[ScoredGroup, ...], separation: Separation, sets: Sets, classes: tuple[Any, Any]
+    groups: tuple[ScoredGroup, ...], separated: bool, sets: Sets, classes: tuple[Any, Any]
 ) -> tuple[LabelAudit, str]:
     """Labels against angles: Z's labels where it has some, else the sets themselves as labels.
 
@@ -239,7 +213,7 @@ def audit_groups(
     audit = LabelAudit.from_weights(
         posterior, own, np.array(names), labels=given, reference=reference
     )
-    if separation.auc.value < NOTHING_TOLD:
+    if not separated:
         audit = replace(audit, flagged=np.zeros_like(audit.flagged))
     return audit, "sets" if given is None else "z"
 
@@ -303,25 +277,13 @@ def remarks(
                 f"{astray:.0%} of the rows of {group.name} reach outside what both sets span; "
                 "without shrinkage their angles mislead."
             )
-    if separation.auc.value < NOTHING_TOLD:
-        notes.append(
-            "The angles do not tell the sets apart: left out of its own set, a row leans to the "
-            f"other one (AUC {separation.auc.value:.3f}), as it does when the sets are alike or "
-            "share rows. Read the distance as none; no label is flagged."
-        )
-    unlike = None
-    if fitted.frame.shrinkage and not fitted.settings.standardize and not sets.a.image_shape:
-        unlike = unlike_scales(fitted.a, fitted.b, sets.a.feature_names)
-    if unlike:
-        notes.append(unlike)
-    elif shift is not None and shift.pvalue <= SIGNIFICANT and separation.auc.value < UNTOLD_AUC:
-        notes.append(
-            f"The sets differ (p = {shift.pvalue:.2g}), yet the angle hardly tells their rows "
-            "apart: it compares spreads about one centre, and a shift of the mean alone leaves "
-            f"those equal. Centred at the mean of {groups[0].name} it would show."
-        )
+    names = sets.a.feature_names
+    constant = fitted.frame.geometry.constant_features
+    if len(constant) and names is not None and not sets.a.image_shape:
+        shown = listing([names[j] for j in constant])
+        notes.append(f"Constant in both sets, and kept out: {shown}.")
     if audit is not None:
         conflicts = float(np.mean(np.asarray(audit.flagged)))
         if conflicts > WORTH_SAYING:
-            notes.append(f"{conflicts:.0%} of the labels are in conflict with their row's angle.")
+            notes.append(f"{conflicts:.0%} of the rows look more like the other set.")
     return tuple(dict.fromkeys(notes))

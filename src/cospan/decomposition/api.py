@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, cast
 
 from cospan._arrays import Array
-from cospan._validate import as_flag
+from cospan._validate import as_flag, as_option
+from cospan.decomposition import tangent
 from cospan.decomposition.kernel import Wanted, decompose
 from cospan.decomposition.pair import as_pair, as_sides, as_tolerances
 from cospan.decomposition.result import GSVD
+from cospan.decomposition.stacks import GSVDStack, is_stack, of_stack, stacked_values
+from cospan.errors import InputError
 
 __all__ = ["gsvd", "gsvdvals"]
 
@@ -23,6 +27,7 @@ def gsvd(
     full_matrices: bool = False,
     overwrite: bool = False,
     check_finite: bool = True,
+    method: str = "stack",
 ) -> GSVD:
     """Generalized singular value decomposition of two matrices with the same columns.
 
@@ -47,10 +52,11 @@ def gsvd(
 
     Parameters
     ----------
-    A : array-like, (p, d)
-    B : array-like, (q, d)
-        Real or complex, any p, q ≥ 0 (not both 0), any rank. float32, float64 and their complex
+    A : array-like, (p, d), or (..., p, d)
+    B : array-like, (q, d), or (..., q, d)
+        Real or complex, any p, q, d ≥ 0, any rank. float32, float64 and their complex
         kin are kept, integers and float16 raised. Not changed, unless `overwrite` says so.
+        Arrays of more dimensions are stacks of pairs.
     tol : float or (float, float), optional
         Relative tolerance for "zero": a direction counts as missing from A when its share of A,
         ``c‖h‖``, is at most ``tol * ‖A‖₂``, and likewise for B; the same `tol`, relative to the
@@ -70,10 +76,14 @@ def gsvd(
     check_finite : bool
         False skips the search for NaN and Inf. Only for data that cannot have any: LAPACK may
         crash or hang on them.
+    method : {"stack", "tangent"}
+        ``"tangent"`` is Drmač's algorithm: slower, for real NumPy arrays with a B of full column
+        rank only, and without tolerances, but with every c/s right relative to itself where the
+        columns of A and B are graded (in units of their own, say).
 
     Returns
     -------
-    GSVD
+    GSVD, or GSVDStack for a stack
         Frozen, with ``c, s, H, U, V, blocks`` and what follows from them: ``angles``,
         ``values``, ``X``, ``null_space()``, ``solve_tikhonov()``, ``lapack()`` and more.
 
@@ -87,9 +97,9 @@ def gsvd(
     the dtype reaches, the smaller of c and s underflows to 0.
 
     The angles are accurate to about ``eps * κ(H)`` in radians, absolutely: a tangent of 1e-12 has
-    an error of some 1e-16, so four digits. The stack is factored by QR, its orthogonal factor by
-    a symmetric eigenproblem whose two ends are then recomputed from the block in which they are
-    small.
+    an error of some 1e-16, so four digits (``method="tangent"`` can know more). The stack is
+    factored by QR, its orthogonal factor by a symmetric eigenproblem whose two ends are then
+    recomputed from the block in which they are small.
 
     There is no NumPy or SciPy equivalent; for orthonormal stacked columns ``scipy.linalg.cossin``
     is the nearest relative. For a few directions of large sparse matrices there is
@@ -110,11 +120,28 @@ def gsvd(
     >>> bool(np.allclose(left, A) and np.allclose(right, B))
     True
     """
+    if is_stack(A, B):
+        one = functools.partial(
+            gsvd,
+            tol=tol,
+            atol=atol,
+            compute_uv=compute_uv,
+            full_matrices=full_matrices,
+            overwrite=overwrite,
+            check_finite=check_finite,
+            method=method,
+        )
+        # Typed as what nearly all callers get: a stack has the same factors, and is asked for.
+        return cast("GSVD", of_stack(A, B, one))
     want_u, want_v = as_sides(compute_uv)
     full_matrices = as_flag(full_matrices, "full_matrices")
     overwrite = as_flag(overwrite, "overwrite")
     pair = as_pair(A, B, finite=as_flag(check_finite, "check_finite"))
     wanted = Wanted(want_u, want_v, full_matrices, overwrite, overwrite)
+    if as_option(method, "method", ("stack", "tangent")) == "tangent":
+        if tol is not None or atol is not None:
+            raise InputError("method='tangent' has no tolerances; leave tol and atol out.")
+        return tangent.decompose(pair.A, pair.B, wanted)
     tolerances = as_tolerances(tol, atol, pair)
     return decompose(pair.A, pair.B, tolerances=tolerances, wanted=wanted)
 
@@ -124,7 +151,8 @@ def gsvdvals(
 ) -> tuple[Array, Array]:
     """The values c (falling) and s (rising) of the GSVD alone.
 
-    Parameters as in :func:`gsvd`.
+    Parameters as in :func:`gsvd`. In a stack of pairs with different ranks, NaN fills up the
+    shorter ones.
 
     Examples
     --------
@@ -133,5 +161,5 @@ def gsvdvals(
     >>> round(float(c[0]), 12), round(float(s[0]), 12)
     (0.6, 0.8)
     """
-    factors = gsvd(A, B, tol=tol, atol=atol, compute_uv=False, check_finite=check_finite)
-    return factors.c, factors.s
+    f: Any = gsvd(A, B, tol=tol, atol=atol, compute_uv=False, check_finite=check_finite)
+    return stacked_values(f) if isinstance(f, GSVDStack) else (f.c, f.s)

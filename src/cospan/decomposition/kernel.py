@@ -88,6 +88,8 @@ def decompose(
         tolerances = default_tolerances(A.shape, B.shape, arrays.eps(A) if eps is None else eps)
         if tol is not None:
             tolerances = Tolerances(tol, tol, tol)
+    if A.shape[1] == 0 or A.shape[0] + B.shape[0] == 0:
+        return _of_nothing(A, B, wanted)
     # Exactly zero columns, dead pixels say, have no part in any direction.
     alive = living_columns(A, B)
     A, exponent_a = scaled(keep_columns(A, alive), overwrite=wanted.overwrite_a)
@@ -97,6 +99,17 @@ def decompose(
     if core is None:
         core = _in_steps(A, B, tolerances, wanted, exponents)
     return _restored(core, alive, exponents, wanted)
+
+
+def _of_nothing(A: Array, B: Array, wanted: Wanted) -> GSVD:
+    """The GSVD of a pair without rows or without columns: no directions."""
+    none = arrays.real_zeros((0,), A)
+    U, V = (
+        arrays.identity(X.shape[0], X) if wanted.full else arrays.zeros((X.shape[0], 0), X)
+        for X in (A, B)
+    )
+    H = arrays.zeros((0, A.shape[1]), A)
+    return GSVD(none, none, H, U if wanted.u else None, V if wanted.v else None, Blocks(0, 0, 0))
 
 
 def default_tolerances(

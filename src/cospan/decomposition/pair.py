@@ -48,21 +48,25 @@ def as_pair(A: Any, B: Any, *, finite: bool = True) -> Pair:
             return Pair(A, B, eps, eps)
     if not arrays.is_numpy(A, B):
         _check_kinds(A, B)
-    A, eps_a = as_rows_with_eps(A, "A", allow_empty=True, allow_complex=True, finite=finite)
-    B, eps_b = as_rows_with_eps(B, "B", allow_empty=True, allow_complex=True, finite=finite)
+    A, eps_a = _as_matrix(A, "A", finite)
+    B, eps_b = _as_matrix(B, "B", finite)
     check_same_library(A, B)
     if A.shape[1] != B.shape[1]:
         raise InputError(
             f"A has {A.shape[1]} columns and B has {B.shape[1]}; "
             "both need the same features in the same order."
         )
-    if A.shape[0] + B.shape[0] == 0:
-        raise InputError("A and B have no rows; at least one of them needs a row.")
     if A.dtype != B.dtype:
         xp = arrays.namespace(A, B)
         dtype = xp.result_type(A, B)
         A, B = xp.astype(A, dtype, copy=False), xp.astype(B, dtype, copy=False)
     return Pair(A, B, eps_a, eps_b)
+
+
+def _as_matrix(X: Any, name: str, finite: bool) -> tuple[Array, float]:
+    return as_rows_with_eps(
+        X, name, allow_empty=True, allow_complex=True, allow_no_columns=True, finite=finite
+    )
 
 
 def _is_plain(A: Any, B: Any) -> bool:

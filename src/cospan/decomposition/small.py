@@ -34,9 +34,9 @@ class _NotPlainError(Exception):
 
 @functools.cache
 def _routines(dtype: np.dtype) -> tuple[Callable[..., Any], ...]:
-    names = ("gesdd", "geqrf", "orgqr", "syevd")
+    names = ("gesdd", "geqrf", "orgqr", "syevd", "trcon")
     if dtype.kind == "c":
-        names = ("gesdd", "geqrf", "ungqr", "heevd")
+        names = ("gesdd", "geqrf", "ungqr", "heevd", "trcon")
     return tuple(scipy.linalg.get_lapack_funcs(names, dtype=dtype))
 
 
@@ -55,11 +55,10 @@ def decompose(A: Array, B: Array, tol: float, tol_a: float, tol_b: float) -> GSV
         return None
     if p + q <= d:
         return _independent(A, B, tol)
-    gesdd, geqrf, orgqr, _ = _routines(A.dtype)
+    _, geqrf, orgqr, _, _ = _routines(A.dtype)
     packed, tau, _, _ = geqrf(np.concatenate((A, B)))
     T = packed[:d] * _triangle(d, A.dtype)
-    _, values, _, failed = gesdd(T, compute_uv=0)
-    if failed or not surely_above(values[-1], tol * values[0]):
+    if not _surely_regular(T, tol):
         return None
     Q, _, _ = orgqr(packed, tau, overwrite_a=1)
     try:
@@ -68,13 +67,23 @@ def decompose(A: Array, B: Array, tol: float, tol_a: float, tol_b: float) -> GSV
         return None
 
 
+def _surely_regular(T: np.ndarray, tol: float) -> bool:
+    """Is a triangle's smallest singular value above the tolerance, by a margin?"""
+    gesdd, *_, trcon = _routines(T.dtype)
+    # LAPACK's estimate in 1-norms costs next to nothing; n times it bounds the one in 2-norms.
+    inverse_condition, failed = trcon(T)
+    if not failed and surely_above(inverse_condition, len(T) * tol):
+        return True
+    _, values, _, failed = gesdd(T, compute_uv=0)
+    return not failed and surely_above(values[-1], tol * values[0])
+
+
 def _independent(A: np.ndarray, B: np.ndarray, tol: float) -> GSVD | None:
     """As `one_sided.of_independent_rows`."""
-    gesdd, geqrf, _, _ = _routines(A.dtype)
+    gesdd, geqrf, _, _, _ = _routines(A.dtype)
     n, p = len(A) + len(B), len(A)
     packed = geqrf(adjoint(np.concatenate((A, B))))[0]
-    _, values, _, failed = gesdd(packed[:n] * _triangle(n, A.dtype), compute_uv=0)
-    if failed or not surely_above(values[-1], tol * values[0]):
+    if not _surely_regular(packed[:n] * _triangle(n, A.dtype), tol):
         return None
     U, lengths_a, right_a, failed = gesdd(A, full_matrices=0)
     V, lengths_b, right_b, also = gesdd(B, full_matrices=0)
@@ -112,7 +121,7 @@ def _cosine_sine(Q1: np.ndarray, Q2: np.ndarray) -> tuple[np.ndarray, np.ndarray
     """c, s and W as in `cosine_sine.cosine_sine`, without U and V."""
     double = 2 * (adjoint(Q1) @ Q1)
     double.flat[:: len(double) + 1] -= 1
-    values, W, failed = _routines(Q1.dtype)[3](double)
+    values, W, failed = _routines(Q1.dtype)[3](double, overwrite_a=1)
     if failed:
         raise _NotPlainError
     values, W = values[::-1], W[:, ::-1]
@@ -148,7 +157,7 @@ def _orthonormal(x: np.ndarray) -> np.ndarray:
     """Columns that are orthogonal already, up to rounding over their length, made orthonormal."""
     if not x.shape[1]:
         return x
-    _, geqrf, orgqr, _ = _routines(x.dtype)
+    _, geqrf, orgqr, _, _ = _routines(x.dtype)
     packed, tau, _, _ = geqrf(x)
     diagonal = np.diagonal(packed).copy()
     if x.dtype.kind == "f":

@@ -85,7 +85,7 @@ def _panels(study: Study, rule: str, draw: Any) -> Figure:
 
 def _extremes(images: Images) -> Figure:
     rows = [images.draw(x, n, 0).astype(float) for x, n in zip((4, 9), PAPER_ROWS, strict=True)]
-    frame = JointFrame.fit(*rows, center="each", balance=False, shrinkage=0)
+    frame = JointFrame.fit(*rows, preset="paper")
     r, k, _ = frame.blocks
     shared = slice(r, r + k)
     nearest = r + int(np.argmin(np.abs(frame.angles[shared] - np.pi / 4)))

@@ -1,12 +1,15 @@
 """One draw of one pair of classes, under every rule.
 
 The paper's protocol: 900 and 800 random training images, each set centred at its own mean, test
-images as they are, no balancing, no shrinkage; all test images of both classes; 30 bins.
+images as they are, no balancing, no shrinkage (``preset="paper"``); all test images of both
+classes; 30 bins. Beside it the frame as it comes, whose angles are calibrated: there sin²θ is a
+probability and the distance needs no bins.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
 from cospan.decomposition import Blocks
-from cospan.distribution import angle_histogram, fisher_rao
+from cospan.distribution import angle_histogram, fisher_rao, smooth_distances
 from cospan.experiments.images import Images
 from cospan.frame import JointFrame
 
@@ -57,7 +60,8 @@ class Outcome:
     accuracy, f1, auc : float
         At 45° (or probability ½); F1 is the mean over both classes.
     fisher_rao : float
-        Distance of the two θ histograms in radians; NaN for a rule without angles.
+        In radians: distance of the two θ histograms for the paper's rules, of the calibrated
+        angles themselves for ours; NaN for a rule without angles.
     theta : pair of ndarray, or None
         The test images' angles.
     """
@@ -93,12 +97,12 @@ def run(task: Task) -> PairDraw:
     Z = np.concatenate(task.test).astype(np.float64)
     sizes = [len(rows) for rows in task.test]
     label = np.repeat([0, 1], sizes)
-    paper = JointFrame.fit(A, B, center="each", balance=False, shrinkage=0)
+    paper = JointFrame.fit(A, B, preset="paper")
     ours = JointFrame.fit(A, B)
     outcomes = {
-        FRAME: _judged(paper.align(Z, weighting="frame").theta, label),
-        COST: _judged(paper.align(Z, weighting="cost").theta, label),
-        DEFAULTS: _judged(ours.align(Z).theta, label),
+        FRAME: _judged(paper.align(Z, weighting="frame").theta, label, _binned),
+        COST: _judged(paper.align(Z, weighting="cost").theta, label, _binned),
+        DEFAULTS: _judged(ours.align(Z).theta, label, _smooth),
         LOGISTIC: _logistic(A, B, Z, label),
     }
     cka = linear_cka(A - A.mean(0), B - B.mean(0))
@@ -107,10 +111,21 @@ def run(task: Task) -> PairDraw:
     )
 
 
-def _judged(theta: NDArray[np.floating], label: NDArray[np.integer]) -> Outcome:
-    theta_a, theta_b = theta[label == 0], theta[label == 1]
-    distance = fisher_rao(angle_histogram(theta_a), angle_histogram(theta_b))
-    return _scored(theta > math.pi / 4, theta, label, distance, (theta_a, theta_b))
+def _judged(
+    theta: NDArray[np.floating],
+    label: NDArray[np.integer],
+    distance: Callable[[NDArray[np.floating], NDArray[np.floating]], float],
+) -> Outcome:
+    pair = theta[label == 0], theta[label == 1]
+    return _scored(theta > math.pi / 4, theta, label, distance(*pair), pair)
+
+
+def _binned(theta_a: NDArray[np.floating], theta_b: NDArray[np.floating]) -> float:
+    return fisher_rao(angle_histogram(theta_a), angle_histogram(theta_b))
+
+
+def _smooth(theta_a: NDArray[np.floating], theta_b: NDArray[np.floating]) -> float:
+    return smooth_distances(theta_a, theta_b).fisher_rao
 
 
 def _logistic(

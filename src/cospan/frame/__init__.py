@@ -2,12 +2,12 @@
 
 `joint` holds the class, `fitting` makes it from two summaries, `scoring` turns rows into costs in
 one matrix product and one pass, `truncation` keeps some of its directions, `differences` says
-what the sets differ in, and `prototypes` finds the most A-like and most B-like points there are.
+what the sets differ in, and `extremes` finds the most A-like and most B-like points there are.
 `many` is the frame of K sets, decomposed by `higher_order` and `joint_diagonal`.
 """
 
+from cospan.frame.extremes import Prototypes, prototypes
 from cospan.frame.joint import JointFrame, LeaveOneOut
 from cospan.frame.many import ManyFrame
-from cospan.frame.prototypes import Prototypes, prototypes
 
 __all__ = ["JointFrame", "LeaveOneOut", "ManyFrame", "Prototypes", "prototypes"]

@@ -91,4 +91,4 @@ def _log_ratio(frame: JointFrame) -> np.ndarray:
 def _log_cosh(x: np.ndarray) -> np.ndarray:
     """log cosh x, without overflow."""
     size = np.abs(x)
-    return size + np.log1p(np.exp(-2 * size)) - math.log(2)
+    return np.asarray(size + np.log1p(np.exp(-2 * size)) - math.log(2))

@@ -16,8 +16,19 @@ from cospan.sets.asking import as_asked
 from cospan.sets.prepared import check_enough
 from cospan.summary import Summary
 
-__all__ = ["Fitted", "compressed", "fitted", "pseudo_inverse", "settled"]
+__all__ = ["DEFAULTS", "Fitted", "compressed", "fitted", "pseudo_inverse", "settled"]
 
+DEFAULTS: dict[str, Any] = {
+    "span": "affine",
+    "units": "auto",
+    "shrinkage": "auto",
+    "pooling": "auto",
+    "dof": "auto",
+    "calibrate": None,
+    "center": "pooled",
+    "balance": True,
+    "tol": None,
+}
 # What `preset="paper"` stands for.
 PAPER = {
     "span": "linear",
@@ -26,7 +37,6 @@ PAPER = {
     "shrinkage": 0.0,
     "calibrate": False,
 }
-_UNSAID = object()
 
 
 class Fitted(NamedTuple):
@@ -38,10 +48,10 @@ class Fitted(NamedTuple):
     basis: Array | None
 
 
-def settled(options: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+def settled(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     """The settings of a fit: the preset's where one is named, the defaults' for the rest."""
-    preset = options.pop("preset", None)
-    given = {name: value for name, value in options.items() if value is not _UNSAID}
+    given = dict(given)
+    preset = given.pop("preset", None)
     if preset is None:
         merged = {**defaults, **given}
         if merged["span"] == "affine":
@@ -50,7 +60,9 @@ def settled(options: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]
     if preset != "paper":
         raise InputError(f"preset is {preset!r}; the one there is is 'paper'.")
     clash = sorted(
-        name for name in PAPER if name in given and not _same(given[name], defaults[name])
+        name
+        for name, value in PAPER.items()
+        if name in given and not (_same(given[name], defaults[name]) or _same(given[name], value))
     )
     if clash:
         raise InputError(

@@ -37,7 +37,7 @@ from cospan.decomposition import Blocks, decompose
 from cospan.directions import Directions, directions_of
 from cospan.errors import InputError
 from cospan.frame.differences import Parts, differences, parts_of
-from cospan.frame.fitting import compressed, fitted, pseudo_inverse, settled
+from cospan.frame.fitting import DEFAULTS, compressed, fitted, pseudo_inverse, settled
 from cospan.frame.scoring import Scorer, inverse_square
 from cospan.frame.truncation import truncated
 from cospan.sets import Geometry, LeavingRows, calibrated
@@ -49,17 +49,6 @@ from cospan.summary import Summary
 __all__ = ["JointFrame", "LeaveOneOut"]
 
 _WEIGHTINGS = ("cost", "frame")
-_DEFAULTS: dict[str, Any] = {
-    "span": "affine",
-    "units": "auto",
-    "shrinkage": "auto",
-    "pooling": "auto",
-    "dof": "auto",
-    "calibrate": None,
-    "center": "pooled",
-    "balance": True,
-    "tol": None,
-}
 
 
 class LeaveOneOut(NamedTuple):
@@ -189,7 +178,8 @@ class JointFrame:
         """Fit the frame to two summaries; settings as in :meth:`fit`.
 
         A fast summary (``exact=False``) needs a shrinkage of at least 1e-3. Summaries without a
-        sample of rows cannot choose a shrinkage, and their angles are calibrated by theory.
+        sample of rows take the defaults where a choice would need rows, and their angles are
+        calibrated by theory.
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
@@ -461,7 +451,7 @@ class JointFrame:
             For a Dask collection its arrays are lazy; for chunks, an iterator of Alignments:
             constant memory.
         """
-        weighting = self._as_weighting(weighting)
+        weighting = self.as_weighting(weighting)
         if arrays.is_lazy(Z):
             return distributed.align(self, Z, weighting=weighting)
         if _is_chunks(Z):
@@ -516,7 +506,7 @@ class JointFrame:
         self, X: Any, side: str, *, weighting: str = "cost", sample_weight: Any = None
     ) -> Alignment:
         """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
-        weighting = self._as_weighting(weighting)
+        weighting = self.as_weighting(weighting)
         side = as_option(side, "side", ("A", "B"))
         if arrays.is_lazy(X):
             return distributed.left_out(
@@ -569,7 +559,8 @@ class JointFrame:
 
     # ---- inside -------------------------------------------------------------------------------
 
-    def _as_weighting(self, weighting: str) -> str:
+    def as_weighting(self, weighting: str) -> str:
+        """A weighting this frame knows, checked."""
         weighting = as_option(weighting, "weighting", _WEIGHTINGS)
         if weighting == "frame" and self.geometry.affine:
             raise InputError(
@@ -664,12 +655,12 @@ def in_feature_units(core: Array, basis: Array | None, geometry: Geometry) -> Ar
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    unknown = sorted(set(given) - set(_DEFAULTS) - {"preset", "picture"})
+    unknown = sorted(set(given) - set(DEFAULTS) - {"preset", "picture"})
     if unknown:
         raise TypeError(
-            f"There is no setting {unknown[0]!r}; those there are: preset, {', '.join(_DEFAULTS)}."
+            f"There is no setting {unknown[0]!r}; those there are: preset, {', '.join(DEFAULTS)}."
         )
-    return settled(dict(given), _DEFAULTS)
+    return settled(given, DEFAULTS)
 
 
 def _rows_to_try(A: Any, B: Any) -> int:

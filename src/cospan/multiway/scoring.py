@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._classes.costs import ClassCosts, simplex_weights
 from cospan.comparison.sampling import Reservoir
 from cospan.comparison.scoring import KEPT_ROWS
 from cospan.errors import InputError
 from cospan.multiway.sets import Walked
+from cospan.sets import SetCosts, calibrated_weights
 from cospan.sources import Chunk
 
 __all__ = [
@@ -65,7 +65,7 @@ class Tally:
 
 
 def score_sets(
-    costs: ClassCosts,
+    costs: SetCosts,
     walk: Iterable[Walked],
     names: Sequence[str],
     seed: int,
@@ -74,8 +74,9 @@ def score_sets(
     """Weights of the sets' own rows, each left out of its set."""
     tallies = [Tally(len(names), k, seed) for k in range(len(names))]
     for own, chunk, row_weights in walk:
-        squared = costs.left_out(chunk.rows, own, sample_weight=row_weights)
-        weights = np.asarray(simplex_weights(squared), dtype=np.float64)
+        squared = costs.left_out_costs(chunk.rows, own, sample_weight=row_weights)
+        weights = calibrated_weights(squared, costs.geometry.calibration)
+        weights = np.asarray(weights, dtype=np.float64)
         for k in np.unique(own):
             index = np.flatnonzero(own == k)
             part = Chunk(chunk.rows[index], chunk.ids[index])
@@ -86,7 +87,7 @@ def score_sets(
 
 
 def score_others(
-    costs: ClassCosts,
+    costs: SetCosts,
     chunks: Iterable[Chunk],
     names: Sequence[str],
     name: str,

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._classes.costs import ClassCosts
-from cospan.comparison.stages import Settings
-from cospan.comparison.standardizing import _scaled, _sum_of_squares
-from cospan.errors import InputError
-from cospan.frame import JointFrame, ManyFrame
+from cospan.comparison.settings import Settings
+from cospan.frame import ManyFrame
+from cospan.frame.fitting import DEFAULTS, settled
 from cospan.multiway.scoring import pair_angle
 from cospan.multiway.sets import OneSet
+from cospan.sets import SetCosts, angles_of, fit_calibration, log_odds_of
 from cospan.significance import separation
 from cospan.summary import Summary
 
@@ -36,7 +35,7 @@ Floats = NDArray[np.float64]
 class FittedSets(NamedTuple):
     """What is known of K sets after one pass over each, in the caller's order."""
 
-    costs: ClassCosts
+    costs: SetCosts
     frame: ManyFrame
     order: list[int]
 
@@ -49,38 +48,32 @@ def by_content(summaries: Sequence[Summary]) -> list[int]:
     )
 
 
-def fit_many(read: Sequence[OneSet], settings: Settings) -> FittedSets:
+def fit_many(read: Sequence[OneSet], settings: Settings, picture: bool = False) -> FittedSets:
     """Costs and frame of the sets."""
     order = by_content([one.summary for one in read])
     summaries = [read[k].summary for k in order]
-    scale = None
-    center = settings.center
-    if settings.standardize:
-        scale = _deviation(summaries)
-        summaries = [_scaled(one, scale) for one in summaries]
-        center = center if isinstance(center, str) else np.asarray(center) / scale
-    options = {"center": center, "balance": settings.balance, "tol": settings.tol}
-    shrinkage = settings.shrinkage
-    if len(summaries) == 2 and shrinkage == "auto":  # a pair chooses α by its angles
-        shrinkage = JointFrame.from_summaries(*summaries, **options).shrinkage
-    costs = ClassCosts.from_summaries(
-        summaries, shrinkage=shrinkage, weighting=settings.weighting, **options
+    names = [read[k].name for k in order]
+    options = settled(settings.geometry, DEFAULTS)
+    costs = SetCosts.from_summaries(
+        summaries, labels=names, weighting=settings.weighting, picture=picture, **options
     )
-    frame = ManyFrame.of_costs(summaries, costs, [read[k].name for k in order])
-    if scale is not None:
-        costs, frame = _in_own_units(costs, frame, scale)
+    frame = ManyFrame.of_costs(summaries, costs, names)
     back = np.argsort(order).tolist()
     return FittedSets(arranged(costs, back), _frame_arranged(frame, back), order)
 
 
-def arranged(costs: ClassCosts, places: list[int]) -> ClassCosts:
+def arranged(costs: SetCosts, places: list[int]) -> SetCosts:
     """The costs with their sets in another order."""
-    return replace(
-        costs,
-        maps=tuple(costs.maps[k] for k in places),
-        centers=arrays.rows_at(costs.centers, np.array(places)),
-        sizes=costs.sizes[places],
+    g = costs.geometry
+    offsets = g.calibration.offsets
+    calibration = g.calibration._replace(offsets=tuple(offsets[k] for k in places if offsets))
+    geometry = replace(
+        g,
+        means=arrays.rows_at(g.means, np.array(places)),
+        sizes=g.sizes[places],
+        calibration=calibration,
     )
+    return replace(costs, geometry=geometry, maps=tuple(costs.maps[k] for k in places))
 
 
 def _frame_arranged(frame: ManyFrame, places: list[int]) -> ManyFrame:
@@ -90,37 +83,6 @@ def _frame_arranged(frame: ManyFrame, places: list[int]) -> ManyFrame:
         sigma=frame.sigma[places],
         present=frame.present[places],
     )
-
-
-def _deviation(summaries: Sequence[Summary]) -> Floats:
-    """Standard deviation of each feature over all rows; 1 where it is constant."""
-    n = np.array([one.n for one in summaries])
-    means = np.stack([arrays.to_numpy(one.mean) for one in summaries])
-    steps = means - means[0]
-    middle = n @ steps / n.sum()
-    between = n @ np.square(steps - middle)
-    within = sum(_sum_of_squares(one) for one in summaries)
-    deviation = np.sqrt((within + between) / n.sum())
-    rounding = 64 * np.finfo(float).eps * np.abs(means).max(axis=0)
-    return np.where(deviation <= rounding, 1.0, deviation)
-
-
-def _in_own_units(
-    costs: ClassCosts, frame: ManyFrame, scale: Floats
-) -> tuple[ClassCosts, ManyFrame]:
-    """Costs and frame for rows that are not divided by `scale`."""
-    if costs.basis is not None:
-        raise InputError(
-            "standardize needs more rows than features here; divide the features by their "
-            "standard deviations before."
-        )
-    costs = replace(
-        costs,
-        center=costs.center * scale,
-        centers=costs.centers * scale,
-        maps=tuple(one / scale[:, None] for one in costs.maps),
-    )
-    return costs, replace(frame, directions=frame.directions * scale)
 
 
 # ---- pairs -------------------------------------------------------------------------------------
@@ -138,22 +100,38 @@ def pair_matrix(
     kept: Sequence[Floats],
     order: Sequence[int],
     *,
-    bins: int,
+    calibrate: bool,
     confidence: float,
     n_bootstrap: int,
     seed: int,
 ) -> PairMatrix:
-    """How far apart each pair's own rows lie on its angle. `kept`: weights, set by set."""
+    """How far apart each pair's own rows are on its angle. `kept`: weights, set by set."""
     matrices = PairMatrix(*(np.zeros((len(kept), len(kept))) for _ in range(3)))
     for i, j in itertools.combinations(order, 2):
-        a, b = pair_angle(kept[i], i, j), pair_angle(kept[j], i, j)
-        if np.ptp(np.concatenate([a, b])) == 0:
-            continue  # nothing tells these two apart
+        a, b = pair_angles(kept, i, j, calibrate=calibrate)
         distance = separation(
-            a, b, bins=bins, confidence=confidence, n_bootstrap=n_bootstrap, random_state=seed
+            a, b, confidence=confidence, n_bootstrap=n_bootstrap, random_state=seed
         ).fisher_rao
         for matrix, value in zip(
             matrices, (distance.value, distance.low, distance.high), strict=True
         ):
             matrix[i, j] = matrix[j, i] = value
     return matrices
+
+
+def pair_angles(
+    kept: Sequence[Floats], i: int, j: int, *, calibrate: bool
+) -> tuple[Floats, Floats]:
+    """Angles of the rows of sets i and j between the two, 0 for i.
+
+    One gain serves all sets, and two of them may differ less than the others do: their own rows
+    say what the angle between them is worth, as when the two are compared alone.
+    """
+    if not calibrate:
+        return pair_angle(kept[i], i, j), pair_angle(kept[j], i, j)
+    both = np.concatenate([kept[i][:, [i, j]], kept[j][:, [i, j]]])
+    own = np.repeat([0, 1], [len(kept[i]), len(kept[j])])
+    log_odds = -log_odds_of(both)
+    found = fit_calibration(log_odds, own, np.ones(len(own)))
+    theta = angles_of(np.exp(-log_odds[:, 0]), np.exp(-log_odds[:, 1]), found)
+    return theta[own == 0], theta[own == 1]

@@ -55,11 +55,12 @@ def _sizes(c: ManyComparison) -> Iterator[Line]:
         ),
     )
     chosen = " (chosen by leave-one-out)" if c.settings.get("shrinkage") == "auto" else ""
+    g = c.costs.geometry
     yield (
         "plain",
         (
-            f"shrinkage α = {number(c.shrinkage)}{chosen}, centre {c.settings.get('center')}, "
-            f"balance {'on' if c.costs.balance else 'off'}, weighting {c.settings.get('weighting')}"
+            f"{g.span} span, {g.units} units, shrinkage {number(c.shrinkage)}{chosen}, pooling "
+            f"{number(g.pooling)}"
         ),
     )
 

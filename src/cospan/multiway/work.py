@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -12,22 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._tolerance import FAST_SHRINKAGE
 from cospan.audit import LabelAudit
 from cospan.comparison.reading import Progress, watched
-from cospan.comparison.stages import FEW_ROWS, SCORED_ROWS, Settings, heard_warnings
+from cospan.comparison.settings import Settings
+from cospan.comparison.stages import FEW_ROWS, SCORED_ROWS, heard_warnings
 from cospan.comparison.text import plural
 from cospan.errors import InputError, SourceError
-from cospan.multiway.scoring import DEGREE_BINS, Sink, Tally, score_others, score_sets
+from cospan.multiway.scoring import Sink, Tally, score_others, score_sets
 from cospan.multiway.sets import ManySets, OneSet, Walked, open_many
-from cospan.multiway.stages import fit_many, pair_matrix
+from cospan.multiway.stages import FittedSets, fit_many, pair_matrix
 from cospan.sources import Source, check_same_features, open_source
 
 __all__ = ["Asked", "carry_out"]
 
 Floats = NDArray[np.float64]
-
-CROSSED = 0.5  # two sets without a difference have 1: half of the rows of each on its own side
 
 
 class Asked(NamedTuple):
@@ -48,12 +45,13 @@ def carry_out(asked: Asked, progress: Progress | None, sink: Sink | None) -> dic
     with heard_warnings() as heard:
         many = open_many(asked.sets, label=asked.label, **asked.options)
         further = _further(asked, many)
-        settings = _settled(asked.settings, many)
+        settings = asked.settings.settled(many.n_rows, many.n_features)
+        shape = _shape(asked.image_shape, many)
         read = many.read(exact=bool(settings.exact), seed=settings.seed, progress=progress)
         settings = _settled_scoring(settings, read)
         if progress is not None:
             progress("fitting the sets", 0, 1)
-        fitted = fit_many(read, settings)
+        fitted = fit_many(read, settings, shape is not None)
         if progress is not None:
             progress("fitting the sets", 1, 1)
         walk = many.walk(read, progress) if settings.score_all else _samples(read)
@@ -73,24 +71,28 @@ def carry_out(asked: Asked, progress: Progress | None, sink: Sink | None) -> dic
         "costs": fitted.costs,
         "frame": fitted.frame,
         "feature_names": fitted.costs.feature_names,
-        "image_shape": _shape(asked.image_shape, many),
+        "image_shape": shape,
         "settings": _shown(asked, settings),
         "warnings": _remarks(many, read, tallies, heard),
-        **_samples_and_pairs(many, tallies, fitted.order, asked.intervals, settings.seed),
+        **_samples_and_pairs(many, tallies, fitted, asked.intervals, settings.seed),
     }
 
 
 def _samples_and_pairs(
     many: ManySets,
     tallies: list[Tally],
-    order: list[int],
+    fitted: FittedSets,
     intervals: dict[str, Any],
     seed: int,
 ) -> dict[str, Any]:
     """What was counted and kept of the scored rows, and what follows for every pair."""
     K = len(many.names)
     kept = [tally.kept.result() for tally in tallies]
-    pairs = pair_matrix([part.weights for part in kept[:K]], order, seed=seed, **intervals)
+    order = fitted.order
+    calibrate = bool(fitted.costs.geometry.calibration.offsets)
+    pairs = pair_matrix(
+        [part.weights for part in kept[:K]], order, calibrate=calibrate, seed=seed, **intervals
+    )
     linkage, leaves = _linkage(pairs.value, order)
     group = np.repeat(np.arange(len(kept)), [len(part.ids) for part in kept])
     weights = np.concatenate([part.weights for part in kept])
@@ -160,16 +162,6 @@ def _opened(Z: Any, label: Any, options: dict[str, Any]) -> Source:
     return open_source(Z, **options)
 
 
-def _settled(settings: Settings, many: ManySets) -> Settings:
-    """The settings with `exact` decided by what is to be compared."""
-    if settings.exact is not None:
-        return settings
-    weak = settings.shrinkage != "auto" and float(settings.shrinkage) < FAST_SHRINKAGE
-    # With fewer rows than features, factors are smaller than matrices, and as fast to make.
-    wide = many.n_rows is not None and many.n_rows < many.n_features
-    return replace(settings, exact=weak or (wide and not settings.standardize))
-
-
 def _settled_scoring(settings: Settings, read: Sequence[OneSet]) -> Settings:
     if settings.score_all is not None:
         return settings
@@ -215,28 +207,11 @@ def _remarks(
                 f"Of {one.name} a uniform sample of {plural(tally.n, 'row')} was scored, not all "
                 f"{one.rows:,}; score_all=True scores every one."
             )
-    notes += _crossed_over(many.names, tallies)
     return tuple(dict.fromkeys(notes))
 
 
-def _crossed_over(names: Sequence[str], tallies: list[Tally]) -> Iterator[str]:
-    """Pairs whose rows lie on each other's side: a distance then means the opposite."""
-    half = DEGREE_BINS // 2
-    for i, j in itertools.combinations(range(len(names)), 2):
-        first, second = tallies[i].counts[j], tallies[j].counts[i]
-        own_side = first[:half].sum() / first.sum() + second[:half].sum() / second.sum()
-        if own_side < CROSSED:
-            yield (
-                f"Rows of {names[i]} look like {names[j]}, and those of {names[j]} like "
-                f"{names[i]}: with its own rows left out, each set is explained best by the other. "
-                "Their distance says nothing then. It happens with copies of the same rows in both "
-                "sets, with too few rows for the features, and with sets that mirror each other "
-                "about the centre."
-            )
-
-
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Identifiers of unlike kinds (row numbers, file names) become text."""
+    """Identifiers of different kinds (row numbers, file names) become text."""
     if len({part.dtype.kind for part in parts}) > 1:
         parts = [part.astype(str) for part in parts]
     return np.concatenate(parts)

@@ -171,7 +171,7 @@ def content_of(comparison: Comparison) -> ReportContent:
 
 
 def _drawn_bins(comparison: Comparison) -> int:
-    bins = int(comparison.separation.bins)
+    bins = comparison.separation.bins or 30
     return bins if FINE_BINS % bins == 0 and bins <= 90 else 30
 
 

@@ -16,7 +16,7 @@ One eigendecomposition of each set gives the costs of all rows for a whole grid 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,9 +45,11 @@ POOLING_GRID = (0.1, 0.25, 0.5, 0.75, 0.9)
 DEFAULT_SHRINKAGE = 0.3
 # Standard errors by which another value must be better. Measured on 43 pairs of real tables and
 # on pairs without a difference: below two for α and ν, leave-one-out angles of equal sets begin to
-# separate (AUC above 0.55); units and pooling are single decisions, where one is enough.
+# separate (AUC above 0.55); units are a single decision, where one is enough, and pooling, tried
+# for a few γ and α, takes something between.
 CLEARLY = 2.0
 RATHER = 1.0
+SOMEWHAT = 1.5
 # Rows tried in all, shared among the sets.
 _TRIED_ROWS = 5000
 _MOST_OF_A_SET = 2000
@@ -88,7 +90,7 @@ class _Judge(NamedTuple):
 
     own: NDArray[np.intp]
     weight: Floats
-    count: Floats
+    counts: Floats
 
     def mean(self, losses: Floats) -> float:
         return float(self.weight @ losses)
@@ -100,8 +102,8 @@ class _Judge(NamedTuple):
         for k in range(int(self.own.max()) + 1):
             member = self.own == k
             # A row of weight 2 is two rows, also in how sure we are.
-            total = float(self.count[member].sum())
-            weight = self.count[member] / total
+            total = float(self.counts[member].sum())
+            weight = self.counts[member] / total
             about = difference[member] - weight @ difference[member]
             error += float(weight @ about**2) / max(total - 1, 0.5 * total)
         return self.mean(difference), math.sqrt(error) / (self.own.max() + 1)
@@ -128,18 +130,19 @@ def choose(prepared: PreparedSets, asked: Asked) -> Choice:
         1.0 if asked.dof is None else asked.dof,
     )
     free = None in (asked.units, asked.shrinkage, asked.pooling, asked.dof)
-    few = prepared.sizes.min() <= 1.5 or trial is None
-    if not free or few or asked.shrinkage == 0 or working.n_varying == 0:
+    few = prepared.sizes.min() <= 1.5
+    if trial is None or not free or few or asked.shrinkage == 0 or working.n_varying == 0:
         return default
-    weight = balanced_weights(trial.own, trial.count, working.n_sets)
-    judge = _Judge(trial.own, weight, trial.count)
+    weight = balanced_weights(trial.own, trial.counts, working.n_sets)
+    judge = _Judge(trial.own, weight, trial.counts)
     if not prepared.affine:
         return _best_of_family(judge, _linear_family(working, trial, asked), asked).chosen()
     current = _without_pooling(judge, working, trial, asked)
     if asked.units is None:
         other = prepared.working("common" if preferred == "own" else "own")
         rival = _without_pooling(judge, other, other.trial(tried_rows(other.n_sets)), asked)
-        if judge.better(rival, current, RATHER):
+        # Own units make no result depend on a column's unit: they are given up for more.
+        if judge.better(rival, current, RATHER if preferred == "common" else CLEARLY):
             current = rival
     if asked.pooling is None or asked.pooling > 0:
         trial = current.working.trial(tried_rows(working.n_sets))
@@ -191,7 +194,7 @@ def _judged(
     found, start = [], None
     for i, alpha in enumerate(alphas):
         log_odds = log_odds_of(squared[:, :, i])
-        start = fit_calibration(log_odds, trial.own, trial.count, start)
+        start = fit_calibration(log_odds, trial.own, trial.counts, start)
         losses = log_losses(log_odds, trial.own, start)
         found.append(_Candidate(working, float(alpha), pooling, dof, losses))
     return found
@@ -270,7 +273,7 @@ def _with_pooling(
                 more = squared[:, :, None] + dof
                 family += _judged(working, trial, more, [alpha], float(pooling or 0.0), dof)
     best = min(family, key=lambda one: judge.mean(one.losses))
-    return best if fixed or judge.better(best, current, RATHER) else current
+    return best if fixed or judge.better(best, current, SOMEWHAT) else current
 
 
 def _fully_pooled(
@@ -285,15 +288,11 @@ def _fully_pooled(
     rows = arrays.matmul(trial.rows, vectors)
     steps = at @ vectors
     squared = np.empty(shape)
-    for i, alpha in enumerate(alphas):
-        spectrum = (1 - alpha) * values + alpha
-        squared[:, :, i] = _pooled_quadratics(
-            working,
-            trial,
-            float(alpha),
-            np.full((K, K), 1 / K),
-            lambda k, spectrum=spectrum: (rows / np.sqrt(spectrum), steps / np.sqrt(spectrum)),
-        )
+    mixing = np.full((K, K), 1 / K)
+    for i, alpha in enumerate(alphas.tolist()):
+        root = np.sqrt((1 - alpha) * values + alpha)
+        mapped = [(rows / root, steps / root)] * K
+        squared[:, :, i] = _pooled_quadratics(working, trial, alpha, mixing, mapped)
     family = [
         one
         for dof in _dofs(asked, working)
@@ -310,12 +309,11 @@ def _pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling:
     eye = np.eye(matrices.shape[1])
     at = working.means()
 
-    def mapped(k: int) -> tuple[Floats, Floats]:
-        pooled = (1 - alpha) * np.tensordot(mixing[k], matrices, axes=1) + alpha * eye
-        R = arrays.cholesky(pooled)
+    mapped = []
+    for row in mixing:
+        R = arrays.cholesky((1 - alpha) * np.tensordot(row, matrices, axes=1) + alpha * eye)
         solve = arrays.solve_triangular_transposed
-        return solve(R, trial.rows.T).T, solve(R, at.T).T
-
+        mapped.append((solve(R, trial.rows.T).T, solve(R, at.T).T))
     return _pooled_quadratics(working, trial, alpha, mixing, mapped)
 
 
@@ -324,7 +322,7 @@ def _pooled_quadratics(
     trial: TrialRows,
     alpha: float,
     mixing: Floats,
-    mapped: Callable[[int], tuple[Floats, Floats]],
+    mapped: Sequence[tuple[Floats, Floats]],
 ) -> Floats:
     """Leave-one-out costs (n, K) from rows and means in which each set's matrix is the identity.
 
@@ -335,7 +333,7 @@ def _pooled_quadratics(
     removed = trial.removed
     costs = np.empty((len(trial.own), working.n_sets))
     for k in range(working.n_sets):
-        p, at = mapped(k)
+        p, at = mapped[k]
         mine = trial.own == k
         weight = mixing[k, trial.own]
         grown = 1 + weight * removed / (n - removed)

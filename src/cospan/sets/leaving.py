@@ -115,7 +115,7 @@ class LeavingRows:
             cost = np.einsum("ni,nij,nj->n", change.v, W, change.v)
         else:
             cost = _changed_cost(W, change, own=k == o)
-        return cost + (g.dof if g.affine else 0.0)
+        return np.asarray(cost + (g.dof if g.affine else 0.0))
 
     def _steps(self, k: int, o: int) -> np.ndarray:
         """q_k and q_o: (2, e)."""

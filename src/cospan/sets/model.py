@@ -122,4 +122,4 @@ def calibrated(model: SetModel, trial: TrialRows | None) -> Calibration:
             trial.rows[member], trial.off[member], o, trial.removed[member]
         )
         squared[member] = arrays.to_numpy(found)
-    return fit_calibration(log_odds_of(squared), trial.own, trial.count)
+    return fit_calibration(log_odds_of(squared), trial.own, trial.counts)

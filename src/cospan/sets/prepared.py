@@ -35,12 +35,12 @@ class TrialRows(NamedTuple):
     rows: np.ndarray  # (n, e)
     off: np.ndarray  # (n,): squared norm outside the span
     own: np.ndarray  # (n,): the set each belongs to
-    count: np.ndarray  # (n,): how often it counts
+    counts: np.ndarray  # (n,): how often it counts
 
     @property
     def removed(self) -> np.ndarray:
         """The weight that leaves together with a row: a row of weight 2 loses one occurrence."""
-        return np.minimum(self.count, 1.0)
+        return np.asarray(np.minimum(self.counts, 1.0))
 
 
 class PreparedSets:

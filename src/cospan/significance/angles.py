@@ -6,15 +6,17 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 from cospan._validate import as_confidence, as_count, as_generator
 from cospan.distribution import angle_auc, angle_histogram, as_angles, hellinger, overlap
-from cospan.errors import InputError
-from cospan.significance.bootstrap import interval, spread
+from cospan.significance.bootstrap import auc_spread, interval, spread
 from cospan.significance.estimate import Estimate
 
 __all__ = ["Separation", "separation"]
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -24,15 +26,15 @@ class Separation:
     Attributes
     ----------
     fisher_rao, hellinger : Estimate
-        Distances of the two histograms: in radians up to π, and in [0, 1].
+        Distances of the two groups: in radians up to π, and in [0, 1].
     auc : Estimate
         Chance that a random angle of B exceeds a random angle of A.
     overlap : Estimate
-        Mass that both histograms have in common.
+        Mass that both groups have in common.
     n_a, n_b : int
         How many angles.
-    bins : int
-        Bins of the histograms.
+    bins : int or None
+        Bins of the histograms; None where there are none.
     """
 
     fisher_rao: Estimate
@@ -41,7 +43,7 @@ class Separation:
     overlap: Estimate
     n_a: int
     n_b: int
-    bins: int
+    bins: int | None
 
     def __str__(self) -> str:
         names = ("fisher_rao", "hellinger", "auc", "overlap")
@@ -53,7 +55,7 @@ def separation(
     theta_a: ArrayLike,
     theta_b: ArrayLike,
     *,
-    bins: int = 30,
+    bins: int | None = None,
     confidence: float = 0.95,
     n_bootstrap: int = 1000,
     random_state: int | np.random.Generator = 0,
@@ -66,7 +68,9 @@ def separation(
         Angles in radians. For a fair measure they should come from rows that the frame was not
         fitted on, or be leave-one-out angles.
     bins
-        Bins of the histograms behind Fisher-Rao, Hellinger and the overlap.
+        By default the angles are read as calibrated ones: sin²θ is the probability of B, and
+        Fisher-Rao, Hellinger and the overlap follow from it without any binning. With a number,
+        they are those of the two histograms of so many bins, as the paper has them.
     confidence
         Confidence level of the intervals.
     n_bootstrap
@@ -80,9 +84,10 @@ def separation(
 
     Notes
     -----
-    The values are those of :func:`~cospan.fisher_rao` and its siblings on the two histograms.
-    Such distances lie too high for small samples; the intervals correct for that, so a value can
-    stand at the upper end of its interval.
+    With the probabilities p = sin²θ, both groups counting alike, the paper's identity reads
+    Fisher-Rao = 2 arccos(mean of sin 2θ): 0 where every angle is 45°. Distances of histograms are
+    too high for small samples; their intervals correct for that, so a value can be at the upper
+    end of its interval.
 
     Examples
     --------
@@ -94,12 +99,9 @@ def separation(
     0.937 [0.913, 0.964]
     """
     a, b = as_angles(theta_a, "theta_a"), as_angles(theta_b, "theta_b")
-    if np.ptp(np.concatenate([a, b])) == 0:
-        raise InputError(
-            f"All {a.size + b.size} angles equal {math.degrees(a[0]):.6g}°: constant angles have "
-            "no separation to measure; check that the rows differ."
-        )
     confidence = as_confidence(confidence)
+    if bins is None:
+        return _smooth(a, b, confidence, as_count(n_bootstrap, "n_bootstrap"), random_state)
     P, Q = angle_histogram(a, bins), angle_histogram(b, bins)
     strays = spread(a, b, bins, as_count(n_bootstrap, "n_bootstrap"), as_generator(random_state))
     chord, auc, common = hellinger(P, Q), angle_auc(a, b), overlap(P, Q)
@@ -118,3 +120,35 @@ def separation(
         n_b=b.size,
         bins=int(bins),
     )
+
+
+def _smooth(
+    a: Floats, b: Floats, confidence: float, n: int, random_state: int | np.random.Generator
+) -> Separation:
+    """The measures of calibrated angles: means over both groups, each weighing one half."""
+    auc = angle_auc(a, b)
+    strays = auc_spread(a, b, n, as_generator(random_state))
+    # 1 - sin 2θ is 2 sin²(θ - 45°), which keeps its digits near 45°.
+    chord = _mean_of(2 * np.sin(a - math.pi / 4) ** 2, 2 * np.sin(b - math.pi / 4) ** 2, confidence)
+    least = [2 * np.minimum(np.sin(x), np.cos(x)) ** 2 for x in (a, b)]
+    common = _mean_of(least[0], least[1], confidence)
+    value, low, high = (math.sqrt(x) for x in (chord.value, chord.low, chord.high))
+    arcs = [4 * math.asin(min(end / math.sqrt(2), 1.0)) for end in (value, low, high)]
+    return Separation(
+        fisher_rao=Estimate(arcs[0], arcs[1], arcs[2], confidence),
+        hellinger=Estimate(value, low, high, confidence),
+        auc=Estimate(auc, *interval(auc, strays, confidence), confidence),
+        overlap=common,
+        n_a=a.size,
+        n_b=b.size,
+        bins=None,
+    )
+
+
+def _mean_of(x: Floats, y: Floats, confidence: float) -> Estimate:
+    """Mean of two groups, each weighing one half, with the interval of means, inside [0, 1]."""
+    value = float(x.mean() + y.mean()) / 2
+    variance = sum(float(part.var()) / max(part.size - 1, 1) for part in (x, y))
+    reach = float(ndtri((1 + confidence) / 2)) * math.sqrt(variance) / 2
+    low, high = (float(np.clip(end, 0.0, 1.0)) for end in (value - reach, value + reach))
+    return Estimate(min(max(value, 0.0), 1.0), low, high, confidence)

@@ -73,8 +73,12 @@ def quarters(places: NDArray[np.int8], rng: np.random.Generator) -> Indices:
 
 
 def cross_fit(at: Coordinates, rows: Floats, in_a: Bools, quarter: Indices) -> Floats:
-    """Scores of all rows by the first half's view and witness, and by the second's."""
-    parts = [*(quarter == k for k in range(4)), quarter < 2, quarter >= 2]
+    """Scores of all rows by the first half's view and witness, and by the second's.
+
+    Rows of a negative quarter are scored and have no part in any choice.
+    """
+    single = [quarter == k for k in range(4)]
+    parts = [*single, single[0] | single[1], single[2] | single[3]]
     contrasts = np.array([_contrast(part, in_a) for part in parts])
     best = [-1.0, -1.0]
     chosen = np.empty((len(rows), 2))

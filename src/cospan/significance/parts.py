@@ -46,7 +46,9 @@ def part_pvalues(
         size = np.count_nonzero(member)
         residuals[member] -= residuals[member].mean(axis=0)
         residuals[member] *= np.sqrt(size / (size - 1))  # the mean took one degree of freedom
-    directions, variances = principal(residuals)
+    # Both sets weigh the same, as in the frame: else a change of shape would pass for one of scale.
+    weight = np.where(in_a, 0.5 / share, 0.5 / (1 - share))
+    directions, variances = principal(residuals * np.sqrt(weight)[:, None])
     damped = variances + _FLOOR * np.sum(variances) / residuals.shape[1]
     along = residuals @ (directions / np.sqrt(damped))
     squared = np.sum(along**2, axis=1, keepdims=True)

@@ -145,7 +145,7 @@ def shift_test(
     at = Coordinates.fit(units.rows)
     labels = contrasts(units, count, rng)
     seen = {view.name: statistic(view, at, units.rows, labels) for view in VIEWS}
-    combined = combine(seen, {view.name: view.weight for view in VIEWS})
+    combined = combine(seen, {view.name: view.weight(at) for view in VIEWS})
     sets, unit = units.apart()
     in_a = sets.places == IN_A
     if not np.array_equal(unit, np.arange(len(units.rows))):

@@ -22,6 +22,7 @@ def clean(reader: Reader, options: Options, size: int, name: str) -> Iterator[Ch
     """The reader's blocks as finite float chunks, of uneven size."""
     fill = _column_means(reader, options, size, name) if options.missing == "mean" else None
     gaps = _Gaps(getattr(reader, "owners", reader.feature_names), reader.n_features, name)
+    gaps.encodable = getattr(reader, "encodable", False)
     given = 0
     for block in taken(reader, options, size, name):
         chunk = block._replace(rows=block.rows.astype(reader.dtype, copy=False))
@@ -241,6 +242,7 @@ class _Gaps:
         self._source = source
         self._by_column = np.zeros(n_features, dtype=np.int64)
         self._rows = 0
+        self.encodable = False
 
     @property
     def found(self) -> bool:
@@ -263,5 +265,6 @@ class _Gaps:
         raise InputError(
             f"{self._source}: values are missing in {self._rows:,} rows, in column "
             f"{', '.join(parts)}{more}; missing='drop' leaves these rows out, "
-            "missing='mean' puts in the column's mean."
+            "missing='mean' puts in the column's mean"
+            + (", missing='indicator' also a feature that says where." if self.encodable else ".")
         )

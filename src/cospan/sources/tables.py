@@ -199,6 +199,8 @@ class _Feature(NamedTuple):
 class TableReader:
     """The numeric columns of a table as rows; lists of numbers count as several features."""
 
+    encodable = False  # whether an encoding plan could deal with its missing values
+
     def __init__(self, table: Table, options: Options) -> None:
         self.name = table.name
         self.n_rows = table.n_rows

@@ -7,6 +7,7 @@ category), vector (lists of numbers), nothing (all null), or other.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ def storage(array: pa.Array) -> pa.Array:
     return array
 
 
+@lru_cache(maxsize=256)
 def family(type_: pa.DataType) -> str:
     """How columns of this Arrow type can be read."""
     import pyarrow as pa

@@ -172,14 +172,22 @@ class EncodingPlan:
 
     def __getitem__(self, column: str) -> ColumnPlan:
         """The plan for one column of the user's."""
-        for one in self.columns:
-            if one.name == column:
-                return one
-        raise KeyError(column)
+        return self._by_name[column]
+
+    @cached_property
+    def _by_name(self) -> dict[str, ColumnPlan]:
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[int, ...]]:
+        places: dict[str, list[int]] = {}
+        for i, owner in enumerate(self.owners):
+            places.setdefault(owner, []).append(i)
+        return {owner: tuple(own) for owner, own in places.items()}
 
     def features_of(self, column: str) -> tuple[int, ...]:
         """The places of the features made of a user's column, its indicator last."""
-        return tuple(i for i, owner in enumerate(self.owners) if owner == column)
+        return self._places.get(column, ())
 
     @property
     def plain(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .decide import moments_of
 from .learn import ColumnLearner, SetLearner
@@ -54,11 +55,12 @@ class SetProfile:
     rows: int
     columns: tuple[ColumnProfile, ...]
 
+    @cached_property
+    def _by_name(self) -> dict[str, ColumnProfile]:
+        return {column.name: column for column in self.columns}
+
     def __getitem__(self, column: str) -> ColumnProfile:
-        for one in self.columns:
-            if one.name == column:
-                return one
-        raise KeyError(column)
+        return self._by_name[column]
 
 
 def profile_of(plan: EncodingPlan, learner: SetLearner) -> SetProfile:

@@ -15,7 +15,7 @@ import numpy as np
 
 from cospan.errors import InputError
 from cospan.sources import arrow_rows
-from cospan.sources.base import Chunk, Options, listing
+from cospan.sources.base import CHUNK_BYTES, Chunk, Options, listing
 from cospan.sources.cleaning import taken
 from cospan.sources.tables import RawBlock, Table, TableReader, TableStream
 
@@ -56,7 +56,7 @@ class EncodableTable:
         if options.strict:
             self._refuse_other_kinds()
 
-    @property
+    @cached_property
     def kinds(self) -> dict[str, str]:
         """The families of the columns, by the schema."""
         return {column: family(type_) for column, type_ in self._types.items()}
@@ -84,7 +84,9 @@ class EncodableTable:
         shapes = self._table.shapes(self.columns)
         found: dict[Any, SetLearner] = {}
         classes = self.options.label is not None and self.options.label_value is None
-        for block in taken(_Raw(self._table, self.columns), self.options, LEARN_ROWS, name):
+        size = max(1, min(LEARN_ROWS, CHUNK_BYTES // (8 * len(self.columns))))
+        raw = taken(_Raw(self._table, self.columns), self.options, size, name)
+        for block in _even(raw, size):  # each block costs some microseconds for every column
             groups: list[tuple[Any, RawBlock]] = [(None, block)]
             if classes and block.labels is not None:
                 groups = list(_by_label(block))
@@ -109,7 +111,11 @@ class EncodableTable:
                 "with; give a table with the same columns."
             )
         if self.settled and plan.plain and not any(column.fill for column in plan.used):
-            return TableReader(self._table.with_columns([c.name for c in plan.used]), self.options)
+            reader = TableReader(
+                self._table.with_columns([c.name for c in plan.used]), self.options
+            )
+            reader.encodable = True
+            return reader
         return EncodedReader(self._table, plan, self.options, name)
 
     def classes(self) -> list[Any]:

@@ -1,0 +1,91 @@
+"""How to compare: every setting of a comparison, checked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cospan._tolerance import FAST_SHRINKAGE
+from cospan._validate import as_flag, as_option, as_shrinkage
+from cospan._warnings import warn
+from cospan.errors import InputError
+
+__all__ = ["GEOMETRY", "Settings"]
+
+# Settings of the geometry, as JointFrame.fit has them.
+GEOMETRY = (
+    "span",
+    "units",
+    "shrinkage",
+    "pooling",
+    "dof",
+    "calibrate",
+    "preset",
+    "center",
+    "balance",
+    "tol",
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to compare; see :func:`cospan.compare` for each."""
+
+    span: str = "affine"
+    units: str = "auto"
+    shrinkage: float | str = "auto"
+    pooling: float | str = "auto"
+    dof: float | str = "auto"
+    calibrate: bool | None = None
+    preset: str | None = None
+    center: Any = "pooled"
+    balance: bool = True
+    weighting: str = "cost"
+    tol: float | None = None
+    seed: int = 0
+    n_permutations: int = 999
+    score_all: bool | None = None
+    exact: bool | None = None
+
+    @classmethod
+    def of(cls, *, standardize: bool = False, **given: Any) -> Settings:
+        """Settings as :func:`cospan.compare` takes them, with the old alias explained."""
+        if as_flag(standardize, "standardize"):
+            if given.get("units", "auto") not in ("auto", "own"):
+                raise InputError("standardize=True is units='own'; give one of them.")
+            warn(
+                "standardize=True is now units='own', which tables have by default: no result "
+                "depends on the unit of a column. Leave it out."
+            )
+            given["units"] = "own"
+        return cls(**given)
+
+    def __post_init__(self) -> None:
+        as_option(self.weighting, "weighting", ("cost", "frame"))
+        as_shrinkage(self.shrinkage)
+        for name in ("n_permutations", "seed"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 0:
+                raise InputError(f"{name} is {value!r}; it must be a whole number, 0 or more.")
+
+    @property
+    def geometry(self) -> dict[str, Any]:
+        """The settings that a model of the sets is fitted with."""
+        return {name: getattr(self, name) for name in GEOMETRY}
+
+    def as_dict(self) -> dict[str, object]:
+        """The settings as plain values."""
+        center = self.center if isinstance(self.center, str) else "given"
+        return {**asdict(replace(self, center=None)), "center": center}
+
+    def settled(self, n_rows: int | None, n_features: int) -> Settings:
+        """The settings with `exact` decided by what is to be compared."""
+        if self.exact is not None:
+            return self
+        alpha = 0.0 if self.preset == "paper" else self.shrinkage
+        weak = alpha != "auto" and float(alpha) < FAST_SHRINKAGE
+        # With fewer rows than features, factors are smaller than matrices, and as fast to make.
+        wide = n_rows is not None and n_rows < n_features
+        return replace(self, exact=weak or wide)
