@@ -311,7 +311,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
         """
         fitted, rows = self._for_scoring(X)
-        return fitted.weights(rows)
+        return fitted.probabilities(rows)
 
     def transform(self, X: Any) -> Floats:
         """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K)."""
