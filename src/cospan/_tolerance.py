@@ -98,3 +98,7 @@ GRAM_RANK = 1e-7
 
 # LSMR stops where its residuals are this small: ARPACK takes products for exact.
 LSMR_ACCURACY = 1e-14
+
+# Up to this condition number of the stack's triangular factor T, [A; B] T⁻¹ is orthonormal to less
+# than a digit, and is taken instead of the orthogonal factor of the QR.
+WELL_CONDITIONED = 8.0
