@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from cospan._validate import as_confidence, as_count, as_generator
 from cospan.distribution import angle_auc, angle_histogram, as_angles, hellinger, overlap
 from cospan.errors import InputError
-from cospan.significance.bootstrap import interval, spread
+from cospan.significance.bootstrap import Measures, interval, spread
 from cospan.significance.estimate import Estimate
+from cospan.significance.reliability import widened
 
 __all__ = ["Separation", "separation"]
 
@@ -56,6 +57,7 @@ def separation(
     bins: int = 30,
     confidence: float = 0.95,
     n_bootstrap: int = 1000,
+    reliability: float = 1.0,
     random_state: int | np.random.Generator = 0,
 ) -> Separation:
     """Measure how far two groups of angles lie apart, with bootstrap intervals.
@@ -71,6 +73,10 @@ def separation(
         Confidence level of the intervals.
     n_bootstrap
         Replicates behind the intervals.
+    reliability
+        For leave-one-out angles of the rows that a frame was fitted to: how much of the angles is
+        the sets' and not the fit's noise, from :func:`fit_reliability`. Below 1 the intervals are
+        wider, as the fit's part in the error asks for. 1 for rows that are new to the frame.
     random_state
         Seed; the same seed gives the same bits.
 
@@ -81,8 +87,9 @@ def separation(
     Notes
     -----
     The values are those of :func:`~cospan.fisher_rao` and its siblings on the two histograms.
-    Such distances lie too high for small samples; the intervals correct for that, so a value can
-    stand at the upper end of its interval.
+    Such distances are too high for small samples; the intervals correct for that, so a value can
+    be at the upper end of its interval. Angles that are all equal separate nothing: the distances
+    are 0 and the AUC is 0.5.
 
     Examples
     --------
@@ -94,14 +101,12 @@ def separation(
     0.937 [0.913, 0.964]
     """
     a, b = as_angles(theta_a, "theta_a"), as_angles(theta_b, "theta_b")
-    if np.ptp(np.concatenate([a, b])) == 0:
-        raise InputError(
-            f"All {a.size + b.size} angles equal {math.degrees(a[0]):.6g}°: constant angles have "
-            "no separation to measure; check that the rows differ."
-        )
     confidence = as_confidence(confidence)
     P, Q = angle_histogram(a, bins), angle_histogram(b, bins)
+    if not 0 <= reliability <= 1:
+        raise InputError(f"reliability must be between 0 and 1, not {reliability}.")
     strays = spread(a, b, bins, as_count(n_bootstrap, "n_bootstrap"), as_generator(random_state))
+    strays = Measures(*(widened(stray, reliability) for stray in strays))
     chord, auc, common = hellinger(P, Q), angle_auc(a, b), overlap(P, Q)
     low, high = interval(chord**2, strays.squared_hellinger, confidence)
     ends = (math.sqrt(low), chord, math.sqrt(high))
