@@ -100,7 +100,7 @@ def test_same_seed_same_bits_and_other_seed_other_interval():
         ([], [0.1], {}, "theta_a is empty"),
         ([0.1], [], {}, "theta_b is empty"),
         ([0.1, math.nan], [0.2], {}, "theta_a holds 1 NaN"),
-        ([0.3, 0.3], [0.3], {}, "constant angles"),
+        ([0.1], [0.2], {"reliability": 1.5}, "reliability"),
         ([12.0], [80.0], {}, "radians"),
         ([0.1], [0.2], {"confidence": 95}, "confidence"),
         ([0.1], [0.2], {"confidence": math.nan}, "confidence"),
@@ -181,7 +181,7 @@ def test_copies_left_in_would_have_broken_the_level():
 
 
 def shifted(kind, rng):
-    A, B = rng.normal(size=(2, 120, 6))
+    A, B = rng.normal(size=(2, 160, 6))
     if kind == "mean":
         return A, B + np.array([1.0, 0, 0, 0, 0, 0])
     if kind == "weak direction":  # a step across two columns that otherwise agree
@@ -191,7 +191,7 @@ def shifted(kind, rng):
     if kind == "scale":
         return A, B * 1.5
     if kind == "skewness":
-        return A, rng.exponential(size=(120, 6)) - 1
+        return A, rng.exponential(size=(160, 6)) - 1
     B[:, 1] = 0.9 * (B[:, 0] ** 2 - 1) / math.sqrt(2) + math.sqrt(1 - 0.81) * B[:, 1]
     return A, B
 

@@ -154,7 +154,7 @@ def compare(
         shape = _shape_of_images(image_shape, sets.a)
         fitted = fit_sets(sets, settings, shape is not None, progress)
         groups = score_sets(sets, fitted, settings, progress, sink)
-    apart = separate(groups, settings)
+    apart = separate(groups, fitted, settings)
     separated = fitted.frame.gain > 0 and apart.auc.value > 0.5
     audit, audit_of = audit_groups(groups, separated, sets, classes=(a, b))
     shift, why_not = shift_of_sets(fitted, settings, progress)
