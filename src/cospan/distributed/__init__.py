@@ -10,8 +10,7 @@ Any scheduler of Dask serves: threads, processes, or a ``distributed.Client`` on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,9 @@ from cospan.distributed.blocks import (
     row_blocks,
     split,
 )
+from cospan.distributed.cluster import on_cluster
 from cospan.errors import InputError, MissingDependencyError
+from cospan.sources.paths import reading
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
@@ -187,35 +188,16 @@ def _refuse_left_behind(folder: Path, n_blocks: int) -> None:
         )
 
 
-@contextmanager
-def on_cluster(address: str | None) -> Iterator[None]:
-    """Inside the block, Dask's work goes to the scheduler at `address` (None: stays here)."""
-    if address is None:
-        yield
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingDependencyError(
-            "A Dask scheduler needs the package distributed; install cospan[dask]."
-        ) from None
-    try:
-        client = Client(address, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"No Dask scheduler answers at {address} ({error}); give it as tcp://host:port."
-        ) from error
-    with client:
-        yield
-
-
-def read_lazily(path: str | Path) -> Any:
+def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
     """A Dask dataframe of Parquet or CSV files that every worker can read at `path`.
 
     Parameters
     ----------
     path : str or Path
         A file, a folder of Parquet files, or a pattern such as ``"data/*.csv"``.
+    keep : sequence
+        Columns of CSV files whose type must not change (labels, identifiers). Other columns of
+        whole numbers are read as float64, since fractions may come later in the file.
     """
     try:
         import dask.dataframe as dd
@@ -225,13 +207,18 @@ def read_lazily(path: str | Path) -> Any:
         ) from None
 
     text = str(path)
-    if text.endswith((".csv", ".csv.gz")):
-        return dd.read_csv(text)
-    if text.endswith((".parquet", ".pq")) or Path(text).is_dir():
-        return dd.read_parquet(text)
-    raise InputError(
-        f"{text}: Dask workers read Parquet and CSV files only; convert it to Parquet."
-    )
+    if not text.endswith((".csv", ".csv.gz", ".parquet", ".pq")) and not Path(text).is_dir():
+        raise InputError(
+            f"{text}: Dask workers read Parquet and CSV files only; convert it to Parquet."
+        )
+    with reading(text, "a Dask dataframe"):
+        if not text.endswith((".csv", ".csv.gz")):
+            return dd.read_parquet(text)
+        # one gzipped file is one block: it cannot be entered in the middle
+        how: dict[str, Any] = {"blocksize": None} if text.endswith(".gz") else {}
+        kinds = dd.read_csv(text, **how).dtypes
+        whole = [c for c, kind in kinds.items() if kind.kind in "iu" and c not in keep]
+        return dd.read_csv(text, dtype=dict.fromkeys(whole, "float64"), **how)
 
 
 def _of_block(name: str, number: int, blocks: list[Any]) -> str:

@@ -1,0 +1,134 @@
+"""Work on a Dask cluster, and plain words when it does not answer.
+
+A cluster fails in ways of its own: nobody listens at the address, nobody works there, the workers
+lack this package, the scheduler goes away, workers are killed. Each is found out within seconds
+and said in one sentence.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from cospan.errors import CospanError, InputError, MissingDependencyError
+
+__all__ = ["on_cluster"]
+
+#: Seconds to wait for an answer, and for a first worker.
+PATIENCE = 10
+#: Dask's own loggers; what they would print with a traceback is said in a sentence here.
+LOGGERS = ("distributed", "tornado", "asyncio")
+#: What each worker is asked before any work: it needs no package of ours to be asked.
+_VERSION = "__import__('cospan').__version__"
+
+
+@contextmanager
+def on_cluster(address: str | None) -> Iterator[None]:
+    """Inside the block, Dask's work goes to the scheduler at `address` (None: stays here)."""
+    if address is None:
+        yield
+        return
+    try:
+        import dask
+        import distributed
+    except ImportError:
+        raise MissingDependencyError(
+            "A Dask scheduler needs the package distributed; install cospan[dask]."
+        ) from None
+    hurried = {
+        "distributed.comm.timeouts.connect": f"{PATIENCE}s",
+        "distributed.comm.timeouts.tcp": f"{PATIENCE}s",
+        "distributed.comm.retry.count": 0,
+    }
+    with _without_logs(), dask.config.set(hurried):
+        client = _connected(distributed, address)
+        try:
+            with _explained(distributed, address):
+                _check_workers(client, address)
+                yield
+        finally:
+            with suppress(Exception):  # a scheduler that is gone cannot say good-bye
+                client.close(timeout=2)
+
+
+def _connected(distributed: Any, address: str) -> Any:
+    try:
+        return distributed.Client(address, timeout=f"{PATIENCE}s", set_as_default=True)
+    except Exception as error:  # names that do not resolve, ports of something else, ...
+        raise InputError(
+            f"No Dask scheduler answers at {address} ({_brief(error)}); give it as tcp://host:port."
+        ) from error
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """At least one worker, and on all of them the cospan that is used here."""
+    from cospan import __version__
+
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise InputError(
+            f"The Dask scheduler at {address} has no workers; start some with: "
+            f"dask worker {address}."
+        ) from None
+    try:
+        versions = set(client.run(eval, _VERSION).values())
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            f"The workers of the Dask scheduler at {address} lack cospan ({_brief(error)}); "
+            "install it in their environment."
+        ) from error
+    if versions - {__version__}:
+        raise InputError(
+            f"The workers of the Dask scheduler at {address} have cospan "
+            f"{', '.join(sorted(versions))} and here is {__version__}; install the same version."
+        )
+
+
+@contextmanager
+def _explained(distributed: Any, address: str) -> Iterator[None]:
+    """What went wrong on the cluster, in one sentence."""
+    from asyncio import CancelledError
+    from concurrent.futures import CancelledError as FutureCancelledError
+
+    try:
+        yield
+    except (CospanError, Warning):
+        raise
+    except distributed.KilledWorker as error:
+        raise InputError(
+            f"The workers of the Dask scheduler at {address} were killed at work again and again, "
+            "most likely for lack of memory; give them more, or smaller files."
+        ) from error
+    except (CancelledError, FutureCancelledError, OSError, TimeoutError) as error:
+        raise InputError(
+            f"The connection to the Dask scheduler at {address} was lost ({_brief(error)}); see "
+            "whether it still runs, then try again."
+        ) from error
+    except Exception as error:
+        raise InputError(
+            f"The work on the Dask cluster at {address} failed ({_brief(error)}); see whether "
+            "every worker can read the files."
+        ) from error
+
+
+@contextmanager
+def _without_logs() -> Iterator[None]:
+    """Dask's loggers are quiet inside the block."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def _brief(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    text = f"{type(error).__name__}: {lines[0].rstrip('.')}" if lines else type(error).__name__
+    return text if len(text) <= 160 else text[:157] + "..."
