@@ -8,7 +8,9 @@ and said in one sentence.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -39,7 +41,6 @@ def on_cluster(address: str | None) -> Iterator[None]:
         ) from None
     hurried = {
         "distributed.comm.timeouts.connect": f"{PATIENCE}s",
-        "distributed.comm.timeouts.tcp": f"{PATIENCE}s",
         "distributed.comm.retry.count": 0,
     }
     with _without_logs(), dask.config.set(hurried):
@@ -54,9 +55,19 @@ def on_cluster(address: str | None) -> Iterator[None]:
 
 
 def _connected(distributed: Any, address: str) -> Any:
+    """A client, unless nobody answers in time: who takes the call and says nothing counts, too."""
+    waiting: Future[Any] = Future()
+
+    def connect() -> None:
+        try:
+            waiting.set_result(distributed.Client(address, timeout=f"{PATIENCE}s"))
+        except Exception as error:  # names that do not resolve, ports of something else, ...
+            waiting.set_exception(error)
+
+    threading.Thread(target=connect, name="cospan-connecting", daemon=True).start()
     try:
-        return distributed.Client(address, timeout=f"{PATIENCE}s", set_as_default=True)
-    except Exception as error:  # names that do not resolve, ports of something else, ...
+        return waiting.result(PATIENCE + 1)
+    except Exception as error:
         raise InputError(
             f"No Dask scheduler answers at {address} ({_brief(error)}); give it as tcp://host:port."
         ) from error
@@ -116,16 +127,14 @@ def _explained(distributed: Any, address: str) -> Iterator[None]:
 
 @contextmanager
 def _without_logs() -> Iterator[None]:
-    """Dask's loggers are quiet inside the block."""
+    """Dask's loggers are quiet inside the block, and after an error: it has been said then."""
     loggers = [logging.getLogger(name) for name in LOGGERS]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 def _brief(error: BaseException) -> str:
