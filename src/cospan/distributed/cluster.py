@@ -128,7 +128,9 @@ def _explained(distributed: Any, address: str) -> Iterator[None]:
 @contextmanager
 def _without_logs() -> Iterator[None]:
     """Dask's loggers are quiet inside the block, and after an error: it has been said then."""
-    loggers = [logging.getLogger(name) for name in LOGGERS]
+    # each of them has a level of its own, so the first of the family is not enough
+    named = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in LOGGERS]
+    loggers = [logging.getLogger(name) for name in named]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)
