@@ -227,7 +227,8 @@ def _open_for(frame: JointFrame | ClassCosts, data: str, reading: dict[str, Any]
         source = open_source(data, **reading)
     if source.feature_names in (None, names):
         return source
-    lacking = [name for name in names if name not in (source.feature_names or ())]
+    there = set(source.feature_names or ())
+    lacking = [name for name in names if name not in there]
     if lacking:
         raise InputError(
             f"{source.name} lacks {listing(lacking)}, which the frame was fitted to; score a table "
