@@ -31,6 +31,8 @@ _FORMAT = "cospan model"
 _NO_DIGEST = "0" * 64
 # Of the header's length in front of the header.
 _LENGTH_BYTES = 8
+# A header above this is not ours: names of a million features take less.
+_MAX_HEADER = 2**27
 
 
 def save(path: str | os.PathLike[str], model: Any) -> Path:
@@ -113,9 +115,32 @@ def to_bytes(model: Any) -> bytes:
         "settings": json.dumps(parts.settings, allow_nan=False, sort_keys=True),
         "sha256": _NO_DIGEST,
     }
-    blank: bytes = write_tensors(parts.tensors, metadata)
+    blank = _in_order(write_tensors(parts.tensors, metadata))
     digest = hashlib.sha256(blank).hexdigest()
     return blank.replace(_digest_entry(_NO_DIGEST), _digest_entry(digest), 1)
+
+
+def _in_order(data: bytes) -> bytes:
+    """The same file with its header sorted: safetensors writes entries in any order.
+
+    One model is one string of bytes then, whenever and wherever it is saved.
+    """
+    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
+    header = json.loads(data[_LENGTH_BYTES : _LENGTH_BYTES + length])
+    text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of eight
+    return len(text).to_bytes(_LENGTH_BYTES, "little") + text + data[_LENGTH_BYTES + length :]
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file's header says that it is a model of ours; the rest is not read."""
+    try:
+        with Path(path).open("rb") as stream:
+            length = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
+            header = json.loads(stream.read(length)) if length < _MAX_HEADER else {}
+        return bool(header["__metadata__"]["format"] == _FORMAT)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def from_bytes(data: bytes) -> Any:
