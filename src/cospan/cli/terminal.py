@@ -289,6 +289,14 @@ def _bars(console: Console) -> Progress:
     )
 
 
+#: The extra that brings a package, where it is not "app".
+_EXTRAS = {
+    **dict.fromkeys(("dask", "distributed"), "dask"),
+    **dict.fromkeys(("h5py", "zarr", "numcodecs"), "files"),
+    "torch": "torch",
+}
+
+
 def _sentence(error: BaseException) -> str | None:
     """What to tell a user about an error; None for those that are not theirs to solve."""
     if isinstance(error, CospanError):
@@ -300,6 +308,10 @@ def _sentence(error: BaseException) -> str | None:
         return f"{where}{error.strerror or error}."
     if isinstance(error, MemoryError):
         return "not enough memory; try a smaller --chunk-rows or fewer features (--columns)."
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        extra = _EXTRAS.get(package, "app")
+        return f"this needs the package {package}, which is missing; pip install 'cospan[{extra}]'."
     if isinstance(error, Exception):
         return (
             f"unexpected {type(error).__name__}: {error}; this is a bug in cospan: "
