@@ -32,7 +32,6 @@ from cospan.distributed.blocks import (
 )
 from cospan.distributed.cluster import on_cluster
 from cospan.errors import InputError, MissingDependencyError
-from cospan.sources.paths import reading
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
@@ -211,14 +210,21 @@ def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
         raise InputError(
             f"{text}: Dask workers read Parquet and CSV files only; convert it to Parquet."
         )
-    with reading(text, "a Dask dataframe"):
-        if not text.endswith((".csv", ".csv.gz")):
-            return dd.read_parquet(text)
-        # one gzipped file is one block: it cannot be entered in the middle
-        how: dict[str, Any] = {"blocksize": None} if text.endswith(".gz") else {}
-        kinds = dd.read_csv(text, **how).dtypes
-        whole = [c for c, kind in kinds.items() if kind.kind in "iu" and c not in keep]
-        return dd.read_csv(text, dtype=dict.fromkeys(whole, "float64"), **how)
+    try:
+        if text.endswith((".csv", ".csv.gz")):
+            return _csv_frame(dd, text, keep)
+        return dd.read_parquet(text)
+    except Exception as error:  # the readers below Dask raise anything about a bad file
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"{text}: cannot be read by Dask ({reason[:160]}).") from error
+
+
+def _csv_frame(dd: Any, text: str, keep: Sequence[object]) -> Any:
+    # one gzipped file is one block: it cannot be entered in the middle
+    how: dict[str, Any] = {"blocksize": None} if text.endswith(".gz") else {}
+    kinds = dd.read_csv(text, **how).dtypes
+    whole = [c for c, kind in kinds.items() if kind.kind in "iu" and c not in keep]
+    return dd.read_csv(text, dtype=dict.fromkeys(whole, "float64"), **how)
 
 
 def _of_block(name: str, number: int, blocks: list[Any]) -> str:
