@@ -288,6 +288,7 @@ def _lazy_alignment(frame: JointFrame, Z: Any, weighting: str, side: str | None)
         outside=table[:, 6],
         relational=table[:, 7] > 0,
         weighting=weighting,
+        typicality=frame.typicality if weighting == "cost" else None,
     )
 
 
