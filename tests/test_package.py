@@ -22,7 +22,9 @@ ORDER = """
     _validate
     decomposition
     summary
-    alignment shrinkage
+    typicality
+    sets
+    alignment
     distributed
     directions
     frame
