@@ -88,7 +88,7 @@ class _Judge(NamedTuple):
 
     own: NDArray[np.intp]
     weight: Floats
-    count: Floats
+    counts: Floats
 
     def mean(self, losses: Floats) -> float:
         return float(self.weight @ losses)
@@ -100,8 +100,8 @@ class _Judge(NamedTuple):
         for k in range(int(self.own.max()) + 1):
             member = self.own == k
             # A row of weight 2 is two rows, also in how sure we are.
-            total = float(self.count[member].sum())
-            weight = self.count[member] / total
+            total = float(self.counts[member].sum())
+            weight = self.counts[member] / total
             about = difference[member] - weight @ difference[member]
             error += float(weight @ about**2) / max(total - 1, 0.5 * total)
         return self.mean(difference), math.sqrt(error) / (self.own.max() + 1)
