@@ -314,7 +314,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         return fitted.weights(rows)
 
     def transform(self, X: Any) -> Floats:
-        """Two classes: θ, both costs and the shared share, (n, 4). More: the probabilities, (n, K)."""
+        """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K)."""
         fitted, rows = self._for_scoring(X)
         if len(self.classes_) > 2:
             return fitted.weights(rows)
