@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 from cospan.alignment import Alignment
 from cospan.comparison import Comparison, compare
 from cospan.comparison.scoring import ScoredGroup
+from cospan.sets import Calibration
 
 HOSTILE = {
     "html": '<b>bold</b><img src=x onerror="window.hacked=1">',
@@ -33,7 +34,9 @@ def group(name, theta, d, rng, *, ids=None, shown=2_000, scale=1, keep_rows=True
     """A scored group; with `scale` each kept row stands for that many rows."""
     n = len(theta)
     a, b = np.sin(theta), np.cos(theta)
-    alignment = Alignment.from_costs(a**2, b**2, shares=None, outside=None, weighting="cost")
+    alignment = Alignment.from_costs(
+        a**2, b**2, shares=None, outside=None, weighting="cost", calibration=Calibration()
+    )
     counts, _ = np.histogram(np.degrees(alignment.theta), bins=900, range=(0, 90))
     index = np.sort(rng.permutation(n)[: min(n, shown)])
     rows = rng.gamma(2.0, 1.0, (len(index), d))
@@ -61,7 +64,15 @@ def frame(d, m=None, blocks=None, seed=0):
     t[m - blocks[2] :] = np.pi / 2
     H = rng.normal(size=(m, d))
     return SimpleNamespace(
-        c=np.cos(t), s=np.sin(t), H=H, angles=t, blocks=blocks, rank=m, shrinkage=0.1, balance=True
+        c=np.cos(t),
+        s=np.sin(t),
+        H=H,
+        angles=t,
+        blocks=blocks,
+        rank=m,
+        shrinkage=0.1,
+        balance=True,
+        gain=1.0,
     )
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "fit_sets",
     "heard_warnings",
     "mean_effect",
+    "of_sets",
     "remarks",
     "score_sets",
     "separate",
@@ -50,6 +51,8 @@ SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, 
 TESTED_ROWS = 2_500  # rows of each set that enter the permutation test, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
 FEW_ROWS = 30
+LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
+RAW_BINS = 30  # of the histograms of raw angles, 3° each, as the paper has them
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 
 
@@ -123,12 +126,13 @@ def score_sets(
     return tuple(groups)
 
 
-def separate(groups: tuple[ScoredGroup, ...], settings: Settings) -> Separation:
-    """How far apart the angles of A and of B lie."""
+def separate(groups: tuple[ScoredGroup, ...], frame: JointFrame, settings: Settings) -> Separation:
+    """How far apart the angles of A and of B are; raw ones are no probabilities, and are binned."""
     from cospan.significance import separation
 
     a, b = (np.asarray(group.alignment.theta, dtype=np.float64) for group in groups[:2])
-    return separation(a, b, random_state=settings.seed)
+    bins = None if frame.geometry.calibration.offsets else RAW_BINS
+    return separation(a, b, bins=bins, random_state=settings.seed)
 
 
 def shift_of_sets(
@@ -171,7 +175,7 @@ def audit_groups(
 ) -> tuple[LabelAudit, str]:
     """Labels against angles: Z's labels where it has some, else the sets themselves as labels.
 
-    Angles that do not tell the sets apart are no evidence against any label.
+    Angles that do not separate the sets are no evidence against any label.
     """
     from cospan.audit import LabelAudit
 
@@ -179,16 +183,33 @@ def audit_groups(
     given = groups[2].labels if len(groups) > 2 else None
     posterior = np.concatenate([np.asarray(group.alignment.posterior) for group in groups[:2]])
     own = np.repeat([0, 1], [len(group.ids) for group in groups[:2]])
-    reference = (posterior, own)
+    reference = None
     if given is not None:
+        reference = (posterior, own)
         own = sides_of_labels(given, names, classes)
         posterior = np.asarray(groups[2].alignment.posterior)
     audit = LabelAudit.from_weights(
         posterior, own, np.array(names), labels=given, reference=reference
     )
+    if given is None:
+        audit = of_sets(audit)
     if not separated:
         audit = replace(audit, flagged=np.zeros_like(audit.flagged))
     return audit, "sets" if given is None else "z"
+
+
+def of_sets(audit: LabelAudit) -> LabelAudit:
+    """The audit of rows that have a set and no label: flagged is what looks like another set.
+
+    A label may be flipped, and the audit asks whether it is. A file is what it is: its rows that
+    look like another file's are worth a look, mistake or not.
+    """
+    own, best = 1 - audit.suspicion, audit.weights.max(axis=1, initial=0.0)
+    alike = {frozenset(map(str, pair)) for pair in audit.inseparable}
+    pairs = zip(audit.labels.tolist(), audit.suggested.tolist(), strict=True)
+    apart = [frozenset(map(str, pair)) not in alike for pair in pairs]
+    flagged = (best > own) & (best >= LOOKS_ELSEWHERE * (best + own)) & np.array(apart, dtype=bool)
+    return replace(audit, flagged=flagged)
 
 
 def sides_of_labels(
@@ -258,5 +279,6 @@ def remarks(
     if audit is not None:
         conflicts = float(np.mean(np.asarray(audit.flagged)))
         if conflicts > WORTH_SAYING:
-            notes.append(f"{conflicts:.0%} of the rows look more like the other set.")
+            rows = "labelled rows" if groups[-1].labels is not None else "rows"
+            notes.append(f"{conflicts:.0%} of the {rows} look more like the other set.")
     return tuple(dict.fromkeys(notes))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cospan.audit import LabelAudit
 from cospan.comparison.reading import Progress, watched
 from cospan.comparison.settings import Settings
-from cospan.comparison.stages import FEW_ROWS, SCORED_ROWS, heard_warnings
+from cospan.comparison.stages import FEW_ROWS, SCORED_ROWS, heard_warnings, of_sets
 from cospan.comparison.text import plural
 from cospan.errors import InputError, SourceError
 from cospan.multiway.scoring import Sink, Tally, score_others, score_sets
@@ -111,7 +111,7 @@ def _samples_and_pairs(
         "confidence": float(intervals["confidence"]),
         "linkage": linkage,
         "order": leaves,
-        "audit": LabelAudit.from_weights(weights[own], group[own], np.array(many.names)),
+        "audit": of_sets(LabelAudit.from_weights(weights[own], group[own], np.array(many.names))),
     }
 
 
