@@ -34,9 +34,8 @@ def group(name, theta, d, rng, *, ids=None, shown=2_000, scale=1, keep_rows=True
     """A scored group; with `scale` each kept row stands for that many rows."""
     n = len(theta)
     a, b = np.sin(theta), np.cos(theta)
-    alignment = Alignment.from_costs(
-        a**2, b**2, shares=None, outside=None, weighting="cost", calibration=Calibration()
-    )
+    raw = {"weighting": "cost", "calibration": Calibration()}
+    alignment = Alignment.from_costs(a**2, b**2, shares=None, outside=None, **raw)
     counts, _ = np.histogram(np.degrees(alignment.theta), bins=900, range=(0, 90))
     index = np.sort(rng.permutation(n)[: min(n, shown)])
     rows = rng.gamma(2.0, 1.0, (len(index), d))

@@ -22,7 +22,8 @@ ORDER = """
     _validate
     decomposition
     summary
-    sets shrinkage
+    typicality
+    sets
     alignment
     distributed
     directions

@@ -24,6 +24,7 @@ from cospan._warnings import warn
 from cospan.directions import pick
 from cospan.errors import InputError
 from cospan.frame import JointFrame
+from cospan.frame.joint import in_feature_units
 from cospan.frame.truncation import shared_mask
 
 __all__ = ["RelativeProcrustes", "SpanView", "relative_procrustes", "span_view"]
@@ -119,7 +120,7 @@ def relative_procrustes(
     >>> turned = shared @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     >>> X = np.hstack([shared, noise[:, :2], still])
     >>> Y = np.hstack([turned, still, noise[:, 2:]])
-    >>> frame = JointFrame.fit(X, Y, center="none", shrinkage=0)
+    >>> frame = JointFrame.fit(X, Y, span="linear", center="none", shrinkage=0)
     >>> found = relative_procrustes(frame, X, Y, metric="feature")
     >>> found
     RelativeProcrustes(2 of 6 directions, residual 0.133, plain Procrustes 1.35)
@@ -157,9 +158,7 @@ def _metric_maps(
     frame: JointFrame, used: np.ndarray, metric: str
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """How to turn frame coordinates into those of the metric, and those into features."""
-    core = arrays.to_numpy(pick(frame.core, used))
-    basis = None if frame.basis is None else arrays.to_numpy(frame.basis)
-    H = core if basis is None else arrays.matmul(core, basis.T)
+    H = arrays.to_numpy(in_feature_units(pick(frame.core, used), frame.basis, frame.geometry))
     if metric == "frame":
         return None, H
     # Hᵀ = QR: coordinates y become those of Hᵀy in the orthonormal columns of Q.

@@ -217,7 +217,8 @@ def _words(
         words[i] = min(tests[i], key=lambda key: tests[i][key])
         if words[i] in ("mean", "spread", "shape"):
             numbers.append(i)
-    complete = [i for i in numbers if _gaps(rows, measured[i].column) == (None, None)]
+    gaps = {i: _gaps(rows, measured[i].column) for i in numbers}
+    complete = [i for i in numbers if gaps[i][0] is gaps[i][1] is None]
     if complete:
         places = [measured[i].place for i in complete]
         found = name_change(rows.a[:, places], rows.b[:, places])
@@ -225,7 +226,7 @@ def _words(
     for i in sorted(set(numbers) - set(complete)):
         a, b = (
             part[:, [measured[i].place]] if there is None else part[there][:, [measured[i].place]]
-            for part, there in zip(rows[:2], _gaps(rows, measured[i].column), strict=True)
+            for part, there in zip(rows[:2], gaps[i], strict=True)
         )
         words = _put(words, [i], name_change(a, b))
     return words

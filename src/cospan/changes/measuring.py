@@ -80,7 +80,7 @@ def _ordered_tests(columns: Sequence[Column], gaps: Sequence[Gaps], rows: Rows) 
     for column, gap in zip(columns, gaps, strict=True):
         if not column.ordered:
             continue
-        if gap == (None, None):
+        if gap[0] is gap[1] is None:
             complete.extend(column.features)
         else:
             put(list(column.features), gap)
@@ -167,7 +167,7 @@ def _level_names(column: Column) -> tuple[str, ...]:
 
 def _missing_test(column: Column, gap: Gaps, rows: Rows) -> dict[str, float]:
     """Is a value missing as often in B as in A? No test where none is missing."""
-    if gap == (None, None):
+    if gap[0] is gap[1] is None:
         return {}
     counts = [0 if there is None else len(there) - int(there.sum()) for there in gap]
     log_p = log_fisher(counts[0], len(rows.a), counts[1], len(rows.b))

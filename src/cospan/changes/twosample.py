@@ -240,7 +240,7 @@ def _log_two_sided(z: Floats, skewness: Floats | None = None) -> Floats:
             tail = math.log(2) + np.log(tail)
         # A gamma's short side ends where permutations' may not: there the normal tail holds.
         found[far] = np.where(np.isfinite(tail), np.maximum(tail, found[far]), found[far])
-    return np.minimum(0.0, found)
+    return np.asarray(np.minimum(0.0, found))
 
 
 def _log_chi_square(x: Floats, degrees: NDArray[np.int_]) -> Floats:

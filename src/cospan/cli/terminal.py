@@ -8,6 +8,7 @@ one sentence there and exit code 1. Programming errors keep their traceback out 
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -72,6 +73,7 @@ class Terminal:
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
 
     def __enter__(self) -> Self:
+        _open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             _never_fail_on_characters(stream)
         self._handlers = _unwinding_signals()
@@ -106,8 +108,13 @@ class Terminal:
     # ---- results -----------------------------------------------------------------------------
 
     def result(self, text: str) -> None:
-        """Plain text to stdout, as it is."""
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        """Plain text to stdout, as it is; on a terminal without the escapes that names may hold."""
+        text = text if text.endswith("\n") else text + "\n"
+        if sys.stdout.isatty():
+            from cospan.comparison.text import printable
+
+            text = "\n".join(map(printable, text.split("\n")))
+        sys.stdout.write(text)
         sys.stdout.flush()
 
     def lines(self, lines: Iterable[tuple[str, str]]) -> None:
@@ -185,7 +192,7 @@ class Terminal:
             return
         for stage, (done, total) in self._stages.items():
             if stage not in self._tasks:
-                self._tasks[stage] = self._bars.add_task(stage, total=total)
+                self._tasks[stage] = self._bars.add_task(_harmless(stage), total=total)
             self._bars.update(self._tasks[stage], completed=done, total=total)
 
     def _stderr(self, text: str, style: str = "") -> None:
@@ -254,6 +261,12 @@ def as_options(message: str) -> str:
     return _ARGUMENT.sub(option, message)
 
 
+def _harmless(text: str) -> str:
+    from cospan.comparison.text import printable
+
+    return printable(text)
+
+
 def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
@@ -279,6 +292,14 @@ def _bars(console: Console) -> Progress:
     )
 
 
+#: The extra that brings a package, where it is not "app".
+_EXTRAS = {
+    **dict.fromkeys(("dask", "distributed"), "dask"),
+    **dict.fromkeys(("h5py", "zarr", "numcodecs"), "files"),
+    "torch": "torch",
+}
+
+
 def _sentence(error: BaseException) -> str | None:
     """What to tell a user about an error; None for those that are not theirs to solve."""
     if isinstance(error, CospanError):
@@ -290,6 +311,10 @@ def _sentence(error: BaseException) -> str | None:
         return f"{where}{error.strerror or error}."
     if isinstance(error, MemoryError):
         return "not enough memory; try a smaller --chunk-rows or fewer features (--columns)."
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        extra = _EXTRAS.get(package, "app")
+        return f"this needs the package {package}, which is missing; pip install 'cospan[{extra}]'."
     if isinstance(error, Exception):
         return (
             f"unexpected {type(error).__name__}: {error}; this is a bug in cospan: "
@@ -312,6 +337,20 @@ def _unwinding_signals() -> dict[signal.Signals, Any]:
     for number in ending:
         signal.signal(number, stop)
     return ending
+
+
+def _open_closed_streams() -> None:
+    """``cospan … >&-`` closes a stream for good: what is written to it then goes nowhere.
+
+    Its number must be taken, too, or the next file opened would get it, and the messages.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115
 
 
 def _never_fail_on_characters(stream: TextIO) -> None:

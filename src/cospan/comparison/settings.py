@@ -65,11 +65,11 @@ class Settings:
         return cls(**{**given, **settled(asked, DEFAULTS)})
 
     def __post_init__(self) -> None:
-        if as_option(self.weighting, "weighting", ("cost", "frame")) == "frame":
-            if self.span == "affine":
-                raise InputError(
-                    'weighting="frame" belongs to the linear span; give span="linear" with it.'
-                )
+        weighting = as_option(self.weighting, "weighting", ("cost", "frame"))
+        if weighting == "frame" and self.span == "affine":
+            raise InputError(
+                'weighting="frame" belongs to the linear span; give span="linear" with it.'
+            )
         as_shrinkage(self.shrinkage)
         for name in ("n_permutations", "seed"):
             value = getattr(self, name)

@@ -6,7 +6,7 @@ ones made and the :class:`Settings`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
 from cospan._warnings import heard, warn
+from cospan.changes import Changes, find_changes
 from cospan.comparison.opening import Sets
 from cospan.comparison.reading import Progress, ReadSet, read_set, watched
 from cospan.comparison.sampling import Reservoir
@@ -29,6 +30,7 @@ from cospan.sources.base import listing
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
+    from cospan.sets import Geometry
     from cospan.significance import Separation, ShiftTest
 
 __all__ = [
@@ -40,11 +42,13 @@ __all__ = [
     "heard_warnings",
     "mean_effect",
     "of_sets",
+    "reliabilities",
     "remarks",
     "score_sets",
     "separate",
     "shift_of_sets",
     "sides_of_labels",
+    "tested_rows",
 ]
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
@@ -53,6 +57,7 @@ TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are f
 FEW_ROWS = 30
 LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
 RAW_BINS = 30  # of the histograms of raw angles, 3° each, as the paper has them
+FEWEST_HALVED = 4  # rows of a set, of which the halves are fitted to see how much a fit strays
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 
 
@@ -126,13 +131,51 @@ def score_sets(
     return tuple(groups)
 
 
-def separate(groups: tuple[ScoredGroup, ...], frame: JointFrame, settings: Settings) -> Separation:
-    """How far apart the angles of A and of B are; raw ones are no probabilities, and are binned."""
+def separate(groups: tuple[ScoredGroup, ...], fitted: Fitted, settings: Settings) -> Separation:
+    """How far apart the angles of A and of B are; the intervals know that the frame was fitted."""
     from cospan.significance import separation
 
     a, b = (np.asarray(group.alignment.theta, dtype=np.float64) for group in groups[:2])
-    bins = None if frame.geometry.calibration.offsets else RAW_BINS
-    return separation(a, b, bins=bins, random_state=settings.seed)
+    samples = _tested_rows(fitted, settings)
+    reliability = reliabilities(fitted.frame.geometry, samples, settings.seed)[0, 1]
+    # Raw angles are no probabilities: they are compared as histograms.
+    bins = None if fitted.frame.geometry.calibration.offsets else RAW_BINS
+    return separation(a, b, bins=bins, reliability=reliability, random_state=settings.seed)
+
+
+def _tested_rows(fitted: Fitted, settings: Settings) -> list[NDArray[np.float64]]:
+    return tested_rows([fitted.a.sample, fitted.b.sample], settings.seed)
+
+
+def tested_rows(samples: Sequence[Chunk], seed: int) -> list[NDArray[np.float64]]:
+    """Rows of each set, as many as repeated fits can take."""
+    width = min(samples[0].rows.shape[1], 128)  # the test itself keeps no more directions
+    size = min(TESTED_ROWS, TESTED_WORK // width**2)
+    found = []
+    for chunk in samples:
+        sample: Reservoir[Chunk] = Reservoir(size, seed)
+        sample.add(chunk)
+        found.append(sample.result().rows.astype(np.float64))
+    return found
+
+
+def reliabilities(
+    geometry: Geometry, samples: Sequence[NDArray[np.float64]], seed: int
+) -> NDArray[np.float64]:
+    """How far the angles of each pair are the sets' and not the fit's noise, (K, K).
+
+    0, so the widest intervals, where halves of a set would be too small to say, or nothing
+    keeps a fit to them steady.
+    """
+    from cospan.significance import fit_reliabilities
+
+    found = np.zeros((len(samples), len(samples)))
+    enough = [k for k, rows in enumerate(samples) if len(rows) >= FEWEST_HALVED]
+    if len(enough) > 1 and geometry.shrinkage > 0:
+        with one_blas_thread():
+            known = fit_reliabilities(geometry, [samples[k] for k in enough], random_state=seed)
+        found[np.ix_(enough, enough)] = known
+    return found
 
 
 def shift_of_sets(
@@ -143,13 +186,7 @@ def shift_of_sets(
 
     if settings.n_permutations == 0:
         return None, []
-    samples = []
-    width = min(fitted.frame.n_features, 128)  # the test itself keeps no more directions
-    size = min(TESTED_ROWS, TESTED_WORK // width**2)
-    for read in (fitted.a, fitted.b):
-        sample: Reservoir[Chunk] = Reservoir(size, settings.seed)
-        sample.add(read.sample)
-        samples.append(sample.result().rows.astype(np.float64))
+    samples = _tested_rows(fitted, settings)
     report = progress or _silent
     report("testing for a shift", 0, 1)
     try:
@@ -165,6 +202,32 @@ def shift_of_sets(
     return test, []
 
 
+def changes_of(
+    fitted: Fitted,
+    sets: Sets,
+    separation: Separation,
+    shift: ShiftTest | None,
+    pulls: NDArray[np.float64],
+    names: Sequence[str],
+) -> Changes | None:
+    """Which columns and relations changed, and the verdict; None in the linear span."""
+    if not fitted.frame.geometry.affine:
+        return None
+    profiles = [source.profiles for source in (sets.a, sets.b)]
+    return find_changes(
+        fitted.frame,
+        fitted.a.sample.rows,
+        fitted.b.sample.rows,
+        names=names,
+        plan=sets.a.plan,
+        profiles=(profiles[0][0], profiles[1][0]) if all(len(p) == 1 for p in profiles) else None,
+        auc=separation.auc,
+        shift=shift,
+        pulls=pulls,
+        set_names=(sets.names[0], sets.names[1]),
+    )
+
+
 def mean_effect(group: ScoredGroup) -> NDArray[np.float64]:
     """Mean attribution of each feature over the rows shown."""
     return np.asarray(np.mean(np.asarray(group.attribution), axis=0))
@@ -178,6 +241,7 @@ def audit_groups(
     Angles that do not separate the sets are no evidence against any label.
     """
     from cospan.audit import LabelAudit
+    from cospan.sets import Geometry
 
     names = sets.names[:2]
     given = groups[2].labels if len(groups) > 2 else None

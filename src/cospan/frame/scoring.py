@@ -48,8 +48,9 @@ class Scorer:
     """The frame's constants, laid out for scoring rows like `rows`: their namespace and device.
 
     Their dtype too, where float32 is fine enough. It is too coarse without shrinkage, when weak
-    directions count as much as strong ones, and in a span, where what lies off it is a difference
-    of norms that is then divided by α. (`fine`: whatever the rows are.)
+    directions count as much as strong ones, in a span, where what lies off it is a difference
+    of norms that is then divided by α, and where the sets are so far apart that rows lose digits
+    when the common centre is taken off. (`fine`: whatever the rows are.)
     """
 
     def __init__(
@@ -58,6 +59,9 @@ class Scorer:
         xp = arrays.namespace(rows)
         g = frame.geometry
         coarse = g.shrinkage >= FAST_SHRINKAGE and frame.basis is None and not fine
+        if coarse and g.affine:
+            half = 0.5 * arrays.to_numpy(frame.shifts)
+            coarse = expansion_keeps_digits(_farthest(frame, weighting, half), arrays.eps(rows))
         self.reference = xp.astype(rows[:0, :], rows.dtype if coarse else xp.float64, copy=False)
         self.frame = frame
         self.weighting = weighting
@@ -83,7 +87,7 @@ class Scorer:
         half = 0.5 * arrays.to_numpy(self.frame.shifts) if g.affine else np.zeros_like(lost)
         self.at = (-half - lost, half - lost)
         self.weights = self.frame.cost_weights(self.weighting)
-        far = max(float(w @ (x * x)) for w, x in zip(self.weights, self.at, strict=True))
+        far = _farthest(self.frame, self.weighting, half)
         self.expands = expansion_keeps_digits(far, arrays.eps(self.reference))
         self.moved = bool(np.any(self.at[0])) or bool(np.any(self.at[1]))
 
@@ -97,6 +101,7 @@ class Scorer:
             outside=found.outside,
             weighting=self.weighting,
             calibration=self.frame.geometry.calibration,
+            typicality=self.frame.typicality,
         )
 
     def scores(self, rows: Array) -> Scores:
@@ -188,6 +193,11 @@ class Scorer:
                 constant = float(self.weights[i] @ self.at[i] ** 2)
                 found[i] = xp.clip(found[i] + crossed[:, i] + constant, 0.0, math.inf)
         return found
+
+
+def _farthest(frame: JointFrame, weighting: str, half: np.ndarray) -> float:
+    """The larger squared distance of the centre from a mean, as that set's cost counts it."""
+    return max(float(w @ half**2) for w in frame.cost_weights(weighting))
 
 
 def inverse_square(x: np.ndarray) -> np.ndarray:

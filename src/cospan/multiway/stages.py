@@ -102,6 +102,7 @@ def pair_matrix(
     order: Sequence[int],
     *,
     calibrate: bool,
+    reliability: Floats,
     confidence: float,
     n_bootstrap: int,
     seed: int,
@@ -117,6 +118,7 @@ def pair_matrix(
             bins=None if calibrate else RAW_BINS,
             confidence=confidence,
             n_bootstrap=n_bootstrap,
+            reliability=reliability[i, j],
             random_state=seed,
         ).fisher_rao
         for matrix, value in zip(

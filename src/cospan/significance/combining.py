@@ -1,11 +1,11 @@
 """One p-value out of several views of the same relabellings, and Holm's adjustment.
 
 Each view's statistic is turned into a tail probability by a gamma distribution with the mean,
-variance and skewness of the view's other values, those of all labellings but its own; the views are then combined by the
-weighted harmonic mean of those probabilities. Nothing hangs on the gamma being right: the
-combination is computed for every relabelling in the same way, and the p-value is the rank of the
-true labels' among them. A good fit only makes the views comparable far out in the tails, where
-ranks among 999 cannot tell them apart.
+variance and skewness of the view's other values, those of all labellings but its own; the views
+are then combined by the weighted harmonic mean of those probabilities. Nothing hangs on the gamma
+being right: the combination is computed for every labelling in the same way, and the p-value is
+the rank of the true labels' among them. A good fit only makes the views comparable far out in the
+tails, where ranks among 999 cannot tell them apart.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 # A gamma distribution with less skewness is a normal one; with more, it has no body left.
 _SKEWNESS = (0.05, 6.0)
 # With fewer values, three moments of the others are no better than guesses.
-_FEWEST = 20
+_FEWEST = 8
 # All other values equal, up to rounding: their distribution has no width to measure.
 _LEAST_VARIANCE = 1e-12
 # Tail probabilities below are not told apart; doubles end at 1e-308.
