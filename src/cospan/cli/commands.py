@@ -128,7 +128,7 @@ def _crossed(
         if threshold.quantity not in values:
             raise InputError(
                 f"--fail-on {threshold} cannot be judged: there is no p-value; "
-                "give more rows, or a threshold on fisher-rao."
+                "give more rows, or a threshold on auc or fisher-rao."
             )
     crossed = [t for t in thresholds if t.crossed(values[t.quantity])]
     for threshold in crossed:
@@ -262,18 +262,16 @@ def audit(
     if as_json:
         worst = [{key: plain(value[i]) for key, value in columns.items()} for i in listed]
         counts = {"rows": len(ids), "flagged": len(conflicts)}
-        pairs_untold = [[plain(one) for one in pair] for pair in found.untold]
-        terminal.result(
-            json.dumps({**counts, "worst": worst, "not_told_apart": pairs_untold}, indent=2)
-        )
+        pairs = [[plain(one) for one in pair] for pair in found.inseparable]
+        terminal.result(json.dumps({**counts, "worst": worst, "inseparable": pairs}, indent=2))
     else:
         terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed))
-    if found.untold:
-        pairs = [" and ".join(printable(one, 28) for one in pair) for pair in found.untold]
-        more = f" and {plural(len(pairs) - 3, 'more pair')}" if len(pairs) > 3 else ""
+    if found.inseparable:
+        named = [" and ".join(printable(one, 28) for one in pair) for pair in found.inseparable]
+        more = f" and {plural(len(named) - 3, 'more pair')}" if len(named) > 3 else ""
         terminal.warn(
-            f"no label is flagged between {', '.join(pairs[:3])}{more}: "
-            "rows left out of their class lean to it no more than chance would have it"
+            f"no label is flagged between {', '.join(named[:3])}{more}: "
+            "rows left out of their class lean to it no more than chance would make them"
         )
     if output is not None:
         terminal.note(f"wrote {output}")

@@ -86,8 +86,8 @@ def _refuse_what_two_sets_have(
     given = [f"--{name.replace('_', '-')}" for name in FOR_TWO if what[name] is not None]
     if len(sets) > 1 and what["label"] is not None:
         given.append("--label")
-    if any(threshold.quantity == "p" for threshold in thresholds):
-        given.append("--fail-on p")
+    judged = {threshold.quantity for threshold in thresholds}
+    given += [f"--fail-on {quantity}" for quantity in ("p", "auc") if quantity in judged]
     if given:
         raise typer.BadParameter(f"{' and '.join(given)}: for two sets only, and there are more.")
 
