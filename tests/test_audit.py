@@ -54,20 +54,32 @@ def test_clean_labels_raise_few_flags(digits):
     assert audit_labels(X, y).flagged.mean() < 0.005
 
 
-def test_on_mnist_the_constant_helps_and_flipped_labels_are_found(mnist):
+@pytest.mark.parametrize("distance", [0.0, 1.0, 1.2, 1.4, 3.0])
+def test_overlapping_classes_with_clean_labels_raise_no_flags(distance):
+    """Rows on the wrong side are what the overlap leads one to expect."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 300)
+    X = rng.normal(size=(600, 5))
+    X[y == 1, 0] += distance
+    assert audit_labels(X, y).flagged.mean() < 0.01
+
+
+def test_the_noise_rate_is_estimated(digits):
+    X, y, wrong = flipped_pair(*digits, 3, 8)
+    assert audit_labels(X, y).noise_rate == pytest.approx(wrong.mean(), abs=0.025)
+    assert audit_labels(X, np.where(wrong, 11 - y, y)).noise_rate < 0.005
+
+
+def test_on_mnist_flipped_labels_are_found(mnist):
     X = np.vstack([mnist.draw(digit, 300, seed=1) for digit in (3, 5)])[:, ::2]
     X, y, wrong = flipped_pair(X, np.repeat([3, 5], 300), 3, 5)
-    scores = [
-        average_precision_score(wrong, audit_labels(X, y, constant=size, shrinkage=0.5).suspicion)
-        for size in (0.0, 1.0)
-    ]
-    assert scores[1] > scores[0]
-    assert scores[1] > 0.85
+    audit = audit_labels(X, y, shrinkage=0.5)
+    assert average_precision_score(wrong, audit.suspicion) > 0.85
 
 
-def test_without_the_constant_the_angles_are_the_frames_own(digits):
+def test_the_angles_are_the_frames_own(digits):
     X, y, _ = flipped_pair(*digits, 4, 9)
-    audit = audit_labels(X, y, constant=0, shrinkage=0.2)
+    audit = audit_labels(X, y, shrinkage=0.2)
     frame = JointFrame.fit(X[y == 4], X[y == 9], shrinkage=0.2)
     loo = frame.leave_one_out(X[y == 4], X[y == 9])
     assert_allclose(audit.theta[y == 4], loo.a.theta, atol=1e-9)
@@ -90,7 +102,7 @@ def test_a_row_does_not_vouch_for_its_own_label(digits):
     X, y = np.vstack([X[y == 4][:25], X[y == 9][:25]]), np.repeat([4, 9], 25)
     noisy = y.copy()
     noisy[3] = 9
-    audit = audit_labels(X, noisy, constant=0, shrinkage=0.001)
+    audit = audit_labels(X, noisy, shrinkage=0.001)
     frame = JointFrame.fit(X[noisy == 4], X[noisy == 9], shrinkage=0.001)
     assert audit.order[0] == 3
     assert frame.align(X[[3]]).theta[0] > np.pi / 4  # flattered: "fits its label"
@@ -109,16 +121,56 @@ def test_text_labels_and_the_table(digits):
     assert repr(audit) == f"LabelAudit({len(y)} labels, {audit.flagged.sum()} flagged)"
 
 
-def test_audit_from_weights_states_its_rule():
-    lean = np.concatenate([np.linspace(0.1, 0.3, 19), [0.8], np.full(20, 0.55)])
-    own, weights = np.repeat([0, 1], 20), np.column_stack([1 - lean, lean])
-    audit = LabelAudit.from_weights(weights, own, ["a", "b"], depth=0.25)
-    assert_allclose(audit.suspicion, np.where(own == 0, lean, 1 - lean))
-    assert audit.suggested.tolist() == ["a"] * 19 + ["b"] * 21
-    # Class b claims its own rows with 0.55, and row 19 more clearly than that.
-    assert np.flatnonzero(audit.flagged).tolist() == [19]
-    weights[19] = 0.47, 0.53  # less clearly
-    assert not LabelAudit.from_weights(weights, own, ["a", "b"]).flagged.any()
+def overlapping(n=400, seed=0):
+    """Labels drawn with probabilities that are known: nothing is flipped."""
+    rng = np.random.default_rng(seed)
+    lean = 1 / (1 + np.exp(-3 * rng.normal(size=n)))
+    return np.column_stack([1 - lean, lean]), (rng.random(n) < lean).astype(int)
+
+
+def test_suspicion_is_one_minus_the_probability_of_the_label():
+    weights, own = overlapping()
+    audit = LabelAudit.from_weights(weights, own, ["a", "b"])
+    assert_allclose(audit.suspicion, 1 - weights[np.arange(400), own])
+    assert audit.suggested.tolist() == np.array(["a", "b"])[weights.argmax(axis=1)].tolist()
+    assert audit.noise_rate == 0
+    assert not audit.flagged.any()
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_probabilities_of_a_mislabel_are_frequencies(K):
+    """Of labels said to be flipped with a probability near p, a share p is."""
+    rng = np.random.default_rng(1)
+    score = 4 * rng.normal(size=(20_000, K))
+    weights = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
+    truth = (rng.random((len(weights), 1)) > weights.cumsum(axis=1)).sum(axis=1)
+    truth = np.minimum(truth, K - 1)
+    wrong = rng.random(len(truth)) < 0.1
+    own = np.where(wrong, (truth + rng.integers(1, K, len(truth))) % K, truth)
+    audit = LabelAudit.from_weights(weights, own, np.arange(K))
+    assert audit.noise_rate == pytest.approx(0.1, abs=0.01)
+    for low in np.arange(0, 1, 0.2):
+        inside = (audit.mislabelled >= low) & (audit.mislabelled < low + 0.2)
+        error = 0.01 + 3 * np.sqrt(0.25 / inside.sum())
+        assert abs(wrong[inside].mean() - audit.mislabelled[inside].mean()) < error
+
+
+def test_blurred_probabilities_are_sharpened():
+    """Flips make a calibrated gain too small; the rows that stand out are found all the same."""
+    weights, own = overlapping(2000)
+    rng = np.random.default_rng(2)
+    wrong = rng.random(2000) < 0.05
+    blurred = weights**0.5 / (weights**0.5).sum(axis=1, keepdims=True)
+    first = LabelAudit.from_weights(weights, own ^ wrong, [0, 1])
+    second = LabelAudit.from_weights(blurred, own ^ wrong, [0, 1])
+    assert_allclose(first.mislabelled, second.mislabelled, atol=1e-3)
+
+
+def test_a_higher_level_flags_fewer(digits):
+    X, y, _ = flipped_pair(*digits, 4, 9)
+    found = [audit_labels(X, y, shrinkage=0.2, level=level).flagged for level in (0.3, 0.5, 0.9)]
+    assert found[0].sum() >= found[1].sum() >= found[2].sum() > 0
+    assert not (found[2] & ~found[1]).any()
 
 
 @pytest.mark.parametrize(("n_classes", "n", "d"), [(2, 200, 5), (5, 500, 20), (3, 90, 150)])
@@ -127,32 +179,34 @@ def test_labels_without_meaning_are_not_flagged(n_classes, n, d):
     names = np.array(list("abcde"))
     audit = audit_labels(rng.normal(size=(n, d)), names[rng.integers(0, n_classes, n)])
     assert not audit.flagged.any()
-    assert ("a", "b") in audit.untold
-    assert "not told apart" in repr(audit)
-    assert np.mean(audit.suspicion > 0.5) > 0.3  # the ranking stands
+    assert ("a", "b") in audit.inseparable
+    assert "inseparable pair" in repr(audit)
 
 
-def test_only_classes_that_cannot_be_told_apart_keep_quiet(digits):
+def test_only_inseparable_classes_keep_quiet(digits):
     X, y = digits
     rng = np.random.default_rng(0)
     halves = np.where(y == 4, rng.permutation(np.resize([4, 40], len(y))), y)  # one class as two
-    kept = np.isin(y, [0, 4, 9])
+    kept = y < 5
     labels = halves[kept]
-    planted = np.flatnonzero(labels == 0)[:5]
-    labels[planted] = 9
+    planted = np.flatnonzero(labels == 0)[:2]
+    labels[planted] = 3
     audit = audit_labels(X[kept], labels)
-    assert audit.untold == ((4, 40),)
-    assert np.count_nonzero(audit.flagged[planted]) >= 2
+    assert audit.inseparable == ((4, 40),)
+    assert audit.flagged[planted].all()
     pairs = zip(audit.labels[audit.flagged], audit.suggested[audit.flagged], strict=True)
     assert not any({one, other} == {4, 40} for one, other in pairs)
 
 
 def test_new_rows_are_judged_by_what_the_sets_rows_say():
-    reference = np.repeat([[0.9, 0.1], [0.1, 0.9]], 20, axis=0), np.repeat([0, 1], 20)
-    swapped = np.array([[0.05, 0.95], [0.95, 0.05]] * 5), np.array([0, 1] * 5)
-    assert not LabelAudit.from_weights(*swapped, ["a", "b"], depth=0).flagged.any()
-    audit = LabelAudit.from_weights(*swapped, ["a", "b"], depth=0, reference=reference)
-    assert audit.flagged.all()
+    reference = overlapping(2000)
+    weights, own = overlapping(60, seed=3)
+    clear = np.abs(weights[:, 0] - 0.5) > 0.49
+    assert clear.sum() > 4
+    swapped = np.where(clear, 1 - own, own)
+    audit = LabelAudit.from_weights(weights, swapped, ["a", "b"], reference=reference)
+    assert audit.flagged[clear].all()
+    assert not LabelAudit.from_weights(weights, own, [0, 1], reference=reference).flagged.any()
 
 
 @pytest.mark.parametrize(
@@ -163,7 +217,7 @@ def test_new_rows_are_judged_by_what_the_sets_rows_say():
         ([0, 1] * 4, r"shape \(8,\) where \(10,\)"),
         ([0, 1] * 4 + [0, None], "no label at row 9"),
         ([0.0, 1.0] * 4 + [np.nan, 1.0], "no label at row 8"),
-        (np.array([0, "a"] * 5, dtype=object), "unlike kinds"),
+        (np.array([0, "a"] * 5, dtype=object), "different kinds"),
         (np.array(["a"] * 9 + ["b"], dtype=object), "Class 'b' has a single row"),
     ],
 )
@@ -175,10 +229,8 @@ def test_bad_labels_are_refused(labels, message):
 
 def test_bad_options_are_refused():
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.repeat([0, 1], 10)
-    with pytest.raises(InputError, match="depth is 2"):
-        audit_labels(X, y, depth=2)
-    with pytest.raises(InputError, match="constant is -1"):
-        audit_labels(X, y, constant=-1)
+    with pytest.raises(InputError, match="level is 2"):
+        audit_labels(X, y, level=2)
     frame = JointFrame.fit(X[:10], X[10:], shrinkage=0.1)
     with pytest.raises(InputError, match="clip is 0"):
         importance_weights(frame, X[:10], clip=0)

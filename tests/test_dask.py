@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import pickle
 import signal
 import threading
 import time
@@ -17,6 +18,7 @@ from numpy.testing import assert_allclose
 
 import cospan.distributed
 from cospan import JointFrame, Summary
+from cospan.distributed.scoring import _for_workers
 from cospan.errors import InputError
 
 # A cluster of Dask's leaves sockets to the garbage collector now and then: not ours to close.
@@ -77,20 +79,81 @@ def test_blocks_of_columns_are_brought_together():
     assert_allclose(found.mean, X.mean(axis=0))
 
 
-@pytest.mark.parametrize("shrinkage", [0, 0.01, "auto"])
-def test_frames_and_angles_equal_those_in_memory(shrinkage):
+SETTINGS = {
+    "everything chosen": {},
+    "no shrinkage": {"shrinkage": 0},
+    "own units": {"shrinkage": 0.01, "units": "own"},
+    "pooled": {"shrinkage": 0.01, "pooling": 0.3},
+    "linear": {"span": "linear", "shrinkage": 0.01},
+    "the paper's": {"preset": "paper"},
+}
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_frames_and_angles_equal_those_in_memory(settings):
     A, B, Z = rows(400), rows(350, seed=1, shift=0.5), rows(150, seed=2)
-    expected = JointFrame.fit(A, B, shrinkage=shrinkage)
-    found = JointFrame.fit(lazy(A), lazy(B), shrinkage=shrinkage)
-    assert found.shrinkage == expected.shrinkage
+    expected = JointFrame.fit(A, B, **settings)
+    found = JointFrame.fit(lazy(A), lazy(B), **settings)
+    for name in ("span", "units", "shrinkage", "pooling", "dof"):
+        assert getattr(found, name) == getattr(expected, name)
+    assert found.gain == pytest.approx(expected.gain, rel=1e-6)
     scored = found.align(lazy(Z))
     assert isinstance(scored.theta, da.Array)
     theta, degrees, relational = dask.compute(scored.theta, scored.degrees, scored.relational)
     assert_allclose(theta, expected.align(Z).theta, atol=1e-8)
     assert_allclose(degrees, expected.align(Z).degrees, atol=1e-6)
     assert relational.dtype == bool
-    honest = found.leave_one_out(lazy(A), lazy(B))
-    assert_allclose(honest.a.theta.compute(), expected.leave_one_out(A, B).a.theta, atol=1e-8)
+    left_out, by_hand = found.leave_one_out(lazy(A), lazy(B)), expected.leave_one_out(A, B)
+    assert isinstance(left_out.a.theta, da.Array)
+    assert_allclose(left_out.a.theta.compute(), by_hand.a.theta, atol=1e-8)
+    assert_allclose(left_out.b.theta.compute(), by_hand.b.theta, atol=1e-8)
+
+
+@pytest.mark.parametrize("pooling", [0, 0.3])
+def test_the_decompositions_of_leave_one_out_travel_with_the_frame(pooling, monkeypatch):
+    """Workers only multiply: whatever takes d³ is done before the frame is sent."""
+    A, B = rows(200), rows(150, seed=1, shift=0.5)
+    frame = JointFrame.fit(A, B, shrinkage=0.1, pooling=pooling, keep_uv=True)
+    expected = frame.leave_one_out(A, B)
+    sent = pickle.loads(pickle.dumps(_for_workers(frame, "A")))
+    assert sent.U is None
+    assert sent.V is None
+
+    def refuse(*arguments):
+        raise AssertionError("a worker decomposes")
+
+    for name in ("eigh", "cholesky", "svd", "triangular_factor"):
+        monkeypatch.setattr(f"cospan._arrays.{name}", refuse)
+    assert_allclose(sent.left_out(A, "A").theta, expected.a.theta, atol=1e-12)
+    assert_allclose(sent.left_out(B, "B").theta, expected.b.theta, atol=1e-12)
+
+
+def test_what_is_sent_is_small():
+    """A frame to score with is some d × d numbers; for leave-one-out, a few more."""
+    A, B = rows(300, d=50), rows(280, d=50, seed=1)
+    frame = JointFrame.fit(A, B, shrinkage=0.1)
+    frame.left_out(A[:1], "A")  # what it keeps for itself is not sent along
+    square = 8 * 50 * 50
+    assert len(pickle.dumps(_for_workers(frame, None))) < 2.5 * square
+    assert len(pickle.dumps(_for_workers(frame, "A"))) < 4.5 * square
+
+
+def test_weights_of_rows_left_out_go_with_their_blocks(tmp_path):
+    A, B = rows(200, d=4), rows(150, d=4, seed=1, shift=0.5)
+    w = np.random.default_rng(2).uniform(0.2, 3, 200)
+    frame = JointFrame.fit(A, B, sample_weight_a=w, shrinkage=0.1)
+    expected = frame.left_out(A, "A", sample_weight=w)
+    found = frame.left_out(lazy(A), "A", sample_weight=w)
+    assert_allclose(found.theta.compute(), expected.theta, atol=1e-12)
+    lazily = frame.left_out(lazy(A), "A", sample_weight=da.from_array(w, chunks=30))
+    assert_allclose(lazily.theta.compute(), expected.theta, atol=1e-12)
+    files = cospan.distributed.write_scores(frame, lazy(A), tmp_path, side="A", sample_weight=w)
+    table = pd.concat([pd.read_parquet(path) for path in files])
+    assert_allclose(table["theta"], expected.degrees, atol=1e-10)
+    with pytest.raises(InputError, match="give their side too"):
+        cospan.distributed.write_scores(frame, lazy(A), tmp_path, sample_weight=w)
+    with pytest.raises(InputError, match="not known yet"):
+        frame.left_out(lazy(A)[lazy(A)[:, 0] > 0], "A", sample_weight=w)
 
 
 def test_dataframes_keep_their_names_and_are_checked():
@@ -135,19 +198,23 @@ def test_errors_say_what_is_wrong():
         Summary.of(lazy(bad))
 
 
-def _slow_block(block, marker):
-    """A block that takes a while, and says that its worker has begun."""
-    with open(marker, "a") as file:
-        file.write(f"{os.getpid()}\n")
-    time.sleep(0.1)
-    return block
-
-
 @needs_cluster
-def test_the_loss_of_a_worker_is_survived(tmp_path):
+def test_the_loss_of_a_worker_is_survived(tmp_path, monkeypatch):
     distributed = importlib.import_module("distributed")
+    # the workers need not find this file: other packages bring a module called tests, too
+    monkeypatch.setattr(_slow_block, "__module__", "__main__")
     X = rows(2000)
     marker = tmp_path / "begun"
+    path = str(marker)
+
+    def slow_block(block):
+        """A block that takes a while, and says that its worker has begun."""
+        # Inside the test, so that it travels whole: workers need not find this file.
+        with open(path, "a") as file:
+            file.write(f"{os.getpid()}\n")
+        time.sleep(0.1)
+        return block
+
     settings = {"distributed.scheduler.allowed-failures": 10, "distributed.admin.tick.limit": "60s"}
     with (
         dask.config.set(settings),
@@ -157,11 +224,12 @@ def test_the_loss_of_a_worker_is_survived(tmp_path):
         distributed.Client(cluster),
         dask.config.set(scheduler="distributed"),
     ):
-        slow = lazy(X, 50).map_blocks(_slow_block, marker=str(marker), meta=np.empty((0, 0)))
+        slow = lazy(X, 50).map_blocks(slow_block, meta=np.empty((0, 0)))
         found = []
         work = threading.Thread(target=lambda: found.append(Summary.of(slow)))
         work.start()
         while not marker.exists() or len(marker.read_text().split()) < 10:
+            assert work.is_alive(), "the work ended before ten blocks had begun"
             time.sleep(0.02)
         victim = int(marker.read_text().split()[-1])
         os.kill(victim, signal.SIGKILL)

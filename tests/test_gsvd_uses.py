@@ -365,3 +365,16 @@ def test_gsvdvals_take_the_same_options():
     c, s = gsvdvals(A, B, tol=(1e-4, None), check_finite=False)
     assert_allclose(c, f.c, atol=1e-14)
     assert_allclose(s, f.s, atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(9, 8, 5), (3, 4, 20), (150, 90, 40), (60, 50, 300), (80, 2, 70)])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_gsvdvals_are_those_of_the_whole_decomposition(shape, dtype):
+    p, q, d = shape
+    rng = np.random.default_rng([15, *shape])
+    A, B = (rng.standard_normal((n, d)).astype(dtype) for n in (p, q))
+    A[:, 0] *= 1e5
+    f = gsvd(A, 1e-3 * B)
+    c, s = gsvdvals(A, 1e-3 * B)
+    assert_allclose(c, f.c, atol=1e-14)
+    assert_allclose(s, f.s, atol=1e-14)

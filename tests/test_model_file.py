@@ -6,11 +6,13 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
@@ -18,9 +20,9 @@ from sklearn.datasets import load_digits
 
 import cospan
 from cospan import AlignmentAngleClassifier, JointFrame, Summary, load, save
-from cospan._classes.costs import ClassCosts
 from cospan.errors import InputError, ModelFileError
 from cospan.model_file import FORMAT_VERSION, from_bytes, to_bytes
+from cospan.sets import Geometry, SetCosts
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +39,14 @@ def small():
 
 
 FRAMES = {
-    "shrunk": {"shrinkage": 0.1},
-    "the paper's way": {"center": "each", "balance": False, "shrinkage": 0},
-    "own centre, tolerance": {"center": np.arange(64.0), "tol": 1e-8},
+    "everything chosen": {},
+    "no shrinkage": {"shrinkage": 0},
+    "own units, pooled, Gaussian": {"units": "own", "pooling": 0.4, "dof": 100, "shrinkage": 0.1},
+    "raw": {"calibrate": False},
+    "linear": {"span": "linear", "shrinkage": 0.1},
+    "linear and calibrated": {"span": "linear", "shrinkage": 0.1, "calibrate": True},
+    "the paper's": {"preset": "paper"},
+    "given centre, tolerance": {"span": "linear", "center": np.arange(64.0), "tol": 1e-8},
 }
 
 
@@ -49,7 +56,7 @@ def test_a_frame_scores_as_before(digits, tmp_path, options):
     frame = JointFrame.fit(X[y == 4], X[y == 9], **options)
     path = save(tmp_path / "frame.safetensors", frame)
     again = load(path)
-    for weighting in ("cost", "frame"):
+    for weighting in ("cost", "frame") if frame.span == "linear" else ("cost",):
         a, b = frame.align(X, weighting=weighting), again.align(X, weighting=weighting)
         for name in ("theta", "cost_a", "cost_b", "shares", "outside", "relational"):
             assert_allclose(getattr(a, name), getattr(b, name), atol=1e-12)
@@ -57,8 +64,27 @@ def test_a_frame_scores_as_before(digits, tmp_path, options):
     assert_allclose(a.theta, b.theta, atol=1e-12)
     assert repr(again) == repr(frame)
     assert again.blocks == frame.blocks
-    assert again.tol == frame.tol
     assert_array_equal(again.H, frame.H)
+    same_geometry(again.geometry, frame.geometry)
+
+
+def same_geometry(found, expected):
+    """Every field of the geometry, so that a new one cannot be forgotten."""
+    for one in fields(Geometry):
+        a, b = getattr(found, one.name), getattr(expected, one.name)
+        if isinstance(b, np.ndarray):
+            assert_array_equal(a, b)
+        else:
+            assert a == b, one.name
+
+
+def test_shifts_and_parts_come_back(digits, tmp_path):
+    X, y = digits
+    frame = JointFrame.fit(X[y == 4], X[y == 9])
+    again = load(save(tmp_path / "frame.safetensors", frame))
+    assert_allclose(again.shifts, frame.shifts, atol=1e-13)
+    assert_allclose(again.parts, frame.parts, rtol=1e-12)
+    assert again.zero == frame.zero != 0
 
 
 def test_a_frame_of_few_rows_and_a_truncated_one_come_back(digits, tmp_path):
@@ -96,7 +122,7 @@ LABELS = {
 def test_an_estimator_answers_as_before(digits, tmp_path, labels):
     X, y = digits
     X, y = X[y < 3], labels(y[y < 3])
-    model = AlignmentAngleClassifier(shrinkage=0.1, calibrated=True).fit(X, y)
+    model = AlignmentAngleClassifier(shrinkage=0.1).fit(X, y)
     again = load(save(tmp_path / "model.safetensors", model))
     assert_array_equal(again.classes_, model.classes_)
     assert again.classes_.dtype == model.classes_.dtype
@@ -111,7 +137,7 @@ def test_a_table_trained_estimator_with_everything_chosen_comes_back(digits, tmp
     X, y = digits
     table = pd.DataFrame(X[y < 2]).rename(columns=str)
     center = table.mean().to_numpy()
-    model = AlignmentAngleClassifier(center=center, threshold="auto", calibrated="sigmoid")
+    model = AlignmentAngleClassifier(span="linear", center=center, threshold="auto")
     model.fit(table, y[y < 2])
     again = load(save(tmp_path / "model.safetensors", model))
     assert_allclose(again.predict_proba(table), model.predict_proba(table), atol=1e-12)
@@ -124,20 +150,140 @@ def test_a_table_trained_estimator_with_everything_chosen_comes_back(digits, tmp
         again.partial_fit(table, y[y < 2])
 
 
-def test_an_estimator_with_the_constant_comes_back(tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 3)) + np.repeat([[0.0], [2.0]], 100, axis=0)
-    model = AlignmentAngleClassifier(constant=1).fit(X, np.repeat([0, 1], 100))
-    again = load(save(tmp_path / "model.safetensors", model))
-    assert again.constant_ == model.constant_ > 0
-    assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-12)
+SETS = {
+    "everything chosen": {},
+    "own units, pooled": {"units": "own", "pooling": 0.4, "shrinkage": 0.1},
+    "no shrinkage": {"shrinkage": 0},
+    "linear": {"span": "linear", "shrinkage": 0.1},
+    "the frame's weighting": {"span": "linear", "shrinkage": 0.1, "weighting": "frame"},
+}
 
 
-def test_costs_to_several_sets_come_back(digits, tmp_path):
+@pytest.mark.parametrize("rows", [200, 9], ids=["many rows", "few rows"])
+@pytest.mark.parametrize("options", SETS.values(), ids=SETS)
+def test_costs_to_several_sets_come_back(digits, tmp_path, options, rows):
     X, y = digits
-    costs = ClassCosts.from_summaries([Summary.of(X[y == k]) for k in range(3)], shrinkage=0.1)
+    sets = [X[y == k][:rows] for k in range(3)]
+    costs = SetCosts.from_summaries([Summary.of(part) for part in sets], **options)
     again = load(save(tmp_path / "costs.safetensors", costs))
+    assert (again.basis is None) == (rows == 200)
+    same_geometry(again.geometry, costs.geometry)
     assert_allclose(again.weights(X), costs.weights(X), atol=1e-12)
+    own = np.repeat([0, 1, 2], [len(part) for part in sets])
+    left_out = [one.left_out_costs(np.concatenate(sets), own) for one in (again, costs)]
+    assert_allclose(*left_out, rtol=1e-10)
+
+
+def test_arrays_of_another_library_are_written_as_numbers(digits):
+    X, y = digits
+    frame = JointFrame.fit(torch.asarray(X[y == 4]), torch.asarray(X[y == 9]), shrinkage=0.1)
+    assert_allclose(
+        load_of(frame).align(X).theta, frame.align(torch.asarray(X)).theta.numpy(), atol=1e-12
+    )
+
+
+# ---- the same bytes ---------------------------------------------------------------------------
+
+SAVED_ELSEWHERE = """
+import sys
+import numpy as np
+from cospan import AlignmentAngleClassifier
+from cospan.model_file import to_bytes
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(60, 3)), np.repeat([0, 1, 2], 20)
+sys.stdout.buffer.write(to_bytes(AlignmentAngleClassifier(shrinkage=0.1).fit(X, y)))
+"""
+
+
+def test_a_model_saved_twice_gives_the_same_bytes(small):
+    assert len({to_bytes(small) for _ in range(20)}) == 1
+    assert to_bytes(load_of(small)) == to_bytes(small)
+
+
+def test_another_process_writes_the_same_bytes():
+    command = [sys.executable, "-c", SAVED_ELSEWHERE]
+    written = {
+        subprocess.run(
+            command,
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "OPENBLAS_NUM_THREADS": "1"},
+        ).stdout
+        for seed in "12"
+    }
+    assert len(written) == 1
+
+
+def test_any_safetensors_library_reads_the_arrays(small):
+    tensors = read_tensors(to_bytes(small))
+    assert_array_equal(tensors["core"], small.core)
+    assert all(array.dtype == np.float64 for array in tensors.values())
+    length = int.from_bytes(to_bytes(small)[:8], "little")
+    assert length % 8 == 0  # the arrays begin where memory can be mapped
+
+
+# ---- format 1 ---------------------------------------------------------------------------------
+
+DATA = Path(__file__).parent / "data"
+FIRST = json.loads((DATA / "format1-expected.json").read_text())
+Z = np.array(FIRST["rows"])
+
+
+def of_format_1(name):
+    """A file that cospan 0.1 wrote, and the same model saved again as it is now."""
+    model = load(DATA / f"format1-{name}.safetensors")
+    return model, load_of(model)
+
+
+@pytest.mark.parametrize("name", [name for name in FIRST["models"] if name.startswith("frame")])
+def test_a_frame_of_format_1_is_linear_and_raw_and_scores_as_it_did(name):
+    rows = np.array(FIRST["wide_rows"]) if name.endswith("few-rows") else Z
+    for frame in of_format_1(name):
+        assert (frame.span, frame.gain, frame.zero, frame.dof) == ("linear", 1, 0, 0)
+        for weighting, expected in FIRST["models"][name].items():
+            found = frame.align(rows, weighting=weighting)
+            for what, values in expected.items():
+                assert_allclose(getattr(found, what), values, rtol=1e-10, atol=1e-10)
+        left_out = frame.left_out(rows, "A")
+        assert np.isfinite(left_out.theta).all()
+
+
+def test_costs_of_format_1_are_what_they_were():
+    expected = FIRST["models"]["costs"]
+    for costs in of_format_1("costs"):
+        assert_allclose(costs.weights(Z), expected["weights"], rtol=1e-10)
+        assert_allclose(costs.squared_costs(Z), expected["squared_costs"], rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", [name for name in FIRST["models"] if name.startswith("class")])
+def test_an_estimator_of_format_1_answers_as_it_did(name):
+    """With and without a constant feature, with and without a calibrating curve."""
+    expected = FIRST["models"][name]
+    for model in of_format_1(name):
+        rows = Z
+        if hasattr(model, "feature_names_in_"):
+            rows = pd.DataFrame(Z, columns=model.feature_names_in_)
+        assert model.predict(rows).tolist() == expected["predict"]
+        assert_allclose(model.decision_function(rows), expected["decision"], atol=1e-10)
+        assert_allclose(model.predict_proba(rows), expected["proba"], atol=1e-10)
+        assert_allclose(model.transform(rows), expected["transform"], rtol=1e-10, atol=1e-10)
+        assert model.shrinkage_ == expected["shrinkage"]
+        assert model.threshold_ == expected["threshold"]
+        assert model.get_params()["span"] == "linear"
+
+
+def test_leave_one_out_of_format_1_holds_the_centre():
+    """Such a file does not know the sets' means, so its centre is one that was given."""
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(30, 4)) + 1, rng.normal(size=(25, 4))
+    frame, again = of_format_1("frame")
+    center = frame.center
+    refit = JointFrame.fit(A, B, span="linear", center=center, shrinkage=0.2)
+    g = refit.geometry
+    held = replace(g, means=np.stack([g.center, g.center]))
+    without_means = replace(refit, geometry=held)
+    assert_allclose(without_means.left_out(A, "A").theta, refit.left_out(A, "A").theta, atol=1e-12)
+    assert (frame.center_mode, again.center_mode) == ("given", "given")
 
 
 # ---- no data inside ---------------------------------------------------------------------------
@@ -148,7 +294,7 @@ def test_no_rows_of_the_data_are_inside():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 6))
     y = np.repeat([0, 1], 200)
-    model = AlignmentAngleClassifier(shrinkage=0, constant=0).fit(X, y)
+    model = AlignmentAngleClassifier(shrinkage=0).fit(X, y)
     frame = JointFrame.fit(X[:200], X[200:], shrinkage=0, keep_uv=True)
     assert frame.U is not None
     for one in (model, frame):
@@ -212,7 +358,7 @@ def mutate(data, rng):
 
 def rewritten(model, change):
     """A file whose digest is right although `change` has been at its settings and tensors."""
-    data = to_bytes(model)
+    data = model if isinstance(model, bytes) else to_bytes(model)
     length = int.from_bytes(data[:8], "little")
     metadata = json.loads(data[8 : 8 + length])["__metadata__"]
     settings, tensors = json.loads(metadata["settings"]), dict(read_tensors(data))
@@ -229,17 +375,32 @@ FORGERIES = {
     "a short array": lambda s, t, m: t.update(c=t["c"][:-1]),
     "an array of integers": lambda s, t, m: t.update(c=np.ones(3, dtype=np.int64)),
     "an array that is not finite": lambda s, t, m: t.update(center=np.full(3, np.nan)),
-    "a missing setting": lambda s, t, m: s.pop("lam"),
+    "a missing setting": lambda s, t, m: s.pop("gain"),
     "a setting of the wrong kind": lambda s, t, m: s.update(balance="yes"),
     "wrong blocks": lambda s, t, m: s.update(blocks=[1, 1, 7]),
     "names of other features": lambda s, t, m: s.update(feature_names=["a"]),
     "names that are no text": lambda s, t, m: s.update(feature_names=[1, 2, 3]),
     "another kind of object": lambda s, t, m: s.update(kind="os.system"),
     "no kind": lambda s, t, m: s.pop("kind"),
-    "an integer beyond all floats": lambda s, t, m: s.update(lam=10**400),
+    "an integer beyond all floats": lambda s, t, m: s.update(gain=10**400),
     "a shrinkage above 1": lambda s, t, m: s.update(shrinkage=1.5),
-    "a negative count": lambda s, t, m: s.update(n_a=-30),
+    "a negative count": lambda s, t, m: t.update(sizes=np.array([30.0, -20.0])),
+    "a third set": lambda s, t, m: t.update(sizes=np.ones(3)),
+    "means of other features": lambda s, t, m: t.update(means=np.ones((2, 4))),
+    "a negative unit": lambda s, t, m: t.update(unit=-t["unit"]),
+    "a unit without an inverse": lambda s, t, m: t.update(unit=np.full(3, 1e-310)),
+    "an unknown span": lambda s, t, m: s.update(span="curved"),
+    "a centre of another span": lambda s, t, m: s.update(center_mode="pooled"),
+    "a linear span with an affine centre": lambda s, t, m: s.update(span="linear"),
+    "unknown units": lambda s, t, m: s.update(units="metres"),
+    "an unbalanced affine span": lambda s, t, m: s.update(balance=False),
+    "a pooling above 1": lambda s, t, m: s.update(pooling=1.1),
+    "no degrees of freedom": lambda s, t, m: s.update(dof=0),
+    "a negative gain": lambda s, t, m: s.update(gain=-1.0),
+    "offsets of three sets": lambda s, t, m: t.update(offsets=np.zeros(3)),
+    "offsets that are not finite": lambda s, t, m: t.update(offsets=np.array([0, np.inf])),
     "a tolerance that is no number": lambda s, t, m: s.update(tol=float("nan")),
+    "a negative cosine": lambda s, t, m: t.update(c=-t["c"]),
     "a share of a direction dropped": lambda s, t, m: s.update(dropped=0.5),
     "angles that are none": lambda s, t, m: t.update(c=2 * t["c"]),
     "a version with 5,000 digits": lambda s, t, m: m.update(format_version="9" * 5000),
@@ -259,8 +420,6 @@ CLASSIFIER_FORGERIES = {
     "classes too few": lambda s, t, m: s.update(classes=[0]),
     "classes that are lists": lambda s, t, m: s.update(classes=[[0], [1], [2]]),
     "a type of unheard-of width": lambda s, t, m: s.update(classes_type="<U999999999"),
-    "an unknown calibration": lambda s, t, m: s.update(calibration="beta"),
-    "a sigmoid with many knots": lambda s, t, m: s.update(calibration="sigmoid"),
     "an unknown weighting": lambda s, t, m: s.update(weighting="both"),
     "a threshold that is no number": lambda s, t, m: s.update(threshold=float("nan")),
     "a type of Python objects": lambda s, t, m: s.update(classes_type="O8"),
@@ -270,10 +429,13 @@ CLASSIFIER_FORGERIES = {
     "another number of features": lambda s, t, m: s.update(n_features_in=7),
     "an estimator inside": lambda s, t, m: s["model"].update(kind="classifier"),
     "no model": lambda s, t, m: s.update(model=3),
-    "a missing curve": lambda s, t, m: t.pop("curve1"),
-    "a curve that falls": lambda s, t, m: t.update(curve1=-t["curve1"]),
     "a class twice": lambda s, t, m: s.update(classes=[0, 1, 1]),
     "sets of no size": lambda s, t, m: t.update({"model.sizes": np.zeros(3)}),
+    "a single set": lambda s, t, m: s["model"].update(sets=1),
+    "a map of another size": lambda s, t, m: t.update({"model.map1": np.ones((3, 2))}),
+    "a weighting of another span": lambda s, t, m: s["model"].update(weighting="frame"),
+    "a constant without a feature": lambda s, t, m: s.update(constant=1.0),
+    "a missing constant": lambda s, t, m: s.pop("constant"),
     "a threshold beyond 90°": lambda s, t, m: s.update(threshold=2.0),
     "names for other features": lambda s, t, m: s.update(feature_names_in=["a"]),
 }
@@ -283,9 +445,29 @@ CLASSIFIER_FORGERIES = {
 def test_a_nonsensical_estimator_is_refused(change):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), np.repeat([0, 1, 2], 20)
-    model = AlignmentAngleClassifier(shrinkage=0.1, calibrated=True).fit(X, y)
+    model = AlignmentAngleClassifier(shrinkage=0.1).fit(X, y)
+    from_bytes(rewritten(model, lambda s, t, m: None))
     with pytest.raises(ModelFileError):
         from_bytes(rewritten(model, change))
+
+
+FIRST_FORGERIES = {
+    "an unknown calibration": lambda s, t, m: s.update(calibration="beta"),
+    "a sigmoid with many knots": lambda s, t, m: s.update(calibration="sigmoid"),
+    "a missing curve": lambda s, t, m: t.pop("curve1"),
+    "a curve that falls": lambda s, t, m: t.update(curve1=-t["curve1"]),
+    "an entry of format 2": lambda s, t, m: m.update(format_version="2"),
+    "a negative variance": lambda s, t, m: s["model"].update(lam=-1.0),
+    "a parameter of no version": lambda s, t, m: s["parameters"].update(hook="x"),
+}
+
+
+@pytest.mark.parametrize("change", FIRST_FORGERIES.values(), ids=FIRST_FORGERIES)
+def test_a_nonsensical_estimator_of_format_1_is_refused(change):
+    data = (DATA / "format1-classifier-3.safetensors").read_bytes()
+    from_bytes(rewritten(data, lambda s, t, m: None))
+    with pytest.raises(ModelFileError):
+        from_bytes(rewritten(data, change))
 
 
 def test_a_newer_file_says_that_cospan_is_too_old(small):
@@ -321,11 +503,11 @@ def test_a_private_file_stays_private(small, tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_other_files_are_told_apart(tmp_path):
+def test_other_files_are_recognised(tmp_path):
     path = tmp_path / "x.safetensors"
     for data in (b"", b"PK", b"{}", b"\x80\x04K\x01.", os.urandom(200), b"[" * 100_000):
         path.write_bytes(data)
-        with pytest.raises(ModelFileError, match="no model file"):
+        with pytest.raises(ModelFileError, match="not a cospan model file"):
             load(path)
     path.write_bytes(write_tensors({"weight": np.ones(3)}, {"format": "pt"}))
     with pytest.raises(ModelFileError, match="not written by cospan"):
@@ -382,7 +564,7 @@ frames = [
 ]
 path = sys.argv[1]
 save(path, frames[0])
-lams = {frame.lam for frame in frames}
+gains = {frame.gain for frame in frames}
 seen = set()
 for _ in range(50):
     child = os.fork()
@@ -393,8 +575,8 @@ for _ in range(50):
     time.sleep(rng.uniform(0.001, 0.03))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    seen.add(load(path).lam)
-print(seen == lams)
+    seen.add(load(path).gain)
+print(seen == gains and len(gains) == 2)
 """
 
 

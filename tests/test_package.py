@@ -22,7 +22,9 @@ ORDER = """
     _validate
     decomposition
     summary
-    alignment shrinkage
+    typicality
+    sets
+    alignment
     distributed
     directions
     frame
@@ -36,6 +38,7 @@ ORDER = """
     estimator
     model_file
     sources
+    changes
     comparison
     multiway
     plots

@@ -1,19 +1,22 @@
 """cospan: compare datasets by their geometry.
 
-The way of the data, in order:
+How the data flows, in order:
 
-1. `sources` read anything as rows in chunks, with names.
+1. `sources` read anything as rows in chunks, with names; tables of mixed columns by an encoding
+   plan learned from all sets.
 2. `Summary` turns the rows of a set into a small thing (count, mean, triangular factor) that
    merges with others.
-3. `JointFrame` decomposes two summaries together, by the `gsvd`: directions that only A has,
-   those both share, those only B has. `shrinkage` chooses how much to trust weak directions.
-4. `frame.align(Z)` gives every sample its `Alignment`: the angle θ, 0° for A, 90° for B.
-5. `distribution`, `significance` and `sensitivity` say what the angles of two groups amount to;
-   `directions`, `attribution` and `procrustes` what they are made of; `audit` whose label looks
-   wrong.
-6. `compare` walks the whole way in one call, and `compare_many` for more than two sets;
+3. `sets` brings K summaries into common units, chooses what is left to the data by exact
+   leave-one-out, and says what a sample costs each set.
+4. `JointFrame` decomposes two of them together, by the `gsvd`: directions that only A has, those
+   both share, those only B has, and how far the means are apart along each.
+5. `frame.align(Z)` gives every sample its `Alignment`: the angle θ, 0° for A, 90° for B.
+6. `distribution`, `significance` and `sensitivity` say what the angles of two groups amount to;
+   `directions`, `attribution`, `changes` and `procrustes` what they are made of; `audit` whose
+   label looks wrong.
+7. `compare` runs the whole pipeline in one call, and `compare_many` for more than two sets;
    `AlignmentAngleClassifier` brings it to scikit-learn, `report` and `plots` show it, and `cli`
-   types it.
+   is the command line.
 """
 
 import sys
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
     from cospan.summary import RowSample, Summary
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 # Public names and the modules they live in. They are imported on first use, so that `import
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)

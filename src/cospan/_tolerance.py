@@ -139,3 +139,13 @@ GRAM_RANK = 1e-7
 
 # LSMR stops where its residuals are this small: ARPACK takes products for exact.
 LSMR_ACCURACY = 1e-14
+
+
+# Of a score of ranks, less its projection on the scores before it, at least this share of its
+# squares must be left: with few different values the last ones are combinations of the first.
+DEPENDENT_SCORE = 1e-8
+
+
+# Up to this condition number of the stack's triangular factor T, [A; B] T⁻¹ is orthonormal to less
+# than a digit, and is taken instead of the orthogonal factor of the QR.
+WELL_CONDITIONED = 8.0

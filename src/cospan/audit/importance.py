@@ -25,17 +25,20 @@ class ImportanceWeights:
     Attributes
     ----------
     weights : ndarray, (n,)
-        One a row, with mean 1: ready as a `sample_weight`.
+        One per row, with mean 1: ready as a `sample_weight`.
     effective_size : float
         (Σw)² / Σw²: how many equally weighted rows are as informative. Far below n, few rows
         carry the whole estimate: A hardly covers B.
     clipped : float
-        The share of rows whose weight reached the limit.
+        The share of rows whose odds reached the limit.
+    clip : float or None
+        The limit.
     """
 
     weights: Floats
     effective_size: float
     clipped: float
+    clip: float | None = None
 
     def __repr__(self) -> str:
         return (
@@ -52,11 +55,12 @@ def importance_weights(
     leave_one_out: bool = True,
     weighting: str = "cost",
 ) -> ImportanceWeights:
-    """Weights tan²θ that make rows of A count like rows of B.
+    """Weights that make rows of A count like rows of B: the odds sin²θ/cos²θ.
 
     Train on A with these weights where the model will meet inputs like B's (covariate shift).
-    The angle compares second moments about one centre: it sees that B spreads along other
-    directions than A, and not how far out along one direction a row lies.
+    cos²θ is the probability of A and sin²θ that of B, both being equally likely beforehand, so
+    their ratio estimates how much denser B is than A where a row lies. A frame that separates
+    nothing (gain 0) gives every row the weight 1.
 
     Parameters
     ----------
@@ -65,7 +69,8 @@ def importance_weights(
     X : array-like or dataframe, (n, d)
         Rows of A.
     clip : float or None
-        Largest tan²θ used: a few rows that only B explains must not outweigh all others.
+        The largest odds used: a few rows that only B explains must not outweigh all others. The
+        result says how many reached it; None sets no limit.
     leave_one_out : bool
         Whether the frame was fitted to these rows; then each is scored as if it had not been.
     weighting : {"cost", "frame"}
@@ -83,11 +88,11 @@ def importance_weights(
     >>> B = rng.normal(size=(500, 2)) * [1.0, 2.0]
     >>> found = importance_weights(JointFrame.fit(A, B), A)
     >>> found
-    ImportanceWeights(500 rows, effective size 256.9, 0.0% clipped)
+    ImportanceWeights(500 rows, effective size 122.3, 0.4% clipped)
     >>> A.std(axis=0).round(2)
     array([1.97, 0.97])
-    >>> np.sqrt(found.weights @ A**2 / 500).round(2)  # A's spread, weighted: closer to B's
-    array([1.32, 1.22])
+    >>> np.sqrt(found.weights @ A**2 / 500).round(2)  # A's spread, weighted: nearly B's
+    array([1.08, 1.67])
     """
     if not isinstance(frame, JointFrame):
         raise InputError(f"frame is a {type(frame).__name__}; pass JointFrame.fit(A, B).")
@@ -101,12 +106,13 @@ def importance_weights(
     if len(theta) == 0:
         raise InputError("X has no rows; at least one is needed.")
     limit = math.inf if clip is None else clip
-    ratio = np.minimum(np.tan(theta) ** 2, limit)
-    if not ratio.any():
+    odds = np.minimum(np.tan(theta) ** 2, limit)
+    if not odds.any():
         raise InputError("Every row has θ = 0, as if B had nothing in common with A; check B.")
-    weights = ratio / ratio.mean()
+    weights = odds / odds.mean()
     return ImportanceWeights(
         weights=weights,
         effective_size=float(weights.sum() ** 2 / (weights**2).sum()),
-        clipped=float(np.mean(ratio >= limit)),
+        clipped=float(np.mean(odds >= limit)),
+        clip=None if clip is None else float(clip),
     )

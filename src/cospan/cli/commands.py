@@ -48,7 +48,7 @@ def compare(
     """Compare, print, write what was asked for; returns the thresholds that were crossed."""
     sets, rest = what["sets"], {key: value for key, value in what.items() if key != "sets"}
     _check_outputs(outputs, [*sets, what["Z"], *files_among(what["label"], what["labels"])])
-    if many_commands.is_asked(sets, rest, reading):
+    if many_commands.is_asked(sets, rest, reading, scheduler):
         return many_commands.compare(
             terminal, sets, rest, settings, reading, outputs, thresholds, scheduler
         )
@@ -56,7 +56,7 @@ def compare(
         raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
     with on_cluster(scheduler), _scores_file(outputs.scores) as sink:
         if scheduler is not None:
-            sets, rest = _left_to_workers(sets, rest)
+            sets, rest = _left_to_workers(sets, rest, reading)
         comparison = compare_sets(
             A=sets[0],
             B=sets[1] if len(sets) > 1 else None,
@@ -71,15 +71,18 @@ def compare(
 
 
 def _left_to_workers(
-    paths: Sequence[str], rest: dict[str, Any]
+    paths: Sequence[str], rest: dict[str, Any], reading: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Paths as Dask collections, which keep the names they would have had."""
-    named = {f"name_{side}": Path(path).name for side, path in zip("ab", paths, strict=False)}
+    keep = (rest["label"], rest["labels"], reading.get("id_column"))
+    named = {}
+    if rest["label"] is None:  # else the classes give the names
+        named = {f"name_{side}": Path(path).name for side, path in zip("ab", paths, strict=False)}
     Z = rest["Z"]
     if Z is not None:
-        named["name_z"], Z = Path(Z).name, read_lazily(Z)
+        named["name_z"], Z = Path(Z).name, read_lazily(Z, keep)
     given = {key: value for key, value in rest.items() if value is not None}
-    return [read_lazily(path) for path in paths], rest | named | given | {"Z": Z}
+    return [read_lazily(path, keep) for path in paths], rest | named | given | {"Z": Z}
 
 
 def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
@@ -219,7 +222,8 @@ def _open_for(frame: JointFrame | SetCosts, data: str, reading: dict[str, Any]) 
     source = open_source(data, **reading)
     if source.table is None:
         return source
-    lacking = [name for name in names if name not in source.table.all_columns]
+    there = set(source.table.all_columns)
+    lacking = [name for name in names if name not in there]
     if lacking:
         raise InputError(
             f"{source.name} lacks {listing(lacking)}, which the frame was fitted to; score a table "

@@ -27,15 +27,23 @@ __all__ = ["compare", "is_asked"]
 FOR_TWO = ("a", "b", "labels", "name_a", "name_b")
 
 
-def is_asked(sets: Sequence[str], what: dict[str, Any], reading: dict[str, Any]) -> bool:
+def is_asked(
+    sets: Sequence[str],
+    what: dict[str, Any],
+    reading: dict[str, Any],
+    scheduler: str | None = None,
+) -> bool:
     """Whether there are more than two sets: that many files, or classes of one table."""
     if len(sets) > 2:
         return True
     one_table = len(sets) == 1 and sets[0] != "-" and what["label"] is not None
     if not one_table or what["a"] is not None or what["b"] is not None:
         return False
-    with heard():  # warnings come when the sets are read
-        return len(open_source(sets[0], label=what["label"], **reading).classes()) > 2
+    with heard(), on_cluster(scheduler):  # warnings come when the sets are read
+        table: Any = sets[0]
+        if scheduler is not None:
+            table = read_lazily(sets[0], (what["label"], reading.get("id_column")))
+        return len(open_source(table, label=what["label"], **reading).classes()) > 2
 
 
 def compare(
@@ -50,13 +58,13 @@ def compare(
 ) -> list[Threshold]:
     """Compare, print, write what was asked for; returns the thresholds that were crossed."""
     _refuse_what_two_sets_have(sets, what, thresholds)
-    if scheduler is not None and len(sets) == 1:
-        raise typer.BadParameter("--scheduler takes a file for each set, not one with --label.")
     settings = {key: value for key, value in settings.items() if key != "n_permutations"}
     with on_cluster(scheduler), _scores_file(outputs.scores) as sink:
         given: Any = sets[0] if len(sets) == 1 else list(sets)
         if scheduler is not None:
-            given = dict(zip(names_of(sets), map(read_lazily, sets), strict=True))
+            keep = (what["label"], reading.get("id_column"))
+            lazy = [read_lazily(path, keep) for path in sets]
+            given = lazy[0] if len(lazy) == 1 else dict(zip(names_of(sets), lazy, strict=True))
         found = compare_many(
             given,
             what["Z"],

@@ -17,6 +17,7 @@ from cospan.comparison.scoring import Sink
 from cospan.comparison.settings import Settings
 from cospan.comparison.stages import (
     audit_groups,
+    changes_of,
     fit_sets,
     heard_warnings,
     mean_effect,
@@ -153,10 +154,13 @@ def compare(
         shape = _shape_of_images(image_shape, sets.a)
         fitted = fit_sets(sets, settings, shape is not None, progress)
         groups = score_sets(sets, fitted, settings, progress, sink)
-    apart = separate(groups, settings)
+    apart = separate(groups, fitted, settings)
     separated = fitted.frame.gain > 0 and apart.auc.value > 0.5
     audit, audit_of = audit_groups(groups, separated, sets, classes=(a, b))
     shift, why_not = shift_of_sets(fitted, settings, progress)
+    effects = [mean_effect(group) for group in groups[:2]]
+    feature_names = sets.a.feature_names or _made_names(sets.a.n_features, shape)
+    changes = changes_of(fitted, sets, apart, shift, effects[1] - effects[0], feature_names)
     return Comparison(
         name_a=sets.names[0],
         name_b=sets.names[1],
@@ -167,15 +171,16 @@ def compare(
         separation=apart,
         shift=shift,
         audit=audit,
-        effect_a=mean_effect(groups[0]),
-        effect_b=mean_effect(groups[1]),
-        feature_names=sets.a.feature_names or _made_names(sets.a.n_features, shape),
+        effect_a=effects[0],
+        effect_b=effects[1],
+        feature_names=feature_names,
         image_shape=shape,
         settings={**fitted.settings.as_dict(), **_given(options)},
         warnings=remarks(fitted, groups, apart, shift, audit, sets, [*heard, *why_not]),
         version=__version__,
         seconds=time.perf_counter() - started,
         audit_of=audit_of,
+        changes=changes,
     )
 
 

@@ -79,6 +79,7 @@ def comparison_dict(c: Comparison) -> dict[str, object]:
             "parts": _parts(c),
             "angles_degrees": plain(np.degrees(np.asarray(c.frame.angles))),
         },
+        "changes": None if c.changes is None else plain(c.changes.to_dict()),
         "separation": plain(c.separation),
         "shift_test": _shift(c),
         "audit": _audit(c),

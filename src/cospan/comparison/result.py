@@ -15,6 +15,7 @@ from cospan.comparison.text import summary_lines
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
+    from cospan.changes import Changes, FeatureTable, PairTable, Verdict
     from cospan.frame import JointFrame
     from cospan.significance import Separation, ShiftTest
 
@@ -71,6 +72,9 @@ class Comparison:
         How long it took.
     audit_of : str
         ``"sets"`` or ``"z"``: which rows `audit` is about.
+    changes : Changes or None
+        Which columns and relations changed, data quality, and the verdict; None in the linear
+        span.
     """
 
     name_a: str
@@ -91,12 +95,28 @@ class Comparison:
     version: str
     seconds: float
     audit_of: str = "sets"
+    changes: Changes | None = None
 
     @property
     def groups(self) -> tuple[ScoredGroup, ...]:
         """The scored groups: A, B and, where there is one, Z."""
         both = (self.group_a, self.group_b)
         return both if self.group_z is None else (*both, self.group_z)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether the sets differ, how much, in what and how sure that is; print it."""
+        return None if self.changes is None else self.changes.verdict
+
+    @property
+    def features(self) -> FeatureTable | None:
+        """One row for each column of the data, changed ones first."""
+        return None if self.changes is None else self.changes.features
+
+    @property
+    def feature_pairs(self) -> PairTable | None:
+        """Relations between columns that changed, the surest first."""
+        return None if self.changes is None else self.changes.feature_pairs
 
     @property
     def separated(self) -> bool:

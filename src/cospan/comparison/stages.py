@@ -6,7 +6,7 @@ ones made and the :class:`Settings`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
 from cospan._warnings import heard, warn
+from cospan.changes import Changes, find_changes
 from cospan.comparison.opening import Sets
 from cospan.comparison.reading import Progress, ReadSet, read_set, watched
 from cospan.comparison.sampling import Reservoir
@@ -50,6 +51,7 @@ SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, 
 TESTED_ROWS = 2_500  # rows of each set that enter the permutation test, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
 FEW_ROWS = 30
+FEWEST_HALVED = 4  # rows of a set, of which the halves are fitted to see how much a fit strays
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 
 
@@ -123,12 +125,29 @@ def score_sets(
     return tuple(groups)
 
 
-def separate(groups: tuple[ScoredGroup, ...], settings: Settings) -> Separation:
-    """How far apart the angles of A and of B lie."""
-    from cospan.significance import separation
+def separate(groups: tuple[ScoredGroup, ...], fitted: Fitted, settings: Settings) -> Separation:
+    """How far apart the angles of A and of B are; the intervals know that the frame was fitted."""
+    from cospan.significance import fit_reliability, separation
 
     a, b = (np.asarray(group.alignment.theta, dtype=np.float64) for group in groups[:2])
-    return separation(a, b, random_state=settings.seed)
+    samples = _tested_rows(fitted, settings)
+    reliability = 0.0
+    if min(map(len, samples)) >= FEWEST_HALVED and fitted.frame.shrinkage > 0:
+        with one_blas_thread():
+            reliability = fit_reliability(fitted.frame, *samples, random_state=settings.seed)
+    return separation(a, b, reliability=reliability, random_state=settings.seed)
+
+
+def _tested_rows(fitted: Fitted, settings: Settings) -> list[NDArray[np.float64]]:
+    """Rows of both sets, as many as repeated fits can take."""
+    width = min(fitted.frame.n_features, 128)  # the test itself keeps no more directions
+    size = min(TESTED_ROWS, TESTED_WORK // width**2)
+    samples = []
+    for read in (fitted.a, fitted.b):
+        sample: Reservoir[Chunk] = Reservoir(size, settings.seed)
+        sample.add(read.sample)
+        samples.append(sample.result().rows.astype(np.float64))
+    return samples
 
 
 def shift_of_sets(
@@ -139,13 +158,7 @@ def shift_of_sets(
 
     if settings.n_permutations == 0:
         return None, []
-    samples = []
-    width = min(fitted.frame.n_features, 128)  # the test itself keeps no more directions
-    size = min(TESTED_ROWS, TESTED_WORK // width**2)
-    for read in (fitted.a, fitted.b):
-        sample: Reservoir[Chunk] = Reservoir(size, settings.seed)
-        sample.add(read.sample)
-        samples.append(sample.result().rows.astype(np.float64))
+    samples = _tested_rows(fitted, settings)
     report = progress or _silent
     report("testing for a shift", 0, 1)
     try:
@@ -159,6 +172,32 @@ def shift_of_sets(
         return None, [f"There is no p-value: {error}"]
     report("testing for a shift", 1, 1)
     return test, []
+
+
+def changes_of(
+    fitted: Fitted,
+    sets: Sets,
+    separation: Separation,
+    shift: ShiftTest | None,
+    pulls: NDArray[np.float64],
+    names: Sequence[str],
+) -> Changes | None:
+    """Which columns and relations changed, and the verdict; None in the linear span."""
+    if not fitted.frame.geometry.affine:
+        return None
+    profiles = [source.profiles for source in (sets.a, sets.b)]
+    return find_changes(
+        fitted.frame,
+        fitted.a.sample.rows,
+        fitted.b.sample.rows,
+        names=names,
+        plan=sets.a.plan,
+        profiles=(profiles[0][0], profiles[1][0]) if all(len(p) == 1 for p in profiles) else None,
+        auc=separation.auc,
+        shift=shift,
+        pulls=pulls,
+        set_names=(sets.names[0], sets.names[1]),
+    )
 
 
 def mean_effect(group: ScoredGroup) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ escape sequences included.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ PLOT_WIDTHS = (90, 75, 60, 50, 45, 36, 30, 25, 20)  # divisors of the 900 bins o
 NAME_WIDTH = 28
 TOP_FEATURES = 5
 TOP_ROWS = 5
+TOP_COLUMNS = 8
 
 
 def printable(text: object, width: int | None = None) -> str:
@@ -87,14 +89,16 @@ def summary_lines(comparison: Comparison, width: int = 80) -> Iterator[Line]:
     c = comparison
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
-    yield from _sizes(c)
+    yield from _sentences(c, width)
+    yield from _columns(c, width)
+    yield from _verdict(c)
     yield "plain", ""
     yield from _angles(c, width)
     yield "plain", ""
-    yield from _verdict(c)
-    yield "plain", ""
     yield from _features(c)
     yield from _rows(c)
+    yield from _sizes(c)
+    yield "plain", ""
     for warning in c.warnings:
         yield "warn", f"! {printable(warning)}"
 
@@ -103,6 +107,39 @@ def _with_letter(name: str, letter: str) -> str:
     """The name and the letter it goes by in the summary, unless one shows the other."""
     shown = printable(name, NAME_WIDTH)
     return shown if shown == letter or shown.endswith(f"({letter})") else f"{shown} ({letter})"
+
+
+def _sentences(c: Comparison, width: int) -> Iterator[Line]:
+    """The verdict, in words."""
+    if c.verdict is None:
+        return
+    for sentence in c.verdict.sentences:
+        for line in textwrap.wrap(printable(sentence), width):
+            yield "plain", line
+    yield "plain", ""
+
+
+def _columns(c: Comparison, width: int) -> Iterator[Line]:
+    """The columns that changed, and how."""
+    if c.features is None or not c.features.changed:
+        return
+    changed = c.features.changed
+    total = len(c.features)
+    yield "head", f"What changed: {plural(len(changed), 'column')} of {total:,}"
+    label = min(max(len(printable(one.name)) for one in changed[:TOP_COLUMNS]), NAME_WIDTH)
+    for one in changed[:TOP_COLUMNS]:
+        share = f"{one.share:4.0%}" if one.share == one.share else "    "
+        text = (
+            f"  {printable(one.name, label):<{label}}  {one.change:<8}  {share} of the difference"
+        )
+        yield "plain", f"{text}  p {_small(one.p_adjusted)}"[:width]
+    if len(changed) > TOP_COLUMNS:
+        yield "plain", f"  and {plural(len(changed) - TOP_COLUMNS, 'more column')}"
+    yield "plain", ""
+
+
+def _small(p: float) -> str:
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _sizes(c: Comparison) -> Iterator[Line]:
@@ -157,7 +194,7 @@ def _verdict(c: Comparison) -> Iterator[Line]:
     yield "head", f"How far apart (with {level} intervals)"
     yield "plain", f"  Fisher-Rao  {_interval(s.fisher_rao)}  between 0 and π"
     yield "plain", f"  AUC         {_interval(s.auc)}  0.5: no difference, 1: apart"
-    yield "plain", f"  overlap     {_interval(s.overlap)}  of the two histograms"
+    yield "plain", f"  overlap     {_interval(s.overlap)}  what both have in common"
     if c.shift is None:
         return
     p = float(c.shift.pvalue)

@@ -8,10 +8,11 @@ from typing import Any, cast
 from cospan._arrays import Array
 from cospan._validate import as_flag, as_option
 from cospan.decomposition import tangent
-from cospan.decomposition.kernel import Wanted, decompose
+from cospan.decomposition.kernel import decompose
+from cospan.decomposition.options import Wanted
 from cospan.decomposition.pair import as_pair, as_sides, as_tolerances
 from cospan.decomposition.result import GSVD
-from cospan.decomposition.stacks import GSVDStack, is_stack, of_stack, stacked_values
+from cospan.decomposition.stacks import is_stack, of_stack, stacked_values
 from cospan.errors import InputError
 
 __all__ = ["gsvd", "gsvdvals"]
@@ -161,5 +162,14 @@ def gsvdvals(
     >>> round(float(c[0]), 12), round(float(s[0]), 12)
     (0.6, 0.8)
     """
-    f: Any = gsvd(A, B, tol=tol, atol=atol, compute_uv=False, check_finite=check_finite)
-    return stacked_values(f) if isinstance(f, GSVDStack) else (f.c, f.s)
+    check_finite = as_flag(check_finite, "check_finite")
+
+    def one(A: Any, B: Any) -> GSVD:
+        pair = as_pair(A, B, finite=check_finite)
+        wanted = Wanted(u=False, v=False, frame=False)
+        return decompose(pair.A, pair.B, tolerances=as_tolerances(tol, atol, pair), wanted=wanted)
+
+    if is_stack(A, B):
+        return stacked_values(of_stack(A, B, one))
+    f = one(A, B)
+    return f.c, f.s

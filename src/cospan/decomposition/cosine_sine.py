@@ -85,6 +85,9 @@ def _normalized(Q: Array, W: Array) -> tuple[Array, Array]:
     """Q W with its columns at length 1, and the lengths they had."""
     X = arrays.matmul(Q, W)
     lengths = row_norms(X.T)
+    if arrays.is_numpy(X):
+        X /= lengths
+        return X, lengths
     return X / lengths[None, :], lengths
 
 
@@ -174,5 +177,7 @@ def other(x: Array) -> Array:
 
 def row_norms(X: Array) -> Array:
     """The lengths of the rows."""
+    if arrays.is_numpy(X):
+        return np.sqrt(np.einsum("ij,ij->i", X, X.conj()).real)
     xp = arrays.namespace(X)
     return xp.sqrt(xp.sum(arrays.squared_sizes(X), axis=1))

@@ -6,9 +6,9 @@ import numpy as np
 import scipy.linalg
 
 from cospan import _arrays as arrays
-from cospan._arrays import Array, Orthogonal
+from cospan._arrays import Array, Orthogonal, cholesky_qr
 
-__all__ = ["explicit", "qr", "stacked_qr", "times_triangle"]
+__all__ = ["explicit", "over_triangle", "qr", "stacked_qr", "times_triangle"]
 
 # Block size of LAPACK's compact-WY QR: flat between 48 and 128 on the machines measured.
 _BLOCK = 96
@@ -43,6 +43,14 @@ def times_triangle(X: Array, T: Array) -> Array:
         return arrays.matmul(X, T)
     (trmm,) = scipy.linalg.get_blas_funcs(("trmm",), (T, X))
     return np.asarray(trmm(1.0, np.asfortranarray(T), X, side=1))
+
+
+def over_triangle(X: Array, T: Array) -> Array:
+    """``X T⁻¹`` for an upper triangular T, solved row by row."""
+    if not arrays.is_numpy(X, T):
+        return cholesky_qr.divided(X, T)
+    (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (T, X))
+    return np.asarray(trsm(1.0, np.asfortranarray(T), X, side=1))
 
 
 class _Reflections:

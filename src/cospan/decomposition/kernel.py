@@ -18,12 +18,26 @@ from typing import NamedTuple
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import rank_tolerance
 from cospan.decomposition import one_sided, small
 from cospan.decomposition.cosine_sine import cosine_sine, reorthogonalized, row_norms
 from cospan.decomposition.forms import completed
-from cospan.decomposition.householder import explicit, qr, stacked_qr, times_triangle
-from cospan.decomposition.ranks import above, full_rank, norm, rank_shown, surely_regular
+from cospan.decomposition.householder import (
+    explicit,
+    over_triangle,
+    qr,
+    stacked_qr,
+    times_triangle,
+)
+from cospan.decomposition.options import Tolerances, Wanted, default_tolerances
+from cospan.decomposition.ranks import (
+    above,
+    full_rank,
+    norm,
+    rank_shown,
+    smallest_singular_value,
+    surely_regular,
+    well_conditioned,
+)
 from cospan.decomposition.result import GSVD, Blocks
 from cospan.decomposition.scaling import (
     keep_columns,
@@ -34,35 +48,11 @@ from cospan.decomposition.scaling import (
     with_columns,
 )
 
-__all__ = ["Tolerances", "Wanted", "decompose"]
+__all__ = ["decompose"]
 
 
 class _RankInDoubtError(Exception):
     """How many directions a set has does not show in the stack."""
-
-
-class Tolerances(NamedTuple):
-    """Relative ones for the rank of the stack, of A and of B, and absolute ones for A and B.
-
-    With `separate` A and B are each cut by their own before they meet.
-    """
-
-    stack: float
-    a: float
-    b: float
-    absolute_a: float = 0.0
-    absolute_b: float = 0.0
-    separate: bool = False
-
-
-class Wanted(NamedTuple):
-    """Which left factors to compute, whether square ones, and what may be written to."""
-
-    u: bool = True
-    v: bool = True
-    full: bool = False
-    overwrite_a: bool = False
-    overwrite_b: bool = False
 
 
 class _Reduced(NamedTuple):
@@ -112,21 +102,12 @@ def _of_nothing(A: Array, B: Array, wanted: Wanted) -> GSVD:
     return GSVD(none, none, H, U if wanted.u else None, V if wanted.v else None, Blocks(0, 0, 0))
 
 
-def default_tolerances(
-    shape_a: tuple[int, ...], shape_b: tuple[int, ...], eps: float
-) -> Tolerances:
-    (p, d), q = shape_a, shape_b[0]
-    return Tolerances(
-        rank_tolerance(p + q, d, eps), rank_tolerance(p, d, eps), rank_tolerance(q, d, eps)
-    )
-
-
 def _in_steps(
     A: Array, B: Array, tolerances: Tolerances, wanted: Wanted, exponents: tuple[int, int]
 ) -> GSVD:
     """The GSVD of a scaled pair, by way of a smaller one."""
     if A.shape[0] + B.shape[0] <= A.shape[1] and not tolerances.separate:
-        core = one_sided.of_independent_rows(A, B, tolerances.stack)
+        core = one_sided.of_independent_rows(A, B, tolerances.stack, frame=wanted.frame)
         if core is not None:
             return core
     # Few rows: the frame lives in their span, so work there.
@@ -144,7 +125,9 @@ def _in_steps(
         a = _with_rows(a, *full_rank(a.matrix, tolerances.a))
         b = _with_rows(b, *full_rank(b.matrix, tolerances.b))
         core = _joint(a.matrix, b.matrix, tolerances, wanted, ranks_known=True)
-    H = core.H if span is None else arrays.matmul(core.H, arrays.adjoint(span))
+    H = core.H
+    if span is not None and wanted.frame:
+        H = arrays.matmul(H, arrays.adjoint(span))
     U = None if core.U is None else a.restore(core.U)
     V = None if core.V is None else b.restore(core.V)
     return GSVD(core.c, core.s, H, U, V, core.blocks)
@@ -172,10 +155,10 @@ def _joint(
     if rank_a + rank_b < m:  # a direction that neither has: the tolerances disagree
         raise _RankInDoubtError
     blocks = Blocks(m - rank_b, rank_a + rank_b - m, m - rank_a)
-    return _in_blocks(GSVD(c, s, H, U, V, blocks))
+    return _in_blocks(GSVD(c, s, H, U, V, blocks), wanted.frame)
 
 
-def _in_blocks(f: GSVD) -> GSVD:
+def _in_blocks(f: GSVD, frame: bool) -> GSVD:
     """Exact 0 and 1 outside the shared block, the rest of U and V cut off, and order in H."""
     (r, _, t), m = f.blocks, f.rank
     xp = arrays.namespace(f.c)
@@ -185,7 +168,7 @@ def _in_blocks(f: GSVD) -> GSVD:
     U = None if f.U is None else f.U[:, : m - t]
     V = None if f.V is None else f.V[:, r:]
     U, V = reorthogonalized(U, V, c[: m - t], s[r:])
-    H, U, V = one_sided.ordered(f.H, U, V, f.blocks)
+    H, U, V = one_sided.ordered(f.H, U, V, f.blocks) if frame else (f.H, U, V)
     return GSVD(c, s, H, U, V, f.blocks)
 
 
@@ -240,17 +223,28 @@ def _with_rows(a: _Reduced, basis: Array, matrix: Array) -> _Reduced:
 
 def _restored(core: GSVD, alive: Array | None, exponents: tuple[int, int], wanted: Wanted) -> GSVD:
     """The GSVD of the rows as they were given: all columns, their scale, signs."""
+    if not wanted.frame:
+        c, s, H = unscaled(core.c, core.s, 0 * core.H, core.blocks, *exponents)
+        return GSVD(c, s, H, None, None, core.blocks)
     H, phases = signed(core.H)
     U, V, (r, k, _) = core.U, core.V, core.blocks
     U, V = U if wanted.u else None, V if wanted.v else None
     if U is not None:
-        U = U * phases[None, : r + k]
+        U = _times_columns(U, phases[: r + k])
         U = completed(U) if wanted.full else U
     if V is not None:
-        V = V * phases[None, r:]
+        V = _times_columns(V, phases[r:])
         V = completed(V) if wanted.full else V
     c, s, H = unscaled(core.c, core.s, H, core.blocks, *exponents)
     return GSVD(c, s, with_columns(H, alive), U, V, core.blocks)
+
+
+def _times_columns(X: Array, factors: Array) -> Array:
+    """X with its columns multiplied; NumPy's in place, as nobody else has it yet."""
+    if arrays.is_numpy(X):
+        X *= factors
+        return X
+    return X * factors[None, :]
 
 
 def _unchanged(left: Array) -> Array:
@@ -288,8 +282,12 @@ def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Arr
     with arrays.one_thread(B if p == 0 else A):
         factor = stacked_qr(A, B)
         T = factor.R
-        square = T.shape[0] == T.shape[1]
-        triangular = square and surely_regular(T, tol)
+        smallest = smallest_singular_value(T) if T.shape[0] == T.shape[1] else 0.0
+        triangular = smallest > 0 and surely_regular(T, tol, smallest)
         inner, T = (None, T) if triangular else full_rank(T, tol)
+    triangles = A.shape == B.shape == T.shape  # whose orthogonal factor is cheap already
+    if triangular and p and B.shape[0] and not triangles and well_conditioned(T, smallest):
+        # As orthonormal as it has to be, at a third of the price.
+        return over_triangle(A, T), over_triangle(B, T), T, triangular
     Q = explicit(factor) if inner is None else factor.apply(inner)
     return Q[:p, :], Q[p:, :], T, triangular

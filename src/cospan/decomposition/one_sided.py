@@ -16,7 +16,7 @@ from cospan.decomposition.result import GSVD, Blocks
 __all__ = ["of_independent_rows", "ordered"]
 
 
-def of_independent_rows(A: Array, B: Array, tol: float) -> GSVD | None:
+def of_independent_rows(A: Array, B: Array, tol: float, *, frame: bool) -> GSVD | None:
     """The GSVD of a pair whose rows all are independent, or None if they are not.
 
     Then nothing is shared, and H is made of the principal axes of A and of B.
@@ -30,6 +30,8 @@ def of_independent_rows(A: Array, B: Array, tol: float) -> GSVD | None:
     ones = xp.ones_like(c)
     c, s = xp.concat((ones[:p], c[p:])), xp.concat((c[:p], ones[p:]))
     blocks = Blocks(p, 0, q)
+    if not frame:
+        return GSVD(c, s, stack, None, None, blocks)
     H, U, V = ordered(stack, arrays.identity(p, A), arrays.identity(q, A), blocks)
     return GSVD(c, s, H, U, V, blocks)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import rank_tolerance
 from cospan._validate import (
     as_rows_with_eps,
     as_tol,
@@ -17,7 +16,7 @@ from cospan._validate import (
     check_same_library,
     feature_names_of,
 )
-from cospan.decomposition.kernel import Tolerances
+from cospan.decomposition.options import Tolerances, default_tolerances
 from cospan.errors import InputError
 
 __all__ = ["Pair", "as_pair", "as_sides", "as_tolerances"]
@@ -92,10 +91,7 @@ def _check_kinds(A: Any, B: Any) -> None:
 
 def as_tolerances(tol: Any, atol: Any, pair: Pair) -> Tolerances:
     """Tolerances for the stack, A and B from what the user gave: nothing, one or two numbers."""
-    (p, d), q, eps = pair.A.shape, pair.B.shape[0], max(pair.eps_a, pair.eps_b)
-    plain = Tolerances(
-        rank_tolerance(p + q, d, eps), rank_tolerance(p, d, eps), rank_tolerance(q, d, eps)
-    )
+    plain = default_tolerances(pair.A.shape, pair.B.shape, max(pair.eps_a, pair.eps_b))
     if tol is None and atol is None:
         return plain
     if atol is None and not isinstance(tol, tuple | list):

@@ -13,9 +13,18 @@ import scipy.linalg
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import DOUBTFUL, surely_above
+from cospan._tolerance import DOUBTFUL, WELL_CONDITIONED, surely_above
 
-__all__ = ["full_rank", "norm", "norm2", "rank_shown", "smallest_singular_value", "surely_regular"]
+__all__ = [
+    "above",
+    "full_rank",
+    "norm",
+    "norm2",
+    "rank_shown",
+    "smallest_singular_value",
+    "surely_regular",
+    "well_conditioned",
+]
 
 
 def norm(x: Array) -> float:
@@ -82,11 +91,17 @@ def _count(strength: Array, limit: float) -> int:
     return int(arrays.namespace(strength).count_nonzero(strength > limit))
 
 
-def surely_regular(T: Array, tol: float) -> bool:
+def surely_regular(T: Array, tol: float, smallest: float | None = None) -> bool:
     """Does a square triangular matrix certainly have full rank?"""
-    smallest = smallest_singular_value(T)
+    smallest = smallest_singular_value(T) if smallest is None else smallest
     # the sum of all squares is no less than the norm, and costs less
     return surely_above(smallest, tol * norm(T)) or surely_above(smallest, tol * norm2(T))
+
+
+def well_conditioned(T: Array, smallest: float) -> bool:
+    """Is the condition number of T so small that dividing by T costs less than a digit?"""
+    largest = norm(T) / math.sqrt(T.shape[0])  # no more than the norm
+    return largest <= WELL_CONDITIONED * smallest and norm2(T) <= WELL_CONDITIONED * smallest
 
 
 def smallest_singular_value(R: Array) -> float:

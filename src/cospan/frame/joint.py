@@ -44,7 +44,9 @@ from cospan.sets import Geometry, LeavingRows, calibrated
 from cospan.sets.asking import resolved_calibration
 from cospan.sets.choice import tried_rows
 from cospan.sets.costs import leaving_rows, working_rows
+from cospan.sets.model import trial_costs, typicality_of
 from cospan.summary import Summary
+from cospan.typicality import Typicality
 
 __all__ = ["JointFrame", "LeaveOneOut"]
 
@@ -81,6 +83,8 @@ class JointFrame:
         Left factors of the prepared rows; only with ``fit(..., keep_uv=True)``.
     dropped : int
         How many directions :meth:`truncate` has left out; 0 for a whole frame.
+    typicality : Typicality or None
+        What the sets' own rows cost, where there were rows to leave out.
     """
 
     geometry: Geometry
@@ -93,6 +97,7 @@ class JointFrame:
     U: Array | None = None
     V: Array | None = None
     dropped: int = 0
+    typicality: Typicality | None = None
 
     # ---- making -------------------------------------------------------------------------------
 
@@ -198,8 +203,6 @@ class JointFrame:
             basis=found.basis,
         )
         frame._warn_if_nothing_shared(a, b)
-        if not resolved_calibration(settings["calibrate"], found.geometry):
-            return frame
         trial = found.working.trial(tried_rows(2))
         if trial is not None and frame.basis is not found.working.basis:
             # Without shrinkage the frame has a span of its own.
@@ -207,7 +210,12 @@ class JointFrame:
             if found.working.basis is not None:
                 inner = arrays.to_numpy(found.working.basis).T @ inner
             trial = trial._replace(rows=trial.rows @ inner)
-        return replace(frame, geometry=frame.geometry.with_calibration(calibrated(frame, trial)))
+        squared = trial_costs(frame, trial)
+        frame = replace(frame, typicality=typicality_of(trial, squared))
+        if not resolved_calibration(settings["calibrate"], found.geometry):
+            return frame
+        calibration = calibrated(frame, trial, squared)
+        return replace(frame, geometry=frame.geometry.with_calibration(calibration))
 
     # ---- looking ------------------------------------------------------------------------------
 
@@ -508,6 +516,10 @@ class JointFrame:
         """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
         weighting = self.as_weighting(weighting)
         side = as_option(side, "side", ("A", "B"))
+        if arrays.is_lazy(X):
+            return distributed.left_out(
+                self, X, side, weighting=weighting, sample_weight=sample_weight
+            )
         check_names(X, self.feature_names, side)
         rows = as_rows(X, side, d=self.n_features, allow_empty=True)
         removed = np.ones(rows.shape[0])
@@ -590,6 +602,7 @@ class JointFrame:
             outside=None if scores is None else scores.outside,
             weighting=weighting,
             calibration=g.calibration,
+            typicality=self.typicality,
         )
 
     def _warn_if_nothing_shared(self, a: Summary, b: Summary) -> None:

@@ -18,6 +18,7 @@ In the affine span without pooling that is ρ²h/(1 - τh) for the row's own set
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,13 @@ class SpectralMap(NamedTuple):
     values: np.ndarray  # (m,)
 
 
+class _Settled(dict[tuple[int, int], SpectralMap]):
+    """Maps that are all there."""
+
+    def __call__(self, k: int, o: int) -> SpectralMap:
+        return self[k, o]
+
+
 class _Change(NamedTuple):
     """How the departure of rows of set o changes what set k says of them (see the module)."""
 
@@ -60,10 +68,20 @@ class LeavingRows:
         The sets' means less the centre, in working coordinates.
     """
 
-    def __init__(self, geometry: Geometry, maps: object, positions: np.ndarray) -> None:
+    def __init__(
+        self,
+        geometry: Geometry,
+        maps: Callable[[int, int], SpectralMap],
+        positions: np.ndarray,
+    ) -> None:
         self.geometry = geometry
         self.maps = maps
         self.positions = positions
+
+    def settle(self) -> None:
+        """Make every map now, and forget what they are made from: to be sent to other processes."""
+        sets = range(self.geometry.n_sets)
+        self.maps = _Settled({(k, o): self.maps(k, o) for k in sets for o in sets})
 
     def squared_costs(self, p: Array, off: Array | None, o: int, removed: np.ndarray) -> Array:
         """(n, K) squared costs of rows of set o, each left out of it.
@@ -90,7 +108,7 @@ class LeavingRows:
         g = self.geometry
         change = self._change(k, o, removed)
         steps = self._steps(k, o)
-        found: SpectralMap = self.maps(k, o)  # type: ignore[operator]
+        found = self.maps(k, o)
         W = _inner_products(p, steps, found, change.growth)
         W[:, 0, 0] += outside
         if not change.C.any():

@@ -5,7 +5,8 @@ size, which does not grow with the number of rows. :func:`shift_test` asks of tw
 whether they come from one distribution, with an exact permutation p-value, which is never 0, and
 whether location, scale or shape differ.
 
-Where things are: `angles` holds :func:`separation` and `bootstrap` its intervals; `shift` holds
+Where things are: `angles` holds :func:`separation`, `bootstrap` its intervals, and `reliability`
+:func:`fit_reliability`, the fit's part in them for leave-one-out angles; `shift` holds
 :func:`shift_test`, which settles identical rows (`copies`), learns features from the pooled rows
 (`views`), permutes the labels (`relabelling`), makes one p-value of several views (`combining`)
 and one for each of location, scale and shape (`parts`), and measures the AUC on held-out rows
@@ -14,6 +15,7 @@ and one for each of location, scale and shape (`parts`), and measures the AUC on
 
 from cospan.significance.angles import Separation, separation
 from cospan.significance.estimate import Estimate
+from cospan.significance.reliability import fit_reliability
 from cospan.significance.shift import ShiftTest, shift_test
 
-__all__ = ["Estimate", "Separation", "ShiftTest", "separation", "shift_test"]
+__all__ = ["Estimate", "Separation", "ShiftTest", "fit_reliability", "separation", "shift_test"]

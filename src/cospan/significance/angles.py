@@ -11,8 +11,10 @@ from scipy.special import ndtri
 
 from cospan._validate import as_confidence, as_count, as_generator
 from cospan.distribution import angle_auc, angle_histogram, as_angles, hellinger, overlap
-from cospan.significance.bootstrap import auc_spread, interval, spread
+from cospan.errors import InputError
+from cospan.significance.bootstrap import Measures, auc_spread, interval, spread
 from cospan.significance.estimate import Estimate
+from cospan.significance.reliability import widened
 
 __all__ = ["Separation", "separation"]
 
@@ -58,6 +60,7 @@ def separation(
     bins: int | None = None,
     confidence: float = 0.95,
     n_bootstrap: int = 1000,
+    reliability: float = 1.0,
     random_state: int | np.random.Generator = 0,
 ) -> Separation:
     """Measure how far two groups of angles lie apart, with bootstrap intervals.
@@ -75,6 +78,10 @@ def separation(
         Confidence level of the intervals.
     n_bootstrap
         Replicates behind the intervals.
+    reliability
+        For leave-one-out angles of the rows that a frame was fitted to: how much of the angles is
+        the sets' and not the fit's noise, from :func:`fit_reliability`. Below 1 the intervals are
+        wider, as the fit's part in the error asks for. 1 for rows that are new to the frame.
     random_state
         Seed; the same seed gives the same bits.
 
@@ -87,7 +94,8 @@ def separation(
     With the probabilities p = sin²θ, both groups counting alike, the paper's identity reads
     Fisher-Rao = 2 arccos(mean of sin 2θ): 0 where every angle is 45°. Distances of histograms are
     too high for small samples; their intervals correct for that, so a value can be at the upper
-    end of its interval.
+    end of its interval. Angles that are all equal separate nothing: the distances are
+    0 and the AUC is 0.5.
 
     Examples
     --------
@@ -100,10 +108,14 @@ def separation(
     """
     a, b = as_angles(theta_a, "theta_a"), as_angles(theta_b, "theta_b")
     confidence = as_confidence(confidence)
+    if not 0 <= reliability <= 1:
+        raise InputError(f"reliability must be between 0 and 1, not {reliability}.")
+    n, rng = as_count(n_bootstrap, "n_bootstrap"), as_generator(random_state)
     if bins is None:
-        return _smooth(a, b, confidence, as_count(n_bootstrap, "n_bootstrap"), random_state)
+        return _smooth(a, b, confidence, reliability, auc_spread(a, b, n, rng))
     P, Q = angle_histogram(a, bins), angle_histogram(b, bins)
-    strays = spread(a, b, bins, as_count(n_bootstrap, "n_bootstrap"), as_generator(random_state))
+    strays = spread(a, b, bins, n, rng)
+    strays = Measures(*(widened(stray, reliability) for stray in strays))
     chord, auc, common = hellinger(P, Q), angle_auc(a, b), overlap(P, Q)
     low, high = interval(chord**2, strays.squared_hellinger, confidence)
     ends = (math.sqrt(low), chord, math.sqrt(high))
@@ -123,21 +135,22 @@ def separation(
 
 
 def _smooth(
-    a: Floats, b: Floats, confidence: float, n: int, random_state: int | np.random.Generator
+    a: Floats, b: Floats, confidence: float, reliability: float, strays: Floats
 ) -> Separation:
     """The measures of calibrated angles: means over both groups, each weighing one half."""
     auc = angle_auc(a, b)
-    strays = auc_spread(a, b, n, as_generator(random_state))
+    wider = math.sqrt(2 - reliability)
     # 1 - sin 2θ is 2 sin²(θ - 45°), which keeps its digits near 45°.
-    chord = _mean_of(2 * np.sin(a - math.pi / 4) ** 2, 2 * np.sin(b - math.pi / 4) ** 2, confidence)
+    away = [2 * np.sin(x - math.pi / 4) ** 2 for x in (a, b)]
+    chord = _mean_of(away[0], away[1], confidence, wider)
     least = [2 * np.minimum(np.sin(x), np.cos(x)) ** 2 for x in (a, b)]
-    common = _mean_of(least[0], least[1], confidence)
+    common = _mean_of(least[0], least[1], confidence, wider)
     value, low, high = (math.sqrt(x) for x in (chord.value, chord.low, chord.high))
     arcs = [4 * math.asin(min(end / math.sqrt(2), 1.0)) for end in (value, low, high)]
     return Separation(
         fisher_rao=Estimate(arcs[0], arcs[1], arcs[2], confidence),
         hellinger=Estimate(value, low, high, confidence),
-        auc=Estimate(auc, *interval(auc, strays, confidence), confidence),
+        auc=Estimate(auc, *interval(auc, widened(strays, reliability), confidence), confidence),
         overlap=common,
         n_a=a.size,
         n_b=b.size,
@@ -145,10 +158,10 @@ def _smooth(
     )
 
 
-def _mean_of(x: Floats, y: Floats, confidence: float) -> Estimate:
+def _mean_of(x: Floats, y: Floats, confidence: float, wider: float) -> Estimate:
     """Mean of two groups, each weighing one half, with the interval of means, inside [0, 1]."""
     value = float(x.mean() + y.mean()) / 2
     variance = sum(float(part.var()) / max(part.size - 1, 1) for part in (x, y))
-    reach = float(ndtri((1 + confidence) / 2)) * math.sqrt(variance) / 2
+    reach = wider * float(ndtri((1 + confidence) / 2)) * math.sqrt(variance) / 2
     low, high = (float(np.clip(end, 0.0, 1.0)) for end in (value - reach, value + reach))
     return Estimate(min(max(value, 0.0), 1.0), low, high, confidence)

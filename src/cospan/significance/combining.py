@@ -1,11 +1,11 @@
 """One p-value out of several views of the same relabellings, and Holm's adjustment.
 
 Each view's statistic is turned into a tail probability by a gamma distribution with the mean,
-variance and skewness of all its values, true labels included; the views are then combined by the
-weighted harmonic mean of those probabilities. Nothing hangs on the gamma being right: the
-combination is computed for every relabelling in the same way, and the p-value is the rank of the
-true labels' among them. A good fit only makes the views comparable far out in the tails, where
-ranks among 999 cannot tell them apart.
+variance and skewness of the view's other values, those of all labellings but its own; the views
+are then combined by the weighted harmonic mean of those probabilities. Nothing hangs on the gamma
+being right: the combination is computed for every labelling in the same way, and the p-value is
+the rank of the true labels' among them. A good fit only makes the views comparable far out in the
+tails, where ranks among 999 cannot tell them apart.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ Floats = NDArray[np.float64]
 
 # A gamma distribution with less skewness is a normal one; with more, it has no body left.
 _SKEWNESS = (0.05, 6.0)
+# With fewer values, three moments of the others are no better than guesses.
+_FEWEST = 8
+# All other values equal, up to rounding: their distribution has no width to measure.
+_LEAST_VARIANCE = 1e-12
 # Tail probabilities below are not told apart; doubles end at 1e-308.
 _SMALLEST = 1e-290
 
@@ -43,10 +47,21 @@ def combine(views: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats
 
 
 def _tail(values: Floats) -> Floats:
-    """Probability of a larger value under a gamma distribution with the same three moments."""
-    z = standardise(values)
-    shape = 4 / np.clip(np.mean(z**3), *_SKEWNESS) ** 2
-    tail = gammaincc(shape, np.maximum(shape + z * np.sqrt(shape), 0))
+    """Probability of a larger value under gamma distributions with moments of the other values.
+
+    Of the others: far out, a value would widen the very distribution that it is judged by.
+    """
+    z, n = standardise(values), len(values)
+    if n < _FEWEST:
+        mean, deviation, skewness = np.zeros(n), np.ones(n), np.full(n, np.mean(z**3))
+    else:
+        powers = [(np.sum(z**k) - z**k) / (n - 1) for k in (1, 2, 3)]
+        mean = powers[0]
+        variance = np.maximum(powers[1] - mean**2, _LEAST_VARIANCE)
+        deviation = np.sqrt(variance)
+        skewness = (powers[2] - 3 * mean * powers[1] + 2 * mean**3) / deviation**3
+    shape = 4 / np.clip(skewness, *_SKEWNESS) ** 2
+    tail = gammaincc(shape, np.maximum(shape + (z - mean) / deviation * np.sqrt(shape), 0))
     return np.asarray(np.maximum(tail, _SMALLEST), dtype=np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Whether two classes can be told apart at all: without that, no row speaks against its label."""
+"""Whether left-out rows separate two classes at all: if not, no row speaks against its label."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from cospan.distribution import rank_auc
 
-__all__ = ["told_apart"]
+__all__ = ["separated"]
 
 Floats = NDArray[np.float64]
 
-# Standard errors above chance. The shrinkage was chosen to tell the classes apart, so the AUC of
+# Standard errors above chance. The shrinkage was chosen to separate the classes, so the AUC of
 # meaningless labels spreads a little more than it should: 1 % of such pairs reach 3.
 _ERRORS_ABOVE_CHANCE = 3.0
 
 
-def told_apart(weights: Floats, own: NDArray[np.intp], i: int, j: int) -> bool:
-    """Do left-out rows of classes i and j lean to their own class more than chance would have it?
+def separated(weights: Floats, own: NDArray[np.intp], i: int, j: int) -> bool:
+    """Do left-out rows of classes i and j lean to their own class more than by chance?
 
     Judged by the AUC of the weights of the two against its standard error under chance. Classes
     of two or three rows never pass.
@@ -37,9 +37,9 @@ def told_apart(weights: Floats, own: NDArray[np.intp], i: int, j: int) -> bool:
     --------
     >>> own = np.repeat([0, 1], 10)
     >>> lean = np.where(own == 1, 0.8, 0.3)
-    >>> told_apart(np.column_stack([1 - lean, lean]), own, 0, 1)
+    >>> separated(np.column_stack([1 - lean, lean]), own, 0, 1)
     True
-    >>> told_apart(np.full((20, 2), 0.5), own, 0, 1)
+    >>> separated(np.full((20, 2), 0.5), own, 0, 1)
     False
     """
     rows_i, rows_j = weights[own == i], weights[own == j]

@@ -1,0 +1,299 @@
+"""Labels that look wrong: rows that another class explains better than their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan import _arrays as arrays
+from cospan._tables import make_frame
+from cospan._tolerance import FAST_SHRINKAGE
+from cospan._validate import as_rows, as_shrinkage, feature_names_of
+from cospan.audit.flips import fit_flips, fit_rate
+from cospan.audit.separated import separated
+from cospan.errors import InputError
+from cospan.sets import SetCosts, calibrated_weights
+from cospan.summary import Summary
+
+__all__ = ["LabelAudit", "audit_labels"]
+
+Floats = NDArray[np.float64]
+
+# A label is flagged when it is more likely flipped than not.
+LEVEL = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAudit:
+    """What the geometry of the classes says about the labels, in the order of the rows.
+
+    Attributes
+    ----------
+    suspicion : ndarray, (n,)
+        From 0 to 1, high = likely wrong: 1 minus the probability of the given label.
+    mislabelled : ndarray, (n,)
+        The probability that the label is flipped, given the overlap of the classes and
+        `noise_rate`.
+    suggested : ndarray, (n,)
+        The most probable class.
+    flagged : ndarray of bool, (n,)
+        Labels worth a look: `mislabelled` is above the level, and another class is more
+        probable. Never between two classes that left-out rows do not separate: see
+        `inseparable`.
+    labels : ndarray, (n,)
+        The labels as given.
+    weights : ndarray, (n, K)
+        The probability of each class, every row left out of its own; rows sum to 1.
+    theta : ndarray (n,) or None
+        The leave-one-out angle in radians, for two classes.
+    classes : ndarray, (K,)
+    noise_rate : float
+        The estimated share of labels that are flipped; 0 without evidence for any.
+    inseparable : tuple of pairs
+        Pairs of classes that left-out rows separate no better than chance.
+    """
+
+    suspicion: Floats
+    mislabelled: Floats = field(repr=False)
+    suggested: NDArray[Any]
+    flagged: NDArray[np.bool_]
+    labels: NDArray[Any]
+    weights: Floats = field(repr=False)
+    theta: Floats | None = field(repr=False)
+    classes: NDArray[Any]
+    noise_rate: float = 0.0
+    inseparable: tuple[tuple[Any, Any], ...] = ()
+
+    @classmethod
+    def from_weights(
+        cls,
+        weights: Any,
+        own: Any,
+        classes: Any,
+        *,
+        labels: Any = None,
+        level: float = LEVEL,
+        reference: tuple[Any, Any] | None = None,
+    ) -> LabelAudit:
+        """Audit rows that are scored already.
+
+        Parameters
+        ----------
+        weights : array-like, (n, K)
+            The probability of each class; for two classes ``Alignment.posterior``.
+        own : array-like of int, (n,)
+            The number of the class each row is labelled with.
+        classes : array-like, (K,)
+        labels : array-like, (n,), optional
+            The labels as given; by default ``classes[own]``.
+        level : float in [0, 1]
+            A label is flagged when the probability that it is flipped is above this.
+        reference : (weights, own), optional
+            Rows that say how far the classes overlap and whether they are separated, where those
+            audited are new ones; by default the audited rows, each left out of its own class.
+        """
+        weights = np.asarray(weights, dtype=np.float64)
+        own = np.asarray(own, dtype=np.intp)
+        classes = np.asarray(classes)
+        if not (isinstance(level, (int, float, np.number)) and 0 <= level <= 1):
+            raise InputError(f"level is {level!r}; it must be a number from 0 to 1.")
+        known_weights, known_own = _as_reference(reference) or (weights, own)
+        inseparable = _inseparable(known_weights, known_own, len(classes))
+        # Classes that are not separated count as one: between them no label is wrong.
+        group = _groups(inseparable, len(classes))
+        of_groups = _summed(weights, group)
+        flips = fit_flips(_summed(known_weights, group), group[known_own])
+        if reference is not None:
+            flips = fit_rate(of_groups, group[own], flips)
+        mislabelled = flips.mislabelled(of_groups, group[own])
+        mine = weights[np.arange(len(own)), own]
+        doubted = weights.max(axis=1, initial=0.0) > mine
+        best = np.where(doubted, weights.argmax(axis=1), own)
+        flagged = (mislabelled > level) & doubted & (group[best] != group[own])
+        names = classes.tolist()
+        return cls(
+            suspicion=1 - mine,
+            mislabelled=mislabelled,
+            suggested=classes[best],
+            flagged=flagged,
+            labels=classes[own] if labels is None else np.asarray(labels),
+            weights=weights,
+            theta=np.arctan2(*np.sqrt(weights.T[::-1])) if len(classes) == 2 else None,
+            classes=classes,
+            noise_rate=flips.rate,
+            inseparable=tuple((names[i], names[j]) for i, j in sorted(inseparable)),
+        )
+
+    @property
+    def untold(self) -> tuple[tuple[Any, Any], ...]:
+        """The old name of `inseparable`."""
+        return self.inseparable
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """Row numbers, the most suspicious first."""
+        return np.argsort(-self.suspicion, kind="stable")
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A table with the most suspicious rows first: row, label, suggested, suspicion, flagged.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Default: the first of these that is installed.
+        """
+        order = self.order
+        return make_frame(
+            {
+                "row": order,
+                "label": self.labels[order],
+                "suggested": self.suggested[order],
+                "suspicion": self.suspicion[order],
+                "flagged": self.flagged[order],
+            },
+            backend,
+        )
+
+    def __repr__(self) -> str:
+        n = len(self.inseparable)
+        more = f", {n} inseparable {'pair' if n == 1 else 'pairs'} of classes" if n else ""
+        return f"LabelAudit({len(self.labels):,} labels, {int(self.flagged.sum()):,} flagged{more})"
+
+
+def _as_reference(reference: tuple[Any, Any] | None) -> tuple[Floats, NDArray[np.intp]] | None:
+    if reference is None:
+        return None
+    return np.asarray(reference[0], dtype=np.float64), np.asarray(reference[1], dtype=np.intp)
+
+
+def _inseparable(weights: Floats, own: NDArray[np.intp], K: int) -> set[tuple[int, int]]:
+    """The pairs of classes that the rows do not separate."""
+    pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
+    return {pair for pair in pairs if not separated(weights, own, *pair)}
+
+
+def _groups(inseparable: set[tuple[int, int]], K: int) -> NDArray[np.intp]:
+    """(K,): the number of the group each class belongs to."""
+    first = list(range(K))
+    for i, j in sorted(inseparable):
+        low, high = sorted((first[i], first[j]))
+        first = [low if k == high else k for k in first]
+    return np.unique(first, return_inverse=True)[1]
+
+
+def _summed(weights: Floats, group: NDArray[np.intp]) -> Floats:
+    """(n, groups): the weights of the classes of each group, together."""
+    return np.stack([weights[:, group == k].sum(axis=1) for k in range(group.max() + 1)], axis=1)
+
+
+def audit_labels(
+    X: Any,
+    y: Any,
+    *,
+    span: str = "affine",
+    units: str = "auto",
+    shrinkage: float | str = "auto",
+    pooling: float | str = "auto",
+    dof: float | str = "auto",
+    tol: float | None = None,
+    level: float = LEVEL,
+) -> LabelAudit:
+    """Find labels that look wrong: rows that another class explains better than their own.
+
+    Every row is judged as if its class had been fitted without it (exactly, no refits), so a
+    wrong label cannot vouch for itself. Flagged is what stands out given the overlap of the
+    classes: the share of flipped labels is estimated, and with it the probability that a label
+    is one of them. Between two classes that left-out rows separate no better than chance,
+    nothing is flagged (`LabelAudit.inseparable` names them).
+
+    Parameters
+    ----------
+    X : array-like or dataframe, (n, d)
+    y : array-like, (n,)
+        Labels: numbers or text, of two or more classes with two or more rows each.
+    span, units, shrinkage, pooling, dof, tol
+        As for :meth:`cospan.JointFrame.fit`.
+    level : float in [0, 1]
+        A label is flagged when the probability that it is flipped is above this. Higher flags
+        fewer, and surer, rows.
+
+    Returns
+    -------
+    LabelAudit
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from cospan import audit_labels
+    >>> X, y = load_digits(return_X_y=True)
+    >>> y[[10, 50, 500]] = [9, 1, 2]  # these were 0, 2 and 8
+    >>> audit = audit_labels(X, y)
+    >>> audit
+    LabelAudit(1,797 labels, 3 flagged)
+    >>> audit.to_frame("pandas").head(4).round(3)
+       row  label  suggested  suspicion  flagged
+    0   10      9          0      0.998     True
+    1  500      2          8      0.986     True
+    2   50      1          2      0.982     True
+    3   69      9          7      0.933    False
+    """
+    names = feature_names_of(X)
+    rows = as_rows(X, "X")
+    labels, classes, own = _labels(y, rows.shape[0])
+    alpha = as_shrinkage(shrinkage)
+    costs = SetCosts.from_summaries(
+        _summaries(rows, own, len(classes), alpha, names),
+        labels=[f"class {label}" for label in classes.tolist()],
+        span=span,
+        units=units,
+        shrinkage=alpha,
+        pooling=pooling,
+        dof=dof,
+        calibrate=True,
+        tol=tol,
+    )
+    squared = costs.left_out_costs(rows, own)
+    weights = arrays.to_numpy(calibrated_weights(squared, costs.geometry.calibration))
+    return LabelAudit.from_weights(weights, own, classes, labels=labels, level=level)
+
+
+def _labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
+    """Labels, their classes and each row's class number, or an error."""
+    labels = np.asarray(arrays.to_numpy(y) if arrays.is_array(y) else y)
+    if labels.shape != (n,):
+        raise InputError(f"y has shape {labels.shape} where ({n},) is expected: one label per row.")
+    missing = np.flatnonzero([x is None or x != x for x in labels.tolist()])
+    if len(missing):
+        raise InputError(f"y has no label at row {missing[0]}; leave such rows out.")
+    try:
+        classes, own = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise InputError(
+            "y mixes labels of different kinds; use numbers only, or text only."
+        ) from None
+    sizes = np.bincount(own)
+    if len(classes) < 2:
+        raise InputError("y has only one class; an audit needs two or more to choose between.")
+    if sizes.min() < 2:
+        raise InputError(
+            f"Class {classes.tolist()[sizes.argmin()]!r} has a single row, which cannot be judged "
+            "without itself; leave it out or merge it with another class."
+        )
+    return labels, classes, own
+
+
+def _summaries(
+    rows: Any,
+    own: NDArray[np.intp],
+    n_classes: int,
+    alpha: float | str,
+    names: tuple[str, ...] | None,
+) -> list[Summary]:
+    few = rows.shape[0] < rows.shape[1]  # then factors are smaller than matrices
+    exact = few or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
+    members = (np.flatnonzero(own == k) for k in range(n_classes))
+    found = [Summary.of(arrays.rows_at(rows, index), exact=exact) for index in members]
+    return [replace(part, feature_names=names) for part in found]

@@ -1,0 +1,246 @@
+"""The table of features: one row for each of the user's columns, changed ones first.
+
+A column has changed when its p-value, adjusted over the columns (Benjamini and Hochberg), is at
+most 0.05. Its p-value is the smallest of its tests times their number: the mean, the spread and
+the shape of numbers, the levels of categories and booleans, missing values, and its relations to
+other columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cospan._tables import make_frame
+
+from .grouping import Column, Floats, Rows, present
+from .measuring import SHOWN_LEVELS, Held, Measured, name_change
+from .relations import PairChange, Relations
+from .twosample import adjusted
+
+__all__ = ["LEVEL", "FeatureChange", "FeatureTable", "feature_table"]
+
+#: Adjusted p-values up to this are evidence of a change.
+LEVEL = 0.05
+CHANGES = ("mean", "spread", "shape", "levels", "missing", "relation", "none")
+
+
+@dataclass(frozen=True)
+class FeatureChange:
+    """One column of the user's, in A and in B.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        ``"number"``, ``"boolean"``, ``"category"``, ``"date"``, ``"duration"`` or ``"vector"``.
+    change : {"mean", "spread", "shape", "levels", "missing", "relation", "none"}
+        What changed, in a word.
+    changed : bool
+        Whether `p_adjusted` is at most 0.05.
+    p, p_adjusted : float
+        The column's p-value, and the same adjusted over the columns.
+    difference : float
+        Standardised difference, B less A: of means in standard deviations; of shares, Cohen's h,
+        the largest over the levels of a category (without a sign).
+    distance : float
+        Between 0 and 1: Kolmogorov-Smirnov's of numbers, the chi-square distance
+        √(½ Σ (p-q)²/(p+q)) of categories.
+    a, b : Held
+        Missing rate, mean, standard deviation, range or levels.
+    part, share : float
+        The column's part of D, and what share of D it is.
+    pull : float
+        The mean pull on the angle, where one was given; else NaN.
+    tests : mapping
+        The p-value of each test.
+    level : str
+        Of a category: the level whose share changed most surely.
+    pair : PairChange or None
+        Where relations changed: the first of this column's.
+    """
+
+    name: str
+    kind: str
+    change: str
+    changed: bool
+    p: float
+    p_adjusted: float
+    difference: float
+    distance: float
+    a: Held
+    b: Held
+    part: float
+    share: float
+    pull: float = math.nan
+    tests: Mapping[str, float] = field(default_factory=dict)
+    level: str = ""
+    pair: PairChange | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only; what does not apply is None."""
+        row: dict[str, Any] = {
+            key: getattr(self, key) for key in ("name", "kind", "change", "changed")
+        }
+        numbers = ("p", "p_adjusted", "difference", "distance", "part", "share", "pull")
+        row |= {key: _finite(getattr(self, key)) for key in numbers}
+        for side, held in (("a", self.a), ("b", self.b)):
+            row |= {
+                f"missing_{side}": held.missing,
+                f"mean_{side}": _finite(held.mean),
+                f"sd_{side}": _finite(held.deviation),
+                f"low_{side}": _finite(held.low),
+                f"high_{side}": _finite(held.high),
+                f"levels_{side}": {k: float(v) for k, v in held.levels.items()},
+            }
+        row["tests"] = dict(self.tests)
+        return row
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """Every column of the user's: changed ones first, the surest first."""
+
+    rows: tuple[FeatureChange, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[FeatureChange]:
+        return iter(self.rows)
+
+    def __getitem__(self, key: int | str) -> FeatureChange:
+        if isinstance(key, str):
+            for row in self.rows:
+                if row.name == key:
+                    return row
+            raise KeyError(key)
+        return self.rows[key]
+
+    @property
+    def changed(self) -> tuple[FeatureChange, ...]:
+        return tuple(row for row in self.rows if row.changed)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Plain types only."""
+        return [row.to_dict() for row in self.rows]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A dataframe of the library that is installed, or of the one named."""
+        plain = ("name", "kind", "change", "changed", "p", "p_adjusted", "difference", "distance")
+        columns: dict[str, Any] = {key: [getattr(r, key) for r in self.rows] for key in plain}
+        for key, own in (("mean", "mean"), ("sd", "deviation"), ("missing", "missing")):
+            for side in "ab":
+                held = [getattr(r, side) for r in self.rows]
+                columns[f"{key}_{side}"] = [getattr(h, own) for h in held]
+        for side in "ab":
+            columns[f"levels_{side}"] = [shown_levels(getattr(r, side)) for r in self.rows]
+        for key in ("part", "share", "pull"):
+            columns[key] = [getattr(r, key) for r in self.rows]
+        return make_frame(columns, backend)
+
+
+def shown_levels(held: Held) -> str:
+    """The most frequent levels with their shares; empty for numbers."""
+    first = sorted(held.levels.items(), key=lambda item: -item[1])[:SHOWN_LEVELS]
+    return ", ".join(f"{level} {share:.0%}" for level, share in first if share > 0)
+
+
+def feature_table(
+    measured: Sequence[Measured],
+    relations: Relations,
+    rows: Rows,
+    parts: Floats,
+    pulls: Floats | None,
+) -> FeatureTable:
+    """Bring tests, relations and parts together, adjust, name and order.
+
+    `parts` and `pulls` have one entry for each column.
+    """
+    tests = [_tests(one, relations, i) for i, one in enumerate(measured)]
+    log_p = np.array([min(0.0, min(t.values()) + math.log(len(t))) for t in tests])
+    own = adjusted(log_p)
+    changed = own <= math.log(LEVEL)
+    words = _words(measured, tests, changed, rows)
+    # At equal sizes the strength of the evidence is the size of the effect in units of its noise.
+    effect = np.nan_to_num([abs(one.difference) for one in measured], nan=0.0)
+    order = np.lexsort((-effect, log_p, ~changed))
+    total = float(parts.sum())
+    made = [
+        FeatureChange(
+            name=measured[i].column.name,
+            kind=measured[i].column.kind,
+            change=words[i],
+            changed=bool(changed[i]),
+            p=math.exp(log_p[i]),
+            p_adjusted=math.exp(own[i]),
+            difference=measured[i].difference,
+            distance=measured[i].distance,
+            a=measured[i].a,
+            b=measured[i].b,
+            part=float(parts[i]),
+            share=float(parts[i] / total) if 0 < total < math.inf else math.nan,
+            pull=math.nan if pulls is None else float(pulls[i]),
+            tests={key: math.exp(value) for key, value in tests[i].items()},
+            level=_level(measured[i]),
+            pair=relations.leads.get(i),
+        )
+        for i in order
+    ]
+    return FeatureTable(tuple(made))
+
+
+def _tests(one: Measured, relations: Relations, i: int) -> dict[str, float]:
+    """The column's tests; relations count only where the column itself accounts for them."""
+    related = float(relations.log_p[i]) if i in relations.leads else 0.0
+    return dict(one.tests) | {"relation": related}
+
+
+def _level(one: Measured) -> str:
+    """A category's level whose share changed most surely, a vector's place that did."""
+    column = one.column
+    if column.kind == "vector" and column.plan is not None:
+        return column.plan.features[one.place - column.features[0]]
+    return min(one.level_tests, key=lambda level: one.level_tests[level], default="")
+
+
+def _words(
+    measured: Sequence[Measured], tests: Sequence[dict[str, float]], changed: Any, rows: Rows
+) -> list[str]:
+    words = ["none"] * len(measured)
+    numbers: list[int] = []
+    for i in np.flatnonzero(changed).tolist():
+        words[i] = min(tests[i], key=lambda key: tests[i][key])
+        if words[i] in ("mean", "spread", "shape"):
+            numbers.append(i)
+    gaps = {i: _gaps(rows, measured[i].column) for i in numbers}
+    complete = [i for i in numbers if gaps[i][0] is gaps[i][1] is None]
+    if complete:
+        places = [measured[i].place for i in complete]
+        found = name_change(rows.a[:, places], rows.b[:, places])
+        words = _put(words, complete, found)
+    for i in sorted(set(numbers) - set(complete)):
+        a, b = (
+            part[:, [measured[i].place]] if there is None else part[there][:, [measured[i].place]]
+            for part, there in zip(rows[:2], gaps[i], strict=True)
+        )
+        words = _put(words, [i], name_change(a, b))
+    return words
+
+
+def _gaps(rows: Rows, column: Column) -> tuple[Any, Any]:
+    return present(rows.a, column), present(rows.b, column)
+
+
+def _put(words: list[str], places: Sequence[int], found: Sequence[str]) -> list[str]:
+    for i, word in zip(places, found, strict=True):
+        words[i] = word
+    return words
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

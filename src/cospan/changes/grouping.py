@@ -1,0 +1,102 @@
+"""The user's columns over the features made of them, and the rows that tests look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.errors import InputError
+
+if TYPE_CHECKING:
+    from cospan.sources.encoding import ColumnPlan, EncodingPlan, SetProfile
+
+__all__ = ["Column", "Rows", "columns_of", "present", "taken_rows"]
+
+Floats = NDArray[np.float64]
+Profiles = tuple["SetProfile", "SetProfile"]
+
+#: Tests look at no more numbers than this (both sets together), drawn at random: sorting them
+#: takes about three seconds, and 1,000 rows of each set are left at 5,000 columns.
+MOST_NUMBERS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the user's: which features were made of it.
+
+    `features` are their places in the encoded rows; `indicator` is the place of the feature that
+    says where a value is missing, or None.
+    """
+
+    name: str
+    kind: str
+    features: tuple[int, ...]
+    indicator: int | None = None
+    plan: ColumnPlan | None = None
+
+    @property
+    def ordered(self) -> bool:
+        """Whether its values are numbers, so that they have an order, a mean and a spread."""
+        return self.kind != "category"
+
+
+class Rows(NamedTuple):
+    """Sampled rows of A and of B, encoded; `whole`: whether the sample is all there is."""
+
+    a: Floats
+    b: Floats
+    whole: bool
+
+
+def columns_of(plan: EncodingPlan | None, names: Sequence[str]) -> tuple[Column, ...]:
+    """The user's columns. Without a plan every feature is a column of numbers."""
+    if plan is None:
+        return tuple(Column(name, "number", (i,)) for i, name in enumerate(names))
+    if plan.n_features != len(names):
+        raise InputError(
+            f"The plan makes {plan.n_features} features and the frame has {len(names)}; "
+            "pass the plan that the rows were encoded with."
+        )
+    found, place = [], 0
+    gap = plan.n_features - sum(column.indicator for column in plan.used)
+    for column in plan.used:
+        width = len(column.features)
+        places = tuple(range(place, place + width))
+        found.append(
+            Column(column.name, column.kind, places, gap if column.indicator else None, column)
+        )
+        place, gap = place + width, gap + column.indicator
+    return tuple(found)
+
+
+def taken_rows(a: Floats, b: Floats, sizes: tuple[float, float]) -> Rows:
+    """The rows that are tested: all that are given, or a random part of very wide ones."""
+    whole = len(a) >= sizes[0] and len(b) >= sizes[1]
+    limit = max(200, MOST_NUMBERS // (2 * max(1, a.shape[1])))
+    rng = np.random.default_rng(0)
+    kept = []
+    for rows in (a, b):
+        if len(rows) > limit:
+            rows = rows[np.sort(rng.choice(len(rows), limit, replace=False))]
+        kept.append(rows)
+    return Rows(kept[0], kept[1], whole and len(kept[0]) == len(a) and len(kept[1]) == len(b))
+
+
+def present(rows: Floats, column: Column) -> NDArray[np.bool_] | None:
+    """Which rows have a value in a column; None if all have."""
+    if column.indicator is not None:
+        there = rows[:, column.indicator] == 0
+    elif column.kind == "category":
+        # A missing value is filled by shares, an unknown level by zeros: neither has a 1.
+        there = rows[:, list(column.features)].max(axis=1) == 1
+    elif column.plan is not None and column.plan.fill:
+        # Filled without an indicator: the mean, to the digits that the rows hold.
+        fill = np.array(column.plan.fill)
+        there = (rows[:, list(column.features)] != fill).any(axis=1)
+    else:
+        return None
+    return None if there.all() else there

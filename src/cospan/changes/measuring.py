@@ -1,0 +1,279 @@
+"""What each of the user's columns holds in A and in B, and the tests of whether that changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .grouping import Column, Floats, Profiles, Rows, present
+from .twosample import OrderedTests, compare_levels, compare_ordered, log_fisher
+
+__all__ = ["Held", "Measured", "measure", "name_change"]
+
+#: Levels that a row of the table shows.
+SHOWN_LEVELS = 3
+#: A mean or a spread names the change if its p-value is at most this, and it changed by at least
+#: this many standard deviations, or by this factor less 1.
+SURELY, TRIFLE = 0.001, 0.1
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one set holds in a column.
+
+    `missing` is the share of rows without a value; `mean` and `deviation` are of the values
+    present (of a boolean, the share that is true); `levels` are the shares of a category's levels.
+    """
+
+    missing: float = 0.0
+    mean: float = math.nan
+    deviation: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    levels: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One column of the user's in both sets, and the logarithms of its p-values by test."""
+
+    column: Column
+    a: Held
+    b: Held
+    difference: float
+    distance: float
+    tests: Mapping[str, float]
+    level_tests: Mapping[str, float] = field(default_factory=dict)
+    place: int = -1  # of a vector: the feature that changed most
+
+
+def measure(columns: Sequence[Column], rows: Rows, profiles: Profiles | None) -> list[Measured]:
+    """Measure and test every column."""
+    gaps = [(present(rows.a, c), present(rows.b, c)) for c in columns]
+    ordered = _ordered_tests(columns, gaps, rows)
+    return [
+        _measured(column, gap, rows, profiles, ordered)
+        for column, gap in zip(columns, gaps, strict=True)
+    ]
+
+
+Gaps = tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None]
+
+
+def _ordered_tests(columns: Sequence[Column], gaps: Sequence[Gaps], rows: Rows) -> OrderedTests:
+    """Tests of all features with an order, at their places; (d,) each."""
+    d = rows.a.shape[1]
+    found = OrderedTests(*(np.zeros(d) for _ in OrderedTests._fields))
+
+    def put(places: list[int], gap: Gaps) -> None:
+        a, b = (
+            part[:, places] if there is None else part[there][:, places]
+            for part, there in zip((rows.a, rows.b), gap, strict=True)
+        )
+        if min(len(a), len(b)) < 2:
+            return
+        for whole, part in zip(found, compare_ordered(a, b), strict=True):
+            whole[places] = part
+
+    complete: list[int] = []
+    for column, gap in zip(columns, gaps, strict=True):
+        if not column.ordered:
+            continue
+        if gap[0] is gap[1] is None:
+            complete.extend(column.features)
+        else:
+            put(list(column.features), gap)
+    if complete:
+        put(complete, (None, None))
+    return found
+
+
+def _measured(
+    column: Column, gap: Gaps, rows: Rows, profiles: Profiles | None, ordered: OrderedTests
+) -> Measured:
+    parts = [
+        part if there is None else part[there]
+        for part, there in zip((rows.a, rows.b), gap, strict=True)
+    ]
+    held = [_held(column, part, len(whole)) for part, whole in zip(parts, rows[:2], strict=True)]
+    tests = _missing_test(column, gap, rows)
+    if column.kind == "category":
+        found = _category(column, parts, held, tests)
+    else:
+        found = _numbers(column, held, ordered, tests)
+    if profiles is None:
+        return found
+    known = [_from_profile(column, one, own) for one, own in zip(held, profiles, strict=True)]
+    if column.kind == "category":
+        return _with(found, known[0], known[1], found.difference)
+    return _with(found, known[0], known[1], _standardised(column, known[0], known[1]))
+
+
+def _with(found: Measured, a: Held, b: Held, difference: float) -> Measured:
+    if len(found.column.features) > 1 and found.column.ordered:
+        a, b, difference = found.a, found.b, found.difference
+    return Measured(
+        found.column, a, b, difference, found.distance, found.tests, found.level_tests, found.place
+    )
+
+
+def _held(column: Column, part: Floats, rows: int) -> Held:
+    """From the sample."""
+    missing = 1 - len(part) / max(1, rows)
+    places = list(column.features)
+    if len(part) == 0:
+        return Held(missing=missing)
+    if column.kind == "category":
+        names = _level_names(column)
+        return Held(missing, levels=dict(zip(names, part[:, places].mean(axis=0), strict=True)))
+    values = part[:, places]
+    return Held(
+        missing,
+        float(values.mean()),
+        float(values.std(axis=0).mean()),
+        float(values.min()),
+        float(values.max()),
+    )
+
+
+def _from_profile(column: Column, held: Held, profile: object) -> Held:
+    """What all rows hold, where they were counted while the plan was learned."""
+    try:
+        own = profile[column.name]  # type: ignore[index]
+    except KeyError:
+        return held
+    missing = own.missing / own.rows if own.rows else held.missing
+    if column.kind == "category":
+        total = sum(own.levels.values())
+        if not total or not own.exact:
+            return Held(missing, levels=held.levels)
+        shares = {level: own.levels.get(level, 0) / total for level in held.levels}
+        if column.plan is not None and column.plan.other:
+            shares[_level_names(column)[-1]] = 1 - sum(
+                own.levels.get(level, 0) / total for level in column.plan.levels
+            )
+        return Held(missing, levels=shares)
+    if math.isnan(own.mean):
+        return Held(missing, held.mean, held.deviation, held.low, held.high)
+    return Held(missing, own.mean, own.deviation, own.low, own.high)
+
+
+def _level_names(column: Column) -> tuple[str, ...]:
+    if column.plan is None:
+        return tuple(str(place) for place in column.features)
+    return (*column.plan.levels, "other levels") if column.plan.other else column.plan.levels
+
+
+def _missing_test(column: Column, gap: Gaps, rows: Rows) -> dict[str, float]:
+    """Is a value missing as often in B as in A? No test where none is missing."""
+    if gap[0] is gap[1] is None:
+        return {}
+    counts = [0 if there is None else len(there) - int(there.sum()) for there in gap]
+    log_p = log_fisher(counts[0], len(rows.a), counts[1], len(rows.b))
+    return {"missing": float(log_p[0])}
+
+
+def _numbers(
+    column: Column, held: Sequence[Held], tests: OrderedTests, more: dict[str, float]
+) -> Measured:
+    places = np.array(column.features)
+    kinds = {"mean": tests.mean, "spread": tests.spread, "shape": tests.shape}
+    if column.kind == "boolean":
+        kinds = {"levels": tests.mean}
+    # Over the places of a vector: the strongest one, for as many as there are.
+    own = {
+        key: float(min(0.0, x[places].min() + math.log(len(places)))) for key, x in kinds.items()
+    }
+    strongest = np.min([x[places] for x in kinds.values()], axis=0)
+    place = int(places[np.argmin(strongest)])
+    return Measured(
+        column,
+        held[0],
+        held[1],
+        _standardised(column, held[0], held[1]),
+        float(tests.distance[place]),
+        own | more,
+        place=place,
+    )
+
+
+def _standardised(column: Column, a: Held, b: Held) -> float:
+    """Difference of the means in standard deviations; of a boolean, Cohen's h of the shares."""
+    if column.kind == "boolean":
+        return _cohen(a.mean, b.mean)
+    if a.mean == b.mean:
+        return 0.0
+    spread = math.sqrt((a.deviation**2 + b.deviation**2) / 2)
+    if spread == 0:
+        return math.copysign(math.inf, b.mean - a.mean)
+    return (b.mean - a.mean) / spread
+
+
+def _cohen(p: float, q: float) -> float:
+    """Cohen's h: the difference of two shares on a scale where it has the same noise anywhere."""
+    if math.isnan(p) or math.isnan(q):
+        return math.nan
+    p, q = (min(1.0, max(0.0, x)) for x in (p, q))
+    return 2 * math.asin(math.sqrt(q)) - 2 * math.asin(math.sqrt(p))
+
+
+def _category(
+    column: Column, parts: Sequence[Floats], held: Sequence[Held], more: dict[str, float]
+) -> Measured:
+    places, names = list(column.features), _level_names(column)
+    counts = [part[:, places].sum(axis=0) for part in parts]
+    log_p, levels = compare_levels(counts[0], counts[1])
+    p, q = (np.array([one.levels.get(name, 0.0) for name in names]) for one in held)
+    both = np.maximum(p + q, 1e-300)
+    distance = math.sqrt(max(0.0, 0.5 * float(np.sum((p - q) ** 2 / both))))
+    largest = max((_cohen(x, y) for x, y in zip(p, q, strict=True)), key=abs, default=0.0)
+    return Measured(
+        column,
+        held[0],
+        held[1],
+        abs(largest),
+        distance,
+        {"levels": log_p} | more,
+        dict(zip(names, levels.tolist(), strict=True)),
+    )
+
+
+def name_change(a: Floats, b: Floats) -> list[str]:
+    """Whether the mean, the spread or the shape changed, for columns that did change.
+
+    The mean by Welch's test; the spread by the same test of distances from the own median; the
+    shape by the largest gap that is left when both sets have their median and spread taken off.
+    Where the mean or the spread surely changed, and by more than a trifle, the stronger of the
+    two is named, even if the shape changed as well; else the strongest of the three.
+    """
+    mids = [np.median(x, axis=0) for x in (a, b)]
+    away = [np.abs(x - mid) for x, mid in zip((a, b), mids, strict=True)]
+    wide = [np.maximum(x.mean(axis=0), 1e-300) for x in away]
+    # Rounded, since values that were equal must stay so.
+    aligned = [np.round((x - m) / w, 9) for x, m, w in zip((a, b), mids, wide, strict=True)]
+    # As log p-values of about that strength.
+    logs = np.stack(
+        [
+            -0.5 * _welch(a, b) ** 2,
+            -0.5 * _welch(away[0], away[1]) ** 2,
+            compare_ordered(aligned[0], aligned[1]).gap,
+        ]
+    )
+    deviations = [np.maximum(x.std(axis=0), 1e-300) for x in (a, b)]
+    step = np.abs(b.mean(axis=0) - a.mean(axis=0)) / np.maximum(*deviations)
+    sure = logs[:2] <= math.log(SURELY)
+    sure &= np.stack([step >= TRIFLE, np.abs(np.log(deviations[1] / deviations[0])) >= TRIFLE])
+    plain = np.where(sure, logs[:2], 1.0)
+    best = np.where(sure.any(axis=0), np.argmin(plain, axis=0), np.argmin(logs, axis=0))
+    return [("mean", "spread", "shape")[i] for i in best]
+
+
+def _welch(a: Floats, b: Floats) -> Floats:
+    error = a.var(axis=0) / len(a) + b.var(axis=0) / len(b)
+    step = b.mean(axis=0) - a.mean(axis=0)
+    floor = np.where(step == 0, 1.0, 1e-300)
+    return np.asarray(step / np.sqrt(np.maximum(error, floor)))

@@ -1,0 +1,286 @@
+"""Relations that changed: pairs of features whose correlation is another in B than in A.
+
+Correlations are Spearman's: of ranks within each set, so that a column that was shifted, scaled or
+bent keeps its relations, and far rows do not decide. Two correlations are compared on Fisher's
+scale. The error of each comes from the fourth moments of the ranks themselves (the variance of
+the influence uv - r (u² + v²)/2), and is never taken to be below that of a normal pair.
+
+With at most 60 features all pairs are tried. With more, the directions point to the features whose
+spreads and relations differ most (``parts``); these are tried with all others. p-values are
+adjusted for all pairs there are, tried or not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from cospan._tables import make_frame
+
+from .grouping import Column, Floats, Rows, present
+from .twosample import adjusted
+
+__all__ = ["PairChange", "PairTable", "Relations", "changed_relations"]
+
+ALL_PAIRS = 60
+LEADING = 30
+#: Pairs that the table lists: all that changed up to so many, and some more to compare with.
+MOST_PAIRS, FEWEST_PAIRS = 200, 10
+#: Rows of each set that must differ from the feature's usual value: with fewer a correlation is
+#: the matter of a few rows.
+VARIED_ROWS = 10
+#: Correlations nearer to ±1 than this count as that.
+_PERFECT = 1e-6
+
+
+@dataclass(frozen=True)
+class PairChange:
+    """One pair of features: its rank correlation in A and in B.
+
+    `first` and `second` are features (of a category: a level); `first_column` and
+    `second_column` the user's columns.
+    """
+
+    first: str
+    second: str
+    first_column: str
+    second_column: str
+    r_a: float
+    r_b: float
+    z: float
+    p: float
+    p_adjusted: float
+    changed: bool
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """Pairs of features by how surely their relation changed.
+
+    `tried` is the number of pairs compared, `total` that of all pairs there are.
+    """
+
+    rows: tuple[PairChange, ...]
+    tried: int
+    total: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, i: int) -> PairChange:
+        return self.rows[i]
+
+    @property
+    def changed(self) -> tuple[PairChange, ...]:
+        return tuple(row for row in self.rows if row.changed)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Plain types only."""
+        return [asdict(row) for row in self.rows]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A dataframe of the library that is installed, or of the one named."""
+        names = PairChange.__dataclass_fields__
+        return make_frame({n: [getattr(r, n) for r in self.rows] for n in names}, backend)
+
+
+class Relations(NamedTuple):
+    """The pairs, and for each column the log p-value of its relations and its leading pair.
+
+    `log_p` is adjusted over the pairs of the column. A column gets the credit (`leads`) for its
+    changed pairs if that explains more of them than crediting their other columns would.
+    """
+
+    pairs: PairTable
+    log_p: Floats
+    leads: dict[int, PairChange]
+
+
+class _Feature(NamedTuple):
+    place: int
+    owner: int
+
+
+def changed_relations(
+    columns: Sequence[Column], names: Sequence[str], rows: Rows, weight: Floats, level: float
+) -> Relations:
+    """Compare correlations; `weight` says which features to try first (the spread parts)."""
+    features, ranks, there = _prepared(columns, rows)
+    owner = np.array([f.owner for f in features], dtype=np.intp)
+    left = np.arange(len(features))
+    if len(features) > ALL_PAIRS:
+        left = np.argsort(-weight[[f.place for f in features]], kind="stable")[:LEADING]
+    i, k = np.meshgrid(left, np.arange(len(features)), indexing="ij")
+    in_left = np.zeros(len(features), dtype=bool)
+    in_left[left] = True
+    once = (owner[i] != owner[k]) & ((i < k) | ~in_left[k])
+    sizes = np.bincount(owner, minlength=len(columns))
+    total = int((sizes.sum() ** 2 - np.sum(sizes**2)) // 2)
+    log_p = np.zeros(len(columns))
+    if not once.any():
+        return Relations(PairTable((), 0, total), log_p, {})
+    sides = [_correlated(r, left, m) for r, m in zip(ranks, there, strict=True)]
+    z = _difference(sides[0], sides[1])[once]
+    r_a, r_b, i, k = sides[0].r[once], sides[1].r[once], i[once], k[once]
+    logs = math.log(2) + stats.norm.logsf(np.abs(z))
+    for side in (i, k):
+        np.minimum.at(log_p, owner[side], logs)
+    trials = sizes * (sizes.sum() - sizes)
+    log_p = np.minimum(0.0, log_p + np.log(np.maximum(1, trials)))
+    own = adjusted(logs, total)
+    order = np.lexsort((-np.abs(r_b - r_a), -np.abs(z)))
+    n_changed = int(np.count_nonzero(own <= math.log(level)))
+    listed = order[: max(FEWEST_PAIRS, min(MOST_PAIRS, n_changed))]
+    table = []
+    for e in listed:
+        f, g = features[min(i[e], k[e])], features[max(i[e], k[e])]
+        table.append(
+            PairChange(
+                first=names[f.place],
+                second=names[g.place],
+                first_column=columns[f.owner].name,
+                second_column=columns[g.owner].name,
+                r_a=float(r_a[e]),
+                r_b=float(r_b[e]),
+                z=float(z[e]),
+                p=math.exp(logs[e]),
+                p_adjusted=math.exp(own[e]),
+                changed=bool(own[e] <= math.log(level)),
+            )
+        )
+    changed = order[:n_changed]
+    leads = _leading(owner[i[changed]], owner[k[changed]], np.abs(z[changed]))
+    pairs = PairTable(tuple(table), len(z), total)
+    first = {c: table[e] for c, e in leads.items() if e < len(table)}
+    return Relations(pairs, log_p, first)
+
+
+def _leading(i: NDArray[np.intp], k: NDArray[np.intp], size: Floats) -> dict[int, int]:
+    """The columns that account for the changed pairs, each with its first pair.
+
+    One column that was shuffled changes all its pairs, and each of its partners has one changed
+    pair. So: the column with the most evidence takes its pairs, then the next, until none is left;
+    where a single pair is left, both its columns are named.
+    """
+    found: dict[int, int] = {}
+    open_ = np.ones(len(i), dtype=bool)
+    while open_.any():
+        n = int(max(i[open_].max(), k[open_].max())) + 1
+        total = np.zeros(n)
+        for side in (i, k):
+            np.add.at(total, side[open_], size[open_] ** 2)
+        best = int(np.argmax(total))
+        mine = open_ & ((i == best) | (k == best))
+        first = int(np.argmax(mine))
+        partners = {int(x) for x in np.concatenate([i[mine], k[mine]])} - {best}
+        named = [best, *partners] if len(partners) == 1 else [best]
+        for column in named:
+            found.setdefault(column, first)
+        open_ &= ~mine
+    return found
+
+
+class _Side(NamedTuple):
+    """Correlations in one set, (len(left), f), the variance of their influences, and rows."""
+
+    r: Floats
+    influence: Floats
+    n: Any
+
+
+def _prepared(
+    columns: Sequence[Column], rows: Rows
+) -> tuple[list[_Feature], list[Floats], list[Floats | None]]:
+    """Features with enough variety, their standardised ranks in both sets, and who is present."""
+    features: list[_Feature] = []
+    gaps: list[tuple[Any, Any]] = []
+    for owner, column in enumerate(columns):
+        gap = (present(rows.a, column), present(rows.b, column))
+        features.extend(_Feature(place, owner) for place in column.features)
+        gaps.extend([gap] * len(column.features))
+    places = [f.place for f in features]
+    ranks, there, varied = [], [], np.ones(len(features), dtype=bool)
+    for side, part in enumerate((rows.a, rows.b)):
+        found, enough = _ranks(part[:, places], [gap[side] for gap in gaps])
+        ranks.append(found)
+        varied &= enough
+        masks = [gap[side] for gap in gaps]
+        full: Floats | None = None
+        if any(mask is not None for mask in masks):
+            full = np.ones(found.shape)
+            for j, mask in enumerate(masks):
+                if mask is not None:
+                    full[:, j] = mask
+        there.append(full)
+    kept = np.flatnonzero(varied)
+    return (
+        [features[j] for j in kept],
+        [r[:, kept] for r in ranks],
+        [None if m is None else m[:, kept] for m in there],
+    )
+
+
+def _ranks(values: Floats, masks: Sequence[Any]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Mid-ranks with mean 0 and variance 1, 0 where missing; and which columns vary enough."""
+    found = np.zeros(values.shape)
+    enough = np.zeros(values.shape[1], dtype=bool)
+    complete = [j for j, mask in enumerate(masks) if mask is None]
+    groups = [(complete, None)] + [([j], m) for j, m in enumerate(masks) if m is not None]
+    for places, mask in groups:
+        part = values[:, places] if mask is None else values[np.ix_(mask, places)]
+        if not places or len(part) < 2 * VARIED_ROWS:
+            continue
+        rank = stats.rankdata(part, axis=0)
+        rank -= (len(part) + 1) / 2
+        deviation = rank.std(axis=0)
+        # The largest tie has the variance (1 - t³/n³)/12 left beside it.
+        n = len(part)
+        left = 1 - (1 - np.minimum(1.0, 12 * deviation**2 / n**2)) ** (1 / 3)
+        good = left * n >= VARIED_ROWS
+        rank /= np.where(good, deviation, 1.0)
+        rank[:, ~good] = 0
+        enough[places] = good
+        if mask is None:
+            found[:, places] = rank
+        else:
+            found[np.ix_(mask, places)] = rank
+    return found, enough
+
+
+def _correlated(u: Floats, left: NDArray[np.intp], there: Floats | None) -> _Side:
+    v = u[:, left]
+    n: Any = float(len(u))
+    if there is not None:
+        n = np.maximum(1.0, there[:, left].T @ there)
+    r = np.clip(v.T @ u / n, -1.0, 1.0)
+    both = (v**2).T @ u**2 / n
+    mixed = (v**3).T @ u / n + v.T @ u**3 / n
+    fourth = np.mean(u**4, axis=0) if there is None else np.sum(u**4, 0) / there.sum(0)
+    influence = both - r * mixed + r**2 / 4 * (fourth[left][:, None] + 2 * both + fourth[None, :])
+    return _Side(r, np.maximum(influence, 0.0), np.maximum(n - 4, 1.0))
+
+
+def _difference(a: _Side, b: _Side) -> Floats:
+    """The difference of two correlations in its standard errors, B less A.
+
+    On Fisher's scale or as it is, whichever says less: a correlation of exactly 1, which a few
+    rows of a rare level give easily, is infinitely far from all others on Fisher's scale.
+    """
+    near = 1 - _PERFECT
+    free = [np.maximum(1 - side.r**2, _PERFECT) for side in (a, b)]
+    steps = [np.arctanh(np.clip(side.r, -near, near)) for side in (a, b)]
+    errors = [
+        np.maximum(side.influence / f**2, 1.0) / side.n
+        for side, f in zip((a, b), free, strict=True)
+    ]
+    fisher = (steps[1] - steps[0]) / np.sqrt(errors[0] + errors[1])
+    normal = (1 - ((a.r + b.r) / 2) ** 2) ** 2
+    plain = [np.maximum(np.maximum(side.influence, normal), _PERFECT) / side.n for side in (a, b)]
+    direct = (b.r - a.r) / np.sqrt(plain[0] + plain[1])
+    return np.asarray(np.where(np.abs(fisher) < np.abs(direct), fisher, direct))

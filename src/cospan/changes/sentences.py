@@ -1,0 +1,133 @@
+"""What changed in one column, or in one pair, as a sentence with numbers in the user's units."""
+
+from __future__ import annotations
+
+import math
+
+from .columns import FeatureChange
+from .relations import PairChange
+from .wording import listed, number, pair_of, quoted, share_text, value_text
+
+__all__ = ["feature_sentence", "pair_sentence"]
+
+GONE_LEVELS = 3
+
+
+def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
+    """One sentence on a column that changed.
+
+    Examples
+    --------
+    >>> from cospan.changes import FeatureChange, feature_sentence
+    >>> from cospan.changes.measuring import Held
+    >>> a, b = Held(mean=32.4, deviation=24.6), Held(mean=45.1, deviation=24.4)
+    >>> one = FeatureChange("tenure", "number", "mean", True, 1e-9, 1e-8, 0.52, 0.2, a, b, 0.1, 0.9)
+    >>> feature_sentence(one, ("A", "B"))
+    'tenure rose from 32.4 to 45.1, 0.52 sd.'
+    """
+    write = _WRITERS.get(one.change, _mean)
+    return f"{write(one, names)}."
+
+
+def pair_sentence(pair: PairChange, names: tuple[str, str]) -> str:
+    """One sentence on a relation that changed."""
+    return (
+        f"{quoted(pair.first)} and {quoted(pair.second)} {_relation(pair)}: rank correlation "
+        f"{pair.r_a:.2f} in {names[0]}, {pair.r_b:.2f} in {names[1]}."
+    )
+
+
+def _relation(pair: PairChange) -> str:
+    a, b = pair.r_a, pair.r_b
+    if a * b < 0 and min(abs(a), abs(b)) >= 0.1:
+        return "are related the other way round"
+    if abs(b) < 0.1:
+        return "no longer go together"
+    if abs(a) < 0.1:
+        return "now go together"
+    return "go together less closely" if abs(b) < abs(a) else "go together more closely"
+
+
+def _mean(one: FeatureChange, names: tuple[str, str]) -> str:
+    if one.kind == "vector":
+        return _vector(one)
+    a, b = one.a.mean, one.b.mean
+    if one.kind in ("date", "duration"):
+        before, after = value_text(a, one.kind), value_text(b, one.kind)
+    else:
+        before, after = pair_of(a, b)
+    moved = "rose" if b > a else "fell"
+    step = f", {number(abs(one.difference), 2)} sd" if math.isfinite(one.difference) else ""
+    return f"{quoted(one.name)} {moved} from {before} to {after}{step}"
+
+
+def _spread(one: FeatureChange, names: tuple[str, str]) -> str:
+    if one.kind == "vector":
+        return _vector(one)
+    a, b = one.a.deviation, one.b.deviation
+    if a == 0 or b == 0:
+        where = names[0] if a == 0 else names[1]
+        return f"{quoted(one.name)} does not vary in {where}"
+    before, after = pair_of(a, b)
+    how = "as wide" if b >= a else "as wide only"
+    return (
+        f"{quoted(one.name)} spreads {number(b / a, 2)} times {how} in {names[1]} as in {names[0]} "
+        f"(sd {before} and {after})"
+    )
+
+
+def _shape(one: FeatureChange, names: tuple[str, str]) -> str:
+    if one.kind == "vector":
+        return _vector(one)
+    return (
+        f"{quoted(one.name)} is distributed differently: up to {share_text(one.distance)} more of "
+        "the rows of one set are below some value"
+    )
+
+
+def _vector(one: FeatureChange) -> str:
+    where = f", most of all at {quoted(one.level)}" if one.level else ""
+    return f"{quoted(one.name)} changed{where}"
+
+
+def _levels(one: FeatureChange, names: tuple[str, str]) -> str:
+    if one.kind == "boolean":
+        before, after = share_text(one.a.mean), share_text(one.b.mean)
+        rows = f"{before} of {names[0]}'s rows and {after} of {names[1]}'s"
+        return f"{quoted(one.name)} is true in {rows}"
+    a, b = one.a.levels, one.b.levels
+    level = one.level
+    if level not in a:
+        return f"the levels of {quoted(one.name)} changed"
+    moved = "rose" if b.get(level, 0.0) > a[level] else "fell"
+    text = (
+        f"in {quoted(one.name)} the share of {quoted(level)} {moved} from {share_text(a[level])} "
+        f"to {share_text(b.get(level, 0.0))}"
+    )
+    for left, right, word in ((a, b, "gone"), (b, a, "new")):
+        found = [x for x, share in left.items() if share > 0 and not right.get(x) and x != level]
+        found.sort(key=lambda x: -left[x])
+        if found:
+            text += f"; {listed(found, GONE_LEVELS)} {'are' if len(found) > 1 else 'is'} {word}"
+    return text
+
+
+def _missing(one: FeatureChange, names: tuple[str, str]) -> str:
+    a, b = share_text(one.a.missing), share_text(one.b.missing)
+    return f"{quoted(one.name)} is missing in {a} of {names[0]}'s rows and {b} of {names[1]}'s"
+
+
+def _related(one: FeatureChange, names: tuple[str, str]) -> str:
+    if one.pair is None:
+        return f"the relation of {quoted(one.name)} to other columns changed"
+    return pair_sentence(one.pair, names)[:-1]
+
+
+_WRITERS = {
+    "mean": _mean,
+    "spread": _spread,
+    "shape": _shape,
+    "levels": _levels,
+    "missing": _missing,
+    "relation": _related,
+}

@@ -1,0 +1,260 @@
+"""The verdict: do two sets differ, by how much, in what, and how sure is that; in plain words.
+
+**Differ**: the shift test's p-value is at most 0.05, or one column's adjusted p-value at most 0.01
+(0.05 without a shift test), so that sets that do not differ are said to in 6 % of cases at most.
+
+**How much**, by the AUC (how many of 100 pairs of rows, one of each set, the angle orders
+rightly): none below 0.56, small from there, medium from 0.64, large from 0.71. These are the AUCs
+of two normal distributions 0.2, 0.5 and 0.8 standard deviations apart, Cohen's cuts.
+
+**In what**: the parts of D (location, scale, shape of numbers; levels of categories and booleans;
+missing values), each less what it would be without a difference, as far as it is significant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .columns import LEVEL, FeatureTable
+from .quality import Quality
+from .relations import PairTable
+from .sentences import feature_sentence, pair_sentence
+from .wording import chance
+
+if TYPE_CHECKING:
+    from cospan.significance import Estimate, ShiftTest
+
+__all__ = ["SIZES", "Verdict", "make_verdict", "size_of"]
+
+#: From which AUC on a difference is called so.
+SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
+#: One column is enough for a verdict of its own if its adjusted p-value is at most this.
+ONE_COLUMN = 0.01
+FIRST_FEATURES, FIRST_PAIRS, FIRST_NOTES = 5, 3, 3
+IN_WORDS = {
+    "location": "location (where the values are centred)",
+    "scale": "scale (how widely all of them spread)",
+    "shape": "shape (spreads and relations of single columns)",
+    "levels": "the levels of categories",
+    "missing": "missing values",
+}
+_KIND_PARTS = {"mean": "location", "spread": "shape", "relation": "shape"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a comparison of two sets found.
+
+    Attributes
+    ----------
+    differs : bool
+    pvalue : float
+        The one that decided: the shift test's, or the smallest adjusted one of a column.
+    size : {"none", "small", "medium", "large", "unknown"}
+        By the AUC; unknown without one.
+    size_low, size_high : str
+        The same by the ends of its interval.
+    mostly : str
+        ``"location"``, ``"scale"``, ``"shape"``, ``"levels"``, ``"missing"``, or empty where
+        nothing differs.
+    parts : mapping
+        The parts of D by these five.
+    features, pairs : tuple of str
+        Names of the first changed columns; of pairs, ``"first and second"``.
+    sentences : tuple of str
+        The verdict in words, most important first.
+    """
+
+    differs: bool
+    pvalue: float
+    size: str
+    size_low: str
+    size_high: str
+    mostly: str
+    parts: Mapping[str, float] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only."""
+        plain = ("differs", "pvalue", "size", "size_low", "size_high", "mostly")
+        return {key: getattr(self, key) for key in plain} | {
+            "parts": {k: v if math.isfinite(v) else None for k, v in self.parts.items()},
+            "features": list(self.features),
+            "pairs": list(self.pairs),
+            "sentences": list(self.sentences),
+        }
+
+
+def size_of(auc: float) -> str:
+    """How large a difference with such an AUC is.
+
+    Examples
+    --------
+    >>> from cospan.changes import size_of
+    >>> [size_of(auc) for auc in (0.5, 0.6, 0.7, 0.9)]
+    ['none', 'small', 'medium', 'large']
+    """
+    return next((word for cut, word in SIZES if auc >= cut), "none")
+
+
+def make_verdict(
+    features: FeatureTable,
+    pairs: PairTable,
+    quality: Quality,
+    parts: Mapping[str, float],
+    expected: Mapping[str, float],
+    auc: Estimate | None,
+    shift: ShiftTest | None,
+    names: tuple[str, str],
+) -> Verdict:
+    """Decide, and put it in words; `expected` are the parts that sets without a difference have."""
+    differs, p, by_column = _decided(features, shift)
+    ends = (auc.value, auc.low, auc.high) if auc is not None else None
+    sizes = ("unknown",) * 3 if ends is None else tuple(map(size_of, ends))
+    if not differs:
+        sizes = ("none", "none", sizes[2])
+    mostly = _mostly(features, parts, expected, shift) if differs else ""
+    told = features.changed[:FIRST_FEATURES]
+    led = [one.pair for one in told if one.pair is not None and one.change == "relation"]
+    further = [pair for pair in pairs.changed if pair not in led][:FIRST_PAIRS]
+    if led:
+        further = []
+    sentences = [
+        _headline(differs, p, by_column, len(features), shift, names),
+        *_how_much(differs, sizes, auc),
+        *([_in_what(mostly, parts, expected)] if mostly else []),
+        *[feature_sentence(one, names) for one in told],
+        *_more(features),
+        *[pair_sentence(pair, names) for pair in further],
+        *_quality(quality, {one.name for one in told}),
+    ]
+    return Verdict(
+        differs,
+        p,
+        sizes[0],
+        sizes[1],
+        sizes[2],
+        mostly,
+        dict(parts),
+        tuple(one.name for one in told),
+        tuple(f"{pair.first} and {pair.second}" for pair in (*led, *further)),
+        tuple(sentences),
+    )
+
+
+def _decided(features: FeatureTable, shift: ShiftTest | None) -> tuple[bool, float, bool]:
+    """Whether the sets differ, the p-value that says so, and whether it is a column's."""
+    smallest = min((one.p_adjusted for one in features), default=1.0)
+    if shift is None:
+        return smallest <= LEVEL, smallest, True
+    if shift.pvalue > LEVEL and smallest <= ONE_COLUMN:
+        return True, smallest, True
+    return shift.pvalue <= LEVEL, shift.pvalue, False
+
+
+def _headline(
+    differs: bool,
+    p: float,
+    by_column: bool,
+    columns: int,
+    shift: ShiftTest | None,
+    names: tuple[str, str],
+) -> str:
+    over = f", adjusted for {columns:,} columns" if by_column and columns > 1 else ""
+    sure = f"{chance(p)}{over}"
+    if not differs:
+        return f"There is no evidence that {names[0]} and {names[1]} differ ({sure})."
+    if by_column and shift is not None:
+        return (
+            f"{names[0]} and {names[1]} differ in single columns ({sure}), although not as a "
+            f"whole ({chance(shift.pvalue)})."
+        )
+    return f"{names[0]} and {names[1]} differ ({sure})."
+
+
+def _how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> list[str]:
+    if auc is None:
+        return []
+    low, value, high = (round(100 * x) for x in (auc.low, auc.value, auc.high))
+    counted = (
+        f"of 100 pairs of rows, one from each set, {value} are ordered correctly "
+        f"({100 * auc.confidence:.0f} % interval {low} to {high}; by chance 50)"
+    )
+    if not differs:
+        return [f"{counted[0].upper()}{counted[1:]}."]
+    if sizes[0] == "none":
+        return [f"The difference is too small to tell single rows apart: {counted}."]
+    span = "" if sizes[1] == sizes[2] else f" (between {sizes[1]} and {sizes[2]})"
+    return [f"The difference is {sizes[0]}{span}: {counted}."]
+
+
+def _excess(parts: Mapping[str, float], expected: Mapping[str, float]) -> dict[str, float]:
+    return {key: max(0.0, value - expected.get(key, 0.0)) for key, value in parts.items()}
+
+
+def _mostly(
+    features: FeatureTable,
+    parts: Mapping[str, float],
+    expected: Mapping[str, float],
+    shift: ShiftTest | None,
+) -> str:
+    """The largest part of those that are significant."""
+    kinds = {one.change for one in features.changed}
+    found = {
+        key: value
+        for key, value in _excess(parts, expected).items()
+        if value > 0 and _is_significant(key, kinds, shift)
+    }
+    if found:
+        return max(found, key=lambda key: found[key])
+    if features.changed:
+        first = features.changed[0].change
+        return _KIND_PARTS.get(first, first)
+    return max(parts, key=lambda key: parts[key])
+
+
+def _is_significant(part: str, kinds: set[str], shift: ShiftTest | None) -> bool:
+    """By the shift test's own p-values for its three parts; else by what changed in columns."""
+    if part in ("location", "scale", "shape") and shift is not None:
+        return shift.parts.get(part, 1.0) <= LEVEL
+    return part in {_KIND_PARTS.get(kind, kind) for kind in kinds} or (
+        part == "scale" and "spread" in kinds
+    )
+
+
+def _in_what(mostly: str, parts: Mapping[str, float], expected: Mapping[str, float]) -> str:
+    found = _excess(parts, expected)
+    total = sum(found.values())
+    if 0 < total < math.inf and found[mostly] / total > 0.5:
+        return (
+            f"It is mostly a difference in {IN_WORDS[mostly]}: {found[mostly] / total:.0%} of it."
+        )
+    return f"It is first of all a difference in {IN_WORDS[mostly]}."
+
+
+def _more(features: FeatureTable) -> list[str]:
+    more = len(features.changed) - FIRST_FEATURES
+    if more <= 0:
+        return []
+    return [f"{more:,} more of the {len(features):,} columns changed."]
+
+
+def _quality(quality: Quality, told: set[str]) -> list[str]:
+    """What sentences about columns have not said yet."""
+    said = ("missing", "new levels", "vanished levels")
+    notes = [
+        note.text
+        for note in quality
+        if note.differs and not (note.code in said and note.column in told)
+    ]
+    more = len(notes) - FIRST_NOTES
+    tail = [f"{more:,} more remarks on data quality are in the table."] if more > 0 else []
+    return [*notes[:FIRST_NOTES], *tail]

@@ -1,0 +1,83 @@
+"""Numbers, dates and names as they stand in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+__all__ = ["chance", "listed", "number", "pair_of", "quoted", "share_text", "value_text"]
+
+SHORT = 40
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A few significant digits, with commas from 10,000 on and no exponent where it can be."""
+    if not math.isfinite(value):
+        return "infinity" if value > 0 else "minus infinity"
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
+    if size >= 15 or size < -5:
+        return f"{value:.{digits - 1}e}"
+    rounded = round(value, max(0, digits - 1 - size)) if size < digits else round(value)
+    if abs(rounded) >= 10_000:
+        return f"{rounded:,.0f}"
+    places = max(0, digits - 1 - size)
+    text = f"{rounded:.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def pair_of(a: float, b: float) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to tell them apart."""
+    for digits in range(3, 10):
+        x, y = number(a, digits), number(b, digits)
+        if x != y:
+            # One more digit where the step would be a single unit of the last one.
+            return x, y
+    return number(a), number(b)
+
+
+def value_text(value: float, kind: str) -> str:
+    """A value in the units of the user's: dates as dates."""
+    if kind == "date" and math.isfinite(value) and abs(value) < 3e6:
+        try:
+            return (datetime(1970, 1, 1) + timedelta(days=value)).date().isoformat()
+        except OverflowError:
+            return number(value)
+    if kind == "duration":
+        return f"{number(value)} days"
+    return number(value)
+
+
+def share_text(share: float) -> str:
+    """A share in per cent, never rounded to 0 % or 100 % when it is neither."""
+    if 0 < share < 0.005:
+        return "less than 1 %" if share >= 0.0005 else "less than 0.1 %"
+    if 0.995 <= share < 1:
+        return "more than 99 %"
+    return f"{100 * share:.0f} %"
+
+
+def chance(p: float) -> str:
+    """A p-value in words."""
+    if p <= 0.001:
+        return "p at most 0.001"
+    return f"p = {p:.2g}" if p < 0.995 else "p = 1"
+
+
+def quoted(name: str) -> str:
+    """A name in a sentence: cut where it is long, quoted where it has spaces."""
+    line = " ".join(name.split())
+    line = line if len(line) <= SHORT else line[: SHORT - 1] + "…"
+    return f"'{line}'" if " " in line or not line else line
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Names with commas and an "and"; how many more there are."""
+    shown = [quoted(name) for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most:,} more"
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,0 +1,100 @@
+"""Summaries of Dask collections, merged in a tree on the workers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cospan._validate import feature_names_of
+from cospan.distributed.blocks import (
+    block_classes,
+    block_summary,
+    merged,
+    merged_classes,
+    reduced,
+    row_blocks,
+    split,
+)
+from cospan.errors import InputError
+from cospan.summary import Summary
+
+__all__ = ["class_summaries", "summary_of"]
+
+
+def summary_of(
+    X: Any,
+    sample_weight: Any = None,
+    *,
+    exact: bool = True,
+    rank: int | None = None,
+    sample_size: int = 2000,
+    seed: int = 0,
+    name: str = "X",
+) -> Summary:
+    """Summary of a Dask array or dataframe, as :meth:`cospan.Summary.of` has it.
+
+    The blocks' own summaries merge on the workers, so that the whole never comes together; only
+    the last merged summary comes here.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from cospan import Summary
+    >>> X = np.arange(24.0).reshape(12, 2) ** 2
+    >>> Summary.of(da.from_array(X, chunks=(5, 2)))
+    Summary(12 rows, 2 features, exact)
+    """
+    import dask
+
+    blocks = row_blocks(X, name)
+    weights = split(sample_weight, blocks, "sample_weight")
+    options = {"exact": exact, "rank": rank, "sample_size": sample_size, "name": name}
+    names = feature_names_of(X)
+    leaf = dask.delayed(block_summary, pure=False)
+    found: Summary | None = reduced(
+        [
+            leaf(block, weight, names, seed + i, {**options, "name": _of_block(name, i, blocks)})
+            for i, (block, weight) in enumerate(zip(blocks, weights, strict=True))
+        ],
+        merged,
+    )
+    if found is None:
+        raise InputError(f"{name} has no rows; at least one sample is needed.")
+    return found
+
+
+def class_summaries(
+    X: Any,
+    labels: np.ndarray,
+    sample_weight: Any = None,
+    *,
+    exact: bool = True,
+    sample_size: int = 2000,
+) -> dict[Any, Summary]:
+    """Summaries of the rows of each class, in one pass over the blocks.
+
+    `labels` holds one label per row, on the host: they are small beside the rows.
+    """
+    import dask
+
+    blocks = row_blocks(X, "X")
+    options = {"exact": exact, "sample_size": sample_size, "name": "X"}
+    names = feature_names_of(X)
+    leaf = dask.delayed(block_classes, pure=False)
+    parts = zip(
+        blocks,
+        split(labels, blocks, "y"),
+        split(sample_weight, blocks, "sample_weight"),
+        strict=True,
+    )
+    found: dict[Any, Summary] = reduced(
+        [leaf(*part, names, i, options) for i, part in enumerate(parts)], merged_classes
+    )
+    return found
+
+
+def _of_block(name: str, number: int, blocks: list[Any]) -> str:
+    """What messages call a block: the rows they count are those of the block."""
+    return name if len(blocks) == 1 else f"{name} (block {number} of {len(blocks)}, from 0)"
