@@ -71,8 +71,8 @@ class SetCosts:
     >>> costs = SetCosts.from_summaries([Summary.of(X[y == k]) for k in range(3)])
     >>> costs.weights(X[[0, 60, 120]]).round(2)
     array([[1.  , 0.  , 0.  ],
-           [0.  , 1.  , 0.  ],
-           [0.  , 0.01, 0.99]])
+           [0.03, 0.86, 0.11],
+           [0.  , 0.03, 0.97]])
     """
 
     geometry: Geometry
