@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-
-from cospan import JointFrame, Summary
 from cospan._classes.constant import append_column, with_constant
 from cospan._classes.costs import ClassCosts, simplex_weights
 from cospan._classes.shrinkage import choose_class_shrinkage
-from cospan.errors import InputError
 from cospan.shrinkage import SHRINKAGE_GRID
+from numpy.testing import assert_allclose
+
+from cospan import JointFrame, Summary
+from cospan.errors import InputError
 
 
 def sets_of(sizes, d, seed=0):
