@@ -62,7 +62,9 @@ def image_pairs() -> None:
                 f"{frame.shrinkage:g}, ν {frame.dof:g}, γ {frame.pooling:g}",
                 flush=True,
             )
-        print(f"{name} mean AUC {np.mean(rows, axis=0)[0]:.4f} (0.1: {np.mean(rows, axis=0)[1]:.4f})")
+        print(
+            f"{name} mean AUC {np.mean(rows, axis=0)[0]:.4f} (0.1: {np.mean(rows, axis=0)[1]:.4f})"
+        )
 
 
 def all_pairs() -> None:

@@ -187,13 +187,13 @@ def test_only_inseparable_classes_keep_quiet(digits):
     X, y = digits
     rng = np.random.default_rng(0)
     halves = np.where(y == 4, rng.permutation(np.resize([4, 40], len(y))), y)  # one class as two
-    kept = np.isin(y, [0, 4, 9])
+    kept = y < 5
     labels = halves[kept]
-    planted = np.flatnonzero(labels == 0)[:5]
-    labels[planted] = 9
+    planted = np.flatnonzero(labels == 0)[:2]
+    labels[planted] = 3
     audit = audit_labels(X[kept], labels)
     assert audit.inseparable == ((4, 40),)
-    assert np.count_nonzero(audit.flagged[planted]) >= 2
+    assert audit.flagged[planted].all()
     pairs = zip(audit.labels[audit.flagged], audit.suggested[audit.flagged], strict=True)
     assert not any({one, other} == {4, 40} for one, other in pairs)
 

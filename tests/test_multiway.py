@@ -18,7 +18,6 @@ from cospan import (
     compare_many,
     fisher_rao,
 )
-from cospan._classes.costs import simplex_weights
 from cospan.errors import InputError
 from cospan.sources import Source, open_source
 

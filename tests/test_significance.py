@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from scipy.stats import beta
 
-from cospan import angle_histogram, fisher_rao, hellinger, separation, shift_test
+from cospan import JointFrame, angle_histogram, fisher_rao, hellinger, separation, shift_test
 from cospan.distribution import angle_auc, overlap
 from cospan.errors import InputError
+from cospan.significance import fit_reliability
 
 SIMULATIONS = 200
 # 200 simulations at 5 %: 10 expected, and between 3 and 19 in 99.5 % of all seeds.
@@ -113,6 +114,66 @@ def test_same_seed_same_bits_and_other_seed_other_interval():
 def test_separation_refuses_what_it_cannot_measure(a, b, options, message):
     with pytest.raises(InputError, match=message):
         separation(a, b, **options)
+
+
+# -- the fit's part in intervals ------------------------------------------------------------------
+
+
+def test_less_reliable_angles_have_wider_intervals_about_the_same_value():
+    a, b = angles(4, 4, 100, 20), angles(5, 4, 100, 21)
+    known, doubtful = separation(a, b), separation(a, b, reliability=0.0)
+    assert doubtful.auc.value == known.auc.value
+    width = [e.auc.high - e.auc.low for e in (known, doubtful)]
+    assert width[1] / width[0] == pytest.approx(math.sqrt(2), rel=1e-6)
+
+
+def test_constant_angles_separate_nothing():
+    found = separation(np.full(20, math.pi / 4), np.full(30, math.pi / 4))
+    assert (found.auc.value, found.fisher_rao.value, found.overlap.value) == (0.5, 0, 1)
+
+
+def test_reliability_is_the_correlation_of_scores_fitted_to_other_rows():
+    """Two frames of 60 + 60 rows each; a frame of as many estimates how well they agree."""
+    rng = np.random.default_rng(22)
+    step = np.array([0.7, 0, 0, 0])
+    settings = {"shrinkage": 0.3, "units": "own", "pooling": 0.0, "dof": 4.0}
+    expected, found = [], []
+    for _ in range(20):
+        pairs = [(rng.normal(size=(60, 4)), rng.normal(size=(60, 4)) + step) for _ in range(2)]
+        frames = [JointFrame.fit(*pair, **settings) for pair in pairs]
+        new = rng.normal(size=(1000, 4))  # rows of one set
+        ratios = [np.log(np.divide(*frame.squared_costs(new).T)) for frame in frames]
+        expected.append(np.corrcoef(*ratios)[0, 1])
+        found.append(fit_reliability(frames[0], *pairs[0], random_state=rng))
+    assert np.mean(found) == pytest.approx(np.mean(expected), abs=0.1)
+
+
+@pytest.mark.parametrize("span", ["affine", "linear"])
+def test_reliability_needs_no_setting_of_its_own(span):
+    rng = np.random.default_rng(23)
+    A, B = rng.normal(size=(2, 80, 3)) * [[[1.0, 1, 1]], [[4.0, 1, 1]]]
+    frame = JointFrame.fit(A, B, span=span)
+    assert fit_reliability(frame, A, B) > 0.8
+    assert fit_reliability(frame, A, A[::-1] + 0.0) < 0.6
+    with pytest.raises(InputError, match="A has 3 rows"):
+        fit_reliability(frame, A[:3], B)
+
+
+def test_leave_one_out_intervals_hold_what_new_rows_show():
+    held = 0
+    for seed in range(60):
+        rng = np.random.default_rng([24, seed])
+        A, B = rng.normal(size=(40, 5)), rng.normal(size=(50, 5))
+        frame = JointFrame.fit(A, B, shrinkage=0.3, units="own", pooling=0.0, dof=1.0)
+        own = frame.leave_one_out(A, B)
+        auc = separation(
+            own.a.theta,
+            own.b.theta,
+            n_bootstrap=200,
+            reliability=fit_reliability(frame, A, B),
+        ).auc
+        held += auc.low - 1e-12 <= 0.5 <= auc.high + 1e-12
+    assert held >= 53  # 57 expected
 
 
 # -- the shift test --------------------------------------------------------------------------

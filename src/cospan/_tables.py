@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from cospan.errors import InputError, MissingDependencyError
 
-__all__ = ["make_frame"]
+__all__ = ["make_frame", "without_formulas"]
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 
@@ -82,3 +82,36 @@ def _plain_text(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
         name: array.tolist() if array.dtype.kind in "US" else array
         for name, array in arrays.items()
     }
+
+
+#: A cell of text that begins with one of these is a formula to a spreadsheet.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The same columns for a CSV file: text that a spreadsheet would run begins with a quote.
+
+    Names and labels come from data, and ``=cmd|...`` in a cell is a program to some spreadsheets.
+    Numbers are left alone, also where they are text.
+
+    Examples
+    --------
+    >>> without_formulas({"id": ["=1+1", "-2.5", "x"], "n": np.array([-1])})
+    {'id': ["'=1+1", '-2.5', 'x'], 'n': array([-1])}
+    """
+    return {_plain(name): _plain_cells(values) for name, values in columns.items()}
+
+
+def _plain_cells(values: Any) -> Any:
+    array = np.asarray(values)
+    return values if array.dtype.kind in "biuf" else [_plain(str(x)) for x in array.tolist()]
+
+
+def _plain(text: str) -> str:
+    if not text.startswith(_FORMULA):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text

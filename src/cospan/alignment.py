@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,12 @@ from cospan._arrays import Array
 from cospan._tolerance import RELATIONAL_SHARE
 from cospan.errors import InputError
 from cospan.sets import Calibration, angles_of
+from cospan.typicality import Typicality
 
 __all__ = ["Alignment"]
+
+# What has an entry per sample.
+_COLUMNS = ("theta", "cost_a", "cost_b", "shares", "outside", "relational")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,8 @@ class Alignment:
         unshrunk formula gives missing directions no cost.
     weighting : str
         ``"cost"`` or ``"frame"``.
+    typicality : Typicality or None
+        What the sets' own rows cost: behind `typicality_a` and `typicality_b`.
 
     Examples
     --------
@@ -61,6 +67,7 @@ class Alignment:
     outside: Array
     relational: Array
     weighting: str
+    typicality: Typicality | None = field(default=None, repr=False)
 
     @classmethod
     def from_costs(
@@ -72,6 +79,7 @@ class Alignment:
         outside: Array | None,
         weighting: str,
         calibration: Calibration,
+        typicality: Typicality | None = None,
     ) -> Alignment:
         """From squared costs. No shares: all of it shared; no `outside`: none of it."""
         xp = arrays.namespace(squared_a)
@@ -87,7 +95,8 @@ class Alignment:
             outside = xp.zeros_like(theta)
         else:
             relational = relational & (outside <= RELATIONAL_SHARE)
-        return cls(theta, cost_a, cost_b, shares, outside, relational, weighting)
+        known = typicality if weighting == "cost" else None
+        return cls(theta, cost_a, cost_b, shares, outside, relational, weighting, known)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Alignment]) -> Alignment:
@@ -101,9 +110,15 @@ class Alignment:
         if len(parts) == 1:
             return parts[0]
         xp = arrays.namespace(parts[0].theta)
-        columns = [f.name for f in fields(cls) if f.name != "weighting"]
-        joined = {name: xp.concat([getattr(part, name) for part in parts]) for name in columns}
-        return cls(**joined, weighting=parts[0].weighting)
+        joined = {name: xp.concat([getattr(part, name) for part in parts]) for name in _COLUMNS}
+        first = parts[0]
+        # Scored by different frames, rows have no common scale of what is usual.
+        same = all(part.typicality is first.typicality for part in parts)
+        return cls(
+            **joined,
+            weighting=first.weighting,
+            typicality=first.typicality if same else None,
+        )
 
     @property
     def degrees(self) -> Array:
@@ -134,6 +149,20 @@ class Alignment:
         first = arrays.like([True, False], self.relational)[None, :]
         return xp.where(first, xp.cos(theta) ** 2, xp.sin(theta) ** 2)
 
+    @property
+    def typicality_a(self) -> Array | None:
+        """(n,): how usual each cost is among those of A's own rows, a conformal p-value.
+
+        Uniform for new rows of A; small for rows that are not like A's. None where the frame had
+        no rows to leave out. See :func:`cospan.typicality.neither`.
+        """
+        return None if self.typicality is None else self.typicality.p_value(self.cost_a, 0)
+
+    @property
+    def typicality_b(self) -> Array | None:
+        """The same for B."""
+        return None if self.typicality is None else self.typicality.p_value(self.cost_b, 1)
+
     def predict(self, threshold: float = math.pi / 4) -> Array:
         """0 for A where θ ≤ `threshold` (radians), else 1 for B."""
         if not 0 <= threshold <= math.pi / 2:
@@ -154,11 +183,11 @@ class Alignment:
         if isinstance(index, (int, np.integer)):
             index = [range(len(self))[index]]  # out of range: an IndexError, which ends a loop
         if isinstance(index, slice):
-            chosen = {f.name: getattr(self, f.name)[index] for f in fields(self)[:-1]}
+            chosen = {name: getattr(self, name)[index] for name in _COLUMNS}
         else:
             index = np.asarray(index) if len(index) else np.zeros(0, dtype=np.int64)
-            chosen = {f.name: _take(getattr(self, f.name), index) for f in fields(self)[:-1]}
-        return Alignment(**chosen, weighting=self.weighting)
+            chosen = {name: _take(getattr(self, name), index) for name in _COLUMNS}
+        return Alignment(**chosen, weighting=self.weighting, typicality=self.typicality)
 
     def __repr__(self) -> str:
         if arrays.is_lazy(self.theta):

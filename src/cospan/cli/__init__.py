@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from cospan.cli import options as opt
-from cospan.cli.terminal import THRESHOLD, Terminal
+from cospan.cli.terminal import FAILED, THRESHOLD, Terminal
 
 __all__ = ["app", "main"]
 
@@ -327,6 +327,21 @@ def reproduce(
         from cospan.cli import commands
 
         commands.reproduce(terminal, data, output, draws, quick)
+
+
+@app.command()
+def doctor(
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Say what is installed here, and test that it works together."""
+    with Terminal(quiet, verbose, debug) as terminal:
+        from cospan.cli.doctor import examine
+
+        if not examine(terminal, json):
+            raise typer.Exit(FAILED)
 
 
 @app.command()

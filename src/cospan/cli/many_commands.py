@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,8 @@ import typer
 
 from cospan._warnings import heard
 from cospan.cli.options import Outputs, Threshold
-from cospan.cli.terminal import Terminal, as_options
+from cospan.cli.showing import show, write_files
+from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import table_file
 from cospan.comparison.text import number, printable
 from cospan.distributed import on_cluster, read_lazily
@@ -27,15 +27,23 @@ __all__ = ["compare", "is_asked"]
 FOR_TWO = ("a", "b", "labels", "name_a", "name_b")
 
 
-def is_asked(sets: Sequence[str], what: dict[str, Any], reading: dict[str, Any]) -> bool:
+def is_asked(
+    sets: Sequence[str],
+    what: dict[str, Any],
+    reading: dict[str, Any],
+    scheduler: str | None = None,
+) -> bool:
     """Whether there are more than two sets: that many files, or classes of one table."""
     if len(sets) > 2:
         return True
     one_table = len(sets) == 1 and sets[0] != "-" and what["label"] is not None
     if not one_table or what["a"] is not None or what["b"] is not None:
         return False
-    with heard():  # warnings come when the sets are read
-        return len(open_source(sets[0], label=what["label"], **reading).classes()) > 2
+    with heard(), on_cluster(scheduler):  # warnings come when the sets are read
+        table: Any = sets[0]
+        if scheduler is not None:
+            table = read_lazily(sets[0], (what["label"], reading.get("id_column")))
+        return len(open_source(table, label=what["label"], **reading).classes()) > 2
 
 
 def compare(
@@ -50,13 +58,13 @@ def compare(
 ) -> list[Threshold]:
     """Compare, print, write what was asked for; returns the thresholds that were crossed."""
     _refuse_what_two_sets_have(sets, what, thresholds)
-    if scheduler is not None and len(sets) == 1:
-        raise typer.BadParameter("--scheduler takes a file for each set, not one with --label.")
     settings = {key: value for key, value in settings.items() if key != "n_permutations"}
     with on_cluster(scheduler), _scores_file(outputs.scores) as sink:
         given: Any = sets[0] if len(sets) == 1 else list(sets)
         if scheduler is not None:
-            given = dict(zip(names_of(sets), map(read_lazily, sets), strict=True))
+            keep = (what["label"], reading.get("id_column"))
+            lazy = [read_lazily(path, keep) for path in sets]
+            given = lazy[0] if len(lazy) == 1 else dict(zip(names_of(sets), lazy, strict=True))
         found = compare_many(
             given,
             what["Z"],
@@ -67,7 +75,8 @@ def compare(
             progress=terminal.progress,
             sink=sink,
         )
-    _show(terminal, found, outputs)
+    write_files(found, found.classifier() if outputs.model is not None else None, outputs)
+    show(terminal, found, many_lines, outputs)
     return _crossed(terminal, found, thresholds)
 
 
@@ -77,8 +86,8 @@ def _refuse_what_two_sets_have(
     given = [f"--{name.replace('_', '-')}" for name in FOR_TWO if what[name] is not None]
     if len(sets) > 1 and what["label"] is not None:
         given.append("--label")
-    if any(threshold.quantity == "p" for threshold in thresholds):
-        given.append("--fail-on p")
+    judged = {threshold.quantity for threshold in thresholds}
+    given += [f"--fail-on {quantity}" for quantity in ("p", "auc") if quantity in judged]
     if given:
         raise typer.BadParameter(f"{' and '.join(given)}: for two sets only, and there are more.")
 
@@ -96,27 +105,6 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
             write({**columns, "id": np.asarray(columns["id"]).astype(str)})
 
         yield sink
-
-
-def _show(terminal: Terminal, found: ManyComparison, outputs: Outputs) -> None:
-    terminal.stop_progress()
-    terminal.heard(found.warnings)
-    if outputs.json:
-        terminal.result(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
-    else:
-        lines = many_lines(found, terminal.width)
-        terminal.lines((style, as_options(t) if style == "warn" else t) for style, t in lines)
-    if outputs.model is not None:
-        from cospan.model_file import save
-
-        save(outputs.model, found.classifier())
-    if outputs.report is not None:
-        from cospan.report import write
-
-        write(found, outputs.report, outputs.format)
-    for path in (outputs.scores, outputs.model, outputs.report):
-        if path is not None:
-            terminal.note(f"wrote {path}")
 
 
 def _crossed(

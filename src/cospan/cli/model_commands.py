@@ -141,13 +141,9 @@ def _looks_like_model(file: str) -> bool:
         return True
     if path.suffix not in ("", ".safetensors") or not path.is_file():
         return False
-    from cospan.model_file import load
+    from cospan.model_file import is_model_file
 
-    try:
-        load(path)
-    except ModelFileError:
-        return False
-    return True
+    return is_model_file(path)
 
 
 def _model_facts(path: Path) -> dict[str, Any]:

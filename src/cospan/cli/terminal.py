@@ -19,6 +19,12 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import typer
 
+from cospan.cli.process import (
+    Stopped,
+    never_fail_on_characters,
+    open_closed_streams,
+    unwinding_signals,
+)
 from cospan.errors import CospanError, CospanWarning
 
 if TYPE_CHECKING:
@@ -34,15 +40,6 @@ THRESHOLD = 3  # done, and a --fail-on threshold was crossed
 PATIENCE = 2.0  # seconds before a progress bar appears
 _TYPERS_OWN = (typer.Exit, typer.Abort, typer.BadParameter)  # it knows their exit codes
 STYLES = {"title": "bold", "head": "bold cyan", "plain": "", "warn": "yellow"}
-
-
-class Stopped(BaseException):
-    """A signal asked the process to end: it unwinds, so that temporary files go."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.name = signal.Signals(number).name
-        self.exit_code = 128 + number
 
 
 class Terminal:
@@ -72,9 +69,10 @@ class Terminal:
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
 
     def __enter__(self) -> Self:
+        open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
-            _never_fail_on_characters(stream)
-        self._handlers = _unwinding_signals()
+            never_fail_on_characters(stream)
+        self._handlers = unwinding_signals()
         self._caught.__enter__()
         warnings.simplefilter("default" if self.verbose else "ignore")
         warnings.simplefilter("always", CospanWarning)
@@ -106,8 +104,13 @@ class Terminal:
     # ---- results -----------------------------------------------------------------------------
 
     def result(self, text: str) -> None:
-        """Plain text to stdout, as it is."""
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        """Plain text to stdout, as it is; on a terminal without the escapes that names may hold."""
+        text = text if text.endswith("\n") else text + "\n"
+        if sys.stdout.isatty():
+            from cospan.comparison.text import printable
+
+            text = "\n".join(map(printable, text.split("\n")))
+        sys.stdout.write(text)
         sys.stdout.flush()
 
     def lines(self, lines: Iterable[tuple[str, str]]) -> None:
@@ -185,7 +188,7 @@ class Terminal:
             return
         for stage, (done, total) in self._stages.items():
             if stage not in self._tasks:
-                self._tasks[stage] = self._bars.add_task(stage, total=total)
+                self._tasks[stage] = self._bars.add_task(_harmless(stage), total=total)
             self._bars.update(self._tasks[stage], completed=done, total=total)
 
     def _stderr(self, text: str, style: str = "") -> None:
@@ -254,6 +257,12 @@ def as_options(message: str) -> str:
     return _ARGUMENT.sub(option, message)
 
 
+def _harmless(text: str) -> str:
+    from cospan.comparison.text import printable
+
+    return printable(text)
+
+
 def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
@@ -279,6 +288,14 @@ def _bars(console: Console) -> Progress:
     )
 
 
+#: The extra that brings a package, where it is not "app".
+_EXTRAS = {
+    **dict.fromkeys(("dask", "distributed"), "dask"),
+    **dict.fromkeys(("h5py", "zarr", "numcodecs"), "files"),
+    "torch": "torch",
+}
+
+
 def _sentence(error: BaseException) -> str | None:
     """What to tell a user about an error; None for those that are not theirs to solve."""
     if isinstance(error, CospanError):
@@ -290,32 +307,13 @@ def _sentence(error: BaseException) -> str | None:
         return f"{where}{error.strerror or error}."
     if isinstance(error, MemoryError):
         return "not enough memory; try a smaller --chunk-rows or fewer features (--columns)."
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        extra = _EXTRAS.get(package, "app")
+        return f"this needs the package {package}, which is missing; pip install 'cospan[{extra}]'."
     if isinstance(error, Exception):
         return (
             f"unexpected {type(error).__name__}: {error}; this is a bug in cospan: "
             "run again with --debug and report what it prints."
         )
     return None
-
-
-def _unwinding_signals() -> dict[signal.Signals, Any]:
-    """Let the signals that end a process unwind it; returns the handlers to put back."""
-    if threading.current_thread() is not threading.main_thread():
-        return {}  # only the main thread may set handlers
-
-    def stop(number: int, frame: object) -> None:
-        raise Stopped(number)
-
-    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ending = {number: signal.getsignal(number) for number in wanted}
-    ending = {n: handler for n, handler in ending.items() if handler is signal.SIG_DFL}
-    for number in ending:
-        signal.signal(number, stop)
-    return ending
-
-
-def _never_fail_on_characters(stream: TextIO) -> None:
-    """A terminal without Unicode shows '?' for a bar or an angle; it must not stop the command."""
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="replace")

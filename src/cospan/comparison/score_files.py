@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._files import whole_file
+from cospan._tables import without_formulas
 from cospan.errors import InputError, MissingDependencyError
 
 __all__ = ["ENDINGS", "check_table_path", "csv_text", "table_file"]
@@ -73,7 +74,8 @@ def table_file(path: str | os.PathLike[str]) -> Iterator[TableWriter]:
 
             def write(columns: Mapping[str, NDArray[Any]]) -> None:
                 nonlocal writer
-                table = _arrow_table(columns)
+                text = target.suffix.lower() in (".csv", ".tsv")
+                table = _arrow_table(without_formulas(columns) if text else columns)
                 if writer is None:
                     writer = _open_writer(temporary, target.suffix.lower(), table.schema)
                 writer.write_table(table.cast(writer.schema))
@@ -91,7 +93,9 @@ def csv_text(columns: Mapping[str, NDArray[Any]], *, header: bool = True) -> str
     from pyarrow import csv
 
     stream = io.BytesIO()
-    csv.write_csv(_arrow_table(columns), stream, csv.WriteOptions(include_header=header))
+    csv.write_csv(
+        _arrow_table(without_formulas(columns)), stream, csv.WriteOptions(include_header=header)
+    )
     return stream.getvalue().decode()
 
 

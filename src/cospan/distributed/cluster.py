@@ -1,15 +1,30 @@
-"""A scheduler of Dask's to send work to, and files that its workers read."""
+"""Work on a Dask cluster, and plain words when it does not answer.
+
+A cluster fails in ways of its own: nobody listens at the address, nobody works there, the workers
+lack this package, the scheduler goes away, workers are killed. Each is found out within seconds
+and said in one sentence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from cospan.errors import InputError, MissingDependencyError
+from cospan.errors import CospanError, InputError, MissingDependencyError
 
 __all__ = ["on_cluster", "read_lazily"]
+
+#: Seconds to wait for an answer, and for a first worker.
+PATIENCE = 10
+#: Dask's own loggers; what they would print with a traceback is said in a sentence here.
+LOGGERS = ("distributed", "tornado", "asyncio")
+#: What each worker is asked before any work: it needs no package of ours to be asked.
+_VERSION = "__import__('cospan').__version__"
 
 
 @contextmanager
@@ -19,28 +34,128 @@ def on_cluster(address: str | None) -> Iterator[None]:
         yield
         return
     try:
-        from distributed import Client
+        import dask
+        import distributed
     except ImportError:
         raise MissingDependencyError(
             "A Dask scheduler needs the package distributed; install cospan[dask]."
         ) from None
+    hurried = {
+        "distributed.comm.timeouts.connect": f"{PATIENCE}s",
+        "distributed.comm.retry.count": 0,
+    }
+    with _without_logs(), dask.config.set(hurried):
+        client = _connected(distributed, address)
+        try:
+            with _explained(distributed, address):
+                _check_workers(client, address)
+                yield
+        finally:
+            with suppress(Exception):  # a scheduler that is gone cannot say good-bye
+                client.close(timeout=2)
+
+
+def _connected(distributed: Any, address: str) -> Any:
+    """A client, unless nobody answers in time: who takes the call and says nothing counts, too."""
+    waiting: Future[Any] = Future()
+
+    def connect() -> None:
+        try:
+            waiting.set_result(distributed.Client(address, timeout=f"{PATIENCE}s"))
+        except Exception as error:  # names that do not resolve, ports of something else, ...
+            waiting.set_exception(error)
+
+    threading.Thread(target=connect, name="cospan-connecting", daemon=True).start()
     try:
-        client = Client(address, timeout="10s")
-    except (OSError, ValueError) as error:
+        return waiting.result(PATIENCE + 1)
+    except Exception as error:
         raise InputError(
-            f"No Dask scheduler answers at {address} ({error}); give it as tcp://host:port."
+            f"No Dask scheduler answers at {address} ({_brief(error)}); give it as tcp://host:port."
         ) from error
-    with client:
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """At least one worker, and on all of them the cospan that is used here."""
+    from cospan import __version__
+
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise InputError(
+            f"The Dask scheduler at {address} has no workers; start some with: "
+            f"dask worker {address}."
+        ) from None
+    try:
+        versions = set(client.run(eval, _VERSION).values())
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            f"The workers of the Dask scheduler at {address} lack cospan ({_brief(error)}); "
+            "install it in their environment."
+        ) from error
+    if versions - {__version__}:
+        raise InputError(
+            f"The workers of the Dask scheduler at {address} have cospan "
+            f"{', '.join(sorted(versions))} and here is {__version__}; install the same version."
+        )
+
+
+@contextmanager
+def _explained(distributed: Any, address: str) -> Iterator[None]:
+    """What went wrong on the cluster, in one sentence."""
+    from asyncio import CancelledError
+    from concurrent.futures import CancelledError as FutureCancelledError
+
+    try:
         yield
+    except (CospanError, Warning):
+        raise
+    except distributed.KilledWorker as error:
+        raise InputError(
+            f"The workers of the Dask scheduler at {address} were killed at work again and again, "
+            "most likely for lack of memory; give them more, or smaller files."
+        ) from error
+    except (CancelledError, FutureCancelledError, OSError, TimeoutError) as error:
+        raise InputError(
+            f"The connection to the Dask scheduler at {address} was lost ({_brief(error)}); see "
+            "whether it still runs, then try again."
+        ) from error
+    except Exception as error:
+        raise InputError(
+            f"The work on the Dask cluster at {address} failed ({_brief(error)}); see whether "
+            "every worker can read the files."
+        ) from error
 
 
-def read_lazily(path: str | Path) -> Any:
+@contextmanager
+def _without_logs() -> Iterator[None]:
+    """Dask's loggers are quiet inside the block, and after an error: it has been said then."""
+    # each of them has a level of its own, so the first of the family is not enough
+    named = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in LOGGERS]
+    loggers = [logging.getLogger(name) for name in named]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
+
+
+def _brief(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    text = f"{type(error).__name__}: {lines[0].rstrip('.')}" if lines else type(error).__name__
+    return text if len(text) <= 160 else text[:157] + "..."
+
+
+def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
     """A Dask dataframe of Parquet or CSV files that every worker can read at `path`.
 
     Parameters
     ----------
     path : str or Path
         A file, a folder of Parquet files, or a pattern such as ``"data/*.csv"``.
+    keep : sequence
+        Columns of CSV files whose type must not change (labels, identifiers). Other columns of
+        whole numbers are read as float64, since fractions may come later in the file.
     """
     try:
         import dask.dataframe as dd
@@ -50,10 +165,22 @@ def read_lazily(path: str | Path) -> Any:
         ) from None
 
     text = str(path)
-    if text.endswith((".csv", ".csv.gz")):
-        return dd.read_csv(text)
-    if text.endswith((".parquet", ".pq")) or Path(text).is_dir():
+    if not text.endswith((".csv", ".csv.gz", ".parquet", ".pq")) and not Path(text).is_dir():
+        raise InputError(
+            f"{text}: Dask workers read Parquet and CSV files only; convert it to Parquet."
+        )
+    try:
+        if text.endswith((".csv", ".csv.gz")):
+            return _csv_frame(dd, text, keep)
         return dd.read_parquet(text)
-    raise InputError(
-        f"{text}: Dask workers read Parquet and CSV files only; convert it to Parquet."
-    )
+    except Exception as error:  # the readers below Dask raise anything about a bad file
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"{text}: cannot be read by Dask ({reason[:160]}).") from error
+
+
+def _csv_frame(dd: Any, text: str, keep: Sequence[object]) -> Any:
+    # one gzipped file is one block: it cannot be entered in the middle
+    how: dict[str, Any] = {"blocksize": None} if text.endswith(".gz") else {}
+    kinds = dd.read_csv(text, **how).dtypes
+    whole = [c for c, kind in kinds.items() if kind.kind in "iu" and c not in keep]
+    return dd.read_csv(text, dtype=dict.fromkeys(whole, "float64"), **how)

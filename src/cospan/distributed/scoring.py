@@ -189,6 +189,7 @@ def _lazy_alignment(
         outside=table[:, 6],
         relational=table[:, 7] > 0,
         weighting=weighting,
+        typicality=frame.typicality if weighting == "cost" else None,
     )
 
 

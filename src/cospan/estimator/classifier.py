@@ -313,6 +313,15 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         fitted, rows = self._for_scoring(X)
         return fitted.probabilities(rows)
 
+    def typicality(self, X: Any) -> Floats:
+        """(n, K): how usual each sample is for each class; small for all of them: none fits.
+
+        Conformal p-values from the leave-one-out costs of the training rows: uniform for new rows
+        of the class, whatever its distribution. `predict` names a class all the same.
+        """
+        fitted, rows = self._for_scoring(X)
+        return fitted.typicality(rows)
+
     def transform(self, X: Any) -> Floats:
         """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K)."""
         fitted, rows = self._for_scoring(X)

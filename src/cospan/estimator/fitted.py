@@ -103,6 +103,16 @@ class FittedClasses:
         """The same: only what cospan 0.1 calibrated has probabilities beside its weights."""
         return self.weights(X)
 
+    def typicality(self, X: Floats) -> Floats:
+        """(n, K): how usual each sample is for each class."""
+        known = self.model.typicality
+        if known is None or self.weighting == "frame":
+            raise InputError(
+                "There is no typicality here: it needs leave-one-out costs of the training rows, "
+                "which weighting='frame', files of older models and single rows do not have."
+            )
+        return np.asarray(known.p_values(self.model.squared_costs(X)), dtype=np.float64)
+
 
 def _left_out_threshold(frame: JointFrame, summaries: Sequence[Summary], weighting: str) -> float:
     """The best threshold for the sampled rows of two classes, each left out of its own."""

@@ -44,7 +44,9 @@ from cospan.sets import Geometry, LeavingRows, calibrated
 from cospan.sets.asking import resolved_calibration
 from cospan.sets.choice import tried_rows
 from cospan.sets.costs import leaving_rows, working_rows
+from cospan.sets.model import trial_costs, typicality_of
 from cospan.summary import Summary
+from cospan.typicality import Typicality
 
 __all__ = ["JointFrame", "LeaveOneOut"]
 
@@ -81,6 +83,8 @@ class JointFrame:
         Left factors of the prepared rows; only with ``fit(..., keep_uv=True)``.
     dropped : int
         How many directions :meth:`truncate` has left out; 0 for a whole frame.
+    typicality : Typicality or None
+        What the sets' own rows cost, where there were rows to leave out.
     """
 
     geometry: Geometry
@@ -93,6 +97,7 @@ class JointFrame:
     U: Array | None = None
     V: Array | None = None
     dropped: int = 0
+    typicality: Typicality | None = None
 
     # ---- making -------------------------------------------------------------------------------
 
@@ -160,7 +165,7 @@ class JointFrame:
         >>> fours, nines = X[y == 4], X[y == 9]
         >>> frame = JointFrame.fit(fours[:120], nines[:120])
         >>> frame
-        JointFrame(120 rows against 120, 64 features, rank 64, shrinkage 0.273)
+        JointFrame(120 rows against 120, 64 features, rank 64, shrinkage 0.146)
         >>> test = frame.align(fours[120:])
         >>> float((test.predict() == 0).mean().round(3))
         0.951
@@ -198,8 +203,6 @@ class JointFrame:
             basis=found.basis,
         )
         frame._warn_if_nothing_shared(a, b)
-        if not resolved_calibration(settings["calibrate"], found.geometry):
-            return frame
         trial = found.working.trial(tried_rows(2))
         if trial is not None and frame.basis is not found.working.basis:
             # Without shrinkage the frame has a span of its own.
@@ -207,7 +210,12 @@ class JointFrame:
             if found.working.basis is not None:
                 inner = arrays.to_numpy(found.working.basis).T @ inner
             trial = trial._replace(rows=trial.rows @ inner)
-        return replace(frame, geometry=frame.geometry.with_calibration(calibrated(frame, trial)))
+        squared = trial_costs(frame, trial)
+        frame = replace(frame, typicality=typicality_of(trial, squared))
+        if not resolved_calibration(settings["calibrate"], found.geometry):
+            return frame
+        calibration = calibrated(frame, trial, squared)
+        return replace(frame, geometry=frame.geometry.with_calibration(calibration))
 
     # ---- looking ------------------------------------------------------------------------------
 
@@ -392,7 +400,7 @@ class JointFrame:
         >>> X, y = load_digits(return_X_y=True)
         >>> frame = JointFrame.fit(X[y == 4], X[y == 9])
         >>> frame.truncate(n=17)
-        JointFrame(181 rows against 180, 64 features, rank 17 of 64, shrinkage 0.273)
+        JointFrame(181 rows against 180, 64 features, rank 17 of 64, shrinkage 0.0421)
         """
         return truncated(self, band=band, n=n, shared_above=shared_above)
 
@@ -594,6 +602,7 @@ class JointFrame:
             outside=None if scores is None else scores.outside,
             weighting=weighting,
             calibration=g.calibration,
+            typicality=self.typicality,
         )
 
     def _warn_if_nothing_shared(self, a: Summary, b: Summary) -> None:

@@ -101,6 +101,7 @@ class Scorer:
             outside=found.outside,
             weighting=self.weighting,
             calibration=self.frame.geometry.calibration,
+            typicality=self.frame.typicality,
         )
 
     def scores(self, rows: Array) -> Scores:

@@ -55,6 +55,7 @@ def truncated(
         U=None if frame.U is None else pick(frame.U, index[index < r + k], axis=1),
         V=None if frame.V is None else pick(frame.V, index[index >= r] - r, axis=1),
         dropped=frame.dropped + dropped,
+        typicality=None,  # what its training rows cost, left out, is not known
     )
 
 

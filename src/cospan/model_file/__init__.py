@@ -8,7 +8,7 @@ nothing and unpickles nothing, and it holds no rows of the data: what a frame ne
 and directions.
 """
 
-from cospan.model_file.container import FORMAT_VERSION, from_bytes, to_bytes
+from cospan.model_file.container import FORMAT_VERSION, from_bytes, is_model_file, to_bytes
 from cospan.model_file.files import load, save
 
-__all__ = ["FORMAT_VERSION", "from_bytes", "load", "save", "to_bytes"]
+__all__ = ["FORMAT_VERSION", "from_bytes", "is_model_file", "load", "save", "to_bytes"]

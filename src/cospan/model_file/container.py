@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
@@ -18,7 +20,7 @@ from safetensors.numpy import save as write_tensors
 from cospan.errors import ModelFileError
 from cospan.model_file.parts import Parts, put_together, take_apart
 
-__all__ = ["FORMAT_VERSION", "from_bytes", "to_bytes"]
+__all__ = ["FORMAT_VERSION", "from_bytes", "is_model_file", "to_bytes"]
 
 # 1: cospan 0.1, one centre and raw angles. 2: the geometry of K sets, each with its own mean,
 # units and calibration.
@@ -27,6 +29,8 @@ _FORMAT = "cospan model"
 _NO_DIGEST = "0" * 64
 # Of the header's length, which comes first.
 _LENGTH_BYTES = 8
+# A header above this is not ours: names of a million features take less.
+_MAX_HEADER = 2**27
 _NOT_OURS = "This is not a cospan model file."
 
 
@@ -60,6 +64,17 @@ def from_bytes(data: bytes) -> Any:
     if not isinstance(settings, dict):
         raise ModelFileError(_NOT_OURS)
     return put_together(Parts(settings, tensors), version)
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file's header says that it is a model of ours; the rest is not read."""
+    try:
+        with Path(path).open("rb") as stream:
+            length = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
+            header = json.loads(stream.read(length)) if length < _MAX_HEADER else {}
+        return bool(header["__metadata__"]["format"] == _FORMAT)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def _in_order(data: bytes) -> bytes:

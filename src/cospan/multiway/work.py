@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from cospan.audit import LabelAudit
 from cospan.comparison.reading import Progress, watched
 from cospan.comparison.settings import Settings
-from cospan.comparison.stages import FEW_ROWS, SCORED_ROWS, heard_warnings
+from cospan.comparison.stages import (
+    FEW_ROWS,
+    SCORED_ROWS,
+    heard_warnings,
+    of_sets,
+    reliabilities,
+    tested_rows,
+)
 from cospan.comparison.text import plural
 from cospan.errors import InputError, SourceError
 from cospan.multiway.scoring import Sink, Tally, score_others, score_sets
@@ -52,6 +59,10 @@ def carry_out(asked: Asked, progress: Progress | None, sink: Sink | None) -> dic
         if progress is not None:
             progress("fitting the sets", 0, 1)
         fitted = fit_many(read, settings, shape is not None)
+        plan = many.sources[0].plan if many.sources else None
+        if plan is not None:  # so that a saved model can read tables as these were read
+            geometry = replace(fitted.costs.geometry, encoding=plan.to_dict())
+            fitted = fitted._replace(costs=replace(fitted.costs, geometry=geometry))
         if progress is not None:
             progress("fitting the sets", 1, 1)
         walk = many.walk(read, progress) if settings.score_all else _samples(read)
@@ -74,7 +85,14 @@ def carry_out(asked: Asked, progress: Progress | None, sink: Sink | None) -> dic
         "image_shape": shape,
         "settings": _shown(asked, settings),
         "warnings": _remarks(many, read, tallies, heard),
-        **_samples_and_pairs(many, tallies, fitted, asked.intervals, settings.seed),
+        **_samples_and_pairs(
+            many,
+            tallies,
+            fitted,
+            tested_rows([one.sample for one in read], settings.seed),
+            asked.intervals,
+            settings.seed,
+        ),
     }
 
 
@@ -82,6 +100,7 @@ def _samples_and_pairs(
     many: ManySets,
     tallies: list[Tally],
     fitted: FittedSets,
+    samples: Sequence[Floats],
     intervals: dict[str, Any],
     seed: int,
 ) -> dict[str, Any]:
@@ -91,7 +110,12 @@ def _samples_and_pairs(
     order = fitted.order
     calibrate = bool(fitted.costs.geometry.calibration.offsets)
     pairs = pair_matrix(
-        [part.weights for part in kept[:K]], order, calibrate=calibrate, seed=seed, **intervals
+        [part.weights for part in kept[:K]],
+        order,
+        calibrate=calibrate,
+        reliability=reliabilities(fitted.costs.geometry, samples, seed),
+        seed=seed,
+        **intervals,
     )
     linkage, leaves = _linkage(pairs.value, order)
     group = np.repeat(np.arange(len(kept)), [len(part.ids) for part in kept])
@@ -111,7 +135,7 @@ def _samples_and_pairs(
         "confidence": float(intervals["confidence"]),
         "linkage": linkage,
         "order": leaves,
-        "audit": LabelAudit.from_weights(weights[own], group[own], np.array(many.names)),
+        "audit": of_sets(LabelAudit.from_weights(weights[own], group[own], np.array(many.names))),
     }
 
 

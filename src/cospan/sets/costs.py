@@ -33,9 +33,10 @@ from cospan.sets.asking import as_asked, resolved_calibration
 from cospan.sets.choice import choose, tried_rows
 from cospan.sets.geometry import Geometry
 from cospan.sets.leaving import LeavingRows, SpectralMap
-from cospan.sets.model import calibrated, calibrated_weights
+from cospan.sets.model import calibrated, calibrated_weights, trial_costs, typicality_of
 from cospan.sets.prepared import PreparedSets, WorkingSets, check_enough
 from cospan.summary import Summary
+from cospan.typicality import Typicality
 
 __all__ = ["SetCosts"]
 
@@ -59,6 +60,8 @@ class SetCosts:
         M_k of the sets as they are, before pooling; inside `basis` where there is one.
     basis : array (d, e) or None
         Orthonormal basis of the rows' span where they are fewer than the features.
+    typicality : Typicality or None
+        What the sets' own rows cost, where there were rows to leave out.
 
     Examples
     --------
@@ -68,14 +71,15 @@ class SetCosts:
     >>> costs = SetCosts.from_summaries([Summary.of(X[y == k]) for k in range(3)])
     >>> costs.weights(X[[0, 60, 120]]).round(2)
     array([[1.  , 0.  , 0.  ],
-           [0.  , 1.  , 0.  ],
-           [0.  , 0.01, 0.99]])
+           [0.03, 0.86, 0.11],
+           [0.  , 0.03, 0.97]])
     """
 
     geometry: Geometry
     weighting: str
     maps: tuple[Array, ...] = field(repr=False)
     basis: Array | None = field(repr=False, default=None)
+    typicality: Typicality | None = field(repr=False, default=None)
 
     # ---- making -------------------------------------------------------------------------------
 
@@ -113,9 +117,16 @@ class SetCosts:
         )
         maps = _maps(working, geometry, weighting)
         costs = cls(geometry, weighting, tuple(maps), working.basis)
-        if not resolved_calibration(calibrate, geometry):
+        calibrates = resolved_calibration(calibrate, geometry)
+        if weighting == "frame" and not calibrates:
             return costs
-        found = calibrated(costs, working.trial(tried_rows(geometry.n_sets)))
+        trial = working.trial(tried_rows(geometry.n_sets))
+        squared = trial_costs(costs, trial)
+        if weighting == "cost":
+            costs = replace(costs, typicality=typicality_of(trial, squared))
+        if not calibrates:
+            return costs
+        found = calibrated(costs, trial, squared)
         return replace(costs, geometry=geometry.with_calibration(found))
 
     # ---- looking ------------------------------------------------------------------------------

@@ -17,8 +17,16 @@ from cospan.sets.calibration import Calibration, fit_calibration, log_odds_of, t
 from cospan.sets.geometry import Geometry
 from cospan.sets.leaving import LeavingRows
 from cospan.sets.prepared import TrialRows
+from cospan.typicality import Typicality
 
-__all__ = ["SetModel", "angles_of", "calibrated", "calibrated_weights"]
+__all__ = [
+    "SetModel",
+    "angles_of",
+    "calibrated",
+    "calibrated_weights",
+    "trial_costs",
+    "typicality_of",
+]
 
 
 class SetModel(Protocol):
@@ -32,6 +40,9 @@ class SetModel(Protocol):
 
     @property
     def feature_names(self) -> tuple[str, ...] | None: ...
+
+    @property
+    def typicality(self) -> Typicality | None: ...
 
     def squared_costs(self, Z: Any) -> Array:
         """(n, K) squared costs of samples."""
@@ -109,11 +120,11 @@ def angles_of(squared_a: Array, squared_b: Array, calibration: Calibration) -> A
     return xp.where(undecided, xp.full_like(theta, math.pi / 4), theta)
 
 
-def calibrated(model: SetModel, trial: TrialRows | None) -> Calibration:
-    """Gain and offsets of a model: from leave-one-out costs of sampled rows, or from theory."""
+def trial_costs(model: SetModel, trial: TrialRows | None) -> np.ndarray | None:
+    """(n, K): leave-one-out squared costs of sampled rows; None where there are none."""
     g = model.geometry
     if trial is None or g.sizes.min() <= 1:
-        return theoretical(g.dof, g.n_varying, model.log_determinants())
+        return None
     leaving = model.leaving()
     squared = np.empty((len(trial.own), g.n_sets))
     for o in range(g.n_sets):
@@ -122,4 +133,22 @@ def calibrated(model: SetModel, trial: TrialRows | None) -> Calibration:
             trial.rows[member], trial.off[member], o, trial.removed[member]
         )
         squared[member] = arrays.to_numpy(found)
+    return squared
+
+
+def calibrated(
+    model: SetModel, trial: TrialRows | None, squared: np.ndarray | None = None
+) -> Calibration:
+    """Gain and offsets of a model: from leave-one-out costs of sampled rows, or from theory."""
+    squared = trial_costs(model, trial) if squared is None else squared
+    if squared is None or trial is None:
+        g = model.geometry
+        return theoretical(g.dof, g.n_varying, model.log_determinants())
     return fit_calibration(log_odds_of(squared), trial.own, trial.counts)
+
+
+def typicality_of(trial: TrialRows | None, squared: np.ndarray | None) -> Typicality | None:
+    """How usual costs are among the sets' own rows; None without rows."""
+    if trial is None or squared is None:
+        return None
+    return Typicality.of(squared, trial.own, trial.counts)

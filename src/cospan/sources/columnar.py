@@ -57,6 +57,7 @@ class _Files:
         for file in self._files:
             with reading(file, self.kind):
                 schema, rows = self._look_into(file)
+                str(schema.names)  # names that are no text come to light here, not later
             total = None if rows is None or total is None else total + rows
             first = schema if first is None else _united(first, schema, file, self._files[0])
         if total == 0:
@@ -194,7 +195,12 @@ def saved_dataset(folder: Path, part: str | None) -> ArrowFiles | None:
     splits = folder / "dataset_dict.json"
     if splits.is_file():
         with reading(splits, "a list of splits"):
-            names = list(json.loads(splits.read_text(encoding="utf-8"))["splits"])
+            names = [str(n) for n in json.loads(splits.read_text(encoding="utf-8"))["splits"]]
+        outside = [name for name in names if Path(name).name != name or name == ".."]
+        if outside:
+            raise SourceError(
+                f"{splits}: names the split {outside[0]!r}, which is no folder in it."
+            )
         if part is None and len(names) == 1:
             part = names[0]
         if part not in names:
@@ -209,11 +215,14 @@ def saved_dataset(folder: Path, part: str | None) -> ArrowFiles | None:
     with reading(state, "the state of a saved dataset"):
         content: dict[str, Any] = json.loads(state.read_text(encoding="utf-8"))
         files = [folder / Path(entry["filename"]).name for entry in content["_data_files"]]
-    if content.get("_indices_data_files"):
+        reordered = bool(content.get("_indices_data_files"))
+    if reordered:
         raise SourceError(
             f"{folder}: was saved with an order of its own beside the data; "
             "call flatten_indices() before save_to_disk()."
         )
+    if not files:
+        raise SourceError(f"{state}: names no file with data.")
     return ArrowFiles(files, folder)
 
 
@@ -291,6 +300,9 @@ def _with_partitions(schema: pa.Schema, partitions: list[dict[str, str]]) -> pa.
 
 def _pandas_index(schema: pa.Schema) -> str | None:
     """The column in which pandas keeps a dataframe's index, if it is one."""
-    metadata = schema.pandas_metadata
-    columns = metadata.get("index_columns", []) if metadata else []
-    return next((c for c in columns if isinstance(c, str) and c in schema.names), None)
+    try:
+        columns = list((schema.pandas_metadata or {}).get("index_columns", []))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None  # a note of another library's, and a damaged one: the columns are all there
+    names = set(schema.names)
+    return next((c for c in columns if isinstance(c, str) and c in names), None)

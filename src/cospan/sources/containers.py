@@ -46,12 +46,14 @@ def safetensors_reader(path: Path, part: str | None, options: Options) -> ArrayR
         raise SourceError(f"{path}: is no whole safetensors file ({error}).") from error
 
     def pieces(size: int) -> Iterator[NDArray[Any]]:
-        _, view = tensor(member)
-        for start in range(0, shape[0], size):
-            yield to_numpy(view[start : min(start + size, shape[0])])
+        with reading(path, "safetensors"):
+            _, view = tensor(member)
+            for start in range(0, shape[0], size):
+                yield to_numpy(view[start : min(start + size, shape[0])])
 
     def lookup(label: str) -> NDArray[Any] | None:
-        return to_numpy(tensor(label)[1][:]) if label in names else None
+        with reading(path, "safetensors"):
+            return to_numpy(tensor(label)[1][:]) if label in names else None
 
     name = path.name if part is None else f"{path.name}::{member}"
     labels = label_array(options, name, lookup)
@@ -162,10 +164,15 @@ def _matrices(dimensions: dict[str, int], part: str | None) -> list[str]:
     return [name for name, n in dimensions.items() if part is not None or n >= 2]
 
 
+#: The extra that brings a package.
+_EXTRAS = {"h5py": "cospan[files]", "zarr": "cospan[files]", "torch": "cospan[torch]"}
+
+
 def _require(package: str, purpose: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError as error:
         raise MissingDependencyError(
-            f"{purpose} needs the package {package}, which is not installed."
+            f"{purpose} needs the package {package}, which is not installed: install "
+            f"{_EXTRAS.get(package, package)}."
         ) from error

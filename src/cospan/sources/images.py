@@ -83,21 +83,32 @@ class ImageReader:
             if len(bad) > self._max_bad:
                 raise SourceError(
                     f"{self._folder}: more than {self._max_bad} images cannot be read "
-                    f"({listing(bad)}); repair them, or raise max_bad_images."
+                    f"({listing(bad)}; of the last one: {_reason(error)}); repair them, or raise "
+                    "max_bad_images."
                 ) from error
         return None
 
     def _learn_size(self) -> None:
+        reason = ""
         for file in self._files:
             try:
                 self._decoder.learn(file, self._id(file))
-            except UNREADABLE:
+            except UNREADABLE as error:
+                reason = _reason(error)
                 continue
             return
-        raise SourceError(f"{self._folder}: none of its {len(self._files):,} images can be read.")
+        raise SourceError(
+            f"{self._folder}: none of its {len(self._files):,} images can be read "
+            f"(of the last one: {reason})."
+        )
 
     def _id(self, file: Path) -> str:
         return file.relative_to(self._folder).as_posix()
+
+
+def _reason(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".")[:160] if lines else type(error.__cause__ or error).__name__
 
 
 def _checked_label(label: Any, folder: Path, n_files: int) -> str | NDArray[Any] | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import InputError, MissingDependencyError, SourceError
+from cospan.errors import CospanError, InputError, MissingDependencyError, SourceError
 
 from .base import Options
 
@@ -21,8 +23,14 @@ __all__ = ["UNREADABLE", "Decoder"]
 MAX_PIXELS_UNSIZED = 128 * 128
 #: An image that claims more pixels than this is refused before it is decoded.
 MAX_PIXELS = 2**26
-#: What Pillow raises on files that are no image, or only part of one.
-UNREADABLE = (OSError, SyntaxError, EOFError)
+
+
+class Unreadable(Exception):
+    """A file that is no image, or only part of one, or too large to be decoded."""
+
+
+#: What to expect of one bad image among many; everything else stops the reading.
+UNREADABLE = (Unreadable,)
 
 
 class Decoder:
@@ -49,7 +57,7 @@ class Decoder:
         """Take the size of this image for all, where none was given."""
         from PIL import ImageOps
 
-        with _opened(file, f"{self._source}: {name}") as image:
+        with _decoding(), _opened(file, name) as image:
             size = ImageOps.exif_transpose(image).size
         if self._given is None and size[0] * size[1] > MAX_PIXELS_UNSIZED:
             raise InputError(
@@ -63,7 +71,7 @@ class Decoder:
         from PIL import Image, ImageOps
 
         size = self.shape[1], self.shape[0]
-        with _opened(file, f"{self._source}: {name}") as image:
+        with _decoding(), _opened(file, name) as image:
             if self._given is not None:
                 image.draft(self._mode, size)  # JPEG decodes smaller, and faster
             upright = ImageOps.exif_transpose(image)
@@ -76,6 +84,17 @@ class Decoder:
         if plain.size != size:
             plain = plain.resize(size, Image.Resampling.BILINEAR)
         return np.asarray(plain).reshape(-1)
+
+
+@contextmanager
+def _decoding() -> Iterator[None]:
+    """Whatever a decoder raises about a file (Pillow's raise nearly anything) makes it one."""
+    try:
+        yield
+    except (CospanError, Unreadable):
+        raise
+    except Exception as error:
+        raise Unreadable(str(error)) from error
 
 
 def _opened(file: Path | IO[bytes], name: str) -> Image.Image:
@@ -97,9 +116,9 @@ def _opened(file: Path | IO[bytes], name: str) -> Image.Image:
     return image
 
 
-def _bomb(name: str) -> SourceError:
-    return SourceError(
-        f"{name} claims more than {MAX_PIXELS:,} pixels and is refused as a decompression bomb."
+def _bomb(name: str) -> Unreadable:
+    return Unreadable(
+        f"{name} claims more than {MAX_PIXELS:,} pixels and is refused as a decompression bomb"
     )
 
 

@@ -7,6 +7,7 @@ fractions later, so number columns are read as float64; labels and identifiers k
 from __future__ import annotations
 
 import csv
+import mmap
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from cospan.errors import SourceError
 
 from .base import listing
 from .budget import check_stream
-from .paths import reading
+from .paths import reading, sniff
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +27,10 @@ __all__ = ["TextFiles"]
 
 BLOCK_BYTES = 4 * 2**20
 HEAD_BYTES = 2**20
+#: Lines may be longer than a block, up to this.
+MAX_LINE_BYTES = 64 * BLOCK_BYTES
+#: Arrow's words for a line that is.
+LONG_LINE = re.compile("straddl|cannot infer number of columns")
 DELIMITERS = ",;\t|"
 #: A pandas index is written as a first column without a name.
 INDEX = ""
@@ -57,7 +62,10 @@ class TextFiles:
         self._files = list(files)
         self._keep = keep
         self._as_text = as_text
+        self._block = BLOCK_BYTES
         self._delimiter, self._header = _layout(self._files[0])
+        # To look for breaks inside quotation marks takes Arrow a fifth longer.
+        self._quoted = any(_has_quotes(file) for file in self._files)
         self.schema = self._guess(self._files[0])
         self.index = INDEX if self.schema.names[0] == INDEX else None
         self._refuse_empty()
@@ -87,36 +95,75 @@ class TextFiles:
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         for file in self._files:
             stored, read = file.stat().st_size, 0
-            with self._explained(file), self._open(file, columns) as reader:
-                for batch in reader:
+            with self._explained(file):
+                for batch in self._blocks(file, columns):
                     read += batch.nbytes
                     check_stream(str(file), read, stored)
                     for start in range(0, batch.num_rows, size):
                         yield batch.slice(start, size)
 
+    def _blocks(self, file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        """The file's batches; where a line is longer than a block, with larger ones from there."""
+        import pyarrow as pa
+
+        done = 0
+        while True:
+            seen = 0
+            try:
+                with self._open(file, columns) as reader:
+                    for batch in reader:
+                        seen += batch.num_rows
+                        if seen > done:
+                            yield batch.slice(batch.num_rows - (seen - done))
+                            done = seen
+                return
+            except pa.ArrowInvalid as error:
+                if not LONG_LINE.search(str(error)):
+                    raise
+                if self._block >= MAX_LINE_BYTES:
+                    raise SourceError(
+                        f"{file}: has a line of more than {MAX_LINE_BYTES:,} bytes; see whether a "
+                        "quotation mark is never closed."
+                    ) from error
+                self._block *= 8
+
     def _refuse_empty(self) -> None:
         """A header alone looks like columns of nothing."""
         import pyarrow as pa
 
-        if all(pa.types.is_null(field.type) for field in self.schema):
-            with self._open(self._files[0], None) as reader:
-                if not any(batch.num_rows for batch in reader):
-                    raise SourceError(f"{self._files[0]}: has no rows below its header.")
+        first = self._files[0]
+        empty = all(pa.types.is_null(field.type) for field in self.schema)
+        if empty and not any(batch.num_rows for batch in self._blocks(first, None)):
+            raise SourceError(f"{first}: has no rows below its header.")
 
     def _guess(self, file: Path) -> pa.Schema:
         import pyarrow as pa
 
-        with self._explained(file), self._open(file, None) as reader:
-            names: list[str] = reader.schema.names
+        with self._explained(file):
+            found = self._first_schema(file)
+            names: list[str] = found.names
         numbers = {i for i in self._keep if isinstance(i, int) and -len(names) <= i < len(names)}
         exact = {*self._keep, INDEX, *(names[i] for i in numbers)}
         fields = [
             pa.field(field.name, pa.float64())
             if pa.types.is_integer(field.type) and field.name not in exact
             else field
-            for field in reader.schema
+            for field in found
         ]
         return pa.schema(fields)
+
+    def _first_schema(self, file: Path) -> pa.Schema:
+        """Types as the first block has them; a header longer than a block needs a larger one."""
+        import pyarrow as pa
+
+        while True:
+            try:
+                with self._open(file, None) as reader:
+                    return reader.schema
+            except pa.ArrowInvalid as error:
+                if not LONG_LINE.search(str(error)) or self._block >= MAX_LINE_BYTES:
+                    raise
+                self._block *= 8
 
     def _open(self, file: Path, columns: Sequence[str] | None, *, threads: bool = True) -> Any:
         import pyarrow as pa
@@ -129,11 +176,13 @@ class TextFiles:
         return arrow_csv.open_csv(
             pa.input_stream(str(file), compression="detect"),
             read_options=arrow_csv.ReadOptions(
-                block_size=BLOCK_BYTES,
+                block_size=self._block,
                 use_threads=threads,
                 autogenerate_column_names=not self._header,
             ),
-            parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=self._quoted
+            ),
             convert_options=arrow_csv.ConvertOptions(strings_can_be_null=True, **convert),
         )
 
@@ -209,6 +258,15 @@ def _layout(file: Path) -> tuple[str, bool]:
     counting = [str(i) for i in range(len(fields))]
     counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
     return delimiter, counted or not all(_is_number(field) for field in fields)
+
+
+def _has_quotes(file: Path) -> bool:
+    """Whether a quotation mark occurs; of a packed file this is not known."""
+    with reading(file, "CSV"), file.open("rb") as stream:
+        if sniff(file) is not None or file.suffix.lower() in (".gz", ".bz2", ".zst"):
+            return True
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as pages:
+            return pages.find(b'"') >= 0
 
 
 def _is_number(text: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from cospan.errors import InputError
 from cospan.sources.base import Options, listing
-from cospan.sources.lazy import LazyReader, refuse_choices
+from cospan.sources.lazy import LazyReader, column_values, of_class, require
 
 from .learn import SetLearner, looks_like_identifier
 from .plan import EncodingPlan
@@ -29,17 +29,29 @@ class LazyTable:
 
     def __init__(self, collection: Any, options: Options, name: str | None) -> None:
         self.name = name or "dask"
-        refuse_choices(options, self.name)
+        if options.label is not None and not isinstance(options.label, str):
+            raise InputError(f"{self.name}: label= names a column of a Dask dataframe.")
+        collection = collection.rename(columns=str)
+        self._label, self._id = options.label, options.id_column
+        beside = [x for x in (self._label, self._id) if x is not None]
+        chosen = [str(c) for c in options.columns or collection.columns if c not in beside]
+        require(collection, [*beside, *chosen], self.name)
+        if self._label is not None and options.label_value is not None:
+            collection = collection.map_partitions(
+                of_class, self._label, options.label_value, meta=collection._meta
+            )
+            self._label = None
         self.n_rows: int | None = None
         self.options = options
-        self.all_columns = tuple(str(column) for column in collection.columns)
-        self.columns = tuple(c for c in self.all_columns if c not in options.drop)
+        self.all_columns = tuple(collection.columns)
+        self.columns = tuple(c for c in chosen if c not in options.drop)
         self.unusable: dict[str, str] = {}
         self.kinds = {
-            str(column): {"b": "boolean", "i": "number", "u": "number", "f": "number"}.get(
+            column: {"b": "boolean", "i": "number", "u": "number", "f": "number"}.get(
                 getattr(dtype, "kind", "O") if hasattr(dtype, "itemsize") else "O", "text"
             )
             for column, dtype in collection.dtypes.items()
+            if column in self.columns
         }
         if options.strict and "text" in self.kinds.values():
             wrong = [column for column in self.columns if self.kinds[column] == "text"]
@@ -81,17 +93,20 @@ class LazyTable:
                 f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "
                 "with; give a table with the same columns."
             )
+        beside = [x for x in (self._label, self._id) if x is not None]
+        options = Options(label=self._label, id_column=self._id)
         if self.settled and plan.plain and not any(column.fill for column in plan.used):
-            same = names == list(self.all_columns)
-            return LazyReader(
-                self._collection if same else self._collection[names], Options(), name
-            )
-        meta = _frame(plan, [])
-        encoded = self._collection.map_partitions(_encoded, plan, name, meta=meta)
-        return LazyReader(encoded, Options(), name)
+            return LazyReader(self._collection[[*names, *beside]], options, name)
+        meta = _frame(plan, []).assign(**{x: self._collection._meta[x] for x in beside})
+        encoded = self._collection.map_partitions(_encoded, plan, name, beside, meta=meta)
+        return LazyReader(encoded, options, name)
 
     def classes(self) -> list[Any]:
-        raise InputError(f"{self.name}: a Dask collection has no labels here.")
+        """The classes that the labels name."""
+        if self._label is None:
+            raise InputError(f"{self.name}: a Dask collection has no labels here.")
+        values = column_values(self._collection[self._label].unique().compute())
+        return sorted({value for value in values.tolist() if value is not None}, key=str)
 
 
 def _learned(part: Any, name: str, columns: tuple[str, ...], forced: dict[str, str]) -> SetLearner:
@@ -100,7 +115,7 @@ def _learned(part: Any, name: str, columns: tuple[str, ...], forced: dict[str, s
 
     if len(part) == 0:
         return SetLearner.of_columns(name, dict.fromkeys(columns, ()), forced)
-    table = Source(_table(part, name), Options()).table
+    table = Source(_table(part[list(columns)], name), Options()).table
     if table is None:
         raise InputError(f"{name}: holds only lists of numbers; make a Dask array of them.")
     return table.learn(name, forced)[0].only(columns)
@@ -113,14 +128,19 @@ def _merged(parts: list[SetLearner]) -> SetLearner:
     return first
 
 
-def _encoded(part: Any, plan: EncodingPlan, name: str) -> Any:
-    """One partition as features; rows are left out where the plan says so."""
+def _encoded(part: Any, plan: EncodingPlan, name: str, beside: list[str]) -> Any:
+    """One partition as features, with labels and identifiers beside them.
+
+    Rows are left out where the plan says so.
+    """
     from cospan.sources.source import Source
 
     if len(part) == 0:
-        return _frame(plan, [])
+        return _frame(plan, []).assign(**{x: part[x] for x in beside})
     source = Source(_table(part, name), Options(), name=name)
-    return _frame(plan, source.encoded(plan).read().rows)
+    chunk = source.encoded(plan).read()
+    kept = part.iloc[chunk.ids]
+    return _frame(plan, chunk.rows).assign(**{x: kept[x].to_numpy() for x in beside})
 
 
 def _table(part: Any, name: str) -> Any:

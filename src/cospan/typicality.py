@@ -1,0 +1,134 @@
+"""How usual a sample is for each set: conformal p-values, so that "neither" exists.
+
+The angle says which set explains a sample better, not whether either does. Typicality compares
+what a sample costs a set with what the set's own rows cost it, each left out:
+
+    p = (1 + number of the set's rows that cost at least as much) / (1 + number of rows)
+
+For a new row of the set every rank among the others is equally likely, whatever the distribution:
+p is uniform (a left-out row faces a set of one row less, which matters in one part in n). Both
+costs and ranks come from the sample of rows that summaries carry; no rows are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan.errors import InputError
+
+if TYPE_CHECKING:
+    from cospan.alignment import Alignment
+
+__all__ = ["Typicality", "neither"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Typicality:
+    """The leave-one-out costs of each set's own rows, in order.
+
+    Attributes
+    ----------
+    costs : tuple of K arrays
+        Costs (not squared), rising.
+    above : tuple of K arrays
+        How many rows cost at least as much, one entry more than `costs`: the last is 0. A row of
+        weight 2 counts twice.
+
+    Examples
+    --------
+    >>> squared = np.array([[1.0, 9.0], [4.0, 9.0], [9.0, 1.0]])
+    >>> found = Typicality.of(squared, own=np.array([0, 0, 1]), count=np.ones(3))
+    >>> found.p_values(np.array([[2.0, 0.5], [100.0, 100.0]]))
+    array([[0.66666667, 1.        ],
+           [0.33333333, 0.5       ]])
+    """
+
+    costs: tuple[Floats, ...]
+    above: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, squared: Floats, own: NDArray[np.intp], count: Floats) -> Typicality | None:
+        """From left-out squared costs (n, K) of rows whose sets are known.
+
+        None where a set has no rows, or none of finite cost: then nothing can be compared.
+        """
+        costs, above = [], []
+        for k in range(squared.shape[1]):
+            mine = np.sqrt(squared[own == k, k])
+            if not np.isfinite(mine).any():
+                return None
+            order = np.argsort(mine, kind="stable")
+            weights = count[own == k][order]
+            costs.append(mine[order])
+            above.append(np.append(np.cumsum(weights[::-1])[::-1], 0.0))
+        return cls(tuple(costs), tuple(above))
+
+    def p_value(self, cost: Array, k: int) -> Array:
+        """(n,): how usual costs (not squared) of samples are among those of set k's rows."""
+        if arrays.is_lazy(cost):
+            return cost.map_blocks(self.p_value, k, dtype=np.float64, meta=np.empty(0))
+        xp = arrays.namespace(cost)
+        own, above = (arrays.like(x[k], cost) for x in (self.costs, self.above))
+        rank = xp.searchsorted(own, cost)
+        return (1 + xp.take(above, rank)) / (1 + above[0])
+
+    def p_values(self, squared: Array) -> Array:
+        """(n, K): the same of squared costs to every set."""
+        xp = arrays.namespace(squared)
+        root = xp.sqrt(squared)
+        return xp.stack([self.p_value(root[:, k], k) for k in range(len(self.costs))], axis=1)
+
+
+def neither(alignment: Alignment, rate: float = 0.05) -> NDArray[np.bool_]:
+    """Which samples belong to neither set, with few false alarms among those named.
+
+    A sample's p-value is the larger of its two typicalities: it is usual where one set finds it
+    so. Benjamini and Hochberg's step-up rule on the whole batch keeps the expected share of rows
+    of A or B among the rows named at `rate`.
+
+    Parameters
+    ----------
+    alignment : Alignment
+    rate : float in (0, 1)
+        The share of false alarms that is acceptable, on average.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame
+    >>> rng = np.random.default_rng(0)
+    >>> frame = JointFrame.fit(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) + 2)
+    >>> neither(frame.align([[0, 0, 0], [2, 2, 2], [30, -30, 0]]))
+    array([False, False,  True])
+    """
+    if not (isinstance(rate, (int, float, np.number)) and 0 < rate < 1):
+        raise InputError(f"rate is {rate!r}; it must be a number between 0 and 1.")
+    a, b = alignment.typicality_a, alignment.typicality_b
+    if a is None or b is None:
+        raise InputError(
+            "This alignment has no typicality: the frame had no rows to compare with (a bare "
+            "summary, a truncated frame or weighting='frame'); fit the frame to rows."
+        )
+    p = np.maximum(arrays.to_numpy(a), arrays.to_numpy(b))
+    return below_rate(p, float(rate))
+
+
+def below_rate(p: Floats, rate: float) -> NDArray[np.bool_]:
+    """Benjamini and Hochberg: which p-values are discoveries at a false discovery rate.
+
+    Examples
+    --------
+    >>> below_rate(np.array([0.001, 0.03, 0.03, 0.9]), 0.05)
+    array([ True,  True,  True, False])
+    """
+    n = len(p)
+    ordered = np.sort(p)
+    passed = np.flatnonzero(ordered <= rate * np.arange(1, n + 1) / max(n, 1))
+    return np.asarray(p <= ordered[passed[-1]]) if len(passed) else np.zeros(n, dtype=bool)

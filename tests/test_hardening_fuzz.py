@@ -1,0 +1,83 @@
+"""A short run of the fuzz targets, and what is promised of model files."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cospan import AlignmentAngleClassifier, JointFrame, load, save
+from cospan.cli.terminal import Terminal
+from cospan.model_file import is_model_file, to_bytes
+
+FUZZ = Path(__file__).parents[1] / "benchmarks" / "bench_fuzz.py"
+
+
+def test_damaged_files_are_read_or_refused_in_one_sentence():
+    found = subprocess.run(
+        [sys.executable, str(FUZZ), "--short", "12"], capture_output=True, text=True, timeout=400
+    )
+    assert found.returncode == 0, found.stderr[-300:]
+    outcomes = json.loads(found.stdout)
+    assert len(outcomes) >= 15
+    for target, counts in outcomes.items():
+        assert set(counts) <= {"read", "refused"}, (target, counts)
+        assert sum(counts.values()) == 12
+
+
+def models():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(60, 5)), rng.normal(size=(50, 5)) + 1
+    yield JointFrame.fit(A, B)
+    y = np.repeat(["a", "b"], (60, 50))
+    yield AlignmentAngleClassifier().fit(np.concatenate((A, B)), y)
+
+
+SAVE = """
+import hashlib, sys
+from cospan import load
+from cospan.model_file import to_bytes
+print(hashlib.sha256(to_bytes(load(sys.argv[1]))).hexdigest())
+"""
+
+
+def test_one_model_is_one_string_of_bytes(tmp_path):
+    for model in models():
+        assert len({to_bytes(model) for _ in range(20)}) == 1
+        path = save(tmp_path / "x.cospan", model)
+        assert to_bytes(load(path)) == to_bytes(load(path))
+        digests = {
+            subprocess.run(
+                [sys.executable, "-c", SAVE, str(path)], capture_output=True, text=True, check=True
+            ).stdout
+            for _ in range(2)
+        }
+        assert len(digests) == 1
+
+
+def test_a_model_file_is_known_by_its_header_alone(tmp_path):
+    path = save(tmp_path / "x.cospan", next(models()))
+    assert is_model_file(path)
+    data = path.read_bytes()
+    (tmp_path / "cut").write_bytes(data[:-8])
+    assert is_model_file(tmp_path / "cut")  # damaged, and to be told as such
+    (tmp_path / "huge").write_bytes((2**60).to_bytes(8, "little") + bytes(100))
+    assert not is_model_file(tmp_path / "huge")
+    assert not is_model_file(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("package", "extra"), [("jinja2", "app"), ("distributed", "dask"), ("zarr.core", "files")]
+)
+def test_a_missing_package_names_its_extra(package, extra, capsys):
+    def command():
+        with Terminal():
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+    with pytest.raises(Exception, match="1"):
+        command()
+    said = capsys.readouterr().err
+    assert f"pip install 'cospan[{extra}]'" in said
+    assert "bug in cospan" not in said

@@ -1,0 +1,265 @@
+"""Odd inputs: long lines, folders with surprises, metadata of other libraries, names that bite."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from cospan._tables import without_formulas
+from cospan.cli import app
+from cospan.cli.terminal import Terminal
+from cospan.comparison.score_files import csv_text, table_file
+from cospan.errors import CospanWarning, InputError, SourceError
+from cospan.sources import check_same_features, open_source
+from cospan.sources import text as text_files
+
+# ---- CSV ---------------------------------------------------------------------------------------
+
+
+def csv(path, content):
+    path.write_text(content)
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """In proportion: what took 4 MB of text takes 64 kB."""
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 2**16)
+
+
+@pytest.mark.filterwarnings("ignore::cospan.errors.CospanWarning")
+def test_quoted_line_breaks_may_lie_at_the_end_of_a_block(tmp_path):
+    row = '3,4,"' + "line\n" * 100 + '"\n'
+    path = csv(tmp_path / "x.csv", "a,b,c\n" + "1,2,x\n" * 10 + row * 1000)
+    assert open_source(path).read().rows.shape == (1010, 2)
+
+
+@pytest.mark.filterwarnings("ignore::cospan.errors.CospanWarning")
+def test_a_line_may_be_longer_than_a_block(tmp_path):
+    lines = ["a,b,c", *["1,2,x"] * 20_000, "3,4," + "x" * 2**18, "5,6,y"]
+    chunk = open_source(csv(tmp_path / "x.csv", "\n".join(lines))).read()
+    assert chunk.rows.shape == (20_002, 2)
+    assert chunk.rows[-2:].tolist() == [[3, 4], [5, 6]]
+    assert chunk.ids.tolist() == list(range(20_002))
+
+
+def test_a_header_may_be_longer_than_a_block(tmp_path):
+    names = [f"column number {j}" for j in range(8000)]
+    path = csv(tmp_path / "x.csv", ",".join(names) + "\n" + ",".join(["1"] * 8000) + "\n" * 2)
+    assert open_source(path).feature_names == tuple(names)
+
+
+def test_a_quotation_mark_that_is_never_closed_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 2**18)
+    path = csv(tmp_path / "x.csv", "a,b\n1,2\n" * 1 + '3,"4\n' + "5,6\n" * 200_000)
+    with pytest.raises(SourceError) as caught:
+        open_source(path).read()
+    assert "\n" not in str(caught.value)
+
+
+# ---- folders -----------------------------------------------------------------------------------
+
+
+def pictures(folder, n=4):
+    folder.mkdir(exist_ok=True)
+    rng = np.random.default_rng(0)
+    for number in range(n):
+        pixels = rng.integers(0, 255, (5, 5), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+    return folder
+
+
+def test_an_unreadable_subfolder_is_not_passed_over(tmp_path, monkeypatch):
+    pictures(tmp_path)
+    pictures(tmp_path / "sub")
+    listed = os.scandir
+
+    def refused(path):
+        if os.path.basename(path) == "sub":
+            raise PermissionError(13, "Permission denied", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    with pytest.raises(SourceError, match="sub: you have no permission to read it"):
+        open_source(str(tmp_path))
+
+
+def test_a_named_pipe_among_the_files_is_not_waited_for(tmp_path):
+    pictures(tmp_path)
+    os.mkfifo(tmp_path / "5.png")
+    code = "import sys; from cospan.sources import open_source; open_source(sys.argv[1]).read()"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError, MemoryError],
+)
+def test_one_bad_picture_of_any_kind_is_left_out_and_named(error, tmp_path, monkeypatch):
+    pictures(tmp_path)
+    opened = Image.open
+
+    def broken(file, *args, **options):
+        if str(file).endswith("2.png"):
+            raise error("inside a decoder")
+        return opened(file, *args, **options)
+
+    monkeypatch.setattr(Image, "open", broken)
+    with pytest.warns(CospanWarning, match=r"1 of 4 images .* left out: '2.png'"):
+        assert len(open_source(str(tmp_path)).read().rows) == 3
+    with pytest.raises(SourceError, match=r"'2.png'; of the last one: .*inside a decoder"):
+        open_source(str(tmp_path), max_bad_images=0).read()
+
+
+# ---- metadata of other libraries ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("note", [b"{", b"[1]", b"7", b'{"index_columns": 3}', b"[" * 100_000])
+def test_a_damaged_note_of_pandas_is_no_reason_to_stop(note, tmp_path):
+    table = pa.table({"a": [1.0, 2.0]}).replace_schema_metadata({b"pandas": note})
+    pq.write_table(table, tmp_path / "x.parquet")
+    assert open_source(str(tmp_path / "x.parquet")).read().rows.shape == (2, 1)
+
+
+def saved(folder, state):
+    folder.mkdir(parents=True)
+    (folder / "state.json").write_text(json.dumps(state))
+    (folder / "dataset_info.json").write_text("{}")
+    table = pa.table({"a": [1.0, 2.0]})
+    with pa.ipc.new_stream(str(folder / "data.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    return folder
+
+
+@pytest.mark.parametrize("state", [[], 7, {}, {"_data_files": 3}, {"_data_files": []}])
+def test_an_odd_state_of_a_saved_dataset_gets_one_sentence(state, tmp_path):
+    with pytest.raises(SourceError, match=r"state\.json"):
+        open_source(str(saved(tmp_path / "x", state)))
+
+
+@pytest.mark.parametrize("split", ["../secret", "..", "/etc", "a/b"])
+def test_a_split_lies_inside_its_dataset(split, tmp_path):
+    saved(tmp_path / "secret", {"_data_files": [{"filename": "data.arrow"}]})
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "dataset_dict.json").write_text(json.dumps({"splits": [split]}))
+    with pytest.raises(SourceError, match="is no folder in it"):
+        open_source(str(tmp_path / "x"))
+
+
+@pytest.mark.parametrize("kind", ["F8_E4M3", "F4", "F8_E8M0", "NOTHING"])
+def test_small_floats_of_safetensors_get_one_sentence(kind, tmp_path):
+    header = {"x": {"dtype": kind, "shape": [4, 2], "data_offsets": [0, 4 if kind == "F4" else 8]}}
+    text = json.dumps(header).encode()
+    data = len(text).to_bytes(8, "little") + text + bytes(4 if kind == "F4" else 8)
+    (tmp_path / "x.safetensors").write_bytes(data)
+    with pytest.raises(SourceError) as caught:
+        open_source(str(tmp_path / "x.safetensors")).read()
+    assert "\n" not in str(caught.value)
+
+
+def test_more_dimensions_than_numpy_has_are_refused(tmp_path):
+    header = io.BytesIO()
+    shape = (2, *[1] * 70)
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": shape}
+    )
+    (tmp_path / "x.npy").write_bytes(header.getvalue() + bytes(16))
+    with pytest.raises(SourceError, match="71 dimensions"):
+        open_source(str(tmp_path / "x.npy")).read()
+
+
+# ---- names -------------------------------------------------------------------------------------
+
+
+def test_forty_thousand_names_are_checked_in_a_moment():
+    names = [f"x{j}" for j in range(40_000)]
+    rows = np.ones((2, 40_000))
+    a = open_source(pa.table(dict(zip(names, rows.T, strict=True))), columns=names)
+    b = open_source(pa.table(dict(zip(names[::-1], rows.T, strict=True))))
+    started = time.process_time()
+    check_same_features(a, b)
+    with pytest.raises(InputError, match="twice"):
+        open_source(rows, columns=[*range(40_000), 7])
+    assert time.process_time() - started < 2
+
+
+def test_formulas_in_tables_are_text(tmp_path):
+    columns = {
+        "id": np.array(["=cmd|'/c calc'!A0", "+1-1", "-2.5", "@SUM(A1)", "plain", "\tx"]),
+        "theta": np.array([-1.0, 2, 3, 4, 5, 6]),
+    }
+    with table_file(tmp_path / "x.csv") as write:
+        write(columns)
+    for text in ((tmp_path / "x.csv").read_text(), csv_text(columns)):
+        cells = [line.split(",")[0].strip('"') for line in text.splitlines()[1:]]
+        assert [cell[0] for cell in cells] == ["'", "'", "-", "'", "p", "'"]
+    with table_file(tmp_path / "x.parquet") as write:
+        write(columns)
+    assert pq.read_table(tmp_path / "x.parquet")["id"][0].as_py() == columns["id"][0]
+    assert without_formulas({"=x": [1]}) == {"'=x": [1]}
+
+
+class FakeTerminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_escapes_in_names_do_not_reach_a_terminal(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", FakeTerminal())
+    monkeypatch.setattr(sys, "stderr", FakeTerminal())
+    terminal = Terminal()
+    terminal.result("id,theta\n\x1b[2J\x9b31m,45\n")
+    terminal.progress("reading \x1b]0;owned\x07", 1, 2)
+    terminal._start_bars()
+    terminal.stop_progress()
+    assert sys.stdout.getvalue() == "id,theta\n\\x1b[2J\\x9b31m,45\n"
+    assert "\x1b]0;owned" not in sys.stderr.getvalue()
+    assert "owned" in sys.stderr.getvalue()
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_bug(closed, tmp_path):
+    rng = np.random.default_rng(0)
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", rng.normal(size=(40, 3)))
+    run = f"{sys.executable} -m cospan compare a.npy b.npy -o r.html {closed}"
+    found = subprocess.run(
+        ["sh", "-c", run], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    assert found.returncode == 0, found.stderr
+    assert "Traceback" not in found.stderr
+    assert (tmp_path / "r.html").read_text().rstrip().endswith("</html>")
+
+
+def test_a_closed_standard_input_is_said(tmp_path):
+    np.save(tmp_path / "b.npy", np.ones((4, 2)))
+    run = f"{sys.executable} -m cospan compare - b.npy <&-"
+    found = subprocess.run(
+        ["sh", "-c", run], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    assert found.returncode == 1
+    assert found.stderr.startswith("error: ")
+    assert "bug in cospan" not in found.stderr
+
+
+# ---- doctor ------------------------------------------------------------------------------------
+
+
+def test_the_doctor_names_versions_and_tests_itself():
+    found = CliRunner().invoke(app, ["doctor"])
+    assert found.exit_code == 0, found.output
+    for word in ("cospan", "numpy", "scipy", "pyarrow", "threads", "self-test", "passed"):
+        assert word in found.stdout
+    facts = json.loads(CliRunner().invoke(app, ["doctor", "--json"]).stdout)
+    assert facts["packages"]["numpy"] == np.__version__
+    assert facts["self_test"]["passed"]
+    assert facts["self_test"]["seconds"] < 5

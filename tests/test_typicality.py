@@ -1,0 +1,151 @@
+"""Typicality: uniform for new rows of a set, whatever its distribution; small for strangers."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import kstest
+
+from cospan import AlignmentAngleClassifier, JointFrame, Summary
+from cospan.alignment import Alignment
+from cospan.errors import InputError
+from cospan.typicality import Typicality, below_rate, neither
+
+
+def pair(seed=0, n=200, d=4):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)), rng.normal(size=(n, d)) * 1.5 + 1
+
+
+def test_it_is_the_rank_among_left_out_costs():
+    A, B = pair()
+    frame = JointFrame.fit(A, B, shrinkage=0.1)
+    left = frame.leave_one_out(A, B)
+    Z = np.random.default_rng(1).normal(size=(50, 4)) * 2
+    scored = frame.align(Z)
+    for own, cost, found in (
+        (left.a.cost_a, scored.cost_a, scored.typicality_a),
+        (left.b.cost_b, scored.cost_b, scored.typicality_b),
+    ):
+        expected = [(1 + np.sum(own >= one)) / (1 + len(own)) for one in cost]
+        assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["normal", "t3", "skew", "few rows"])
+def test_new_rows_of_a_set_have_uniform_typicality(kind):
+    """Over draws of the sets and of new rows; 8,000 p-values, whose own distance is 0.01."""
+    n, d = (40, 60) if kind == "few rows" else (400, 5)
+    draw = {
+        "t3": lambda rng, m: rng.standard_t(3, size=(m, d)),
+        "skew": lambda rng, m: rng.exponential(size=(m, d)),
+    }.get(kind, lambda rng, m: rng.normal(size=(m, d)))
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        frame = JointFrame.fit(draw(rng, n), draw(rng, n) + 0.5, shrinkage=0.2, dof=1, pooling=0)
+        found.append(frame.align(draw(rng, 200)).typicality_a)
+    assert kstest(np.concatenate(found), "uniform").statistic < 0.03
+
+
+def test_a_row_far_from_both_is_neither():
+    A, B = pair()
+    frame = JointFrame.fit(A, B)
+    inside = frame.align(np.concatenate([A[:20], B[:20]]))
+    far = frame.align(A[:20] + np.array([10.0, -10, 0, 0]))
+    assert np.all(far.typicality_a < 0.01)
+    assert np.all(far.typicality_b < 0.01)
+    both = Alignment.concatenate([inside, far])
+    assert_array_equal(neither(both), np.arange(60) >= 40)
+    assert not neither(inside).any()
+
+
+def test_false_alarms_stay_at_the_stated_rate():
+    """Half of the rows belong to neither: of those named, at most the rate are wrong on average."""
+    shares = []
+    for seed in range(30):
+        A, B = pair(seed)
+        rng = np.random.default_rng([seed, 1])
+        new = rng.normal(size=(100, 4))
+        odd = rng.normal(size=(100, 4)) + np.array([6.0, -6, 0, 0])
+        named = neither(JointFrame.fit(A, B).align(np.concatenate([new, odd])), rate=0.1)
+        assert named[100:].mean() > 0.9
+        shares.append(named[:100].sum() / max(named.sum(), 1))
+    assert np.mean(shares) < 0.1
+
+
+def test_the_step_up_rule_is_scipys():
+    from scipy.stats import false_discovery_control
+
+    p = np.random.default_rng(0).random(200) ** 3
+    for rate in (0.01, 0.05, 0.2):
+        assert_array_equal(below_rate(p, rate), false_discovery_control(p) <= rate)
+    assert below_rate(np.zeros(0), 0.05).shape == (0,)
+
+
+def test_a_weight_of_two_counts_like_two_rows():
+    A, B = pair(n=60)
+    weight = np.random.default_rng(0).integers(1, 3, 60)
+    options = {"shrinkage": 0.1, "dof": 1, "pooling": 0}
+    weighted = JointFrame.fit(A, B, sample_weight_a=weight, **options)
+    repeated = JointFrame.fit(np.repeat(A, weight, axis=0), B, **options)
+    Z = np.random.default_rng(1).normal(size=(40, 4))
+    assert_allclose(weighted.align(Z).typicality_a, repeated.align(Z).typicality_a, atol=1e-12)
+
+
+def test_slices_and_parts_keep_it():
+    A, B = pair()
+    found = JointFrame.fit(A, B).align(A)
+    assert_array_equal(found[5:9].typicality_a, found.typicality_a[5:9])
+    assert_array_equal(found[[3, 1]].typicality_b, found.typicality_b[[3, 1]])
+    again = Alignment.concatenate([found[:50], found[50:]])
+    assert_array_equal(again.typicality_b, found.typicality_b)
+    other = JointFrame.fit(B, A).align(A)
+    assert Alignment.concatenate([found, other]).typicality_a is None
+
+
+def test_what_has_no_rows_to_compare_with_has_none():
+    A, B = pair()
+    bare = JointFrame.from_summaries(
+        Summary.of(A, sample_size=0), Summary.of(B, sample_size=0), shrinkage=0.1
+    )
+    linear = JointFrame.fit(A, B, span="linear")
+    for found in (
+        bare.align(A),
+        JointFrame.fit(A, B).truncate(n=2).align(A),
+        linear.align(A, weighting="frame"),
+    ):
+        assert found.typicality_a is None
+        with pytest.raises(InputError, match="has no typicality"):
+            neither(found)
+    assert linear.align(A).typicality_a is not None
+    with pytest.raises(InputError, match=r"rate is 1\.5"):
+        neither(linear.align(A), rate=1.5)
+
+
+def test_infinite_costs_alone_compare_with_nothing():
+    assert Typicality.of(np.full((4, 2), np.inf), np.array([0, 0, 1, 1]), np.ones(4)) is None
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_estimator_gives_one_for_every_class(n_classes):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(n_classes), 150)
+    X = rng.normal(size=(len(y), 3)) + 3 * y[:, None]
+    model = AlignmentAngleClassifier().fit(X, y)
+    found = model.typicality(np.array([[0.0, 0, 0], [3, 3, 3], [0, 60, -60]]))
+    assert found.shape == (3, n_classes)
+    assert found[0, 0] > 0.1
+    assert found[1, 1] > 0.1
+    assert np.all(found[2] < 0.01)
+    framed = AlignmentAngleClassifier(span="linear", weighting="frame").fit(X, y)
+    with pytest.raises(InputError, match="no typicality"):
+        framed.typicality(X)
+
+
+def test_torch_and_dask_agree_with_numpy():
+    torch, da = pytest.importorskip("torch"), pytest.importorskip("dask.array")
+    A, B = pair()
+    frame = JointFrame.fit(A, B)
+    expected = frame.align(A).typicality_b
+    assert_allclose(frame.align(torch.asarray(A)).typicality_b.numpy(), expected)
+    lazy = frame.align(da.from_array(A, chunks=(70, 4))).typicality_b
+    assert_allclose(lazy.compute(), expected)
