@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from cospan import JointFrame, Summary
 from cospan.errors import InputError
-from cospan.sets import SetCosts
+from cospan.sets import PreparedSets, SetCosts
 
 
 def wide(p, d, seed=0, shift=0.0):
@@ -93,6 +93,19 @@ def test_the_automatic_shrinkage_sees_the_rows_it_holds():
     sampled = [Summary.of(X[:10]) + Summary.of(X[10:]) for X in (A, B)]
     assert not any(summary._holds_rows for summary in sampled)
     assert JointFrame.from_summaries(*sampled).shrinkage == held
+
+
+@pytest.mark.parametrize("units", ["own", "common"])
+def test_an_outline_tries_settings_like_the_sets_themselves(units):
+    """Coordinates from inner products alone: the same rows, up to a rotation."""
+    prepared = PreparedSets([Summary.of(wide(n, 300, n, n / 50)) for n in (25, 20, 15)])
+    full, outline = prepared.working(units), prepared.working(units, outlined=True)
+    assert outline.outlined
+    assert not full.outlined
+    steps = [one.trial(99).rows + one.means()[one.trial(99).own] for one in (full, outline)]
+    products = [rows @ rows.T for rows in steps]
+    assert_allclose(*products, atol=1e-9 * np.abs(products[0]).max())
+    assert not prepared.working(units).outlined
 
 
 def test_weighted_rows_are_not_taken_for_rows_of_weight_one():
