@@ -138,3 +138,7 @@ LARGEST_TOLERANCE = 0.1
 # Of a score of ranks, less its projection on the scores before it, at least this share of its
 # squares must be left: with few different values the last ones are combinations of the first.
 DEPENDENT_SCORE = 1e-8
+
+# Below this share a feature has no part in a direction: both vectors of a direction are right to
+# about a thousand eps of their largest entry.
+NO_SHARE = 1e-12
