@@ -241,7 +241,6 @@ def audit_groups(
     Angles that do not separate the sets are no evidence against any label.
     """
     from cospan.audit import LabelAudit
-    from cospan.sets import Geometry
 
     names = sets.names[:2]
     given = groups[2].labels if len(groups) > 2 else None
