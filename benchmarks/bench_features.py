@@ -156,9 +156,14 @@ def is_first(found: Changes, column: str, case: str) -> bool:
     if first.name == column and first.changed:
         return True
     pairs = found.feature_pairs.changed
-    return case == "relation" and bool(pairs) and column in (
-        pairs[0].first_column,
-        pairs[0].second_column,
+    return (
+        case == "relation"
+        and bool(pairs)
+        and column
+        in (
+            pairs[0].first_column,
+            pairs[0].second_column,
+        )
     )
 
 
@@ -205,8 +210,10 @@ def level(splits: int, tally: Tally) -> None:
             by_pairs += bool(found.feature_pairs.changed)
             reasons += [(name, one.name, one.change) for one in found.features.changed]
     done = splits // len(chosen) * len(chosen)
-    print(f"\nrandom halves, {done} splits: a column called in {called / done:.1%}, a pair in "
-          f"{by_pairs / done:.1%}")
+    print(
+        f"\nrandom halves, {done} splits: a column called in {called / done:.1%}, a pair in "
+        f"{by_pairs / done:.1%}"
+    )
     for reason in reasons[:20]:
         print("   ", *reason)
 
@@ -218,8 +225,10 @@ def wide() -> None:
     frame = JointFrame.fit(A[:600], B[:600], shrinkage=0.3)
     start = time.perf_counter()
     found = find_changes(frame, A, B)
-    print(f"\n5,000 columns, 4,000 + 4,000 rows: {time.perf_counter() - start:.1f} s, first "
-          f"{found.features[0].name} ({found.features[0].change})")
+    print(
+        f"\n5,000 columns, 4,000 + 4,000 rows: {time.perf_counter() - start:.1f} s, first "
+        f"{found.features[0].name} ({found.features[0].change})"
+    )
 
 
 def main() -> None:

@@ -85,3 +85,13 @@ def test_the_number_of_rows_is_known_with_every_pyarrow(compression, tmp_path, m
     source = open_source(str(path), label="y")
     assert source.n_rows == N
     np.testing.assert_array_equal(source.read().rows[:, 0], np.arange(N) / 7)
+
+
+def test_a_column_name_that_is_no_text_is_refused(tmp_path):
+    table = pa.table({"abcdefgh": [1.0, 2.0]})
+    with pa.ipc.new_stream(str(tmp_path / "x.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    data = (tmp_path / "x.arrow").read_bytes()
+    (tmp_path / "x.arrow").write_bytes(data.replace(b"abcdefgh", b"\x80bcdefgh"))
+    with pytest.raises(SourceError, match="cannot be read as Arrow"):
+        open_source(str(tmp_path / "x.arrow"))

@@ -35,7 +35,7 @@ def test_each_measure_equals_two_fits_compared_by_hand(sets, labels):
     A, B, Z = sets
     study = sensitivity(A, B, Z, over={"center": ["none"]}, labels=labels, shrinkage=0.1, bins=18)
     first = JointFrame.fit(A, B, shrinkage=0.1).align(Z).theta
-    second = JointFrame.fit(A, B, shrinkage=0.1, center="none").align(Z).theta
+    second = JointFrame.fit(A, B, shrinkage=0.1, span="linear", center="none").align(Z).theta
     change = np.degrees(np.abs(first - second))
     result = row(study, "center", "none")
     np.testing.assert_array_equal(study.theta, first)
@@ -79,7 +79,7 @@ def test_settings_without_effect_change_nothing(sets):
         "training_noise": [0.0],
         "rows": [1.0],
         "rank": [1.0],
-        "center": ["pooled"],
+        "span": ["affine"],
     }
     study = sensitivity(A, B, Z, over=over, shrinkage=0.1)
     assert max(r.mean_degrees for r in study.rows) < 1e-6
@@ -132,12 +132,27 @@ def test_repeats_are_different_draws(sets):
     assert once.mean_degrees != twice.mean_degrees
 
 
-def test_automatic_shrinkage_is_chosen_anew_and_reported(sets):
-    study = sensitivity(*sets, over={"center": ["none"], "shrinkage": [0.3]})
+def test_what_is_automatic_is_chosen_anew_and_reported(sets):
+    study = sensitivity(*sets, over={"center": ["none"], "shrinkage": [0.3], "dof": [20]})
     A, B, _ = sets
     assert study.reference["shrinkage"] == JointFrame.fit(A, B).shrinkage
-    assert row(study, "center").shrinkage == JointFrame.fit(A, B, center="none").shrinkage
+    linear = JointFrame.fit(A, B, span="linear", center="none")
+    assert row(study, "center").shrinkage == linear.shrinkage
+    assert row(study, "dof").shrinkage == JointFrame.fit(A, B, dof=20).shrinkage
     assert row(study, "shrinkage").shrinkage == 0.3
+
+
+@pytest.mark.parametrize("span", ["affine", "linear"])
+def test_a_setting_of_the_other_span_brings_it_along(sets, span):
+    A, B, Z = sets
+    over = {"span": ["affine", "linear"], "units": ["own"], "weighting": ["frame"]}
+    study = sensitivity(A, B, Z, over=over, span=span, shrinkage=0.1)
+    own = JointFrame.fit(A, B, units="own", shrinkage=0.1).align(Z).theta
+    framed = JointFrame.fit(A, B, span="linear", shrinkage=0.1).align(Z, weighting="frame").theta
+    for name, theta in (("units", own), ("weighting", framed)):
+        change = np.degrees(np.abs(theta - study.theta))
+        assert row(study, name).mean_degrees == pytest.approx(change.mean(), rel=1e-9)
+    assert row(study, "span", span).mean_degrees == 0
 
 
 def test_a_given_centre_is_named_so(sets):
@@ -151,7 +166,7 @@ def test_a_given_centre_is_named_so(sets):
 
 def test_equal_angles_have_no_rank_correlation(sets):
     A, B, _ = sets
-    study = sensitivity(A, B, A[:1], over={"balance": [False]}, shrinkage=0.1)
+    study = sensitivity(A, B, A[:1], over={"units": ["own"]}, shrinkage=0.1)
     assert math.isnan(study.rows[1].rank_correlation)
 
 
@@ -189,6 +204,9 @@ def test_printed_it_is_an_aligned_table(sets, labels):
         ({"rows": [1.5]}, {}, "share in"),
         ({"shrinkage": [1.5]}, {}, "shrinkage is 1.5"),
         ({"weighting": ["both"]}, {}, "weighting is 'both'"),
+        ({"units": ["metres"]}, {}, "units is 'metres'"),
+        ({"dof": [-1]}, {}, "dof is -1"),
+        ({}, {"center": "each"}, 'center belongs to span="linear"'),
         ({}, {"labels": [0, 1]}, "60 rows of Z"),
         ({}, {"labels": np.zeros(60)}, "both of them"),
         ({}, {"repeats": 0}, "repeats"),

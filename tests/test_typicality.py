@@ -1,4 +1,4 @@
-"""Typicality: uniform for new rows of a set whatever its distribution, small for rows of neither."""
+"""Typicality: uniform for new rows of a set, whatever its distribution; small for strangers."""
 
 import numpy as np
 import pytest
@@ -117,7 +117,7 @@ def test_what_has_no_rows_to_compare_with_has_none():
         with pytest.raises(InputError, match="has no typicality"):
             neither(found)
     assert linear.align(A).typicality_a is not None
-    with pytest.raises(InputError, match="rate is 1.5"):
+    with pytest.raises(InputError, match=r"rate is 1\.5"):
         neither(linear.align(A), rate=1.5)
 
 

@@ -28,18 +28,29 @@ __all__ = ["STUDY", "Sensitivity", "SettingChange", "sensitivity"]
 
 Floats = NDArray[np.float64]
 
-# The study made when the caller names no settings.
+# The study made when the caller names no settings. Those of the linear span are tried with it
+# (`span` and, say, `center` change together): see `_LINEAR`.
 STUDY: Mapping[str, Sequence[Any]] = {
-    "shrinkage": (0.0, 0.001, 0.01, 0.1, 0.5),
-    "tol": (1e-12, 1e-6, 1e-3),
+    "shrinkage": (0.001, 0.01, 0.1, 0.5, 0.9),
+    "units": ("own", "common"),
+    "dof": (1.0, 10.0, 100.0),
+    "pooling": (0.0, 0.5, 1.0),
+    "calibrate": (False,),
+    "span": ("linear",),
     "center": ("each", "none"),
     "balance": (False,),
     "weighting": ("frame",),
+    "tol": (1e-6,),
     "rank": (0.75, 0.5, 0.25),
     "rows": (0.8, 0.5, 0.25),
     "noise": (0.1, 0.3, 1.0),
     "training_noise": (0.1, 0.3, 1.0),
 }
+
+# Settings that only the linear span has. Where the reference is affine, they are changed together
+# with the span, and what affine settings the reference fixes are left to their defaults.
+_LINEAR = ("center", "balance", "weighting")
+_AFFINE = ("units", "dof", "pooling")
 
 # Settings that draw at random: repeated, and seeded by their place here, so that the outcome of
 # one does not depend on which others are studied.
@@ -132,12 +143,35 @@ class Sensitivity:
 class _Settings:
     """Everything that a run of the method is told."""
 
+    span: str
+    units: str
+    shrinkage: float | str
+    pooling: float | str
+    dof: float | str
+    calibrate: bool | None
     center: Any
     balance: bool
-    shrinkage: float | str
     tol: float | None
     weighting: str
     rank: float | None = None
+
+    def changed(self, parameter: str, value: Any) -> _Settings:
+        """With one of them changed, and the span where the setting belongs to the other one."""
+        new = replace(self, **{parameter: value})
+        if parameter in _LINEAR and self.span == "affine":
+            new = replace(new, span="linear")
+        if new.span == "linear" and self.span == "affine":
+            return replace(new, units="auto", pooling="auto", dof="auto")
+        if new.span == "affine" and self.span == "linear":
+            return replace(new, center="pooled", balance=True, weighting="cost")
+        if parameter in _AFFINE and self.span == "linear":
+            return replace(new, span="affine", center="pooled", balance=True, weighting="cost")
+        return new
+
+    def of_the_frame(self) -> dict[str, Any]:
+        return {
+            name: value for name, value in vars(self).items() if name not in ("weighting", "rank")
+        }
 
 
 class _Study:
@@ -162,13 +196,7 @@ class _Study:
         Z: Floats | None = None,
     ) -> tuple[Floats, float]:
         """θ of the samples, and the shrinkage in use."""
-        frame = JointFrame.from_summaries(
-            *(summaries or self.summaries),
-            center=settings.center,
-            balance=settings.balance,
-            shrinkage=settings.shrinkage,
-            tol=settings.tol,
-        )
+        frame = JointFrame.from_summaries(*(summaries or self.summaries), **settings.of_the_frame())
         if settings.rank is not None:
             frame = frame.truncate(n=max(1, round(settings.rank * frame.rank)))
         alignment = frame.align(self.Z if Z is None else Z, weighting=settings.weighting)
@@ -199,9 +227,14 @@ def sensitivity(
     *,
     over: Mapping[str, Iterable[Any]] | None = None,
     labels: ArrayLike | None = None,
+    span: str = "affine",
+    units: str = "auto",
+    shrinkage: float | str = "auto",
+    pooling: float | str = "auto",
+    dof: float | str = "auto",
+    calibrate: bool | None = None,
     center: Any = "pooled",
     balance: bool = True,
-    shrinkage: float | str = "auto",
     tol: float | None = None,
     weighting: str = "cost",
     bins: int = 30,
@@ -219,19 +252,21 @@ def sensitivity(
     over
         Values to try, by setting; by default a study of all of them (:data:`STUDY`).
 
-        - ``"shrinkage"``, ``"tol"``, ``"center"``, ``"balance"``: as in
-          :class:`~cospan.JointFrame`;
-        - ``"weighting"``: as in :meth:`~cospan.JointFrame.align`;
-        - ``"rank"``: share of the directions kept, those furthest from 45°;
+        - ``"span"``, ``"units"``, ``"shrinkage"``, ``"pooling"``, ``"dof"``, ``"calibrate"``,
+          ``"tol"``: as in :meth:`~cospan.JointFrame.fit`;
+        - ``"center"``, ``"balance"``, ``"weighting"``: those of the linear span, which is changed
+          together with them where the reference is affine;
+        - ``"rank"``: share of the directions kept, those with the largest part in the difference
+          of the sets (in the linear span: furthest from 45°);
         - ``"rows"``: rows drawn from each set, a count or a share of them;
         - ``"noise"``: normal noise on the samples, its deviation relative to that of the features
           within the sets (root mean square); ``"training_noise"``: on the rows of A and B.
     labels
         0 where a row of Z belongs to A, 1 where to B. With them the study also tells how well
         the angles separate the two.
-    center, balance, shrinkage, tol, weighting
-        The reference. With ``shrinkage="auto"`` every changed setting chooses its own α, as a
-        user would; the result says which.
+    span, units, shrinkage, pooling, dof, calibrate, center, balance, tol, weighting
+        The reference. What is ``"auto"`` is chosen anew for every changed setting, as a user
+        would; the result says which α.
     bins
         Bins of the histograms.
     repeats
@@ -254,28 +289,29 @@ def sensitivity(
     ... )
     >>> print(study)
     setting            α   mean   95 %  flips  rank corr.  F-R change  F-R  AUC
-    reference      0.137  0.00°  0.00°  0.0 %       1.000       0.000    -    -
-    shrinkage 0.1    0.1  0.67°  1.15°  0.0 %       0.994       0.382    -    -
-    rows 0.5       0.116  4.78°  9.79°  2.2 %       0.678       1.311    -    -
+    reference      0.146  0.00°  0.00°  0.0 %       1.000       0.000    -    -
+    shrinkage 0.1    0.1  0.19°  0.52°  0.0 %       0.998       0.394    -    -
+    rows 0.5       0.273  2.21°  5.89°  1.1 %       0.924       1.054    -    -
     """
     study = _Study(A, B, Z, as_seed(random_state))
     groups = _groups(labels, len(study.Z))
     draws = as_count(repeats, "repeats")
     plan = _plan(STUDY if over is None else over)
-    settings = _Settings(center, balance, shrinkage, tol, weighting)
+    settings = _Settings(
+        span, units, shrinkage, pooling, dof, calibrate, center, balance, tol, weighting
+    )
     theta, alpha = study.angles(settings)
     rows = [_change("reference", "", [(theta, alpha)], theta, groups, bins)]
     for parameter, value in plan:
         if parameter in _RANDOM:
             runs = [study.random(settings, parameter, value, k) for k in range(draws)]
         else:
-            runs = [study.angles(replace(settings, **{parameter: value}))]
+            runs = [study.angles(settings.changed(parameter, value))]
         rows.append(_change(parameter, _text(value), runs, theta, groups, bins))
     reference = {
+        **settings.of_the_frame(),
         "center": center if isinstance(center, str) else "given",
-        "balance": balance,
         "shrinkage": alpha,
-        "tol": tol,
         "weighting": weighting,
     }
     return Sensitivity(tuple(rows), theta, reference, int(bins), draws)

@@ -176,17 +176,28 @@ def _by_kind(
         "levels": float(parts.total[levels].sum()),
         "missing": float(parts.total[missing].sum()),
     }
-    # Without a difference, shift_i² is about 1/n_A of A's share c² and 1/n_B of B's, and a
-    # covariance strays by its m(m+1)/2 entries, damped by the shrinkage.
-    m, noise = frame.rank, 1 / frame.n_a + 1 / frame.n_b
-    location = m * noise / 8
-    shape = m * (m + 1) * noise / 16 * (1 - frame.shrinkage) ** 2
+    return split, _by_chance(frame, float(numbers.mean()), len(levels), len(missing))
+
+
+def _by_chance(frame: JointFrame, numbers: float, levels: int, missing: int) -> dict[str, float]:
+    """About what the parts of D are on average if the sets do not differ.
+
+    Along direction i the rows have the variance v_i, what the shrinkage added taken off. Means
+    then stray by v_i/n, and the entries of covariances by v_i v_k/n (twice on the diagonal).
+    """
+    alpha, noise = frame.shrinkage, 1 / frame.n_a + 1 / frame.n_b
+    added = alpha * np.sum(arrays.to_numpy(frame.inverse) ** 2, axis=0)
+    own = [
+        np.maximum(0.0, arrays.to_numpy(x) ** 2 - added) / (1 - alpha) for x in (frame.c, frame.s)
+    ]
+    location = 0.25 * float(np.sum(own[0] / frame.n_a + own[1] / frame.n_b))
+    v = (own[0] + own[1]) / 2
+    shape = 0.25 * (1 - alpha) ** 2 * float(v.sum() ** 2 + np.sum(v**2)) * noise
     width = frame.n_features
-    shares = {"levels": len(levels) / width, "missing": len(missing) / width}
-    expected = {key: (location + shape) * share for key, share in shares.items()}
-    expected |= {
-        "location": location * float(numbers.mean()),
-        "shape": shape * float(numbers.mean()),
-        "scale": 0.0,
+    return {
+        "location": location * numbers,
+        "scale": noise / 8 * numbers,
+        "shape": shape * numbers,
+        "levels": (location + shape) * levels / width,
+        "missing": (location + shape) * missing / width,
     }
-    return split, expected

@@ -16,6 +16,9 @@ __all__ = ["Held", "Measured", "measure", "name_change"]
 
 #: Levels that a row of the table shows.
 SHOWN_LEVELS = 3
+#: A mean or a spread names the change if its p-value is at most this, and it changed by at least
+#: this many standard deviations, or by this factor less 1.
+SURELY, TRIFLE = 0.001, 0.1
 
 
 @dataclass(frozen=True)
@@ -240,21 +243,33 @@ def _category(
 
 
 def name_change(a: Floats, b: Floats) -> list[str]:
-    """Whether the mean, the spread or the shape changed most, for columns that did change.
+    """Whether the mean, the spread or the shape changed, for columns that did change.
 
     The mean by Welch's test; the spread by the same test of distances from the own median; the
     shape by the largest gap that is left when both sets have their median and spread taken off.
+    Where the mean or the spread surely changed, and by more than a trifle, the stronger of the
+    two is named, even if the shape changed as well; else the strongest of the three.
     """
     mids = [np.median(x, axis=0) for x in (a, b)]
     away = [np.abs(x - mid) for x, mid in zip((a, b), mids, strict=True)]
     wide = [np.maximum(x.mean(axis=0), 1e-300) for x in away]
-    aligned = [(x - m) / w for x, m, w in zip((a, b), mids, wide, strict=True)]
-    gap = compare_ordered(aligned[0], aligned[1]).gap
-    sizes = np.stack([_welch(a, b), _welch(away[0], away[1])])
-    # As a log p-value of about that strength; gap is one already.
-    logs = np.vstack([-0.5 * sizes**2, gap[None, :]])
-    words = ("mean", "spread", "shape")
-    return [words[i] for i in np.argmin(logs, axis=0)]
+    # Rounded, since values that were equal must stay so.
+    aligned = [np.round((x - m) / w, 9) for x, m, w in zip((a, b), mids, wide, strict=True)]
+    # As log p-values of about that strength.
+    logs = np.stack(
+        [
+            -0.5 * _welch(a, b) ** 2,
+            -0.5 * _welch(away[0], away[1]) ** 2,
+            compare_ordered(aligned[0], aligned[1]).gap,
+        ]
+    )
+    deviations = [np.maximum(x.std(axis=0), 1e-300) for x in (a, b)]
+    step = np.abs(b.mean(axis=0) - a.mean(axis=0)) / np.maximum(*deviations)
+    sure = logs[:2] <= math.log(SURELY)
+    sure &= np.stack([step >= TRIFLE, np.abs(np.log(deviations[1] / deviations[0])) >= TRIFLE])
+    plain = np.where(sure, logs[:2], 1.0)
+    best = np.where(sure.any(axis=0), np.argmin(plain, axis=0), np.argmin(logs, axis=0))
+    return [("mean", "spread", "shape")[i] for i in best]
 
 
 def _welch(a: Floats, b: Floats) -> Floats:

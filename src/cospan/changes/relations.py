@@ -126,7 +126,7 @@ def changed_relations(
     if not once.any():
         return Relations(PairTable((), 0, total), log_p, {})
     sides = [_correlated(r, left, m) for r, m in zip(ranks, there, strict=True)]
-    z = _fisher_difference(sides[0], sides[1])[once]
+    z = _difference(sides[0], sides[1])[once]
     r_a, r_b, i, k = sides[0].r[once], sides[1].r[once], i[once], k[once]
     logs = math.log(2) + stats.norm.logsf(np.abs(z))
     for side in (i, k):
@@ -187,10 +187,11 @@ def _leading(i: NDArray[np.intp], k: NDArray[np.intp], size: Floats) -> dict[int
 
 
 class _Side(NamedTuple):
-    """Correlations in one set, the variance of each on Fisher's scale, (len(left), f)."""
+    """Correlations in one set, (len(left), f), the variance of their influences, and rows."""
 
     r: Floats
-    variance: Floats
+    influence: Floats
+    n: Any
 
 
 def _prepared(
@@ -262,12 +263,24 @@ def _correlated(u: Floats, left: NDArray[np.intp], there: Floats | None) -> _Sid
     mixed = (v**3).T @ u / n + v.T @ u**3 / n
     fourth = np.mean(u**4, axis=0) if there is None else np.sum(u**4, 0) / there.sum(0)
     influence = both - r * mixed + r**2 / 4 * (fourth[left][:, None] + 2 * both + fourth[None, :])
-    shrink = np.maximum(1 - r**2, _PERFECT)
-    variance = np.maximum(influence / shrink**2, 1.0) / np.maximum(n - 4, 1.0)
-    return _Side(r, variance)
+    return _Side(r, np.maximum(influence, 0.0), np.maximum(n - 4, 1.0))
 
 
-def _fisher_difference(a: _Side, b: _Side) -> Floats:
+def _difference(a: _Side, b: _Side) -> Floats:
+    """The difference of two correlations in its standard errors, B less A.
+
+    On Fisher's scale or as it is, whichever says less: a correlation of exactly 1, which a few
+    rows of a rare level give easily, is infinitely far from all others on Fisher's scale.
+    """
     near = 1 - _PERFECT
-    step = np.arctanh(np.clip(b.r, -near, near)) - np.arctanh(np.clip(a.r, -near, near))
-    return np.asarray(step / np.sqrt(a.variance + b.variance))
+    free = [np.maximum(1 - side.r**2, _PERFECT) for side in (a, b)]
+    steps = [np.arctanh(np.clip(side.r, -near, near)) for side in (a, b)]
+    errors = [
+        np.maximum(side.influence / f**2, 1.0) / side.n
+        for side, f in zip((a, b), free, strict=True)
+    ]
+    fisher = (steps[1] - steps[0]) / np.sqrt(errors[0] + errors[1])
+    normal = (1 - ((a.r + b.r) / 2) ** 2) ** 2
+    plain = [np.maximum(np.maximum(side.influence, normal), _PERFECT) / side.n for side in (a, b)]
+    direct = (b.r - a.r) / np.sqrt(plain[0] + plain[1])
+    return np.asarray(np.where(np.abs(fisher) < np.abs(direct), fisher, direct))

@@ -206,20 +206,28 @@ def _mostly(
     expected: Mapping[str, float],
     shift: ShiftTest | None,
 ) -> str:
-    found = _excess(parts, expected)
+    """The largest part of those that are significant."""
     kinds = {one.change for one in features.changed}
-    for key in ("levels", "missing"):
-        if key not in kinds:
-            found[key] = 0.0
-    for key in ("location", "scale", "shape"):
-        if shift is not None and shift.parts.get(key, 0.0) > LEVEL:
-            found[key] = 0.0
-    if any(value > 0 for value in found.values()):
+    found = {
+        key: value
+        for key, value in _excess(parts, expected).items()
+        if value > 0 and _is_significant(key, kinds, shift)
+    }
+    if found:
         return max(found, key=lambda key: found[key])
     if features.changed:
         first = features.changed[0].change
         return _KIND_PARTS.get(first, first)
     return max(parts, key=lambda key: parts[key])
+
+
+def _is_significant(part: str, kinds: set[str], shift: ShiftTest | None) -> bool:
+    """By the shift test's own p-values for its three parts; else by what changed in columns."""
+    if part in ("location", "scale", "shape") and shift is not None:
+        return shift.parts.get(part, 1.0) <= LEVEL
+    return part in {_KIND_PARTS.get(kind, kind) for kind in kinds} or (
+        part == "scale" and "spread" in kinds
+    )
 
 
 def _in_what(mostly: str, parts: Mapping[str, float], expected: Mapping[str, float]) -> str:

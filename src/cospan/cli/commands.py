@@ -13,7 +13,8 @@ import numpy as np
 from cospan.cli import many_commands
 from cospan.cli.options import Outputs, Threshold
 from cospan.cli.places import check_places, files_among
-from cospan.cli.terminal import Terminal, as_options
+from cospan.cli.showing import show, write_files
+from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison
 from cospan.comparison import compare as compare_sets
 from cospan.comparison.plain import plain
@@ -66,7 +67,8 @@ def compare(
             progress=terminal.progress,
             sink=sink,
         )
-    _show(terminal, comparison, outputs)
+    write_files(comparison, comparison.frame, outputs)
+    show(terminal, comparison, summary_lines, outputs)
     return _crossed(terminal, comparison, thresholds)
 
 
@@ -115,28 +117,6 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
         yield sink
 
 
-def _show(terminal: Terminal, comparison: Comparison, outputs: Outputs) -> None:
-    terminal.stop_progress()
-    terminal.heard(comparison.warnings)
-    if outputs.json:
-        terminal.result(json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False))
-    else:
-        lines = summary_lines(comparison, terminal.width)
-        shown = ((style, as_options(t) if style == "warn" else t) for style, t in lines)
-        terminal.lines(line for line in shown if not terminal.repeats(*line))
-    if outputs.model is not None:
-        from cospan.model_file import save
-
-        save(outputs.model, comparison.frame)
-    if outputs.report is not None:
-        from cospan.report import write
-
-        write(comparison, outputs.report, outputs.format)
-    for path in (outputs.scores, outputs.model, outputs.report):
-        if path is not None:
-            terminal.note(f"wrote {path}")
-
-
 def _crossed(
     terminal: Terminal, comparison: Comparison, thresholds: Sequence[Threshold]
 ) -> list[Threshold]:
@@ -173,7 +153,7 @@ def demo(terminal: Terminal, output: Path) -> None:
         image_shape=(8, 8),
         progress=terminal.progress,
     )
-    _show(terminal, comparison, Outputs())
+    show(terminal, comparison, summary_lines, Outputs())
     write(comparison, output)
     terminal.result(f"Open the report in a browser:\n{output.resolve()}")
 
@@ -222,6 +202,8 @@ def _open_for(frame: JointFrame | SetCosts, data: str, reading: dict[str, Any]) 
     source = open_source(data, **reading)
     if source.table is None:
         return source
+    if frame.geometry.encoding is not None:
+        return source.encoded(EncodingPlan.from_dict(frame.geometry.encoding))
     there = set(source.table.all_columns)
     lacking = [name for name in names if name not in there]
     if lacking:

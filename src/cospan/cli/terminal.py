@@ -8,7 +8,6 @@ one sentence there and exit code 1. Programming errors keep their traceback out 
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import sys
@@ -20,6 +19,12 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import typer
 
+from cospan.cli.process import (
+    Stopped,
+    never_fail_on_characters,
+    open_closed_streams,
+    unwinding_signals,
+)
 from cospan.errors import CospanError, CospanWarning
 
 if TYPE_CHECKING:
@@ -35,15 +40,6 @@ THRESHOLD = 3  # done, and a --fail-on threshold was crossed
 PATIENCE = 2.0  # seconds before a progress bar appears
 _TYPERS_OWN = (typer.Exit, typer.Abort, typer.BadParameter)  # it knows their exit codes
 STYLES = {"title": "bold", "head": "bold cyan", "plain": "", "warn": "yellow"}
-
-
-class Stopped(BaseException):
-    """A signal asked the process to end: it unwinds, so that temporary files go."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.name = signal.Signals(number).name
-        self.exit_code = 128 + number
 
 
 class Terminal:
@@ -73,10 +69,10 @@ class Terminal:
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
 
     def __enter__(self) -> Self:
-        _open_closed_streams()
+        open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
-            _never_fail_on_characters(stream)
-        self._handlers = _unwinding_signals()
+            never_fail_on_characters(stream)
+        self._handlers = unwinding_signals()
         self._caught.__enter__()
         warnings.simplefilter("default" if self.verbose else "ignore")
         warnings.simplefilter("always", CospanWarning)
@@ -321,40 +317,3 @@ def _sentence(error: BaseException) -> str | None:
             "run again with --debug and report what it prints."
         )
     return None
-
-
-def _unwinding_signals() -> dict[signal.Signals, Any]:
-    """Let the signals that end a process unwind it; returns the handlers to put back."""
-    if threading.current_thread() is not threading.main_thread():
-        return {}  # only the main thread may set handlers
-
-    def stop(number: int, frame: object) -> None:
-        raise Stopped(number)
-
-    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ending = {number: signal.getsignal(number) for number in wanted}
-    ending = {n: handler for n, handler in ending.items() if handler is signal.SIG_DFL}
-    for number in ending:
-        signal.signal(number, stop)
-    return ending
-
-
-def _open_closed_streams() -> None:
-    """``cospan … >&-`` closes a stream for good: what is written to it then goes nowhere.
-
-    Its number must be taken, too, or the next file opened would get it, and the messages.
-    """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115
-
-
-def _never_fail_on_characters(stream: TextIO) -> None:
-    """A terminal without Unicode shows '?' for a bar or an angle; it must not stop the command."""
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="replace")

@@ -100,6 +100,9 @@ def fit_sets(sets: Sets, settings: Settings, picture: bool, progress: Progress |
     report = progress or _silent
     report("fitting the frame", 0, 1)
     frame = JointFrame.from_summaries(a.summary, b.summary, picture=picture, **settings.geometry)
+    if sets.a.plan is not None:  # so that a saved frame can read tables as these were read
+        encoding = sets.a.plan.to_dict()
+        frame = replace(frame, geometry=replace(frame.geometry, encoding=encoding))
     report("fitting the frame", 1, 1)
     return Fitted(a, b, frame, settings)
 

@@ -60,6 +60,10 @@ def carry_out(asked: Asked, progress: Progress | None, sink: Sink | None) -> dic
         if progress is not None:
             progress("fitting the sets", 0, 1)
         fitted = fit_many(read, settings, shape is not None)
+        plan = many.sources[0].plan if many.sources else None
+        if plan is not None:  # so that a saved model can read tables as these were read
+            geometry = replace(fitted.costs.geometry, encoding=plan.to_dict())
+            fitted = fitted._replace(costs=replace(fitted.costs, geometry=geometry))
         if progress is not None:
             progress("fitting the sets", 1, 1)
         walk = many.walk(read, progress) if settings.score_all else _samples(read)

