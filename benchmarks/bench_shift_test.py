@@ -401,7 +401,7 @@ def print_power(options):
         lead = rates[0] - max(rates[1:])
         cells = " ".join(f"{rate:11.1%}" for rate in rates)
         print(
-            f"  {name:30s} {cells} {lead:+10.1%}{'' if lead >= -0.08 else '  BEHIND'}", flush=True
+            f"  {name:30s} {cells} {lead:+10.1%}{'' if lead > -0.0801 else '  BEHIND'}", flush=True
         )
     mean = np.mean(table, axis=0)
     cells = " ".join(f"{rate:11.1%}" for rate in mean)
