@@ -23,7 +23,7 @@ PAIRS = {
     "MNIST, 4 against 9": ("mnist", 4, 9),
     "Fashion-MNIST, pullover against coat": ("fashion-mnist", 2, 4),
 }
-PAPER = {"center": "each", "balance": False, "shrinkage": 0.0}
+PAPER = {"span": "linear", "center": "each", "balance": False, "shrinkage": 0.0}
 REFERENCES = {
     "cospan's defaults": ({}, {k: v for k, v in STUDY.items() if k != "tol"}),
     "the paper's settings": (
@@ -34,6 +34,7 @@ REFERENCES = {
             "center": ("pooled", "none"),
             "balance": (True,),
             "weighting": ("frame",),
+            "span": ("affine",),
             "rows": (0.8, 0.5, 0.25),
             "noise": (0.01, 0.1, 0.3, 1.0),
             "training_noise": (0.01, 0.1, 0.3),

@@ -20,9 +20,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tables import TablePair, table_pairs
 
 from cospan import JointFrame
+from tables import TablePair, table_pairs
 
 MEASURES = ("AUC", "balanced accuracy", "log-loss")
 
@@ -99,7 +99,9 @@ def main() -> None:
     for i, name in enumerate(MEASURES):
         ahead = means[0, i] < means[1, i] if i == 2 else means[0, i] > means[1, i]
         print(f"  {name:18} angle {means[0, i]:.4f}  logistic {means[1, i]:.4f}  ahead: {ahead}")
-    print(f"  separated by logistic regression (AUC above .98) and not by the angle: {lost or 'none'}")
+    print(
+        f"  separated by logistic regression (AUC above .98) and not by the angle: {lost or 'none'}"
+    )
     worst = max(errors)
     print(
         f"  calibration error of cos²θ, pairs of 500 rows or more: mean "

@@ -115,9 +115,7 @@ def _r_pairs() -> Iterator[TablePair]:
         data = data.drop(columns=[c for c in (*dropped, "rownames") if c in data]).dropna()
         target = np.asarray(data[label].astype(str))
         b_text = str(b)
-        yield _pair(
-            f"{table} {label} {a}/{b}", data.drop(columns=label), target, str(a), b_text
-        )
+        yield _pair(f"{table} {label} {a}/{b}", data.drop(columns=label), target, str(a), b_text)
 
 
 def _pair(name: str, data: pd.DataFrame, target: np.ndarray, a: object, b: object) -> TablePair:

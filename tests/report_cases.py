@@ -63,7 +63,15 @@ def frame(d, m=None, blocks=None, seed=0):
     t[m - blocks[2] :] = np.pi / 2
     H = rng.normal(size=(m, d))
     return SimpleNamespace(
-        c=np.cos(t), s=np.sin(t), H=H, angles=t, blocks=blocks, rank=m, shrinkage=0.1, balance=True
+        c=np.cos(t),
+        s=np.sin(t),
+        H=H,
+        angles=t,
+        blocks=blocks,
+        rank=m,
+        shrinkage=0.1,
+        balance=True,
+        gain=1.0,
     )
 
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from cospan import JointFrame, Summary, attribute, gsvd
 from cospan import _arrays as arrays
 from cospan._arrays import cholesky_qr
+from cospan.sets import SetCosts
 
 NAMESPACES = {
     "numpy": np.asarray,
@@ -78,22 +79,53 @@ def test_chunks_and_batch_agree(xp, exact, weights):
     assert_allclose(arrays.to_numpy(found.scatter_about()), batch.scatter_about(), atol=1e-9)
 
 
-@pytest.mark.parametrize("shrinkage", ["auto", 0, 0.01])
+SETTINGS = {
+    "everything chosen": {},
+    "no shrinkage": {"shrinkage": 0},
+    "weak shrinkage": {"shrinkage": 0.01},
+    "own units, pooled": {"units": "own", "pooling": 0.3, "dof": 5, "shrinkage": 0.1},
+    "linear, chosen": {"span": "linear"},
+    "linear, no shrinkage": {"span": "linear", "shrinkage": 0},
+}
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize("rows", [(150, 130), (9, 8)])
 @pytest.mark.filterwarnings("ignore:A .* and B .* share no direction")
-def test_float64_angles_agree_to_1e8(xp, rows, shrinkage):
+def test_float64_angles_agree_to_1e8(xp, rows, settings):
     A, B, Z = pair(*rows)
-    expected = JointFrame.fit(A, B, shrinkage=shrinkage)
-    found = JointFrame.fit(xp(A), xp(B), shrinkage=shrinkage)
-    assert found.shrinkage == expected.shrinkage
+    expected = JointFrame.fit(A, B, **settings)
+    found = JointFrame.fit(xp(A), xp(B), **settings)
+    for name in ("units", "shrinkage", "pooling", "dof"):
+        assert getattr(found, name) == getattr(expected, name)
     assert same_home(found.c, xp(A))
-    for weighting in ("cost", "frame"):
+    assert same_home(found.shifts, xp(A))
+    # Directions of one angle are any basis of their space; the length of the shift is not.
+    shift = np.linalg.norm(arrays.to_numpy(found.shifts))
+    assert shift == pytest.approx(np.linalg.norm(expected.shifts), rel=1e-8)
+    for weighting in ("cost", "frame") if found.span == "linear" else ("cost",):
         scored = found.align(xp(Z), weighting=weighting)
         assert same_home(scored.theta, xp(Z))
         assert_allclose(degrees(scored), degrees(expected.align(Z, weighting=weighting)), atol=1e-8)
-    honest, reference = found.leave_one_out(xp(A), xp(B)), expected.leave_one_out(A, B)
-    assert_allclose(degrees(honest.a), degrees(reference.a), atol=1e-6)
-    assert_allclose(degrees(honest.b), degrees(reference.b), atol=1e-6)
+    left_out, reference = found.leave_one_out(xp(A), xp(B)), expected.leave_one_out(A, B)
+    assert same_home(left_out.a.theta, xp(A))
+    assert_allclose(degrees(left_out.a), degrees(reference.a), atol=1e-6)
+    assert_allclose(degrees(left_out.b), degrees(reference.b), atol=1e-6)
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize("rows", [(150, 130), (9, 8)])
+def test_costs_to_several_sets_are_the_same_everywhere(xp, rows, settings):
+    A, B, Z = pair(*rows)
+    sets = [A, B, Z[: min(rows)]]
+    expected = SetCosts.from_summaries([Summary.of(X) for X in sets], **settings)
+    found = SetCosts.from_summaries([Summary.of(xp(X)) for X in sets], **settings)
+    weights = found.weights(xp(Z))
+    assert same_home(weights, xp(Z))
+    assert_allclose(arrays.to_numpy(weights), expected.weights(Z), atol=1e-8)
+    own = np.zeros(len(A), dtype=int)
+    left_out = arrays.to_numpy(found.left_out_costs(xp(A), own))
+    assert_allclose(left_out, expected.left_out_costs(A, own), rtol=1e-6)
 
 
 def test_float32_stays_float32_and_agrees_to_a_thousandth_of_a_degree(xp):

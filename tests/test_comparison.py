@@ -10,7 +10,7 @@ import pytest
 
 import cospan.comparison.reading
 import cospan.comparison.stages
-from cospan import JointFrame, attribute
+from cospan import JointFrame, angle_histogram, attribute, compare_many, fisher_rao
 from cospan.comparison import compare
 from cospan.comparison.sampling import Reservoir
 from cospan.comparison.scoring import KEPT_ROWS
@@ -230,41 +230,46 @@ def test_swapping_the_sets_turns_every_angle(blobs):
     np.testing.assert_allclose(there.effect_a, -back.effect_b, atol=1e-10)
 
 
-@pytest.mark.parametrize("weighting", ["cost", "frame"])
+def balance_of(frame, rows, weighting):
+    """(cost_a² - cost_b²) / (cost_a² + cost_b²) of rows as the frame scores them."""
+    alignment = frame.align(rows, weighting=weighting)
+    a, b = alignment.cost_a**2, alignment.cost_b**2
+    return (a - b) / (a + b)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
         {},
-        {"center": "each", "balance": False, "shrinkage": 0.0},
-        {"center": "none", "shrinkage": 0.2, "balance": False},
-        {"standardize": True},
+        {"units": "own", "pooling": 0.3},
+        {"preset": "paper"},
+        {"preset": "paper", "weighting": "frame"},
+        {"span": "linear", "center": "none", "shrinkage": 0.2, "balance": False},
+        {"span": "linear", "weighting": "frame"},
     ],
-    ids=["default", "paper", "none", "standardized"],
+    ids=["default", "pooled", "paper", "paper frame", "about 0", "linear frame"],
 )
-def test_attributions_add_up_to_the_angle_shown(blobs, weighting, settings):
+def test_attributions_add_up_to_the_balance_of_the_costs(blobs, settings):
+    """Rows are explained by the frame as it is, with them in it: not left out."""
     A, B = blobs
-    found = compare(A, B, A[:50] + 1, weighting=weighting, n_permutations=0, **settings)
+    found = compare(A, B, A[:50] + 1, n_permutations=0, **settings)
+    weighting = settings.get("weighting", "cost")
     for group in found.groups:
-        expected = -np.cos(2 * group.alignment.theta[group.row_index])
+        expected = balance_of(found.frame, group.rows, weighting)
         np.testing.assert_allclose(group.attribution.sum(axis=1), expected, atol=1e-10)
+        parts = attribute(found.frame, group.rows, weighting=weighting).features
+        np.testing.assert_array_equal(group.attribution, parts)
 
 
 @pytest.mark.parametrize("rows", [(12, 15), (60, 9)])
-@pytest.mark.parametrize("weighting", ["cost", "frame"])
-def test_attributions_add_up_where_rows_are_fewer_than_features(rows, weighting):
+@pytest.mark.parametrize("span", ["affine", "linear"])
+def test_attributions_add_up_where_rows_are_fewer_than_features(rows, span):
     rng = np.random.default_rng(0)
     A, B = (rng.normal(size=(n, 40)) for n in rows)
-    found = compare(A, B, rng.normal(size=(5, 40)), weighting=weighting, shrinkage=0.1)
+    found = compare(A, B, rng.normal(size=(5, 40)), span=span, shrinkage=0.1)
     for group in found.groups:
-        expected = -np.cos(2 * group.alignment.theta[group.row_index])
+        expected = balance_of(found.frame, group.rows, "cost")
         np.testing.assert_allclose(group.attribution.sum(axis=1), expected, atol=1e-9)
-
-
-@pytest.mark.parametrize("weighting", ["cost", "frame"])
-def test_rows_of_neither_set_are_attributed_as_attribute_does(blobs, weighting):
-    found = compare(*blobs, blobs[0][:9] + 1, weighting=weighting, n_permutations=0)
-    expected = attribute(found.frame, blobs[0][:9] + 1, weighting=weighting).features
-    np.testing.assert_allclose(found.group_z.attribution, expected, atol=1e-12)
 
 
 def test_planted_features_come_first():
@@ -280,7 +285,7 @@ def test_planted_features_come_first():
     assert top.shared[0] == 15
 
 
-@pytest.mark.parametrize("settings", [{}, {"shrinkage": 0.0, "center": "each"}])
+@pytest.mark.parametrize("settings", [{}, {"preset": "paper"}])
 def test_chunks_do_not_matter(blobs, settings):
     A, B = blobs
     whole = compare(A, B, n_permutations=0, **settings)
@@ -306,43 +311,50 @@ def test_exact_summaries_where_shrinkage_is_off(blobs):
     assert compare(*wide, n_permutations=0).settings["exact"] is True
 
 
-# ---- standardize -------------------------------------------------------------------------------
+# ---- units -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings", [{}, {"shrinkage": 0.3, "center": "each"}, {"exact": True}])
-def test_standardize_is_division_by_the_pooled_deviation(blobs, settings):
-    A, B = (np.column_stack([rows * [1, 1e3, 1e-3, 1, 5], np.ones(len(rows))]) for rows in blobs)
-    scale = np.r_[np.std(np.concatenate([A, B])[:, :5], axis=0), 1]
-    by_hand = compare(A / scale, B / scale, A[:5] / scale, **settings)
-    found = compare(A, B, A[:5], standardize=True, **settings)
-    assert found.frame.shrinkage == by_hand.frame.shrinkage
-    assert found.shift.pvalue == by_hand.shift.pvalue
-    for mine, other in zip(found.groups, by_hand.groups, strict=True):
+@pytest.mark.parametrize("settings", [{}, {"shrinkage": 0.3}, {"exact": True}])
+def test_units_of_columns_do_not_matter(blobs, settings):
+    """With units of their own, 1 km and 1,000 m are the same row; so are p-value and features."""
+    pandas = importlib.import_module("pandas")
+    scale = np.array([1, 1e3, 1e-3, 1, 5])
+    tables, scaled = (
+        [pandas.DataFrame(rows * unit, columns=list("vwxyz")) for rows in blobs]
+        for unit in (1.0, scale)
+    )
+    settings = {"units": "own", "n_permutations": 99, **settings}
+    plain = compare(*tables, tables[0][:5], **settings)
+    found = compare(*scaled, scaled[0][:5], **settings)
+    assert found.frame.shrinkage == plain.frame.shrinkage
+    assert found.shift.pvalue == plain.shift.pvalue
+    for mine, other in zip(found.groups, plain.groups, strict=True):
         np.testing.assert_allclose(mine.alignment.theta, other.alignment.theta, atol=1e-9)
         np.testing.assert_allclose(mine.attribution, other.attribution, atol=1e-9)
     # the frame itself takes rows in the features' own units, so it can be saved and used later
     np.testing.assert_allclose(
-        found.frame.align(A[:5]).theta, found.group_z.alignment.theta, atol=1e-12
+        found.frame.align(scaled[0][:5]).theta, found.group_z.alignment.theta, atol=1e-12
     )
-    np.testing.assert_allclose(found.frame.H, by_hand.frame.H * scale, rtol=1e-6, atol=1e-7)
 
 
-def test_standardize_without_shrinkage_keeps_the_cost_angle(blobs):
-    """An invertible map of the features leaves the unshrunk angle alone, also below full rank."""
+def test_units_do_not_matter_to_the_raw_angle_without_shrinkage(blobs):
+    """An invertible map of the features leaves the unshrunk cost alone, also below full rank."""
     A, B = (np.column_stack([rows, rows[:, 0] * 2]) for rows in blobs)
-    settings = {"shrinkage": 0.0, "n_permutations": 0}
-    plain, scaled = (compare(A, B, standardize=way, **settings) for way in (False, True))
-    assert plain.frame.rank == scaled.frame.rank == 5
+    settings = {"shrinkage": 0.0, "dof": 1, "pooling": 0, "calibrate": False, "n_permutations": 0}
+    common, own = (compare(A, B, units=units, **settings) for units in ("common", "own"))
+    assert common.frame.rank == own.frame.rank == 5
     np.testing.assert_allclose(
-        plain.group_a.alignment.theta, scaled.group_a.alignment.theta, atol=1e-9
+        common.group_a.alignment.theta, own.group_a.alignment.theta, atol=1e-9
     )
-    np.testing.assert_allclose(scaled.frame.align(A).theta, plain.frame.align(A).theta, atol=1e-9)
 
 
-def test_standardize_refuses_what_it_cannot_do():
-    A, B = np.random.default_rng(0).normal(size=(2, 8, 40))
-    with pytest.raises(InputError, match="more rows than features"):
-        compare(A, B, standardize=True, exact=True, shrinkage=0.1)
+def test_standardize_is_the_old_name_of_units(blobs):
+    with pytest.warns(CospanWarning, match="standardize=True is now units='own'"):
+        old = compare(*blobs, standardize=True, n_permutations=0)
+    new = compare(*blobs, units="own", n_permutations=0)
+    np.testing.assert_array_equal(old.group_a.alignment.theta, new.group_a.alignment.theta)
+    with pytest.raises(InputError, match="give one of them"):
+        compare(*blobs, standardize=True, units="common")
 
 
 # ---- large data --------------------------------------------------------------------------------
@@ -477,7 +489,7 @@ def test_results_are_frozen(reference):
         reference.group_a.n = 3
 
 
-def test_one_row_a_sample(blobs):
+def test_one_row_per_sample(blobs):
     pandas = importlib.import_module("pandas")
     A, B = blobs
     table = compare(A, B, A[:3], name_z="new", n_permutations=0).to_frame("pandas")
@@ -485,8 +497,10 @@ def test_one_row_a_sample(blobs):
     assert table["set"].tolist() == ["A"] * 400 + ["B"] * 300 + ["new"] * 3
     columns = "set id theta cost_a cost_b share_a share_shared share_b outside relational"
     assert " ".join(table.columns) == f"{columns} suspicion"
-    theta = np.degrees(np.arctan2(table["cost_a"], table["cost_b"]))
-    np.testing.assert_allclose(table["theta"], theta)
+    frame = compare(A, B, n_permutations=0).frame
+    log_ratio = np.log(table["cost_a"] ** 2 / table["cost_b"] ** 2)
+    odds = np.exp(frame.gain * (log_ratio - frame.zero))  # tan²θ
+    np.testing.assert_allclose(table["theta"], np.degrees(np.arctan(np.sqrt(odds))))
     assert table["suspicion"].notna().tolist() == [True] * 700 + [False] * 3
 
 
@@ -505,6 +519,7 @@ def test_a_dictionary_that_json_takes(blobs):
 
 def test_the_summary_says_what_matters(blobs):
     A, B = blobs
+    A = np.concatenate([A[:-8], B[:8] * 2])
     text = compare(A, B, A[:3], name_a="before", name_b="after").summary()
     for part in (
         "before (A) against after (B)",
@@ -515,7 +530,8 @@ def test_the_summary_says_what_matters(blobs):
         "most A-like  x2",
         "most B-like  x0",
         "most shared",
-        "Rows worth a look",
+        "rows more like the other set)",
+        "in before, looks like after",
     ):
         assert part in text
     assert all(len(line) < 110 for line in text.splitlines())
@@ -607,8 +623,9 @@ def test_columns_left_out_are_warned_of_and_remembered(blobs):
 def test_nothing_shared_is_said(blobs):
     A, B = np.zeros((2, 12, 4))
     A[:, :2], B[:, 2:] = np.random.default_rng(0).normal(size=(2, 12, 2))
+    settings = {"span": "linear", "center": "none", "shrinkage": 0.0, "n_permutations": 0}
     with pytest.warns(CospanWarning, match="share no direction"):
-        found = compare(A, B, center="none", shrinkage=0.0, n_permutations=0)
+        found = compare(A, B, **settings)
     assert any("share no direction" in text for text in found.warnings)
     assert any("only 12 rows" in text for text in found.warnings)
 
@@ -624,7 +641,12 @@ def test_nothing_shared_is_said(blobs):
         ({"labels": [1]}, "there is no Z"),
         ({"weighting": "heavy"}, "weighting is 'heavy'"),
         ({"shrinkage": 1.5}, "shrinkage is 1.5"),
-        ({"center": "left"}, "center is 'left'"),
+        ({"center": "each"}, 'center belongs to span="linear"'),
+        ({"balance": False}, 'balance belongs to span="linear"'),
+        ({"span": "linear", "center": "left"}, "center is 'left'"),
+        ({"weighting": "frame"}, 'weighting="frame" belongs to the linear span'),
+        ({"preset": "book"}, "preset is 'book'"),
+        ({"units": "metres"}, "units is 'metres'"),
         ({"image_shape": (2, 2)}, "image_shape 2x2 has 4 values where a row has 5"),
         ({"n_permutations": -1}, "whole number, 0 or more"),
         ({"n_permutations": 1.5}, "n_permutations is 1.5"),
@@ -661,38 +683,59 @@ def test_few_rows_are_compared_without_a_p_value():
     assert any("no p-value" in text for text in found.warnings)
 
 
-def test_a_shift_of_the_mean_alone_is_announced_where_the_angle_cannot_see_it():
+def test_a_shift_of_the_mean_alone_is_seen():
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((300, 6)), rng.standard_normal((300, 6)) + 1
     found = compare(A, B, n_permutations=99)
     assert found.shift.pvalue == 0.01
-    assert any("shift of the mean alone" in note for note in found.warnings)
-    seen = compare(A, B, center=A.mean(axis=0), n_permutations=99)
-    assert seen.separation.auc.value > 0.8
-    assert not any("shift of the mean" in note for note in seen.warnings)
+    assert found.separation.auc.value > 0.9
+    assert found.frame.parts.location > 0.9 * found.frame.parts.total
 
 
-def test_a_set_compared_with_itself_is_not_apart():
-    """Left out of A, a row still stands in B: its angle leans to B, which must not mislead."""
-    A = np.random.default_rng(0).standard_normal((200, 5))
+@pytest.mark.parametrize("d", [5, 40])
+def test_a_set_compared_with_itself_does_not_differ(d):
+    """Left out of A, a row is still in B: that must not count as a difference."""
+    A = np.random.default_rng(0).standard_normal((200, d))
     found = compare(A, A.copy(), n_permutations=99)
     assert found.shift.pvalue > 0.05
-    assert not found.told_apart
+    assert not found.separated
+    for group in found.groups:
+        np.testing.assert_array_equal(group.alignment.theta, math.pi / 4)
+    assert found.separation.fisher_rao.value == found.separation.fisher_rao.high == 0
+    assert found.separation.auc.value == 0.5
     assert not found.audit.flagged.any()
-    assert any("do not tell the sets apart" in note for note in found.warnings)
+    assert [len(part) for part in found.top_features()] == [0, 5, 0]
 
 
-def test_features_on_unlike_scales_are_told(blobs):
-    """One unit drowns the others under shrinkage: say so, rather than that nothing differs."""
-    a, b = (rows * [1, 1, 1e5, 1, 1] for rows in blobs)
-    told = [text for text in compare(a, b, n_permutations=19).warnings if "unlike scales" in text]
-    assert len(told) == 1
-    assert "x2" in told[0]
-    assert "standardize=True" in told[0]
-    for settings in ({"standardize": True}, {"shrinkage": 0.0}):
-        found = compare(a, b, n_permutations=0, **settings)
-        assert "unlike scales" not in " ".join(found.warnings)
-    assert "unlike scales" not in " ".join(compare(*blobs, n_permutations=0).warnings)
+def test_raw_angles_are_compared_by_histograms_as_in_the_paper(blobs):
+    found = compare(*blobs, preset="paper", n_permutations=0)
+    a, b = (np.asarray(group.alignment.theta) for group in found.groups)
+    expected = fisher_rao(angle_histogram(a, 30), angle_histogram(b, 30))
+    assert found.separation.bins == 30
+    assert found.separation.fisher_rao.value == pytest.approx(expected, abs=1e-12)
+    assert compare(*blobs, n_permutations=0).separation.bins is None
+
+
+def test_a_mapping_names_its_sets(blobs):
+    A, B = blobs
+    found = compare({"old": A, "new": B}, Z=A[:4], shrinkage=0.2, n_permutations=0)
+    expected = compare(A, B, A[:4], shrinkage=0.2, n_permutations=0)
+    assert (found.name_a, found.name_b) == ("old", "new")
+    np.testing.assert_array_equal(found.group_z.alignment.theta, expected.group_z.alignment.theta)
+    with pytest.raises(InputError, match="name_a= is for two sets"):
+        compare({"old": A, "new": B}, name_a="older")
+
+
+def test_a_mapping_of_more_sets_keeps_the_settings(blobs):
+    A, B = blobs
+    sets = {"one": A, "two": B, "three": A + 1}
+    found = compare(sets, Z=A[:4], shrinkage=0.2, units="own", seed=3)
+    expected = compare_many(sets, A[:4], shrinkage=0.2, units="own", seed=3)
+    assert found.shrinkage == 0.2
+    np.testing.assert_array_equal(found.weights, expected.weights)
+    np.testing.assert_array_equal(found.fisher_rao_low, expected.fisher_rao_low)
+    with pytest.raises(InputError, match="labels= is for two sets"):
+        compare(sets, Z=A[:2], labels=["one", "two"])
 
 
 def test_rows_to_score_may_hold_more_columns(blobs):
@@ -710,5 +753,4 @@ def test_rows_to_score_may_hold_more_columns(blobs):
 def test_sets_that_are_alike_have_no_features_of_their_own():
     rng = np.random.default_rng(3)
     top = compare(rng.normal(size=(400, 5)), rng.normal(size=(400, 5)), n_permutations=0)
-    assert np.abs(top.effect_a).max() < 0.01
     assert [len(part) for part in top.top_features()] == [0, 5, 0]

@@ -367,7 +367,9 @@ def test_gsvdvals_take_the_same_options():
     assert_allclose(s, f.s, atol=1e-14)
 
 
-@pytest.mark.parametrize("shape", [(9, 8, 5), (3, 4, 20), (150, 90, 40), (60, 50, 300), (80, 2, 70)])
+@pytest.mark.parametrize(
+    "shape", [(9, 8, 5), (3, 4, 20), (150, 90, 40), (60, 50, 300), (80, 2, 70)]
+)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 def test_gsvdvals_are_those_of_the_whole_decomposition(shape, dtype):
     p, q, d = shape

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from cospan import JointFrame, Summary
 from cospan.errors import InputError
+from cospan.sets import SetCosts
 from cospan.summary.moments import Moments, MomentTree, merged
 
 
@@ -44,6 +45,23 @@ def test_any_chunking_gives_the_angles_of_the_batch(exact, sizes, shrinkage):
     pair = [Summary.of_chunks(cut(X, sizes), exact=exact) for X in (A, B)]
     found = JointFrame.from_summaries(*pair, shrinkage=shrinkage)
     assert_allclose(found.align(Z).theta, batch.align(Z).theta, atol=1e-8)
+    left_out = [one.left_out(A, "A").theta for one in (found, batch)]
+    assert_allclose(*left_out, atol=1e-8)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("span", ["affine", "linear"])
+def test_a_stream_chooses_what_the_batch_chooses(exact, span):
+    """Units, α, ν and γ, gain and zero: every row of a short stream is in its sample."""
+    A, B, Z = rows(777), rows(640, seed=1, shift=3.0), rows(90, seed=2)
+    batch = JointFrame.fit(A, B, span=span)
+    pair = [Summary.of_chunks(cut(X, (49, 1, 100)), exact=exact) for X in (A, B)]
+    found = JointFrame.from_summaries(*pair, span=span)
+    for name in ("units", "shrinkage", "dof", "pooling"):
+        assert getattr(found, name) == getattr(batch, name)
+    assert found.gain == pytest.approx(batch.gain, rel=1e-6)
+    assert_allclose(found.align(Z).theta, batch.align(Z).theta, atol=1e-7)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -108,6 +126,65 @@ def test_the_users_rows_are_not_changed(exact, dtype):
         assert np.array_equal(given, X)
 
 
+def weighted_pair(span):
+    A, B, Z = rows(120), rows(100, seed=1, shift=1.0), rows(60, seed=2)
+    w = np.random.default_rng(3).integers(0, 4, 120)
+    weighted = JointFrame.fit(A, B, sample_weight_a=w, span=span, shrinkage=0.1)
+    repeated = JointFrame.fit(np.repeat(A, w, axis=0), B, span=span, shrinkage=0.1)
+    return weighted, repeated, A, w, Z
+
+
+@pytest.mark.parametrize("span", ["affine", "linear"])
+def test_weighted_rows_are_repeated_rows(span):
+    weighted, repeated, A, w, Z = weighted_pair(span)
+    assert weighted.gain == pytest.approx(repeated.gain, rel=1e-9)
+    assert_allclose(weighted.align(Z).theta, repeated.align(Z).theta, atol=1e-10)
+    kept = w > 0
+    left_out = weighted.left_out(A[kept], "A", sample_weight=w[kept])
+    assert_allclose(left_out.theta, repeated.left_out(A[kept], "A").theta, atol=1e-10)
+
+
+@pytest.mark.parametrize("settings", [{}, {"units": "own"}, {"shrinkage": 0}, {"span": "linear"}])
+def test_float32_rows_far_from_zero_score_like_float64(settings):
+    """Offset 1e6, spread about 1: the same numbers, held in either precision."""
+    A, B, Z = (
+        (rows(300, d=5, seed=seed, shift=seed) + 1e6).astype(np.float32) for seed in range(3)
+    )
+    coarse = JointFrame.fit(A, B, **settings)
+    fine = JointFrame.fit(A.astype(float), B.astype(float), **settings)
+    found, expected = coarse.align(Z), fine.align(Z.astype(float))
+    assert np.ptp(expected.degrees) > 30
+    assert_allclose(found.degrees, expected.degrees, atol=1e-3)
+    left_out = [one.left_out(A.astype(float), "A").degrees for one in (coarse, fine)]
+    assert_allclose(*left_out, atol=1e-3)
+
+
+@pytest.mark.parametrize("settings", [{}, {"units": "own"}, {"shrinkage": 0}, {"span": "linear"}])
+@pytest.mark.parametrize("size", [1e-160, 1e-100, 1e150])
+def test_the_size_of_all_values_changes_no_angle(size, settings):
+    """Squares of values near 1e-160 have few digits, and none are lost by it."""
+    A, B, Z = rows(60, d=5), rows(50, d=5, seed=1, shift=1.0), rows(40, d=5, seed=2)
+    expected = JointFrame.fit(A, B, **settings)
+    found = JointFrame.fit(size * A, size * B, **settings)
+    assert found.shrinkage == expected.shrinkage
+    assert_allclose(found.align(size * Z).degrees, expected.align(Z).degrees, atol=1e-6)
+    left_out = found.left_out(size * A, "A").degrees
+    assert_allclose(left_out, expected.left_out(A, "A").degrees, atol=1e-6)
+    costs, same = (
+        SetCosts.from_summaries([Summary.of(factor * X) for X in (A, B, Z)], **settings)
+        for factor in (size, 1.0)
+    )
+    assert_allclose(costs.weights(size * Z), same.weights(Z), atol=1e-8)
+
+
+def test_one_feature_near_1e160_changes_no_angle():
+    A, B, Z = rows(60, d=5), rows(50, d=5, seed=1, shift=1.0), rows(40, d=5, seed=2)
+    scale = np.array([1, 1, 1e-160, 1, 1e100])
+    expected = JointFrame.fit(A, B, units="own").align(Z).degrees
+    found = JointFrame.fit(scale * A, scale * B, units="own").align(scale * Z).degrees
+    assert_allclose(found, expected, atol=1e-6)
+
+
 def test_a_large_offset_does_not_drown_the_spread():
     X = rows(2000, shift=1e6)
     for exact in (True, False):
@@ -132,11 +209,11 @@ def test_memory_does_not_grow_with_the_rows(exact):
 def test_scoring_in_pieces_is_scoring(monkeypatch):
     A, B, Z = rows(300), rows(300, seed=1), rows(500, seed=2)
     frame = JointFrame.fit(A, B)
-    whole, honest = frame.align(Z), frame.left_out(A, "A", sample_weight=np.linspace(0.5, 2, 300))
-    monkeypatch.setattr("cospan.frame.scorer._HOST_BYTES", 1)
+    whole, left_out = frame.align(Z), frame.left_out(A, "A", sample_weight=np.linspace(0.5, 2, 300))
+    monkeypatch.setattr("cospan.frame.scoring._HOST_BYTES", 1)
     assert_allclose(frame.align(Z).theta, whole.theta, atol=1e-12)
     pieces = frame.left_out(A, "A", sample_weight=np.linspace(0.5, 2, 300))
-    assert_allclose(pieces.theta, honest.theta, atol=1e-12)
+    assert_allclose(pieces.theta, left_out.theta, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -146,7 +223,7 @@ def test_threads_change_nothing(monkeypatch, dtype):
     expected = JointFrame.fit(A, B, shrinkage=0.1)
     monkeypatch.setattr("cospan._arrays.host_threads", lambda *arrays: 3)
     monkeypatch.setattr("cospan._arrays._THREADED_SIZE", 1)
-    monkeypatch.setattr("cospan.frame.scorer._HOST_BYTES", 1)
+    monkeypatch.setattr("cospan.frame.scoring._HOST_BYTES", 1)
     pair = [Summary.of_chunks(cut(X, (77, 401)), exact=False) for X in (A, B)]
     found = JointFrame.from_summaries(*pair, shrinkage=0.1)
     atol = 1e-8 if dtype == np.float64 else 2e-5  # radians; 1e-3 degrees

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from cospan import JointFrame, Summary
 from cospan.errors import InputError
+from cospan.sets import PreparedSets, SetCosts
 
 
 def wide(p, d, seed=0, shift=0.0):
@@ -23,8 +24,21 @@ def falling(n, d, seed, ranks=40):
     return weights @ axes + 1e-3 * rng.standard_normal((n, d))
 
 
-def direct_costs(A, B, Z, shrinkage):
-    """a² and b² by solving with the d x d matrices, as the definition has it."""
+def direct_costs(A, B, Z, shrinkage, units):
+    """a² and b² of the affine span by solving with the d x d matrices, as the definition has it."""
+    S = [(X - X.mean(axis=0)).T @ (X - X.mean(axis=0)) / len(X) for X in (A, B)]
+    variance = (np.diag(S[0]) + np.diag(S[1])) / 2
+    target = np.diag(variance if units == "own" else np.full(len(variance), variance.mean()))
+    costs = []
+    for X, s in zip((A, B), S, strict=True):
+        z = Z - X.mean(axis=0)
+        solved = np.linalg.solve((1 - shrinkage) * s + shrinkage * target, z.T)
+        costs.append(1 + np.einsum("ij,ji->i", z, solved))
+    return costs
+
+
+def linear_costs(A, B, Z, shrinkage):
+    """a² and b² of the linear span about the midpoint of the means."""
     center = (A.mean(axis=0) + B.mean(axis=0)) / 2
     S = [(X - center).T @ (X - center) / len(X) for X in (A, B)]
     d = A.shape[1]
@@ -34,15 +48,39 @@ def direct_costs(A, B, Z, shrinkage):
 
 
 @pytest.mark.parametrize("shrinkage", [0.001, 0.1, 0.7])
-def test_few_rows_give_what_the_full_matrices_give(shrinkage):
+@pytest.mark.parametrize("units", ["own", "common", "linear"])
+def test_few_rows_give_what_the_full_matrices_give(shrinkage, units):
     A, B, Z = wide(15, 120), wide(12, 120, 1, 0.2), wide(30, 120, 2)
-    frame = JointFrame.fit(A, B, shrinkage=shrinkage)
+    if units == "linear":
+        frame = JointFrame.fit(A, B, shrinkage=shrinkage, span="linear")
+        a, b = linear_costs(A, B, Z, shrinkage)
+    else:
+        frame = JointFrame.fit(A, B, shrinkage=shrinkage, units=units, dof=1, pooling=0)
+        a, b = direct_costs(A, B, Z, shrinkage, units)
     assert frame.basis is not None
     assert frame.rank < 30
-    a, b = direct_costs(A, B, Z, shrinkage)
     scored = frame.align(Z)
     assert_allclose(scored.cost_a**2, a, rtol=1e-8)
     assert_allclose(scored.cost_b**2, b, rtol=1e-8)
+
+
+@pytest.mark.parametrize("units", ["own", "common"])
+@pytest.mark.parametrize("pooling", [0, 0.4])
+def test_few_rows_give_what_the_same_rows_give_without_a_span(units, pooling):
+    """A fast summary is a full matrix: there is no span to work in."""
+    A, B, Z = wide(15, 60), wide(12, 60, 1, 0.2), wide(30, 60, 2)
+    settings = {"shrinkage": 0.1, "units": units, "pooling": pooling, "dof": 3}
+    few = JointFrame.fit(A, B, **settings)
+    full = JointFrame.from_summaries(*(Summary.of(X, exact=False) for X in (A, B)), **settings)
+    assert few.basis is not None
+    assert full.basis is None
+    assert few.gain == pytest.approx(full.gain, rel=1e-6)
+    assert few.parts.total == pytest.approx(full.parts.total, rel=1e-8)
+    assert_allclose(few.align(Z).theta, full.align(Z).theta, atol=1e-8)
+    for side, X in (("A", A), ("B", B)):
+        assert_allclose(few.left_out(X, side).theta, full.left_out(X, side).theta, atol=1e-8)
+    costs = SetCosts.from_summaries([Summary.of(X) for X in (A, B)], **settings)
+    assert_allclose(costs.weights(Z), few.align(Z).posterior, atol=1e-8)
 
 
 def test_the_automatic_shrinkage_sees_the_rows_it_holds():
@@ -55,6 +93,19 @@ def test_the_automatic_shrinkage_sees_the_rows_it_holds():
     sampled = [Summary.of(X[:10]) + Summary.of(X[10:]) for X in (A, B)]
     assert not any(summary._holds_rows for summary in sampled)
     assert JointFrame.from_summaries(*sampled).shrinkage == held
+
+
+@pytest.mark.parametrize("units", ["own", "common"])
+def test_an_outline_tries_settings_like_the_sets_themselves(units):
+    """Coordinates from inner products alone: the same rows, up to a rotation."""
+    prepared = PreparedSets([Summary.of(wide(n, 300, n, n / 50)) for n in (25, 20, 15)])
+    full, outline = prepared.working(units), prepared.working(units, outlined=True)
+    assert outline.outlined
+    assert not full.outlined
+    steps = [one.trial(99).rows + one.means()[one.trial(99).own] for one in (full, outline)]
+    products = [rows @ rows.T for rows in steps]
+    assert_allclose(*products, atol=1e-9 * np.abs(products[0]).max())
+    assert not prepared.working(units).outlined
 
 
 def test_weighted_rows_are_not_taken_for_rows_of_weight_one():

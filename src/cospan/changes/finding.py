@@ -17,9 +17,10 @@ from cospan.errors import InputError
 from .columns import LEVEL, FeatureTable, feature_table
 from .grouping import Column, Floats, Profiles, columns_of, taken_rows
 from .measuring import measure
+from .pairs import PairTable
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, check_quality
-from .relations import PairTable, changed_relations
+from .relations import changed_relations
 from .verdict import Verdict, make_verdict
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def find_changes(
     [('tenure', 'mean')]
     >>> print(found.verdict)
     A and B differ (p at most 0.001, adjusted for 4 columns).
-    It is mostly a difference in location (where the values are centred): 100% of it.
+    It is mostly a difference in location (where the values are centred): 100 % of it.
     tenure rose from 29.5 to 32.9, 0.67 sd.
     """
     a, b = (

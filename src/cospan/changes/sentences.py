@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .columns import FeatureChange
-from .relations import PairChange
+from .pairs import PairChange
 from .wording import listed, number, pair_of, quoted, share_text, value_text
 
 __all__ = ["feature_sentence", "pair_sentence"]

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .columns import LEVEL, FeatureTable
+from .pairs import PairTable
 from .quality import Quality
-from .relations import PairTable
 from .sentences import feature_sentence, pair_sentence
-from .wording import chance
+from .wording import chance, share_text
 
 if TYPE_CHECKING:
     from cospan.significance import Estimate, ShiftTest
@@ -131,7 +131,7 @@ def make_verdict(
         _headline(differs, p, by_column, len(features), shift, names),
         *_how_much(differs, sizes, auc),
         *([_in_what(mostly, parts, expected)] if mostly else []),
-        *[feature_sentence(one, names) for one in told],
+        *dict.fromkeys(feature_sentence(one, names) for one in told),
         *_more(features),
         *[pair_sentence(pair, names) for pair in further],
         *_quality(quality, {one.name for one in told}),
@@ -234,9 +234,8 @@ def _in_what(mostly: str, parts: Mapping[str, float], expected: Mapping[str, flo
     found = _excess(parts, expected)
     total = sum(found.values())
     if 0 < total < math.inf and found[mostly] / total > 0.5:
-        return (
-            f"It is mostly a difference in {IN_WORDS[mostly]}: {found[mostly] / total:.0%} of it."
-        )
+        share = share_text(found[mostly] / total)
+        return f"It is mostly a difference in {IN_WORDS[mostly]}: {share} of it."
     return f"It is first of all a difference in {IN_WORDS[mostly]}."
 
 

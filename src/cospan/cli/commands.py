@@ -13,7 +13,8 @@ import numpy as np
 from cospan.cli import many_commands
 from cospan.cli.options import Outputs, Threshold
 from cospan.cli.places import check_places, files_among
-from cospan.cli.terminal import Terminal, as_options
+from cospan.cli.showing import show, write_files
+from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison
 from cospan.comparison import compare as compare_sets
 from cospan.comparison.plain import plain
@@ -66,7 +67,8 @@ def compare(
             progress=terminal.progress,
             sink=sink,
         )
-    _show(terminal, comparison, outputs)
+    write_files(comparison, comparison.frame, outputs)
+    show(terminal, comparison, summary_lines, outputs)
     return _crossed(terminal, comparison, thresholds)
 
 
@@ -115,28 +117,6 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
         yield sink
 
 
-def _show(terminal: Terminal, comparison: Comparison, outputs: Outputs) -> None:
-    terminal.stop_progress()
-    terminal.heard(comparison.warnings)
-    if outputs.json:
-        terminal.result(json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False))
-    else:
-        lines = summary_lines(comparison, terminal.width)
-        shown = ((style, as_options(t) if style == "warn" else t) for style, t in lines)
-        terminal.lines(line for line in shown if not terminal.repeats(*line))
-    if outputs.model is not None:
-        from cospan.model_file import save
-
-        save(outputs.model, comparison.frame)
-    if outputs.report is not None:
-        from cospan.report import write
-
-        write(comparison, outputs.report, outputs.format)
-    for path in (outputs.scores, outputs.model, outputs.report):
-        if path is not None:
-            terminal.note(f"wrote {path}")
-
-
 def _crossed(
     terminal: Terminal, comparison: Comparison, thresholds: Sequence[Threshold]
 ) -> list[Threshold]:
@@ -148,7 +128,7 @@ def _crossed(
         if threshold.quantity not in values:
             raise InputError(
                 f"--fail-on {threshold} cannot be judged: there is no p-value; "
-                "give more rows, or a threshold on fisher-rao."
+                "give more rows, or a threshold on auc or fisher-rao."
             )
     crossed = [t for t in thresholds if t.crossed(values[t.quantity])]
     for threshold in crossed:
@@ -173,7 +153,7 @@ def demo(terminal: Terminal, output: Path) -> None:
         image_shape=(8, 8),
         progress=terminal.progress,
     )
-    _show(terminal, comparison, Outputs())
+    show(terminal, comparison, summary_lines, Outputs())
     write(comparison, output)
     terminal.result(f"Open the report in a browser:\n{output.resolve()}")
 
@@ -222,6 +202,8 @@ def _open_for(frame: JointFrame | SetCosts, data: str, reading: dict[str, Any]) 
     source = open_source(data, **reading)
     if source.table is None:
         return source
+    if frame.geometry.encoding is not None:
+        return source.encoded(EncodingPlan.from_dict(frame.geometry.encoding))
     there = set(source.table.all_columns)
     lacking = [name for name in names if name not in there]
     if lacking:
@@ -280,18 +262,16 @@ def audit(
     if as_json:
         worst = [{key: plain(value[i]) for key, value in columns.items()} for i in listed]
         counts = {"rows": len(ids), "flagged": len(conflicts)}
-        pairs_untold = [[plain(one) for one in pair] for pair in found.untold]
-        terminal.result(
-            json.dumps({**counts, "worst": worst, "not_told_apart": pairs_untold}, indent=2)
-        )
+        pairs = [[plain(one) for one in pair] for pair in found.inseparable]
+        terminal.result(json.dumps({**counts, "worst": worst, "inseparable": pairs}, indent=2))
     else:
         terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed))
-    if found.untold:
-        pairs = [" and ".join(printable(one, 28) for one in pair) for pair in found.untold]
-        more = f" and {plural(len(pairs) - 3, 'more pair')}" if len(pairs) > 3 else ""
+    if found.inseparable:
+        named = [" and ".join(printable(one, 28) for one in pair) for pair in found.inseparable]
+        more = f" and {plural(len(named) - 3, 'more pair')}" if len(named) > 3 else ""
         terminal.warn(
-            f"no label is flagged between {', '.join(pairs[:3])}{more}: "
-            "rows left out of their class lean to it no more than chance would have it"
+            f"no label is flagged between {', '.join(named[:3])}{more}: "
+            "rows left out of their class lean to it no more than chance would make them"
         )
     if output is not None:
         terminal.note(f"wrote {output}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,8 @@ import typer
 
 from cospan._warnings import heard
 from cospan.cli.options import Outputs, Threshold
-from cospan.cli.terminal import Terminal, as_options
+from cospan.cli.showing import show, write_files
+from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import table_file
 from cospan.comparison.text import number, printable
 from cospan.distributed import on_cluster, read_lazily
@@ -75,7 +75,8 @@ def compare(
             progress=terminal.progress,
             sink=sink,
         )
-    _show(terminal, found, outputs)
+    write_files(found, found.classifier() if outputs.model is not None else None, outputs)
+    show(terminal, found, many_lines, outputs)
     return _crossed(terminal, found, thresholds)
 
 
@@ -85,8 +86,8 @@ def _refuse_what_two_sets_have(
     given = [f"--{name.replace('_', '-')}" for name in FOR_TWO if what[name] is not None]
     if len(sets) > 1 and what["label"] is not None:
         given.append("--label")
-    if any(threshold.quantity == "p" for threshold in thresholds):
-        given.append("--fail-on p")
+    judged = {threshold.quantity for threshold in thresholds}
+    given += [f"--fail-on {quantity}" for quantity in ("p", "auc") if quantity in judged]
     if given:
         raise typer.BadParameter(f"{' and '.join(given)}: for two sets only, and there are more.")
 
@@ -104,27 +105,6 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
             write({**columns, "id": np.asarray(columns["id"]).astype(str)})
 
         yield sink
-
-
-def _show(terminal: Terminal, found: ManyComparison, outputs: Outputs) -> None:
-    terminal.stop_progress()
-    terminal.heard(found.warnings)
-    if outputs.json:
-        terminal.result(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
-    else:
-        lines = many_lines(found, terminal.width)
-        terminal.lines((style, as_options(t) if style == "warn" else t) for style, t in lines)
-    if outputs.model is not None:
-        from cospan.model_file import save
-
-        save(outputs.model, found.classifier())
-    if outputs.report is not None:
-        from cospan.report import write
-
-        write(found, outputs.report, outputs.format)
-    for path in (outputs.scores, outputs.model, outputs.report):
-        if path is not None:
-            terminal.note(f"wrote {path}")
 
 
 def _crossed(

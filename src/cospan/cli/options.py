@@ -63,16 +63,22 @@ class Format(StrEnum):
 
 
 class Threshold(NamedTuple):
-    """A condition of --fail-on: ``fisher-rao>1.5`` or ``p<0.01``."""
+    """A condition of --fail-on: ``auc>0.7``, ``fisher-rao>1.5`` or ``p<0.01``.
+
+    Examples
+    --------
+    >>> Threshold("auc", 0.7).crossed(0.9), Threshold("p", 0.01).crossed(0.9)
+    (True, False)
+    """
 
     quantity: str
     bound: float
 
     def crossed(self, value: float) -> bool:
-        return value > self.bound if self.quantity == "fisher-rao" else value < self.bound
+        return value < self.bound if self.quantity == "p" else value > self.bound
 
     def __str__(self) -> str:
-        return f"{self.quantity}{'>' if self.quantity == 'fisher-rao' else '<'}{self.bound:g}"
+        return f"{self.quantity}{'<' if self.quantity == 'p' else '>'}{self.bound:g}"
 
 
 # ---- parsers: a wrong value is wrong usage, exit code 2 -----------------------------------------
@@ -164,7 +170,7 @@ Balance = Annotated[
     bool | None,
     typer.Option(
         "--balance/--no-balance",
-        help="Whether unlike sizes of the sets are evened out (default: balance).",
+        help="Give both sets equal weight, whatever their sizes, with --span linear (the default).",
         rich_help_panel=SETTINGS,
     ),
 ]

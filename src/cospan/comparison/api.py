@@ -125,31 +125,34 @@ def compare(
     >>> [found.feature_names[j] for j in found.top_features(3).b]
     ['x54', 'x26', 'x5']
     """
+    chosen = {
+        "span": span,
+        "units": units,
+        "shrinkage": shrinkage,
+        "pooling": pooling,
+        "dof": dof,
+        "calibrate": calibrate,
+        "preset": preset,
+        "center": center,
+        "balance": balance,
+        "weighting": weighting,
+        "tol": tol,
+        "standardize": standardize,
+        "seed": seed,
+        "score_all": True if sink is not None else score_all,
+        "exact": exact,
+    }
     if isinstance(A, Mapping) and B is None and label is None:
+        _refuse_for_a_mapping(a=a, b=b, name_a=name_a, name_b=name_b)
         if len(A) != 2:
-            return _more_sets(A, Z, name_z=name_z, progress=progress, **options)
+            _refuse_for_a_mapping(labels=labels)
+            more = {"name_z": name_z, "image_shape": image_shape, "progress": progress}
+            return _more_sets(A, Z, sink=sink, **more, **chosen, **options)
         (name_a, A), (name_b, B) = ((str(name), one) for name, one in A.items())
     started = time.perf_counter()
     names = (name_a, name_b, name_z)
     with heard_warnings() as heard:
-        settings = Settings.of(
-            span=span,
-            units=units,
-            shrinkage=shrinkage,
-            pooling=pooling,
-            dof=dof,
-            calibrate=calibrate,
-            preset=preset,
-            center=center,
-            balance=balance,
-            weighting=weighting,
-            tol=tol,
-            standardize=standardize,
-            seed=seed,
-            n_permutations=n_permutations,
-            score_all=True if sink is not None else score_all,
-            exact=exact,
-        )
+        settings = Settings.of(n_permutations=n_permutations, **chosen)
         sets = open_sets(A, B, Z, label=label, a=a, b=b, labels=labels, names=names, **options)
         shape = _shape_of_images(image_shape, sets.a)
         fitted = fit_sets(sets, settings, shape is not None, progress)
@@ -182,6 +185,15 @@ def compare(
         audit_of=audit_of,
         changes=changes,
     )
+
+
+def _refuse_for_a_mapping(**given: Any) -> None:
+    """A mapping names its sets itself, and labels of Z are checked against two sets only."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"{name}= is for two sets, A and B, and A is a mapping of sets; leave {name}= out."
+            )
 
 
 def _more_sets(sets: Mapping[str, Any], Z: Any, **options: Any) -> Any:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "TopFeatures"]
 
 NEGLIGIBLE = 0.05  # of the largest effect: features below pull to no side worth naming
-NO_PULL = 0.01  # together: all features pull by less than a third of a degree
+NO_PULL = 0.01  # together and times the gain: all features pull by less than a third of a degree
 
 
 class TopFeatures(NamedTuple):
@@ -48,14 +48,14 @@ class Comparison:
     group_z : ScoredGroup or None
         The rows of Z, where some were given.
     separation : Separation
-        How far apart the angles of A and of B lie, with confidence intervals.
+        How far apart the angles of A and of B are, with confidence intervals.
     shift : ShiftTest or None
         Whether A and B may be samples of one distribution; None where it was not asked for or
         where there are too few rows.
     audit : LabelAudit or None
-        Labels that conflict with their angle. Its rows are the kept rows of `group_z` where
-        labels were given for Z (``audit_of == "z"``); otherwise those of `group_a` followed by
-        those of `group_b`, with the set's name as the label (``audit_of == "sets"``).
+        Rows that look more like the other set. They are the kept rows of `group_z` where labels
+        were given for Z (``audit_of == "z"``); otherwise those of `group_a` followed by those of
+        `group_b`, with the set's name as the label (``audit_of == "sets"``).
     effect_a, effect_b : ndarray of shape (d,)
         Mean attribution of each feature over rows of A and of B: how far it pulls them.
     feature_names : tuple of str
@@ -159,8 +159,9 @@ class Comparison:
         whose spread is large in A and in B alike.
         """
         largest = max(np.abs(self.effect_a).max(), np.abs(self.effect_b).max())
-        # in sets that are alike the largest pull is no pull either
-        weak = max(NEGLIGIBLE * largest, NO_PULL / len(self.effect_a))
+        # In sets that are alike the largest pull is no pull either. The angle has the gain in it.
+        pull = self.frame.gain * len(self.effect_a)
+        weak = max(NEGLIGIBLE * largest, NO_PULL / pull if pull > 0 else np.inf)
         to_a = np.argsort(self.effect_a, kind="stable")[:n]
         to_b = np.argsort(-self.effect_b, kind="stable")[:n]
         to_a, to_b = to_a[self.effect_a[to_a] < -weak], to_b[self.effect_b[to_b] > weak]

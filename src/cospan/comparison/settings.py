@@ -11,6 +11,7 @@ from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_flag, as_option, as_shrinkage
 from cospan._warnings import warn
 from cospan.errors import InputError
+from cospan.frame.fitting import DEFAULTS, settled
 
 __all__ = ["GEOMETRY", "Settings"]
 
@@ -51,7 +52,7 @@ class Settings:
 
     @classmethod
     def of(cls, *, standardize: bool = False, **given: Any) -> Settings:
-        """Settings as :func:`cospan.compare` takes them, with the old alias explained."""
+        """Settings as :func:`cospan.compare` takes them, the preset and the old alias resolved."""
         if as_flag(standardize, "standardize"):
             if given.get("units", "auto") not in ("auto", "own"):
                 raise InputError("standardize=True is units='own'; give one of them.")
@@ -60,10 +61,15 @@ class Settings:
                 "depends on the unit of a column. Leave it out."
             )
             given["units"] = "own"
-        return cls(**given)
+        asked = {name: given[name] for name in GEOMETRY if name in given}
+        return cls(**{**given, **settled(asked, DEFAULTS)})
 
     def __post_init__(self) -> None:
-        as_option(self.weighting, "weighting", ("cost", "frame"))
+        weighting = as_option(self.weighting, "weighting", ("cost", "frame"))
+        if weighting == "frame" and self.span == "affine":
+            raise InputError(
+                'weighting="frame" belongs to the linear span; give span="linear" with it.'
+            )
         as_shrinkage(self.shrinkage)
         for name in ("n_permutations", "seed"):
             value = getattr(self, name)

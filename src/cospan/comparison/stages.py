@@ -30,6 +30,7 @@ from cospan.sources.base import listing
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
+    from cospan.sets import Geometry
     from cospan.significance import Separation, ShiftTest
 
 __all__ = [
@@ -40,17 +41,22 @@ __all__ = [
     "fit_sets",
     "heard_warnings",
     "mean_effect",
+    "of_sets",
+    "reliabilities",
     "remarks",
     "score_sets",
     "separate",
     "shift_of_sets",
     "sides_of_labels",
+    "tested_rows",
 ]
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 TESTED_ROWS = 2_500  # rows of each set that enter the permutation test, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
 FEW_ROWS = 30
+LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
+RAW_BINS = 30  # of the histograms of raw angles, 3° each, as the paper has them
 FEWEST_HALVED = 4  # rows of a set, of which the halves are fitted to see how much a fit strays
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 
@@ -94,6 +100,9 @@ def fit_sets(sets: Sets, settings: Settings, picture: bool, progress: Progress |
     report = progress or _silent
     report("fitting the frame", 0, 1)
     frame = JointFrame.from_summaries(a.summary, b.summary, picture=picture, **settings.geometry)
+    if sets.a.plan is not None:  # so that a saved frame can read tables as these were read
+        encoding = sets.a.plan.to_dict()
+        frame = replace(frame, geometry=replace(frame.geometry, encoding=encoding))
     report("fitting the frame", 1, 1)
     return Fitted(a, b, frame, settings)
 
@@ -127,27 +136,49 @@ def score_sets(
 
 def separate(groups: tuple[ScoredGroup, ...], fitted: Fitted, settings: Settings) -> Separation:
     """How far apart the angles of A and of B are; the intervals know that the frame was fitted."""
-    from cospan.significance import fit_reliability, separation
+    from cospan.significance import separation
 
     a, b = (np.asarray(group.alignment.theta, dtype=np.float64) for group in groups[:2])
     samples = _tested_rows(fitted, settings)
-    reliability = 0.0
-    if min(map(len, samples)) >= FEWEST_HALVED and fitted.frame.shrinkage > 0:
-        with one_blas_thread():
-            reliability = fit_reliability(fitted.frame, *samples, random_state=settings.seed)
-    return separation(a, b, reliability=reliability, random_state=settings.seed)
+    reliability = reliabilities(fitted.frame.geometry, samples, settings.seed)[0, 1]
+    # Raw angles are no probabilities: they are compared as histograms.
+    bins = None if fitted.frame.geometry.calibration.offsets else RAW_BINS
+    return separation(a, b, bins=bins, reliability=reliability, random_state=settings.seed)
 
 
 def _tested_rows(fitted: Fitted, settings: Settings) -> list[NDArray[np.float64]]:
-    """Rows of both sets, as many as repeated fits can take."""
-    width = min(fitted.frame.n_features, 128)  # the test itself keeps no more directions
+    return tested_rows([fitted.a.sample, fitted.b.sample], settings.seed)
+
+
+def tested_rows(samples: Sequence[Chunk], seed: int) -> list[NDArray[np.float64]]:
+    """Rows of each set, as many as repeated fits can take."""
+    width = min(samples[0].rows.shape[1], 128)  # the test itself keeps no more directions
     size = min(TESTED_ROWS, TESTED_WORK // width**2)
-    samples = []
-    for read in (fitted.a, fitted.b):
-        sample: Reservoir[Chunk] = Reservoir(size, settings.seed)
-        sample.add(read.sample)
-        samples.append(sample.result().rows.astype(np.float64))
-    return samples
+    found = []
+    for chunk in samples:
+        sample: Reservoir[Chunk] = Reservoir(size, seed)
+        sample.add(chunk)
+        found.append(sample.result().rows.astype(np.float64))
+    return found
+
+
+def reliabilities(
+    geometry: Geometry, samples: Sequence[NDArray[np.float64]], seed: int
+) -> NDArray[np.float64]:
+    """How far the angles of each pair are the sets' and not the fit's noise, (K, K).
+
+    0, so the widest intervals, where halves of a set would be too small to say, or nothing
+    keeps a fit to them steady.
+    """
+    from cospan.significance import fit_reliabilities
+
+    found = np.zeros((len(samples), len(samples)))
+    enough = [k for k, rows in enumerate(samples) if len(rows) >= FEWEST_HALVED]
+    if len(enough) > 1 and geometry.shrinkage > 0:
+        with one_blas_thread():
+            known = fit_reliabilities(geometry, [samples[k] for k in enough], random_state=seed)
+        found[np.ix_(enough, enough)] = known
+    return found
 
 
 def shift_of_sets(
@@ -210,7 +241,7 @@ def audit_groups(
 ) -> tuple[LabelAudit, str]:
     """Labels against angles: Z's labels where it has some, else the sets themselves as labels.
 
-    Angles that do not tell the sets apart are no evidence against any label.
+    Angles that do not separate the sets are no evidence against any label.
     """
     from cospan.audit import LabelAudit
 
@@ -218,16 +249,33 @@ def audit_groups(
     given = groups[2].labels if len(groups) > 2 else None
     posterior = np.concatenate([np.asarray(group.alignment.posterior) for group in groups[:2]])
     own = np.repeat([0, 1], [len(group.ids) for group in groups[:2]])
-    reference = (posterior, own)
+    reference = None
     if given is not None:
+        reference = (posterior, own)
         own = sides_of_labels(given, names, classes)
         posterior = np.asarray(groups[2].alignment.posterior)
     audit = LabelAudit.from_weights(
         posterior, own, np.array(names), labels=given, reference=reference
     )
+    if given is None:
+        audit = of_sets(audit)
     if not separated:
         audit = replace(audit, flagged=np.zeros_like(audit.flagged))
     return audit, "sets" if given is None else "z"
+
+
+def of_sets(audit: LabelAudit) -> LabelAudit:
+    """The audit of rows that have a set and no label: flagged is what looks like another set.
+
+    A label may be flipped, and the audit asks whether it is. A file is what it is: its rows that
+    look like another file's are worth a look, mistake or not.
+    """
+    own, best = 1 - audit.suspicion, audit.weights.max(axis=1, initial=0.0)
+    alike = {frozenset(map(str, pair)) for pair in audit.inseparable}
+    pairs = zip(audit.labels.tolist(), audit.suggested.tolist(), strict=True)
+    apart = [frozenset(map(str, pair)) not in alike for pair in pairs]
+    flagged = (best > own) & (best >= LOOKS_ELSEWHERE * (best + own)) & np.array(apart, dtype=bool)
+    return replace(audit, flagged=flagged)
 
 
 def sides_of_labels(
@@ -297,5 +345,6 @@ def remarks(
     if audit is not None:
         conflicts = float(np.mean(np.asarray(audit.flagged)))
         if conflicts > WORTH_SAYING:
-            notes.append(f"{conflicts:.0%} of the rows look more like the other set.")
+            rows = "labelled rows" if groups[-1].labels is not None else "rows"
+            notes.append(f"{conflicts:.0%} of the {rows} look more like the other set.")
     return tuple(dict.fromkeys(notes))

@@ -221,7 +221,7 @@ def _features(c: Comparison) -> Iterator[Line]:
 
 
 def _rows(c: Comparison) -> Iterator[Line]:
-    """The rows whose label conflicts most with their angle."""
+    """The rows that look most like the other set."""
     if c.audit is None:
         return
     flagged = np.flatnonzero(np.asarray(c.audit.flagged))
@@ -229,15 +229,17 @@ def _rows(c: Comparison) -> Iterator[Line]:
         return
     order = flagged[np.argsort(-np.asarray(c.audit.suspicion)[flagged], kind="stable")]
     ids, degrees = c.audit_ids, c.audit_degrees
-    yield "head", f"Rows worth a look ({plural(len(flagged), 'label')} in conflict with the angle)"
+    labelled = c.audit_of == "z"
+    found = plural(len(flagged), "labelled row" if labelled else "row")
+    yield "head", f"Rows worth a look ({found} more like the other set)"
     for i in order[:TOP_ROWS]:
         label = printable(c.audit.labels[i], NAME_WIDTH)
         other = printable(c.audit.suggested[i], NAME_WIDTH)
         yield (
             "plain",
             (
-                f"  {printable(ids[i], NAME_WIDTH)}  labelled {label}, looks like {other} "
-                f"({degrees[i]:.0f}°)"
+                f"  {printable(ids[i], NAME_WIDTH)}  {'labelled' if labelled else 'in'} {label}, "
+                f"looks like {other} ({degrees[i]:.0f}°)"
             ),
         )
     yield "plain", ""

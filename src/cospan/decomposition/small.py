@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from cospan._arrays import Array, adjoint
-from cospan._tolerance import POLISH_BELOW, surely_above
+from cospan._tolerance import DOUBTFUL, POLISH_BELOW, surely_above
 from cospan.decomposition import one_sided
 from cospan.decomposition.cosine_sine import other
 from cospan.decomposition.ranks import rank_shown
@@ -105,7 +105,7 @@ def _split(
     c, s, W = _cosine_sine(Q1, Q2)
     H = adjoint(W) @ T
     lengths = np.sqrt(np.einsum("ij,ij->i", H, H.conj()).real)
-    rank_a, rank_b = rank_shown(A, c * lengths, tol_a), rank_shown(B, s * lengths, tol_b)
+    rank_a, rank_b = _rank(A, c * lengths, tol_a), _rank(B, s * lengths, tol_b)
     if rank_a is None or rank_b is None or rank_a + rank_b < m:
         raise _NotPlainError
     r, t = m - rank_b, m - rank_a
@@ -115,6 +115,13 @@ def _split(
     blocks = Blocks(r, m - r - t, t)
     turned = one_sided.ordered(H, U, V, blocks) if r > 1 or t > 1 else (H, U, V)
     return GSVD(c, s, turned[0], turned[1], turned[2], blocks)
+
+
+def _rank(X: np.ndarray, strength: np.ndarray, tol: float) -> int | None:
+    """As `rank_shown`, for an X scaled to a norm below 1: mostly every direction is there."""
+    if strength.min() > DOUBTFUL * tol and len(X) >= len(strength):
+        return len(strength)
+    return rank_shown(X, strength, tol)
 
 
 def _cosine_sine(Q1: np.ndarray, Q2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

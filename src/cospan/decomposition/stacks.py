@@ -103,7 +103,9 @@ class GSVDStack:
 
 def is_stack(A: Any, B: Any) -> bool:
     """Have both more than two dimensions?"""
-    return all(len(getattr(X, "shape", ())) > 2 and arrays.is_array(X) for X in (A, B))
+    if len(getattr(A, "shape", ())) <= 2 or len(getattr(B, "shape", ())) <= 2:
+        return False
+    return arrays.is_array(A) and arrays.is_array(B)
 
 
 def of_stack(A: Array, B: Array, one: Callable[[Any, Any], Any]) -> GSVDStack:

@@ -98,6 +98,7 @@ def _geometry_parts(g: Geometry) -> Parts:
         "gain": float(g.calibration.gain),
         "tol": None if g.tol is None else float(g.tol),
         "feature_names": None if g.feature_names is None else list(g.feature_names),
+        "encoding": None if g.encoding is None else dict(g.encoding),
     }
     numbers = {name: float(getattr(g, name)) for name in ("shrinkage", "pooling", "dof")}
     return Parts(settings | numbers, tensors)
@@ -128,6 +129,7 @@ def _geometry(read: Reader, n_sets: int) -> Geometry:
         sizes=read.tensor("sizes", n_sets, least=ABOVE_0),
         tol=read.tolerance(),
         feature_names=read.names("feature_names", d),
+        encoding=read.value("encoding", dict, type(None)) if "encoding" in read.settings else None,
         calibration=Calibration(
             read.number("gain"), () if offsets is None else tuple(offsets.tolist())
         ),

@@ -1,7 +1,7 @@
 """Costs and frame are fitted to K sets, and the angles of every pair compared.
 
-The sets are fitted in an
-order that their content decides, not the caller: naming or listing them otherwise changes no bit.
+The sets are fitted in an order that their content decides, not the caller: naming or listing them
+otherwise changes no bit.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan.comparison.settings import Settings
+from cospan.comparison.stages import RAW_BINS
 from cospan.frame import ManyFrame
 from cospan.frame.fitting import DEFAULTS, settled
 from cospan.multiway.scoring import pair_angle
@@ -101,6 +102,7 @@ def pair_matrix(
     order: Sequence[int],
     *,
     calibrate: bool,
+    reliability: Floats,
     confidence: float,
     n_bootstrap: int,
     seed: int,
@@ -108,9 +110,16 @@ def pair_matrix(
     """How far apart each pair's own rows are on its angle. `kept`: weights, set by set."""
     matrices = PairMatrix(*(np.zeros((len(kept), len(kept))) for _ in range(3)))
     for i, j in itertools.combinations(order, 2):
-        a, b = pair_angles(kept, i, j, calibrate=calibrate)
+        # Two sets alone are calibrated already.
+        a, b = pair_angles(kept, i, j, calibrate=calibrate and len(kept) > 2)
         distance = separation(
-            a, b, confidence=confidence, n_bootstrap=n_bootstrap, random_state=seed
+            a,
+            b,
+            bins=None if calibrate else RAW_BINS,
+            confidence=confidence,
+            n_bootstrap=n_bootstrap,
+            reliability=reliability[i, j],
+            random_state=seed,
         ).fisher_rao
         for matrix, value in zip(
             matrices, (distance.value, distance.low, distance.high), strict=True

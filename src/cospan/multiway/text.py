@@ -128,14 +128,14 @@ def _rows(c: ManyComparison) -> Iterator[Line]:
         return
     suspicion = np.asarray(c.audit.suspicion)
     order = flagged[np.argsort(-suspicion[flagged], kind="stable")]
-    yield "head", f"Rows worth a look ({plural(len(flagged), 'row')} at odds with their set)"
+    yield "head", f"Rows worth a look ({plural(len(flagged), 'row')} more like another set)"
     for i in order[:TOP_ROWS]:
         own, other = c.audit.labels[i], c.audit.suggested[i]
         yield (
             "plain",
             (
                 f"  {printable(c.ids[i], NAME_WIDTH)}  in {printable(own, NAME_WIDTH)}, looks like "
-                f"{printable(other, NAME_WIDTH)} ({suspicion[i]:.0%} of the two)"
+                f"{printable(other, NAME_WIDTH)} ({c.weights[i].max():.0%} likely)"
             ),
         )
     yield "plain", ""

@@ -12,15 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.audit import LabelAudit
+from cospan.comparison.opening import like_sets
 from cospan.comparison.reading import Progress, watched
 from cospan.comparison.settings import Settings
-from cospan.comparison.stages import FEW_ROWS, SCORED_ROWS, heard_warnings
+from cospan.comparison.stages import (
+    FEW_ROWS,
+    SCORED_ROWS,
+    heard_warnings,
+    of_sets,
+    reliabilities,
+    tested_rows,
+)
 from cospan.comparison.text import plural
 from cospan.errors import InputError, SourceError
 from cospan.multiway.scoring import Sink, Tally, score_others, score_sets
 from cospan.multiway.sets import ManySets, OneSet, Walked, open_many
 from cospan.multiway.stages import FittedSets, fit_many, pair_matrix
-from cospan.sources import Source, check_same_features, open_source
+from cospan.sources import Source, open_source
 
 __all__ = ["Asked", "carry_out"]
 
@@ -52,6 +60,10 @@ def carry_out(asked: Asked, progress: Progress | None, sink: Sink | None) -> dic
         if progress is not None:
             progress("fitting the sets", 0, 1)
         fitted = fit_many(read, settings, shape is not None)
+        plan = many.sources[0].plan if many.sources else None
+        if plan is not None:  # so that a saved model can read tables as these were read
+            geometry = replace(fitted.costs.geometry, encoding=plan.to_dict())
+            fitted = fitted._replace(costs=replace(fitted.costs, geometry=geometry))
         if progress is not None:
             progress("fitting the sets", 1, 1)
         walk = many.walk(read, progress) if settings.score_all else _samples(read)
@@ -74,7 +86,14 @@ def carry_out(asked: Asked, progress: Progress | None, sink: Sink | None) -> dic
         "image_shape": shape,
         "settings": _shown(asked, settings),
         "warnings": _remarks(many, read, tallies, heard),
-        **_samples_and_pairs(many, tallies, fitted, asked.intervals, settings.seed),
+        **_samples_and_pairs(
+            many,
+            tallies,
+            fitted,
+            tested_rows([one.sample for one in read], settings.seed),
+            asked.intervals,
+            settings.seed,
+        ),
     }
 
 
@@ -82,6 +101,7 @@ def _samples_and_pairs(
     many: ManySets,
     tallies: list[Tally],
     fitted: FittedSets,
+    samples: Sequence[Floats],
     intervals: dict[str, Any],
     seed: int,
 ) -> dict[str, Any]:
@@ -91,7 +111,12 @@ def _samples_and_pairs(
     order = fitted.order
     calibrate = bool(fitted.costs.geometry.calibration.offsets)
     pairs = pair_matrix(
-        [part.weights for part in kept[:K]], order, calibrate=calibrate, seed=seed, **intervals
+        [part.weights for part in kept[:K]],
+        order,
+        calibrate=calibrate,
+        reliability=_reliability(fitted, samples, seed),
+        seed=seed,
+        **intervals,
     )
     linkage, leaves = _linkage(pairs.value, order)
     group = np.repeat(np.arange(len(kept)), [len(part.ids) for part in kept])
@@ -111,8 +136,15 @@ def _samples_and_pairs(
         "confidence": float(intervals["confidence"]),
         "linkage": linkage,
         "order": leaves,
-        "audit": LabelAudit.from_weights(weights[own], group[own], np.array(many.names)),
+        "audit": of_sets(LabelAudit.from_weights(weights[own], group[own], np.array(many.names))),
     }
+
+
+def _reliability(fitted: FittedSets, samples: Sequence[Floats], seed: int) -> Floats:
+    """The fit's part in every pair, from sets in the order of their content, in the caller's."""
+    back = np.argsort(fitted.order)
+    arranged = [samples[k] for k in fitted.order]
+    return reliabilities(fitted.costs.geometry, arranged, seed)[np.ix_(back, back)]
 
 
 def _linkage(distance: Floats, order: list[int]) -> tuple[Floats, NDArray[np.intp]]:
@@ -141,10 +173,7 @@ def _further(asked: Asked, many: ManySets) -> Source | None:
     options = {"name": None if named else asked.name_z or "Z", **asked.options}
     source = _opened(asked.Z, asked.label, options)
     if many.sources:
-        plan = many.sources[0].plan
-        if plan is not None and source.table is not None and not source.bound:
-            source = source.encoded(plan)
-        return check_same_features(many.sources[0], source)
+        return like_sets(source, many.sources[0])
     if source.n_features != many.n_features:
         raise InputError(
             f"{source.name} has {source.n_features:,} features and the sets have "

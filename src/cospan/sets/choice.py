@@ -120,6 +120,14 @@ def tried_rows(n_sets: int) -> int:
 
 def choose(prepared: PreparedSets, asked: Asked) -> Choice:
     """Settle what was left to the data."""
+    chosen = _chosen(prepared, asked)
+    if not chosen.working.outlined:
+        return chosen
+    # The other units' basis is gone by now: of many features, two would not fit in memory.
+    return chosen._replace(working=prepared.working(chosen.working.units))
+
+
+def _chosen(prepared: PreparedSets, asked: Asked) -> Choice:
     preferred = asked.units or asked.prefer_units
     working = prepared.working(preferred)
     trial = working.trial(tried_rows(working.n_sets))
@@ -139,7 +147,7 @@ def choose(prepared: PreparedSets, asked: Asked) -> Choice:
         return _best_of_family(judge, _linear_family(working, trial, asked), asked).chosen()
     current = _without_pooling(judge, working, trial, asked)
     if asked.units is None:
-        other = prepared.working("common" if preferred == "own" else "own")
+        other = prepared.working("common" if preferred == "own" else "own", outlined=True)
         rival = _without_pooling(judge, other, other.trial(tried_rows(other.n_sets)), asked)
         # Own units make no result depend on a column's unit: they are given up for more.
         if judge.better(rival, current, RATHER if preferred == "common" else CLEARLY):

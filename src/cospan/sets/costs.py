@@ -224,8 +224,8 @@ class SetCosts:
 
     def _parts(self, rows: Array) -> list[Array]:
         step = max(1, _SCORE_BYTES // (8 * self.n_features))
-        starts = range(0, max(rows.shape[0], 1), step)
-        return [rows[start : start + step, :] for start in starts]
+        n = rows.shape[0]
+        return [rows[start : min(start + step, n), :] for start in range(0, max(n, 1), step)]
 
     def _scored(self, rows: Array, origins: Sequence[Array]) -> Array:
         """‖(z - origin_k) M_k‖² (n, K)."""

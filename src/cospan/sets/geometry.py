@@ -14,7 +14,7 @@ unit 0 and takes no part.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,6 +56,9 @@ class Geometry:
         The gain and the offsets that turn costs into probabilities.
     tol : float or None
     feature_names : tuple of str or None
+    encoding : mapping or None
+        How a table's columns became these features, as plain data, where they did: see
+        :class:`cospan.sources.EncodingPlan`.
     """
 
     span: str
@@ -71,6 +74,7 @@ class Geometry:
     sizes: np.ndarray
     tol: float | None = None
     feature_names: tuple[str, ...] | None = None
+    encoding: Mapping[str, Any] | None = None
     calibration: Calibration = field(default_factory=Calibration)
 
     @property

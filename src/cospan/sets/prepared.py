@@ -21,6 +21,7 @@ from cospan._arrays import Array
 from cospan._tolerance import rank_tolerance
 from cospan._validate import as_flag, as_option, check_same_library
 from cospan.errors import InputError
+from cospan.sets import span
 from cospan.sets.geometry import Geometry, as_center, common_names
 from cospan.sets.units import Spreads
 from cospan.summary import Summary
@@ -104,15 +105,22 @@ class PreparedSets:
         """The unit of every feature: 0 where it is constant in all sets."""
         return self.spreads.unit(units) if self.affine else self.spreads.single()
 
-    def working(self, units: str) -> WorkingSets:
-        return WorkingSets(self, units)
+    def working(self, units: str, *, outlined: bool = False) -> WorkingSets:
+        """The sets' moments in these units; `outlined`: to try settings on, where that saves."""
+        return WorkingSets(self, units, outlined=outlined)
 
 
 class WorkingSets:
-    """The sets' moments in working coordinates."""
+    """The sets' moments in working coordinates.
 
-    def __init__(self, prepared: PreparedSets, units: str) -> None:
+    Outlined ones have no basis of a span of few rows (see `span`): enough to try settings on.
+    """
+
+    def __init__(self, prepared: PreparedSets, units: str, *, outlined: bool = False) -> None:
         self.prepared = prepared
+        held = all(part._holds_rows for part in prepared.summaries)
+        self._may_outline = outlined and held and prepared.affine
+        self._outlined_means: np.ndarray | None = None
         self.units = units
         self.unit = arrays.like(prepared.unit(units), prepared.center)
         host = arrays.to_numpy(self.unit)
@@ -139,14 +147,15 @@ class WorkingSets:
                 (root * self.per_unit)[None, :] * one
                 for root, one in zip(roots, joined, strict=True)
             ]
-        # One copy of all the rows, which becomes the basis in its own memory.
-        stack = arrays.stacked([one for factor in parts for one in factor] + [between])
+        stack = [one for factor in parts for one in factor] + [between]
         scale = np.repeat([*roots, 1.0], [*rows, between.shape[0]])
-        stack *= arrays.like(scale, stack)[:, None]
-        stack *= self.per_unit[None, :]
-        self.basis, R = arrays.orthonormal_columns(stack.T)
-        inside = R.T
         ends = np.cumsum([0, *rows]).tolist()
+        if self._may_outline:
+            inside = span.outlined(stack, scale, self.per_unit)
+            steps = arrays.to_numpy(inside[ends[-1] :, :])
+            self._outlined_means = np.concatenate([0 * steps[:1, :], steps])
+        else:
+            self.basis, inside = span.based(stack, scale, self.per_unit)
         return [inside[i:j, :] for i, j in itertools.pairwise(ends)]
 
     def _mean_steps(self) -> Array:
@@ -163,6 +172,11 @@ class WorkingSets:
             part.scatter_about(p.about(k), p.weights[k]) * scale
             for k, part in enumerate(p.summaries)
         ]
+
+    @property
+    def outlined(self) -> bool:
+        """Is a basis missing that the sets need?"""
+        return self._outlined_means is not None
 
     @property
     def n_sets(self) -> int:
@@ -207,6 +221,8 @@ class WorkingSets:
 
     def means(self) -> np.ndarray:
         """(K, e): the sets' means less the centre, in working coordinates, on the host."""
+        if self._outlined_means is not None:
+            return np.asarray(self._outlined_means - self._outlined_means.mean(axis=0))
         moved = (self.prepared.means - self.prepared.center[None, :]) * self.per_unit[None, :]
         inside = moved if self.basis is None else arrays.matmul(moved, self.basis)
         return np.asarray(arrays.to_numpy(inside), dtype=np.float64)
@@ -222,7 +238,7 @@ class WorkingSets:
 
     def _trial_of(self, k: int, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         part = self.prepared.summaries[k]
-        if self.basis is not None and part._holds_rows:
+        if (self.basis is not None or self.outlined) and part._holds_rows:
             # The factor's rows are the rows themselves, less the mean.
             rows = arrays.to_numpy(self._moments[k])[: part.count][:most]
             one = np.ones(len(rows))

@@ -15,7 +15,15 @@ and one for each of location, scale and shape (`parts`), and measures the AUC on
 
 from cospan.significance.angles import Separation, separation
 from cospan.significance.estimate import Estimate
-from cospan.significance.reliability import fit_reliability
+from cospan.significance.reliability import fit_reliabilities, fit_reliability
 from cospan.significance.shift import ShiftTest, shift_test
 
-__all__ = ["Estimate", "Separation", "ShiftTest", "fit_reliability", "separation", "shift_test"]
+__all__ = [
+    "Estimate",
+    "Separation",
+    "ShiftTest",
+    "fit_reliabilities",
+    "fit_reliability",
+    "separation",
+    "shift_test",
+]

@@ -16,20 +16,25 @@ intervals are √2 times as long; with many rows and a clear difference it is 1.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan._arrays import to_numpy
+from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_generator, as_rows
 from cospan.errors import InputError
+from cospan.sets import Geometry, SetCosts, log_odds_of
+from cospan.summary import Summary
 
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
 
-__all__ = ["fit_reliability", "widened"]
+__all__ = ["fit_reliabilities", "fit_reliability", "widened"]
 
 Floats = NDArray[np.float64]
 
@@ -64,22 +69,49 @@ def fit_reliability(
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(2, 100, 3))
     >>> [round(fit_reliability(JointFrame.fit(A, B + step), A, B + step), 2) for step in (0, 2)]
-    [0.02, 1.0]
+    [0.0, 0.97]
     """
-    rng = as_generator(random_state)
-    rows = [np.asarray(to_numpy(as_rows(X, name))) for X, name in ((A, "A"), (B, "B"))]
-    for X, name in zip(rows, "AB", strict=True):
+    return float(fit_reliabilities(frame.geometry, [A, B], random_state=random_state)[0, 1])
+
+
+def fit_reliabilities(
+    geometry: Geometry, sets: Sequence[Any], *, random_state: int | np.random.Generator = 0
+) -> Floats:
+    """The same for every pair of K sets, (K, K), from two fits to halves of all of them.
+
+    Parameters
+    ----------
+    geometry
+        How the sets were fitted, every choice made.
+    sets
+        The rows of each, or a sample of them, at least four each.
+    random_state
+        Seed of the halves. Those of a set do not depend on the other sets.
+    """
+    names = "AB" if len(sets) == 2 else [f"set {k}" for k in range(1, len(sets) + 1)]
+    rows = [np.asarray(to_numpy(as_rows(X, name))) for X, name in zip(sets, names, strict=True)]
+    for X, name in zip(rows, names, strict=True):
         if len(X) < _FEWEST_ROWS:
             raise InputError(f"{name} has {len(X)} rows; halves need at least {_FEWEST_ROWS}.")
-    in_first = [rng.permutation(len(X)) < len(X) // 2 for X in rows]
-    scores = np.stack([_scores(frame, rows, [f == k for f in in_first]) for k in (True, False)])
-    sizes = [len(X) for X in rows]
-    parts = [scores[:, : sizes[0]], scores[:, sizes[0] :]]
-    centred = np.concatenate([x - x.mean(axis=1, keepdims=True) for x in parts], axis=1)
-    length = np.sqrt(np.sum(centred**2, axis=1))
-    if not np.all(length > 0):
+    seed = int(as_generator(random_state).integers(2**32))
+    places = [np.random.default_rng(seed).permutation(len(X)) for X in rows]
+    in_first = [place < len(X) // 2 for place, X in zip(places, rows, strict=True)]
+    scores = [_scores(geometry, rows, [f == k for f in in_first]) for k in (True, False)]
+    own = np.repeat(np.arange(len(rows)), [len(X) for X in rows])
+    found = np.ones((len(rows), len(rows)))
+    for i, j in itertools.combinations(range(len(rows)), 2):
+        parts = [[s[own == k, i] - s[own == k, j] for k in (i, j)] for s in scores]
+        found[i, j] = found[j, i] = _full_size(parts)
+    return found
+
+
+def _full_size(parts: list[list[Floats]]) -> float:
+    """The correlation of the scores of two half fits within two sets, brought to the full size."""
+    first, second = (np.concatenate([x - x.mean() for x in one]) for one in parts)
+    length = math.sqrt(float(first @ first) * float(second @ second))
+    if not length > 0:
         return 0.0
-    half = max(0.0, float(centred[0] @ centred[1] / (length[0] * length[1])))
+    half = max(0.0, float(first @ second) / length)
     return 2 * half / (1 + half)
 
 
@@ -89,33 +121,30 @@ def widened(strays: Floats, reliability: float) -> Floats:
     return np.asarray(middle + math.sqrt(2 - reliability) * (strays - middle))
 
 
-def _scores(frame: JointFrame, rows: list[Any], used: list[NDArray[np.bool_]]) -> Floats:
-    """Log ratios of the costs of all rows in a frame of some of them, those left out of it."""
-    half = type(frame).fit(
-        *(X[part] for X, part in zip(rows, used, strict=True)), **_settings(frame)
-    )
+def _scores(geometry: Geometry, rows: list[Floats], used: list[NDArray[np.bool_]]) -> Floats:
+    """Log squared costs, (n, K), of all rows in a fit to some of them, those left out of it."""
+    few = sum(map(len, rows)) < rows[0].shape[1]
+    exact = few or geometry.shrinkage < FAST_SHRINKAGE
+    taken = [
+        Summary.of(X[part], exact=exact, sample_size=0) for X, part in zip(rows, used, strict=True)
+    ]
+    half = SetCosts.from_summaries(taken, calibrate=False, **_settings(geometry))
     result = []
-    for side, (X, part) in enumerate(zip(rows, used, strict=True)):
-        squared = np.empty((len(X), 2))
-        own = half.left_out_costs(X[part], np.full(np.count_nonzero(part), side))
+    for k, (X, part) in enumerate(zip(rows, used, strict=True)):
+        squared = np.empty((len(X), len(rows)))
+        own = half.left_out_costs(X[part], np.full(np.count_nonzero(part), k))
         squared[part] = to_numpy(own)
         squared[~part] = to_numpy(half.squared_costs(X[~part]))
-        result.append(np.log(squared[:, 0]) - np.log(squared[:, 1]))
-    return np.asarray(np.nan_to_num(np.concatenate(result)), dtype=np.float64)
+        result.append(-log_odds_of(squared))
+    return np.concatenate(result)
 
 
-def _settings(frame: JointFrame) -> dict[str, Any]:
-    """How the frame was fitted, every choice made."""
-    settings = {
-        "span": frame.span,
-        "units": frame.units,
-        "shrinkage": frame.shrinkage,
-        "calibrate": False,
-    }
-    if frame.span == "affine":
-        return settings | {"pooling": frame.pooling, "dof": frame.dof}
-    mode = frame.center_mode
-    return settings | {
-        "center": frame.center if mode == "given" else mode,
-        "balance": frame.balance,
-    }
+def _settings(geometry: Geometry) -> dict[str, Any]:
+    """How the sets were fitted, every choice made."""
+    settings = {"span": geometry.span, "shrinkage": geometry.shrinkage}
+    if geometry.affine:
+        choices = {"units": geometry.units, "pooling": geometry.pooling, "dof": geometry.dof}
+        return settings | choices
+    mode = geometry.center_mode
+    center = geometry.center if mode == "given" else mode
+    return settings | {"center": center, "balance": geometry.balance}
