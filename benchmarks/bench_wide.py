@@ -75,15 +75,12 @@ def low_rank(n, d, ranks):
     strength = 10 / np.arange(1, 301)
     Z = np.concatenate([next(stream(200, d, strength, seed)) for seed in (1, 2)])
     print(f"\nLow rank: {n:,} x {d:,} rows a set, shrinkage 0.1")
-    exact = [Summary.of_chunks(stream(n, d, strength, seed), sample_size=0) for seed in (1, 2)]
+    exact = [Summary.of_chunks(stream(n, d, strength, seed)) for seed in (1, 2)]
     expected = JointFrame.from_summaries(*exact, shrinkage=0.1).align(Z).degrees
     print("  rank  captured  largest error  mean error  seconds a set  numbers kept")
     for rank in ranks:
         start = time.perf_counter()
-        pair = [
-            Summary.of_chunks(stream(n, d, strength, seed), rank=rank, sample_size=0)
-            for seed in (1, 2)
-        ]
+        pair = [Summary.of_chunks(stream(n, d, strength, seed), rank=rank) for seed in (1, 2)]
         seconds = (time.perf_counter() - start) / 2
         frame = JointFrame.from_summaries(*pair, shrinkage=0.1)
         error = np.abs(frame.align(Z).degrees - expected)
