@@ -505,7 +505,7 @@ def test_sentences_have_the_users_units():
     a, b = mixed(284, 1), mixed(284, 2)
     b["age"] = b["age"] - a["age"].mean() + 5 + b["age"].mean()
     text = str(compared(a, b.assign(town="Rome"), set_names=("train", "test")).verdict)
-    assert "in town the share of Rome rose from" in text
+    assert "In town the share of Rome rose from" in text
     assert "to 100 %; Oslo and Bonn are gone." in text
     assert "age fell from" in text or "age rose from" in text
     text = str(compared(a, later(mixed(284, 2))[0]).verdict)

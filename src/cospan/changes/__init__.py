@@ -4,7 +4,7 @@
 and count tests); ``grouping`` (the user's columns over the features made of them); ``measuring``
 (each column in A and in B, and its tests); ``pairs`` and ``relations``; ``parts`` (the difference
 of the sets, distributed over the features); ``columns`` (the table of features); ``quality``;
-``sentences`` and ``verdict``; ``finding``.
+``kinds`` (in what the sets differ); ``sentences`` and ``verdict``; ``finding``.
 """
 
 from .columns import FeatureChange, FeatureTable
