@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from cospan import sensitivity
-from cospan.sensitivity import STUDY
+from cospan.studies import STUDY
 
 PAIRS = {
     "MNIST, 4 against 9": ("mnist", 4, 9),

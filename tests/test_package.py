@@ -31,7 +31,7 @@ ORDER = """
     attribution
     distribution
     significance
-    sensitivity
+    studies
     audit
     procrustes
     estimator
@@ -73,15 +73,15 @@ def dotted(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(path, *, inside_functions=True):
-    """Absolute names of everything a file imports at run time."""
+def imports(path, *, inside_functions=True, typing=False):
+    """Absolute names of everything a file imports, at run time or (`typing`) at all."""
     package = dotted(path).split(".")
     if path.name != "__init__.py":
         package = package[:-1]
     found = []
 
     def visit(node):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if not typing and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             for child in node.orelse:
                 visit(child)
             return
@@ -135,6 +135,48 @@ def test_imports_point_down(path):
             assert other not in own_imports(path, inside_functions=False)
         else:
             assert layer(other) < layer(here), f"{here} must not import {other}"
+
+
+# What a function is typed with may stand above it: the three that take a frame and help to score
+# or to cut it, and the alignment that typicality is part of.
+TYPED_ABOVE = {
+    ("directions", "frame"),
+    ("distributed", "frame"),
+    ("typicality", "alignment"),
+}
+
+
+def test_there_is_no_cycle_between_packages():
+    """Counting lazy imports and those for type checkers; a cycle is drawn as it runs."""
+    below = {}
+    for path in module_files():
+        here = module_of(path)
+        found = {other for other in own_imports(path, typing=True) if other not in (here, "cospan")}
+        allowed = HANDED_UP | TYPED_ABOVE
+        below.setdefault(here, set()).update(o for o in found if (here, o) not in allowed)
+    assert cycle_in(below) is None
+
+
+def cycle_in(below):
+    """A way from a package over its imports back to it, as text; None where there is none."""
+    done = set()
+
+    def walk(module, way):
+        if module in way:
+            return " -> ".join([*way[way.index(module) :], module])
+        if module in done:
+            return None
+        ways = (walk(other, [*way, module]) for other in sorted(below.get(module, ())))
+        found = next((way for way in ways if way), None)
+        done.add(module)
+        return found
+
+    return next((found for module in sorted(below) if (found := walk(module, []))), None)
+
+
+def test_a_cycle_is_seen_and_drawn():
+    assert cycle_in({"a": {"b"}, "b": {"c"}, "c": set()}) is None
+    assert cycle_in({"a": {"b"}, "b": {"c", "d"}, "d": {"b"}}) == "b -> d -> b"
 
 
 @pytest.mark.parametrize("path", module_files(), ids=dotted)
@@ -194,6 +236,11 @@ def test_public_names_are_what_exists():
         if not name.startswith("_") and getattr(value, "__module__", "").startswith("cospan.")
     }
     assert loose <= set(cospan.__all__)
+
+
+def test_no_public_name_is_that_of_a_module():
+    """Importing `cospan.x` binds the module to ``cospan.x``: a function there would be hidden."""
+    assert {module_of(path) for path in module_files()} & set(cospan.__all__) == set()
 
 
 def test_type_checkers_see_the_public_names():

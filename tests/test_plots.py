@@ -22,7 +22,7 @@ from cospan.plots import (
     plot_sensitivity,
     plot_spectrum,
 )
-from cospan.sensitivity import Sensitivity, SettingChange
+from cospan.studies import Sensitivity, SettingChange
 from report_cases import HOSTILE, comparison
 
 

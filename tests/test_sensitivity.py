@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from cospan import JointFrame, Sensitivity, angle_histogram, fisher_rao, sensitivity
 from cospan.errors import InputError
-from cospan.sensitivity import STUDY
+from cospan.studies import STUDY
 
 
 @pytest.fixture(scope="module")

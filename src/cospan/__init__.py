@@ -19,9 +19,7 @@ How the data flows, in order:
    is the command line.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,8 +42,8 @@ if TYPE_CHECKING:
     from cospan.model_file import load, save
     from cospan.multiway import ManyComparison, compare_many
     from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
-    from cospan.sensitivity import Sensitivity, SettingChange, sensitivity
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
+    from cospan.studies import Sensitivity, SettingChange, sensitivity
     from cospan.summary import RowSample, Summary
     from cospan.typicality import neither
 
@@ -74,9 +72,9 @@ _PUBLIC = {
     "RelativeProcrustes": "procrustes",
     "RowSample": "summary",
     "ScoredGroup": "comparison",
-    "Sensitivity": "sensitivity",
+    "Sensitivity": "studies",
     "Separation": "significance",
-    "SettingChange": "sensitivity",
+    "SettingChange": "studies",
     "ShiftTest": "significance",
     "SpanView": "procrustes",
     "Summary": "summary",
@@ -100,7 +98,7 @@ _PUBLIC = {
     "prototypes": "frame",
     "relative_procrustes": "procrustes",
     "save": "model_file",
-    "sensitivity": "sensitivity",
+    "sensitivity": "studies",
     "separation": "significance",
     "shared_directions": "directions",
     "shift_test": "significance",
@@ -120,18 +118,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_PUBLIC])
-
-
-class _Package(ModuleType):
-    """The package, in which a public function is not hidden by the module of the same name.
-
-    Importing `cospan.sensitivity` would bind that module to ``cospan.sensitivity``, where the
-    public function belongs.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _PUBLIC and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
