@@ -1,7 +1,8 @@
 """Accuracy and scoring time against the share of directions kept: MNIST 4 against 9.
 
     make bench                                 all benchmarks
-    python benchmarks/bench_truncation.py      this one, about a minute
+    python benchmarks/bench_truncation.py      this one, some minutes
+    python benchmarks/bench_truncation.py 1    one draw only
 
 900 random training images of a 4 and 800 of a 9, every test image of both (1,991); means over 5
 draws. Each frame is cut with `frame.truncate(n=...)` to the directions with the largest part in the
@@ -13,6 +14,7 @@ Also: how fast `attribute` is, beside `align`.
 """
 
 import os
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +26,7 @@ from sklearn.metrics import roc_auc_score
 from cospan import JointFrame, attribute
 from cospan.sources.idx import read_idx
 
-DRAWS = 5
+DRAWS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.1, 0.05, 0.02)
 SETTINGS = {
     "the defaults": {},

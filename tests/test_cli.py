@@ -33,6 +33,14 @@ def rows():
 
 
 @pytest.fixture(scope="module")
+def tables(rows):
+    """The same as a Python user holds them: with the names that the files have."""
+    import pandas as pd
+
+    return [pd.DataFrame(part, columns=["height", "weight", "age", "<script>"]) for part in rows]
+
+
+@pytest.fixture(scope="module")
 def folder(tmp_path_factory, rows):
     """Two files, one labelled table, and a saved frame of the two files."""
     path = tmp_path_factory.mktemp("cli")
@@ -98,7 +106,7 @@ def test_python_dash_m():
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"), [("cospan co", "compare"), ("cospan compare --stand", "--standardize")]
+    ("words", "expected"), [("cospan co", "compare"), ("cospan compare --unit", "--units")]
 )
 def test_shell_completion(words, expected):
     asked = {
@@ -143,26 +151,31 @@ def test_compare_prints_the_summary_on_stdout(pair):
     assert result.stderr == ""
 
 
-def test_the_command_is_the_call(pair, rows):
+def test_the_command_is_the_call(pair, tables):
     told = json.loads(run("compare", *pair, "--json").stdout)
-    found = compare(*rows)
+    found = compare(*tables)
     assert told["separation"]["fisher_rao"]["value"] == found.separation.fisher_rao.value
     assert told["shift_test"]["pvalue"] == found.shift.pvalue
     assert told["frame"]["shrinkage"] == found.frame.shrinkage
 
 
 def test_options_reach_the_call(pair):
-    options = ["--no-balance", "--standardize", "--exact", "--all-rows"]
+    options = ["--span", "linear", "--no-balance", "--raw", "--exact", "--all-rows"]
     options += ["--center", "none", "--shrinkage", "0.25", "--weighting", "frame", "--seed", "3"]
     options += ["--permutations", "19", "--chunk-rows", "10", "--tol", "1e-9", "--missing", "drop"]
     told = json.loads(run("compare", *pair, "--json", *options).stdout)["settings"]
     assert told == {
+        "span": "linear",
+        "units": "auto",
+        "pooling": "auto",
+        "dof": "auto",
+        "calibrate": False,
+        "preset": None,
         "center": "none",
         "balance": False,
         "shrinkage": 0.25,
         "weighting": "frame",
         "tol": 1e-9,
-        "standardize": True,
         "seed": 3,
         "n_permutations": 19,
         "score_all": True,
@@ -172,6 +185,14 @@ def test_options_reach_the_call(pair):
         "chunk_rows": 10,
         "image_mode": "L",
     }
+
+
+def test_options_of_the_affine_span_reach_the_call(pair):
+    options = ("--units", "common", "--pooling", "0.5", "--dof", "4", "--permutations", "0")
+    told = json.loads(run("compare", *pair, "--json", *options).stdout)
+    chosen = {key: told["frame"][key] for key in ("span", "units", "pooling", "dof")}
+    assert chosen == {"span": "affine", "units": "common", "pooling": 0.5, "dof": 4.0}
+    assert "--span linear" in run("compare", *pair, "--center", "each", code=1).stderr
 
 
 def test_preset_paper_and_what_is_given_besides(pair):
@@ -184,16 +205,18 @@ def test_preset_paper_and_what_is_given_besides(pair):
         "weighting": "cost",
         "exact": True,
     }
-    options = ("--preset", "paper", "--weighting", "frame", "--balance")
+    options = ("--preset", "paper", "--weighting", "frame")
     told = json.loads(run("compare", *pair, "--json", *options).stdout)["settings"]
-    assert (told["weighting"], told["balance"], told["center"]) == ("frame", True, "each")
+    assert (told["weighting"], told["balance"], told["center"]) == ("frame", False, "each")
+    clash = run("compare", *pair, "--preset", "paper", "--shrinkage", "0.2", code=1).stderr
+    assert "settles shrinkage already" in clash
 
 
-def test_two_classes_of_one_table(folder, rows):
+def test_two_classes_of_one_table(folder, tables):
     options = ("--label", "kind", "--a", "cat", "--b", "dog", "--json")
     told = json.loads(run("compare", folder / "pets.csv", *options).stdout)
     assert (told["a"]["name"], told["b"]["name"]) == ("cat", "dog")
-    assert told["separation"]["auc"]["value"] == compare(*rows).separation.auc.value
+    assert told["separation"]["auc"]["value"] == compare(*tables).separation.auc.value
 
 
 def test_standard_input(pair):
@@ -211,7 +234,7 @@ def test_rows_to_score_and_their_labels(folder, pair):
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "feather", "csv", "tsv"])
-def test_scores_of_every_row(ending, folder, pair, rows, tmp_path):
+def test_scores_of_every_row(ending, folder, pair, tables, tmp_path):
     from pyarrow import csv, feather, parquet
 
     read = {
@@ -224,7 +247,7 @@ def test_scores_of_every_row(ending, folder, pair, rows, tmp_path):
     assert "wrote" in result.stderr
     table = read(path)
     assert table["set"].to_pylist() == ["old.csv"] * 120 + ["new.csv"] * 90 + ["old.csv"] * 120
-    theta = compare(*rows).group_a.alignment.degrees
+    theta = compare(*tables, n_permutations=0).group_a.alignment.degrees
     np.testing.assert_allclose(table["theta"].to_numpy()[:120], theta, atol=1e-9)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -257,6 +280,8 @@ def test_an_old_file_is_replaced(pair, tmp_path):
         (["fisher-rao>0.1"], 3),
         (["fisher-rao > 3.1"], 0),
         (["p<0.05"], 3),
+        (["auc>0.7"], 3),
+        (["auc > 0.99"], 0),
         (["p<1e-9"], 0),
         (["fisher-rao>3.1", "p<0.05"], 3),
     ],
@@ -280,13 +305,13 @@ def test_images_have_a_shape(tmp_path):
 # ---- the other commands ------------------------------------------------------------------------
 
 
-def test_score_streams_what_the_frame_gives(folder, rows, tmp_path):
+def test_score_streams_what_the_frame_gives(folder, rows, tables, tmp_path):
     from pyarrow import parquet
 
     path = tmp_path / "scores.parquet"
     run("score", folder / "pair.cospan", folder / "pets.csv", "-o", path, "--chunk-rows", "7")
     theta = parquet.read_table(path)["theta"].to_numpy()
-    frame = compare(*rows, n_permutations=0).frame
+    frame = compare(*tables, n_permutations=0).frame
     np.testing.assert_allclose(theta, frame.align(np.concatenate(rows)).degrees, atol=1e-9)
 
 
@@ -347,7 +372,8 @@ def test_directions_do_not_depend_on_the_units_of_features(folder, rows, tmp_pat
         for name, part in zip("ab", rows, strict=True):
             np.save(tmp_path / f"{name}.npy", part * [unit, 1, 1, 1])
         model = tmp_path / "m.cospan"
-        run("compare", tmp_path / "a.npy", tmp_path / "b.npy", "--standardize", "--save", model)
+        files = (tmp_path / "a.npy", tmp_path / "b.npy")
+        run("compare", *files, "--units", "own", "--save", model)
         table = json.loads(run("directions", model, "--json").stdout)
         told.append([list(row["features"]) for part in table.values() for row in part])
     assert told[0] == told[1]
@@ -508,10 +534,14 @@ def test_a_reader_that_leaves_early_is_no_error(folder):
     assert done.stdout.startswith('"set"')
 
 
-def test_fail_on_is_quiet_about_a_set_and_itself(tmp_path):
+@pytest.mark.parametrize("n_sets", [2, 3])
+def test_fail_on_is_quiet_about_a_set_and_itself(tmp_path, n_sets):
+    """Identical files do not differ, two of them or three."""
     rows = np.random.default_rng(0).standard_normal((200, 5))
-    np.save(tmp_path / "a.npy", rows)
-    np.save(tmp_path / "b.npy", rows)
-    files = [str(tmp_path / "a.npy"), str(tmp_path / "b.npy")]
-    done = run("compare", *files, "--fail-on", "fisher-rao>0.1", "--fail-on", "p<0.01")
-    assert done.exit_code == 0
+    files = [tmp_path / f"{letter}.npy" for letter in "abc"[:n_sets]]
+    for file in files:
+        np.save(file, rows)
+    run("compare", *files, "--fail-on", "fisher-rao>0.5", code=0)
+    run("compare", *files, "--fail-on", "fisher-rao>0", code=0)
+    if n_sets == 2:
+        run("compare", *files, "--fail-on", "auc>0.5", "--fail-on", "p<0.01", code=0)

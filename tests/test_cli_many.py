@@ -5,6 +5,7 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -38,6 +39,11 @@ def folder(tmp_path_factory, rows):
     return path
 
 
+def tables_of(rows):
+    """The same as a Python user holds them: with the names that the files have."""
+    return [pd.DataFrame(part, columns=list("uvwx")) for part in rows]
+
+
 @pytest.fixture
 def files(folder):
     return [folder / f"{name}.csv" for name in NAMES]
@@ -47,7 +53,7 @@ def test_three_files_are_compared(files, rows):
     text = run("compare", *files).stdout
     assert "3 sets: red.csv, green.csv, blue.csv" in text
     data = json.loads(run("compare", *files, "--json").stdout)
-    found = compare_many(rows)
+    found = compare_many(tables_of(rows))
     assert data["fisher_rao"]["value"] == found.fisher_rao.tolist()
 
 
@@ -103,6 +109,7 @@ def test_a_threshold_is_crossed_by_any_pair(files):
         (("--name-a", "x"), "--name-a"),
         (("--label", "kind"), "--label"),
         (("--fail-on", "p<0.1"), "--fail-on p"),
+        (("--fail-on", "auc>0.7"), "--fail-on auc"),
     ],
 )
 def test_options_for_two_sets_are_refused(files, options, word):
@@ -121,7 +128,7 @@ def test_dask_workers_summarise_the_files(files, rows, monkeypatch):
     data = json.loads(run("compare", *files, *given).stdout)
     assert [one["name"] for one in data["sets"]] == [f"{name}.csv" for name in NAMES]
     value = np.array(data["fisher_rao"]["value"])
-    np.testing.assert_allclose(value, compare_many(rows).fisher_rao, atol=1e-9)
+    np.testing.assert_allclose(value, compare_many(tables_of(rows)).fisher_rao, atol=1e-9)
 
 
 def test_an_input_is_not_overwritten(files):

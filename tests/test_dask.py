@@ -201,8 +201,6 @@ def test_errors_say_what_is_wrong():
 @needs_cluster
 def test_the_loss_of_a_worker_is_survived(tmp_path, monkeypatch):
     distributed = importlib.import_module("distributed")
-    # the workers need not find this file: other packages bring a module called tests, too
-    monkeypatch.setattr(_slow_block, "__module__", "__main__")
     X = rows(2000)
     marker = tmp_path / "begun"
     path = str(marker)

@@ -164,3 +164,13 @@ def test_other_compressors_of_version_2_are_read(compressor, tmp_path):
     store = tmp_path / "a.zarr"
     zarr.create_array(store, data=X, zarr_format=2, compressors=compressor)
     np.testing.assert_array_equal(open_source(str(store)).read().rows, X)
+
+
+def test_odd_metadata_of_one_array_in_a_group_gets_one_sentence(tmp_path):
+    store = tmp_path / "a.zarr"
+    zarr.create_group(store).create_array("x", data=X)
+    described = json.loads((store / "x" / "zarr.json").read_text())
+    (store / "x" / "zarr.json").write_text(json.dumps({**described, "surprise": 1}))
+    with pytest.raises(SourceError) as caught:
+        open_source(f"{store}::x")
+    assert "\n" not in str(caught.value)

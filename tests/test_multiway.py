@@ -13,19 +13,19 @@ from cospan import (
     AlignmentAngleClassifier,
     JointFrame,
     Summary,
-    angle_histogram,
     compare,
     compare_many,
-    fisher_rao,
+    separation,
 )
-from cospan.errors import InputError
+from cospan.errors import CospanWarning, InputError
+from cospan.sets import Calibration, angles_of, calibrated_weights
 from cospan.sources import Source, open_source
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\n| $a$"
 
 
 def sets_of(sizes, d, seed=0):
-    """Sets with unlike means and scales along their own oblique directions."""
+    """Sets with different means and scales along their own oblique directions."""
     rng = np.random.default_rng(seed)
     return [
         (rng.normal(size=(n, d)) * rng.uniform(0.3, 2, d)) @ rng.normal(size=(d, d))
@@ -48,11 +48,11 @@ def found(four):
 
 
 @pytest.mark.parametrize("shrinkage", ["auto", 0.0, 0.2])
-@pytest.mark.parametrize("weighting", ["cost", "frame"])
-def test_two_sets_have_the_posterior_of_their_pair(weighting, shrinkage):
+@pytest.mark.parametrize(("span", "weighting"), [("affine", "cost"), ("linear", "frame")])
+def test_two_sets_have_the_posterior_of_their_pair(span, weighting, shrinkage):
     A, B, Z = sets_of((60, 45, 30), 7)
-    many = compare_many([A, B], Z, weighting=weighting, shrinkage=shrinkage)
-    frame = JointFrame.fit(A, B, shrinkage=shrinkage)
+    many = compare_many([A, B], Z, span=span, weighting=weighting, shrinkage=shrinkage)
+    frame = JointFrame.fit(A, B, span=span, shrinkage=shrinkage)
     assert many.shrinkage == frame.shrinkage
     pair = frame.leave_one_out(A, B, weighting=weighting)
     z = frame.align(Z, weighting=weighting)
@@ -60,37 +60,58 @@ def test_two_sets_have_the_posterior_of_their_pair(weighting, shrinkage):
     assert_allclose(many.weights, expected, atol=1e-12)
 
 
-def test_two_sets_agree_with_compare():
+@pytest.mark.parametrize("settings", [{}, {"shrinkage": 0.3, "seed": 4}, {"span": "linear"}])
+def test_two_sets_agree_with_compare(settings):
+    """The same pair, the same distance and the same interval: two sets are K = 2."""
     A, B = sets_of((60, 45), 7)
-    many, pair = compare_many({"A": A, "B": B}), compare(A, B, n_permutations=0)
+    many = compare_many({"A": A, "B": B}, **settings)
+    pair = compare(A, B, n_permutations=0, **settings)
     assert many.shrinkage == pair.frame.shrinkage
-    assert many.distance("A", "B").value == pytest.approx(
-        pair.separation.fisher_rao.value, abs=1e-12
-    )
-    assert_allclose(np.sort(many.frame.sigma[0]), np.sort(np.asarray(pair.frame.c)), atol=1e-12)
+    expected, found = pair.separation.fisher_rao, many.distance("A", "B")
+    assert found.confidence == expected.confidence
+    # The bootstrap of histograms draws for one set after the other, and the order may differ.
+    ends = ("value", "low", "high") if "span" not in settings else ("value",)
+    for end in ends:
+        assert getattr(found, end) == pytest.approx(getattr(expected, end), abs=1e-9)
+    assert_array_equal(many.audit.flagged, pair.audit.flagged)
+    assert_allclose(many.audit.suspicion, pair.audit.suspicion, atol=1e-9)
+
+
+def test_an_extra_column_of_rows_to_score_is_left_out_by_both(four):
+    tables = {name: pd.DataFrame(X, columns=list("uvwxyz")) for name, X in four.items()}
+    Z = tables["s"].head(9).assign(more=1.0)
+    with pytest.warns(CospanWarning, match="'more'"):
+        pair = compare(tables["p"], tables["q"], Z, n_permutations=0)
+    with pytest.warns(CospanWarning, match="'more'"):
+        many = compare_many({name: tables[name] for name in "pqr"}, Z)
+    plain = compare_many({name: tables[name] for name in "pqr"}, tables["s"].head(9))
+    assert_array_equal(many.weights, plain.weights)
+    for found in (pair, many):
+        assert any("'more'" in text for text in found.warnings), found.warnings
 
 
 def test_weights_of_two_sets_among_many_are_those_of_the_pair(four, found):
-    """w_i / (w_i + w_j) = cos²θ_ij of the frame of i and j with the same centre, α and λ."""
+    """log(w_i / w_j) is gain·log(cost_j²/cost_i²) less the difference of the offsets."""
     Z = sets_of((30,), 6, seed=9)[0]
-    center, lam, alpha = found.costs.center, found.costs.lam, found.shrinkage
     w = found.weights[found.group == 4]
+    g = found.costs.geometry
+    assert (g.units, g.pooling) == ("common", 0.0)
+    squared = {}
+    for name, X in four.items():
+        away = Z - X.mean(axis=0)
+        squared[name] = g.dof + np.sum(away @ np.linalg.inv(shrunk(X, four, g.shrinkage)) * away, 1)
     for a, b in ("pq", "ps", "rs"):
-        # √(αλ) I below the rows is what shrinkage means; α = 0 then leaves the pair as it is.
-        A, B = (
-            np.vstack(
-                [
-                    np.sqrt((1 - alpha) / len(four[k])) * (four[k] - center),
-                    np.sqrt(alpha * lam) * np.eye(6),
-                ]
-            )
-            for k in (a, b)
-        )
-        frame = JointFrame.fit(A, B, center="none", balance=False, shrinkage=0.0)
-        theta = frame.align(Z - center).theta
         i, j = "pqrs".index(a), "pqrs".index(b)
+        pair = Calibration(g.calibration.gain, tuple(g.calibration.offsets[k] for k in (i, j)))
+        theta = angles_of(squared[a], squared[b], pair)
         assert_allclose(w[:, i] / (w[:, i] + w[:, j]), np.cos(theta) ** 2, atol=1e-12)
-        assert_allclose(found.pair_theta(a, b)[found.group == 4], theta, atol=1e-12)
+        assert_allclose(found.pair_theta(a, b)[found.group == 4], theta, atol=1e-9)
+
+
+def shrunk(X, sets, alpha):
+    """(1-α) Σ + α λ I, λ the mean variance over features and sets."""
+    lam = np.mean([Y.var(axis=0) for Y in sets.values()])
+    return (1 - alpha) * np.cov(X.T, bias=True) + alpha * lam * np.eye(X.shape[1])
 
 
 def test_what_is_said_of_a_sample_follows_from_its_weights(found):
@@ -106,14 +127,18 @@ def test_what_is_said_of_a_sample_follows_from_its_weights(found):
 
 
 def test_the_matrix_holds_the_distances_of_the_pairs_own_rows(found):
+    """Of the pair's angle with a gain of its own: the others must not sharpen or blur it."""
     i, j = 0, 2
-    a, b = (found.pair_theta(i, j)[found.group == k] for k in (i, j))
-    expected = fisher_rao(angle_histogram(a), angle_histogram(b))
-    assert found.fisher_rao[i, j] == pytest.approx(expected, abs=1e-12)
+    own = [found.weights[found.group == k][:, [i, j]] for k in (i, j)]
+    log_ratio = np.concatenate([np.log(w[:, 1] / w[:, 0]) for w in own])
+    theta, expected = calibrated_by_hand(log_ratio, len(own[0]))
+    assert found.fisher_rao[i, j] == pytest.approx(expected, abs=1e-5)
+    assert separation(*theta).fisher_rao.value == pytest.approx(expected, abs=1e-9)
     assert_array_equal(found.fisher_rao, found.fisher_rao.T)
     assert (np.diagonal(found.fisher_rao) == 0).all()
     assert (found.fisher_rao_low <= found.fisher_rao_high).all()
     assert found.pair_counts[i, j].sum() == found.rows[i]
+    a = found.pair_theta(i, j)[found.group == i]
     assert_array_equal(
         found.pair_counts[i, j], np.histogram(np.degrees(a), bins=90, range=(0, 90))[0]
     )
@@ -123,18 +148,38 @@ def test_the_matrix_holds_the_distances_of_the_pairs_own_rows(found):
     )
 
 
+def calibrated_by_hand(log_ratio, n_a):
+    """θ of two groups by a balanced logistic fit with smoothed targets, and 2 arccos E[sin 2θ]."""
+    from scipy.optimize import minimize
+
+    of_b = np.arange(len(log_ratio)) >= n_a
+    n = np.where(of_b, len(log_ratio) - n_a, n_a)
+    target, weight = np.where(of_b, (n + 1) / (n + 2), 1 / (n + 2)), 0.5 / n
+
+    def loss(x):
+        score = x[0] * log_ratio + x[1]
+        return weight @ (np.logaddexp(0, score) - target * score)
+
+    gain, bias = minimize(loss, [1.0, 0.0], tol=1e-12).x
+    theta = np.arctan(np.exp((gain * log_ratio + bias) / 2))
+    groups = theta[~of_b], theta[of_b]
+    mean = sum(np.mean(np.sin(2 * part)) for part in groups) / 2
+    return groups, 2 * np.arccos(mean)
+
+
 def test_own_rows_are_left_out_of_their_set(four, found):
-    """Refit by hand without the row; centre, λ and divisor held."""
+    """Refitted without the row, its target T held, and calibrated as the whole is."""
+    g = found.costs.geometry
     row = four["q"][7]
-    scatters = []
+    squared = []
+    lam = np.mean([Y.var(axis=0) for Y in four.values()])
     for name, X in four.items():
         kept = np.delete(X, 7, axis=0) if name == "q" else X
-        moved = kept - found.costs.center
-        S = (1 - found.shrinkage) * moved.T @ moved / len(X)
-        scatters.append(S + found.shrinkage * found.costs.lam * np.eye(6))
-    z = row - found.costs.center
-    inverse = np.array([1 / (z @ np.linalg.solve(S, z)) for S in scatters])
-    assert_allclose(found.weights[60 + 7], inverse / inverse.sum(), atol=1e-12)
+        S = (1 - g.shrinkage) * np.cov(kept.T, bias=True) + g.shrinkage * lam * np.eye(6)
+        away = row - kept.mean(axis=0)
+        squared.append(g.dof + away @ np.linalg.solve(S, away))
+    expected = calibrated_weights(np.array([squared]), g.calibration)[0]
+    assert_allclose(found.weights[60 + 7], expected, atol=1e-12)
 
 
 # ---- names and order ---------------------------------------------------------------------------
@@ -201,7 +246,7 @@ def test_the_data_is_read_at_most_twice_however_many_sets(monkeypatch):
     sets = dict(zip("abcdef", sets_of((40,) * 6, 5), strict=True))
     compare_many(sets)
     assert sum(n for _, n in read) == 240  # kept whole: one pass is enough
-    assert len(calls) == 7  # one for each set, and one of T
+    assert len(calls) <= 7 * 6  # so many for each set, whatever the number of pairs
     monkeypatch.setattr("cospan.comparison.sampling.FEWEST_ROWS", 10)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 10)
     read.clear()
@@ -243,7 +288,8 @@ def test_further_rows_may_have_the_column_of_the_classes(four):
     table = pd.DataFrame(rows, columns=list("uvwxyz")).assign(kind=np.repeat([1, 2], [105, 120]))
     found = compare_many(table, table.head(20), label="kind")
     assert found.names == ("1", "2")
-    plain = compare_many([rows[:105], rows[105:]], rows[:20])
+    named = [pd.DataFrame(part, columns=list("uvwxyz")) for part in (rows[:105], rows[105:])]
+    plain = compare_many(named, named[0].head(20))
     assert_allclose(found.weights, plain.weights, atol=1e-12)
 
 
@@ -291,23 +337,22 @@ def test_files_give_their_names(tmp_path, four):
     assert found.rows_z == 70
 
 
-def test_sets_with_the_same_rows_are_not_called_apart_without_a_word(four):
+def test_sets_with_the_same_rows_do_not_differ(four):
     found = compare_many({"one": four["p"], "copy": four["p"], "other": four["q"]})
-    assert [text for text in found.warnings if "copies of the same rows" in text] == [
-        text for text in found.warnings if text.startswith("Rows of one look like copy")
-    ]
-    assert "! Rows of one look like copy" in found.summary()
+    assert found.distance("one", "copy").value == found.distance("one", "copy").high == 0
+    assert found.distance("one", "other").value > 1
+    assert ("one", "copy") in found.audit.inseparable
+    pairs = zip(found.audit.labels[found.audit.flagged], found.audit.suggested, strict=False)
+    assert not any({"one", "copy"} == set(pair) for pair in pairs)
 
 
-def test_standardizing_is_dividing_by_the_deviation(four):
+def test_units_of_columns_do_not_matter(four):
     scale = np.array([1, 10, 100, 1e-3, 1, 5.0])
     scaled = {name: X * scale for name, X in four.items()}
-    deviation = np.vstack(list(four.values())).std(axis=0)
-    by_hand = compare_many({name: X / deviation for name, X in four.items()})
-    found = compare_many(scaled, standardize=True)
-    assert_allclose(found.weights, by_hand.weights, atol=1e-9)
+    plain, found = (compare_many(sets, units="own") for sets in (four, scaled))
+    assert_allclose(found.weights, plain.weights, atol=1e-9)
     more = found.costs.weights(scaled["p"][:5])
-    assert_allclose(more, by_hand.costs.weights(four["p"][:5] / deviation), atol=1e-9)
+    assert_allclose(more, plain.costs.weights(four["p"][:5]), atol=1e-9)
 
 
 # ---- showing -----------------------------------------------------------------------------------
@@ -400,7 +445,7 @@ def test_digits_are_told_apart_as_by_the_estimator():
     X, y = load_digits(return_X_y=True)
     train = np.arange(len(X)) % 3 > 0
     found = compare_many({str(k): X[train & (y == k)] for k in range(10)}, X[~train])
-    model = AlignmentAngleClassifier(constant=0.0).fit(X[train], y[train])
+    model = AlignmentAngleClassifier().fit(X[train], y[train])
     guess = found.weights[found.group == 10].argmax(axis=1)
     assert_array_equal(guess, model.predict(X[~train]))
     assert np.mean(guess == y[~train]) > 0.97
@@ -447,13 +492,11 @@ def test_sets_are_found_by_numpy_integers_and_no_others(found):
 
 def test_another_order_changes_no_bit_of_further_rows(four):
     Z = sets_of((500,), 6, seed=9)[0]
-    for weighting in ("cost", "frame"):
+    for settings in ({}, {"span": "linear", "weighting": "frame"}):
         names = list("rpsq")
         places = ["pqrs".index(name) for name in names]
-        one = compare_many(four, Z, weighting=weighting, shrinkage=0.1)
-        other = compare_many(
-            {name: four[name] for name in names}, Z, weighting=weighting, shrinkage=0.1
-        )
+        one = compare_many(four, Z, shrinkage=0.1, **settings)
+        other = compare_many({name: four[name] for name in names}, Z, shrinkage=0.1, **settings)
         assert_array_equal(other.weights[other.group == 4], one.weights[one.group == 4][:, places])
 
 
@@ -471,8 +514,10 @@ def test_rows_of_a_weighted_summary_leave_with_their_weight(four):
     one = compare_many({"p": weighted, **others}, shrinkage=0.1)
     costs = one.costs
     taken = np.full(4 * len(p), 0.25)
-    squared = costs.left_out(np.repeat(p, 4, axis=0), np.zeros(4 * len(p)), sample_weight=taken)
-    assert_allclose(one.weights[one.group == 0], simplex_weights(squared), atol=1e-12)
+    rows, own = np.repeat(p, 4, axis=0), np.zeros(4 * len(p), dtype=int)
+    squared = costs.left_out_costs(rows, own, sample_weight=taken)
+    expected = calibrated_weights(squared, costs.geometry.calibration)
+    assert_allclose(one.weights[one.group == 0], expected, atol=1e-12)
 
 
 def test_every_row_of_a_dask_collection_is_scored_where_asked_for():
@@ -481,7 +526,11 @@ def test_every_row_of_a_dask_collection_is_scored_where_asked_for():
     rows = np.random.default_rng(4).normal(size=(30_000, 2))
     sets = {"a": rows, "b": rows[:40] * [1, 3], "c": rows[:50] + 1}
     lazy = {**sets, "a": da.from_array(rows, chunks=(7_000, 2))}
-    found, other = (compare_many(s, shrinkage=0.1, n_bootstrap=1) for s in (sets, lazy))
+    found, other = (
+        # calibrated on a sample of the rows, and Dask draws another one
+        compare_many(s, shrinkage=0.1, calibrate=False, pooling=0, dof=1, n_bootstrap=1)
+        for s in (sets, lazy)
+    )
     assert found.scored == other.scored == (30_000, 40, 50)
     assert_array_equal(found.confusion, other.confusion)
     with pytest.raises(InputError, match="with Dask itself"):

@@ -224,15 +224,15 @@ def test_planted_label_errors_are_listed(digits):
         for c in content.conflicts
     }
     planted = {("A", 178), ("A", 179), ("A", 180), ("B", 177), ("B", 178), ("B", 179)}
-    assert len(listed & planted) >= 3
+    assert listed >= planted
     assert len(listed) == digits.audit.flagged.sum()
 
 
-def test_attributions_shown_explain_the_angle_shown(digits):
-    """The pulls of a row add up to -cos 2θ of the very angle on its card."""
+def test_attributions_shown_explain_the_costs_of_the_rows_shown(digits):
     for group in digits.groups:
-        theta = np.asarray(group.alignment.theta)[group.row_index]
-        np.testing.assert_allclose(group.attribution.sum(axis=1), -np.cos(2 * theta), atol=1e-9)
+        scored = digits.frame.align(group.rows)
+        balance = -np.cos(2 * scored.raw_theta)
+        np.testing.assert_allclose(group.attribution.sum(axis=1), balance, atol=1e-9)
 
 
 def test_counts_and_angles_agree(digits):
@@ -282,7 +282,7 @@ def test_verdict_counts_the_rows_on_their_own_side(table):
         (0.999, 0.001, "almost entirely apart"),
         (0.95, 0.001, "clearly different"),
         (0.8, 0.001, "overlap a good deal"),
-        (0.55, 0.001, "hard to tell apart"),
+        (0.55, 0.001, "hard to separate"),
         (0.1, 0.001, "come out the wrong way round"),
         (0.8, 0.4, "Nothing here shows that the rows of left and right differ"),
     ],
@@ -293,10 +293,10 @@ def test_verdict_is_no_stronger_than_the_evidence(auc, pvalue, words):
     shift = SimpleNamespace(statistic=1.0, pvalue=pvalue, n_permutations=999)
     content = content_of(comparison(separation=separation, shift=shift))
     assert words in content.verdict[0]
-    assert any("do not label" in warning for warning in content.warnings) == (auc == 0.1)
+    assert any("do not assign" in warning for warning in content.warnings) == (auc == 0.1)
 
 
-def test_a_poor_cut_at_45_degrees_is_said():
+def test_a_poor_cut_of_raw_angles_at_45_degrees_is_said():
     case = comparison()
     moved = {
         "group_a": replace(case.group_a, counts=np.roll(case.group_a.counts, -150)),
@@ -305,9 +305,13 @@ def test_a_poor_cut_at_45_degrees_is_said():
     content = content_of(comparison(**moved))
     assert re.search(r"; cut at [23]\d\.\d°, 9\d\.\d % do", content.verdict[0])
     assert any("meet at" in warning for warning in content.warnings)
+    calibrated = SimpleNamespace(**{**vars(case.separation), "bins": None})
+    content = content_of(comparison(**moved, separation=calibrated))
+    assert content.best_cut == 450
+    assert content.warnings == ()
 
 
-def test_no_best_cut_where_rows_cannot_be_told_apart():
+def test_no_best_cut_where_rows_cannot_be_separated():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 4))
     content = content_of(compare(X[:40], X[40:], n_permutations=49))
@@ -317,11 +321,22 @@ def test_no_best_cut_where_rows_cannot_be_told_apart():
 
 
 def test_nothing_is_said_twice():
-    conflict = "7 % of the labels are in conflict with their row's angle."
-    assert content_of(comparison(warnings=(conflict,))).warnings == (conflict,)
-    alone = "A and B share no direction, so read no angle."
-    case = comparison(warnings=(alone,), blocks=(6, 0, 6), audit=None)
-    assert content_of(case).warnings == (alone,)
+    said = "7% of the rows look more like the other set."
+    assert content_of(comparison(warnings=(said, "mind the gap", said))).warnings == (
+        said,
+        "mind the gap",
+    )
+
+
+def test_rows_without_labels_are_not_called_labelled():
+    """Two files are two sets: nobody labelled their rows."""
+    sets = comparison(n_z=80)
+    audit = SimpleNamespace(**{key: value[:80] for key, value in vars(sets.audit).items()})
+    labelled = comparison(n_z=80, audit=audit, audit_of="z")
+    for write in (report.to_html, report.to_markdown):
+        assert "Rows that look like the other set" in write(sets)
+        assert "label that" not in write(sets)
+        assert "Labelled rows that look like the other set" in write(labelled)
 
 
 def test_certainty_is_not_rounded_up():
@@ -337,16 +352,8 @@ def test_no_test_means_no_p_value():
     assert all(number.label != "p-value" for number in content.numbers)
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"blocks": (6, 0, 6)}, "share no direction"),
-        ({}, "conflict with the angle"),
-        ({"warnings": ("mind the gap",)}, "mind the gap"),
-    ],
-)
-def test_warnings_that_matter_are_given(changes, words):
-    assert any(words in warning for warning in content_of(comparison(**changes)).warnings)
+def test_what_the_comparison_warns_of_is_given():
+    assert content_of(comparison(warnings=("mind the gap",))).warnings == ("mind the gap",)
 
 
 def test_calm_data_gives_no_warning():
@@ -435,7 +442,7 @@ def test_markdown_says_what_the_page_says(table):
     content = content_of(table)
     assert content.verdict[0] in text
     assert "| Fisher-Rao distance | 2.400 | 95 %: 2.350 to 2.450 |" in text
-    assert "## Labels that conflict with the angle" in text
+    assert "## Rows that look like the other set" in text
     for conflict in content.conflicts:
         assert f"| {content.samples[conflict.sample].id} | {conflict.label} |" in text
     assert "| shrinkage | auto |" in text

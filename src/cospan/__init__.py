@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from cospan.sensitivity import Sensitivity, SettingChange, sensitivity
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
     from cospan.summary import RowSample, Summary
+    from cospan.typicality import neither
 
 __version__ = "0.2.0.dev0"
 
@@ -94,6 +95,7 @@ _PUBLIC = {
     "hellinger": "distribution",
     "importance_weights": "audit",
     "load": "model_file",
+    "neither": "typicality",
     "posterior_ambiguity": "distribution",
     "prototypes": "frame",
     "relative_procrustes": "procrustes",

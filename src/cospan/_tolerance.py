@@ -149,3 +149,8 @@ DEPENDENT_SCORE = 1e-8
 # Up to this condition number of the stack's triangular factor T, [A; B] T⁻¹ is orthonormal to less
 # than a digit, and is taken instead of the orthogonal factor of the QR.
 WELL_CONDITIONED = 8.0
+
+
+# Below this share a feature has no part in a direction: both vectors of a direction are right to
+# about a thousand eps of their largest entry.
+NO_SHARE = 1e-12

@@ -154,7 +154,7 @@ class Alignment:
         """(n,): how usual each cost is among those of A's own rows, a conformal p-value.
 
         Uniform for new rows of A; small for rows that are not like A's. None where the frame had
-        no rows to leave out. See :func:`cospan.typicality.neither`.
+        no rows to leave out. See :func:`cospan.neither`.
         """
         return None if self.typicality is None else self.typicality.p_value(self.cost_a, 0)
 

@@ -102,7 +102,7 @@ def neither(alignment: Alignment, rate: float = 0.05) -> NDArray[np.bool_]:
 
     Examples
     --------
-    >>> from cospan import JointFrame
+    >>> from cospan import JointFrame, neither
     >>> rng = np.random.default_rng(0)
     >>> frame = JointFrame.fit(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) + 2)
     >>> neither(frame.align([[0, 0, 0], [2, 2, 2], [30, -30, 0]]))

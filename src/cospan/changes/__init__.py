@@ -2,16 +2,16 @@
 
 :func:`find_changes` is the entry point. How it works, bottom up: ``wording``; ``twosample`` (rank
 and count tests); ``grouping`` (the user's columns over the features made of them); ``measuring``
-(each column in A and in B, and its tests); ``relations`` (pairs); ``parts`` (the difference of
-the sets, distributed over the features); ``columns`` (the table of features); ``quality``;
-``sentences`` and ``verdict``; ``finding``.
+(each column in A and in B, and its tests); ``pairs`` and ``relations``; ``parts`` (the difference
+of the sets, distributed over the features); ``columns`` (the table of features); ``quality``;
+``kinds`` (in what the sets differ); ``sentences`` and ``verdict``; ``finding``.
 """
 
 from .columns import FeatureChange, FeatureTable
 from .finding import Changes, find_changes
+from .pairs import PairChange, PairTable
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
-from .relations import PairChange, PairTable
 from .sentences import feature_sentence, pair_sentence
 from .verdict import Verdict, size_of
 

@@ -19,7 +19,7 @@ from cospan._tables import make_frame
 
 from .grouping import Column, Floats, Rows, present
 from .measuring import SHOWN_LEVELS, Held, Measured, name_change
-from .relations import PairChange, Relations
+from .pairs import PairChange, Relations
 from .twosample import adjusted
 
 __all__ = ["LEVEL", "FeatureChange", "FeatureTable", "feature_table"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,12 @@ from cospan.errors import InputError
 
 from .columns import LEVEL, FeatureTable, feature_table
 from .grouping import Column, Floats, Profiles, columns_of, taken_rows
+from .kinds import difference_by_kind
 from .measuring import measure
-from .parts import FeatureParts, feature_parts
+from .pairs import PairTable
+from .parts import feature_parts
 from .quality import Quality, check_quality
-from .relations import PairTable, changed_relations
+from .relations import changed_relations
 from .verdict import Verdict, make_verdict
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def find_changes(
     [('tenure', 'mean')]
     >>> print(found.verdict)
     A and B differ (p at most 0.001, adjusted for 4 columns).
-    It is mostly a difference in location (where the values are centred): 100% of it.
+    It is mostly a difference in location (where the values are centred): 100 % of it.
     tenure rose from 29.5 to 32.9, 0.67 sd.
     """
     a, b = (
@@ -128,8 +129,8 @@ def find_changes(
     own_pulls = None if pulls is None else _grouped(columns, np.asarray(pulls, dtype=np.float64))
     table = feature_table(measured, relations, rows, _grouped(columns, parts.total), own_pulls)
     quality = check_quality(table, rows, profiles, set_names)
-    split, expected = _by_kind(frame, columns, parts)
-    verdict = make_verdict(table, relations.pairs, quality, split, expected, auc, shift, set_names)
+    kinds = difference_by_kind(frame, columns, parts, table, shift)
+    verdict = make_verdict(table, relations, quality, kinds, auc, shift, set_names)
     return Changes(table, relations.pairs, quality, verdict)
 
 
@@ -155,49 +156,3 @@ def _grouped(columns: Sequence[Column], values: Floats) -> Floats:
         for column in columns
     ]
     return np.array(found)
-
-
-def _by_kind(
-    frame: JointFrame, columns: Sequence[Column], parts: FeatureParts
-) -> tuple[dict[str, float], dict[str, float]]:
-    """D by location, scale, shape, levels and missing values; and what chance alone would give."""
-    levels = [p for c in columns if c.kind in ("category", "boolean") for p in c.features]
-    missing = [c.indicator for c in columns if c.indicator is not None]
-    numbers = np.ones(frame.n_features, dtype=bool)
-    numbers[levels + missing] = False
-    whole = frame.parts
-    spread = float(parts.spread[numbers].sum())
-    in_all = whole.scale + whole.shape
-    scale = spread * whole.scale / in_all if 0 < in_all < math.inf else 0.0
-    split = {
-        "location": float(parts.location[numbers].sum()),
-        "scale": scale,
-        "shape": spread - scale,
-        "levels": float(parts.total[levels].sum()),
-        "missing": float(parts.total[missing].sum()),
-    }
-    return split, _by_chance(frame, float(numbers.mean()), len(levels), len(missing))
-
-
-def _by_chance(frame: JointFrame, numbers: float, levels: int, missing: int) -> dict[str, float]:
-    """About what the parts of D are on average if the sets do not differ.
-
-    Along direction i the rows have the variance v_i, what the shrinkage added taken off. Means
-    then stray by v_i/n, and the entries of covariances by v_i v_k/n (twice on the diagonal).
-    """
-    alpha, noise = frame.shrinkage, 1 / frame.n_a + 1 / frame.n_b
-    added = alpha * np.sum(arrays.to_numpy(frame.inverse) ** 2, axis=0)
-    own = [
-        np.maximum(0.0, arrays.to_numpy(x) ** 2 - added) / (1 - alpha) for x in (frame.c, frame.s)
-    ]
-    location = 0.25 * float(np.sum(own[0] / frame.n_a + own[1] / frame.n_b))
-    v = (own[0] + own[1]) / 2
-    shape = 0.25 * (1 - alpha) ** 2 * float(v.sum() ** 2 + np.sum(v**2)) * noise
-    width = frame.n_features
-    return {
-        "location": location * numbers,
-        "scale": noise / 8 * numbers,
-        "shape": shape * numbers,
-        "levels": (location + shape) * levels / width,
-        "missing": (location + shape) * missing / width,
-    }

@@ -29,7 +29,8 @@ class Column:
     """One column of the user's: which features were made of it.
 
     `features` are their places in the encoded rows; `indicator` is the place of the feature that
-    says where a value is missing, or None.
+    says where a value is missing, or None. `fill` is what stands for missing values without an
+    indicator, where rows can be told by it: whole numbers are values too.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Column:
     features: tuple[int, ...]
     indicator: int | None = None
     plan: ColumnPlan | None = None
+    fill: tuple[float, ...] = ()
 
     @property
     def ordered(self) -> bool:
@@ -66,9 +68,9 @@ def columns_of(plan: EncodingPlan | None, names: Sequence[str]) -> tuple[Column,
     for column in plan.used:
         width = len(column.features)
         places = tuple(range(place, place + width))
-        found.append(
-            Column(column.name, column.kind, places, gap if column.indicator else None, column)
-        )
+        indicator = gap if column.indicator else None
+        fill = column.fill if plan.missing == "mean" and any(x % 1 for x in column.fill) else ()
+        found.append(Column(column.name, column.kind, places, indicator, column, fill))
         place, gap = place + width, gap + column.indicator
     return tuple(found)
 
@@ -93,10 +95,9 @@ def present(rows: Floats, column: Column) -> NDArray[np.bool_] | None:
     elif column.kind == "category":
         # A missing value is filled by shares, an unknown level by zeros: neither has a 1.
         there = rows[:, list(column.features)].max(axis=1) == 1
-    elif column.plan is not None and column.plan.fill:
-        # Filled without an indicator: the mean, to the digits that the rows hold.
-        fill = np.array(column.plan.fill)
-        there = (rows[:, list(column.features)] != fill).any(axis=1)
+    elif column.fill:
+        values, fill = rows[:, list(column.features)], np.array(column.fill)
+        there = ((values != fill) & (values != fill.astype(np.float32))).any(axis=1)
     else:
         return None
     return None if there.all() else there

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
+from cospan._tolerance import NO_SHARE
 
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
@@ -88,18 +89,19 @@ def _spread(frame: JointFrame, parts: Floats) -> Floats:
     core, inverse = arrays.to_numpy(frame.core), arrays.to_numpy(frame.inverse)
     basis = None if frame.basis is None else arrays.to_numpy(frame.basis)
     d = frame.n_features
+    varies = arrays.to_numpy(frame.geometry.unit) > 0
     found = np.zeros(d)
     step = max(1, _BLOCK // d)
     for i in range(0, len(parts), step):
         h, g = core[i : i + step], inverse[:, i : i + step].T
         if basis is not None:
             h, g = h @ basis.T, g @ basis.T
-        size = np.abs(h * g)
+        size = np.abs(h * g) * varies
         here = parts[i : i + step]
         scaled = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
         # A direction that only one set has is infinitely far off: so are its features then.
         endless = ~np.isfinite(here)
         found += np.where(endless, 0.0, here) @ scaled
         if endless.any():
-            found[(scaled[endless] > 0).any(axis=0)] = np.inf
+            found[(scaled[endless] > NO_SHARE).any(axis=0)] = np.inf
     return found

@@ -14,19 +14,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from cospan._tables import make_frame
-
 from .grouping import Column, Floats, Rows, present
+from .pairs import PairChange, PairTable, Relations
 from .twosample import adjusted
 
-__all__ = ["PairChange", "PairTable", "Relations", "changed_relations"]
+__all__ = ["changed_relations"]
 
 ALL_PAIRS = 60
 LEADING = 30
@@ -39,78 +37,66 @@ VARIED_ROWS = 10
 _PERFECT = 1e-6
 
 
-@dataclass(frozen=True)
-class PairChange:
-    """One pair of features: its rank correlation in A and in B.
-
-    `first` and `second` are features (of a category: a level); `first_column` and
-    `second_column` the user's columns.
-    """
-
-    first: str
-    second: str
-    first_column: str
-    second_column: str
-    r_a: float
-    r_b: float
-    z: float
-    p: float
-    p_adjusted: float
-    changed: bool
-
-
-@dataclass(frozen=True)
-class PairTable:
-    """Pairs of features by how surely their relation changed.
-
-    `tried` is the number of pairs compared, `total` that of all pairs there are.
-    """
-
-    rows: tuple[PairChange, ...]
-    tried: int
-    total: int
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, i: int) -> PairChange:
-        return self.rows[i]
-
-    @property
-    def changed(self) -> tuple[PairChange, ...]:
-        return tuple(row for row in self.rows if row.changed)
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """Plain types only."""
-        return [asdict(row) for row in self.rows]
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A dataframe of the library that is installed, or of the one named."""
-        names = PairChange.__dataclass_fields__
-        return make_frame({n: [getattr(r, n) for r in self.rows] for n in names}, backend)
-
-
-class Relations(NamedTuple):
-    """The pairs, and for each column the log p-value of its relations and its leading pair.
-
-    `log_p` is adjusted over the pairs of the column. A column gets the credit (`leads`) for its
-    changed pairs if that explains more of them than crediting their other columns would.
-    """
-
-    pairs: PairTable
-    log_p: Floats
-    leads: dict[int, PairChange]
-
-
 class _Feature(NamedTuple):
     place: int
     owner: int
+
+
+class _Compared(NamedTuple):
+    """Pairs that were compared: two features each, their correlations, and log p-values.
+
+    `total` is the number of all pairs there are.
+    """
+
+    features: list[_Feature]
+    i: NDArray[np.intp]
+    k: NDArray[np.intp]
+    r_a: Floats
+    r_b: Floats
+    z: Floats
+    logs: Floats
+    adjusted: Floats
+    total: int
+
+    @property
+    def owners(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        owner = np.array([f.owner for f in self.features], dtype=np.intp)
+        return owner[self.i], owner[self.k]
 
 
 def changed_relations(
     columns: Sequence[Column], names: Sequence[str], rows: Rows, weight: Floats, level: float
 ) -> Relations:
     """Compare correlations; `weight` says which features to try first (the spread parts)."""
+    found = _compared(columns, rows, weight)
+    order = np.lexsort((-np.abs(found.r_b - found.r_a), -np.abs(found.z)))
+    n_changed = int(np.count_nonzero(found.adjusted <= math.log(level)))
+
+    def pair(e: int) -> PairChange:
+        f, g = (found.features[j] for j in sorted((found.i[e], found.k[e])))
+        return PairChange(
+            first=names[f.place],
+            second=names[g.place],
+            first_column=columns[f.owner].name,
+            second_column=columns[g.owner].name,
+            r_a=float(found.r_a[e]),
+            r_b=float(found.r_b[e]),
+            z=float(found.z[e]),
+            p=math.exp(found.logs[e]),
+            p_adjusted=math.exp(found.adjusted[e]),
+            changed=bool(found.adjusted[e] <= math.log(level)),
+        )
+
+    listed = order[: max(FEWEST_PAIRS, min(MOST_PAIRS, n_changed))]
+    table = PairTable(tuple(map(pair, listed.tolist())), len(order), found.total)
+    changed = order[:n_changed]
+    i, k = found.owners
+    leads = _leading(i[changed], k[changed], np.abs(found.z[changed]))
+    first = {column: pair(int(changed[e])) for column, e in leads.items()}
+    return Relations(table, _of_columns(found, len(columns)), first)
+
+
+def _compared(columns: Sequence[Column], rows: Rows, weight: Floats) -> _Compared:
     features, ranks, there = _prepared(columns, rows)
     owner = np.array([f.owner for f in features], dtype=np.intp)
     left = np.arange(len(features))
@@ -122,43 +108,23 @@ def changed_relations(
     once = (owner[i] != owner[k]) & ((i < k) | ~in_left[k])
     sizes = np.bincount(owner, minlength=len(columns))
     total = int((sizes.sum() ** 2 - np.sum(sizes**2)) // 2)
-    log_p = np.zeros(len(columns))
-    if not once.any():
-        return Relations(PairTable((), 0, total), log_p, {})
-    sides = [_correlated(r, left, m) for r, m in zip(ranks, there, strict=True)]
-    z = _difference(sides[0], sides[1])[once]
-    r_a, r_b, i, k = sides[0].r[once], sides[1].r[once], i[once], k[once]
+    a, b = (_correlated(r, left, m) for r, m in zip(ranks, there, strict=True))
+    z = _difference(a, b)[once]
     logs = math.log(2) + stats.norm.logsf(np.abs(z))
-    for side in (i, k):
-        np.minimum.at(log_p, owner[side], logs)
+    return _Compared(
+        features, i[once], k[once], a.r[once], b.r[once], z, logs, adjusted(logs, total), total
+    )
+
+
+def _of_columns(found: _Compared, n_columns: int) -> Floats:
+    """For each column the smallest log p-value of its pairs, times how many it has."""
+    log_p = np.zeros(n_columns)
+    for side in found.owners:
+        np.minimum.at(log_p, side, found.logs)
+    owner = np.array([f.owner for f in found.features], dtype=np.intp)
+    sizes = np.bincount(owner, minlength=n_columns)
     trials = sizes * (sizes.sum() - sizes)
-    log_p = np.minimum(0.0, log_p + np.log(np.maximum(1, trials)))
-    own = adjusted(logs, total)
-    order = np.lexsort((-np.abs(r_b - r_a), -np.abs(z)))
-    n_changed = int(np.count_nonzero(own <= math.log(level)))
-    listed = order[: max(FEWEST_PAIRS, min(MOST_PAIRS, n_changed))]
-    table = []
-    for e in listed:
-        f, g = features[min(i[e], k[e])], features[max(i[e], k[e])]
-        table.append(
-            PairChange(
-                first=names[f.place],
-                second=names[g.place],
-                first_column=columns[f.owner].name,
-                second_column=columns[g.owner].name,
-                r_a=float(r_a[e]),
-                r_b=float(r_b[e]),
-                z=float(z[e]),
-                p=math.exp(logs[e]),
-                p_adjusted=math.exp(own[e]),
-                changed=bool(own[e] <= math.log(level)),
-            )
-        )
-    changed = order[:n_changed]
-    leads = _leading(owner[i[changed]], owner[k[changed]], np.abs(z[changed]))
-    pairs = PairTable(tuple(table), len(z), total)
-    first = {c: table[e] for c, e in leads.items() if e < len(table)}
-    return Relations(pairs, log_p, first)
+    return np.asarray(np.minimum(0.0, log_p + np.log(np.maximum(1, trials))))
 
 
 def _leading(i: NDArray[np.intp], k: NDArray[np.intp], size: Floats) -> dict[int, int]:

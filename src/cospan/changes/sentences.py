@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .columns import FeatureChange
-from .relations import PairChange
+from .pairs import PairChange
 from .wording import listed, number, pair_of, quoted, share_text, value_text
 
 __all__ = ["feature_sentence", "pair_sentence"]
@@ -98,10 +98,10 @@ def _levels(one: FeatureChange, names: tuple[str, str]) -> str:
     a, b = one.a.levels, one.b.levels
     level = one.level
     if level not in a:
-        return f"the levels of {quoted(one.name)} changed"
+        return f"The levels of {quoted(one.name)} changed"
     moved = "rose" if b.get(level, 0.0) > a[level] else "fell"
     text = (
-        f"in {quoted(one.name)} the share of {quoted(level)} {moved} from {share_text(a[level])} "
+        f"In {quoted(one.name)} the share of {quoted(level)} {moved} from {share_text(a[level])} "
         f"to {share_text(b.get(level, 0.0))}"
     )
     for left, right, word in ((a, b, "gone"), (b, a, "new")):
@@ -119,7 +119,7 @@ def _missing(one: FeatureChange, names: tuple[str, str]) -> str:
 
 def _related(one: FeatureChange, names: tuple[str, str]) -> str:
     if one.pair is None:
-        return f"the relation of {quoted(one.name)} to other columns changed"
+        return f"The relation of {quoted(one.name)} to other columns changed"
     return pair_sentence(one.pair, names)[:-1]
 
 

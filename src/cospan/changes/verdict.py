@@ -7,8 +7,8 @@
 rightly): none below 0.56, small from there, medium from 0.64, large from 0.71. These are the AUCs
 of two normal distributions 0.2, 0.5 and 0.8 standard deviations apart, Cohen's cuts.
 
-**In what**: the parts of D (location, scale, shape of numbers; levels of categories and booleans;
-missing values), each less what it would be without a difference, as far as it is significant.
+**In what**: location, scale or shape of numbers, levels of categories and booleans, or missing
+values (see ``kinds``).
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .columns import LEVEL, FeatureTable
+from .kinds import Kinds
+from .pairs import PairChange, Relations
 from .quality import Quality
-from .relations import PairTable
 from .sentences import feature_sentence, pair_sentence
-from .wording import chance
+from .wording import chance, share_text
 
 if TYPE_CHECKING:
     from cospan.significance import Estimate, ShiftTest
@@ -41,7 +42,6 @@ IN_WORDS = {
     "levels": "the levels of categories",
     "missing": "missing values",
 }
-_KIND_PARTS = {"mean": "location", "spread": "shape", "relation": "shape"}
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,10 @@ class Verdict:
     mostly : str
         ``"location"``, ``"scale"``, ``"shape"``, ``"levels"``, ``"missing"``, or empty where
         nothing differs.
+    shares : mapping
+        What share of the difference each of these is, as far as significant.
     parts : mapping
-        The parts of D by these five.
+        D split exactly by these five.
     features, pairs : tuple of str
         Names of the first changed columns; of pairs, ``"first and second"``.
     sentences : tuple of str
@@ -74,6 +76,7 @@ class Verdict:
     size_low: str
     size_high: str
     mostly: str
+    shares: Mapping[str, float] = field(default_factory=dict)
     parts: Mapping[str, float] = field(default_factory=dict)
     features: tuple[str, ...] = ()
     pairs: tuple[str, ...] = ()
@@ -86,6 +89,7 @@ class Verdict:
         """Plain types only."""
         plain = ("differs", "pvalue", "size", "size_low", "size_high", "mostly")
         return {key: getattr(self, key) for key in plain} | {
+            "shares": dict(self.shares),
             "parts": {k: v if math.isfinite(v) else None for k, v in self.parts.items()},
             "features": list(self.features),
             "pairs": list(self.pairs),
@@ -107,47 +111,49 @@ def size_of(auc: float) -> str:
 
 def make_verdict(
     features: FeatureTable,
-    pairs: PairTable,
+    relations: Relations,
     quality: Quality,
-    parts: Mapping[str, float],
-    expected: Mapping[str, float],
+    kinds: Kinds,
     auc: Estimate | None,
     shift: ShiftTest | None,
     names: tuple[str, str],
 ) -> Verdict:
-    """Decide, and put it in words; `expected` are the parts that sets without a difference have."""
+    """Decide, and put it in words."""
     differs, p, by_column = _decided(features, shift)
-    ends = (auc.value, auc.low, auc.high) if auc is not None else None
-    sizes = ("unknown",) * 3 if ends is None else tuple(map(size_of, ends))
+    sizes = ("unknown",) * 3
+    if auc is not None:
+        sizes = (size_of(auc.value), size_of(auc.low), size_of(auc.high))
     if not differs:
         sizes = ("none", "none", sizes[2])
-    mostly = _mostly(features, parts, expected, shift) if differs else ""
+        kinds = kinds._replace(shares={}, mostly="")
     told = features.changed[:FIRST_FEATURES]
-    led = [one.pair for one in told if one.pair is not None and one.change == "relation"]
-    further = [pair for pair in pairs.changed if pair not in led][:FIRST_PAIRS]
-    if led:
-        further = []
+    pairs = _first_pairs(relations)
     sentences = [
         _headline(differs, p, by_column, len(features), shift, names),
         *_how_much(differs, sizes, auc),
-        *([_in_what(mostly, parts, expected)] if mostly else []),
+        *_in_what(kinds),
         *[feature_sentence(one, names) for one in told],
         *_more(features),
-        *[pair_sentence(pair, names) for pair in further],
-        *_quality(quality, {one.name for one in told}),
+        *[pair_sentence(pair, names) for pair in pairs],
+        *_quality(quality, features),
     ]
     return Verdict(
         differs,
         p,
-        sizes[0],
-        sizes[1],
-        sizes[2],
-        mostly,
-        dict(parts),
+        *sizes,
+        kinds.mostly,
+        kinds.shares,
+        kinds.parts,
         tuple(one.name for one in told),
-        tuple(f"{pair.first} and {pair.second}" for pair in (*led, *further)),
-        tuple(sentences),
+        tuple(f"{pair.first} and {pair.second}" for pair in pairs),
+        tuple(dict.fromkeys(sentences)),
     )
+
+
+def _first_pairs(relations: Relations) -> list[PairChange]:
+    """One pair of each column that accounts for changed relations, the surest first."""
+    pairs = dict.fromkeys(sorted(relations.leads.values(), key=lambda pair: -abs(pair.z)))
+    return list(pairs)[:FIRST_PAIRS]
 
 
 def _decided(features: FeatureTable, shift: ShiftTest | None) -> tuple[bool, float, bool]:
@@ -196,48 +202,14 @@ def _how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> li
     return [f"The difference is {sizes[0]}{span}: {counted}."]
 
 
-def _excess(parts: Mapping[str, float], expected: Mapping[str, float]) -> dict[str, float]:
-    return {key: max(0.0, value - expected.get(key, 0.0)) for key, value in parts.items()}
-
-
-def _mostly(
-    features: FeatureTable,
-    parts: Mapping[str, float],
-    expected: Mapping[str, float],
-    shift: ShiftTest | None,
-) -> str:
-    """The largest part of those that are significant."""
-    kinds = {one.change for one in features.changed}
-    found = {
-        key: value
-        for key, value in _excess(parts, expected).items()
-        if value > 0 and _is_significant(key, kinds, shift)
-    }
-    if found:
-        return max(found, key=lambda key: found[key])
-    if features.changed:
-        first = features.changed[0].change
-        return _KIND_PARTS.get(first, first)
-    return max(parts, key=lambda key: parts[key])
-
-
-def _is_significant(part: str, kinds: set[str], shift: ShiftTest | None) -> bool:
-    """By the shift test's own p-values for its three parts; else by what changed in columns."""
-    if part in ("location", "scale", "shape") and shift is not None:
-        return shift.parts.get(part, 1.0) <= LEVEL
-    return part in {_KIND_PARTS.get(kind, kind) for kind in kinds} or (
-        part == "scale" and "spread" in kinds
-    )
-
-
-def _in_what(mostly: str, parts: Mapping[str, float], expected: Mapping[str, float]) -> str:
-    found = _excess(parts, expected)
-    total = sum(found.values())
-    if 0 < total < math.inf and found[mostly] / total > 0.5:
-        return (
-            f"It is mostly a difference in {IN_WORDS[mostly]}: {found[mostly] / total:.0%} of it."
-        )
-    return f"It is first of all a difference in {IN_WORDS[mostly]}."
+def _in_what(kinds: Kinds) -> list[str]:
+    if not kinds.mostly:
+        return []
+    share = kinds.shares.get(kinds.mostly, 0.0)
+    if share > 0.5:
+        what = IN_WORDS[kinds.mostly]
+        return [f"It is mostly a difference in {what}: {share_text(share)} of it."]
+    return [f"It is first of all a difference in {IN_WORDS[kinds.mostly]}."]
 
 
 def _more(features: FeatureTable) -> list[str]:
@@ -247,14 +219,17 @@ def _more(features: FeatureTable) -> list[str]:
     return [f"{more:,} more of the {len(features):,} columns changed."]
 
 
-def _quality(quality: Quality, told: set[str]) -> list[str]:
-    """What sentences about columns have not said yet."""
-    said = ("missing", "new levels", "vanished levels")
-    notes = [
-        note.text
-        for note in quality
-        if note.differs and not (note.code in said and note.column in told)
-    ]
+def _quality(quality: Quality, features: FeatureTable) -> list[str]:
+    """What sentences about columns have not said yet.
+
+    That a column which rose also left its range goes without saying.
+    """
+    told = {one.name for one in features.changed[:FIRST_FEATURES]}
+    moved = {one.name for one in features.changed if one.change in ("mean", "spread")}
+    known = {"missing": told, "new levels": told, "vanished levels": told, "range": moved}
+    notes = [n.text for n in quality if n.differs and n.column not in known.get(n.code, ())]
     more = len(notes) - FIRST_NOTES
-    tail = [f"{more:,} more remarks on data quality are in the table."] if more > 0 else []
-    return [*notes[:FIRST_NOTES], *tail]
+    if more <= 0:
+        return notes
+    remarks = "1 more remark" if more == 1 else f"{more:,} more remarks"
+    return [*notes[:FIRST_NOTES], f"The data quality table has {remarks}."]

@@ -215,9 +215,13 @@ class Terminal:
 _ARGUMENTS = {
     "a": "--a",
     "b": "--b",
+    "balance": "--balance",
+    "calibrate": "--calibrate",
     "categorical": "--categorical",
+    "center": "--center",
     "chunk_rows": "--chunk-rows",
     "columns": "--columns",
+    "dof": "--dof",
     "drop": "--drop",
     "exact": "--exact",
     "id_column": "--id",
@@ -230,15 +234,21 @@ _ARGUMENTS = {
     "missing": "--missing",
     "n_permutations": "--permutations",
     "numeric": "--numeric",
+    "pooling": "--pooling",
+    "preset": "--preset",
     "score_all": "--all-rows",
     "shrinkage": "--shrinkage",
+    "span": "--span",
     "standardize": "--standardize",
     "strict": "--strict",
     "tol": "--tol",
+    "units": "--units",
     "weighting": "--weighting",
     "Z": "--score",
 }
-_ARGUMENT = re.compile(rf"\b({'|'.join(_ARGUMENTS)})=(?:True\b|'([^'\s]*)'|(\w[\w.]*\w|\w)?)")
+_ARGUMENT = re.compile(
+    rf"\b({'|'.join(_ARGUMENTS)})=(?:True\b|['\"]([^'\"\s]*)['\"]|(\w[\w.]*\w|\w)?)"
+)
 
 
 def as_options(message: str) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
+from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.sources import Source, check_same_features, encode_together, open_source
 from cospan.sources.base import listing
 
-__all__ = ["Sets", "open_sets"]
+__all__ = ["Sets", "like_sets", "open_sets"]
 
 
 class Sets(NamedTuple):
@@ -64,9 +65,7 @@ def open_sets(
     second = check_same_features(first, second)
     third = None
     if Z is not None:
-        third = check_same_features(
-            first, _open_to_score(Z, labels, names[2] or "Z", first, options)
-        )
+        third = like_sets(_open(Z, labels, None, names[2] or "Z", options), first)
     called = [
         name or (source.name if value is None else str(value))
         for name, source, value in zip(names[:2], (first, second), (a, b), strict=True)
@@ -84,12 +83,20 @@ def _open(obj: Any, label: Any, value: Any, name: str, options: Any) -> Source:
     return open_source(obj, label=label, label_value=value, name=None if named else name, **options)
 
 
-def _open_to_score(Z: Any, labels: Any, name: str, like: Source, options: Any) -> Source:
-    """Rows to score are encoded as the sets are; a table may hold further columns."""
-    source = _open(Z, labels, None, name, options)
-    if source.table is None or like.plan is None or source.bound:
-        return source
-    return source.encoded(like.plan)
+def like_sets(source: Source, first: Source) -> Source:
+    """Rows to score, with the features of the sets, encoded as the first set is.
+
+    A table may hold further columns: they are left out, with a word.
+    """
+    plan = first.plan
+    if plan is not None and source.table is not None and not source.bound:
+        known = {column.name for column in plan.columns}
+        further = [name for name in source.table.columns if name not in known]
+        if further:
+            it = "it is" if len(further) == 1 else "they are"
+            warn(f"{source.name}: the sets have no {listing(further)}; {it} left out.")
+        source = source.encoded(plan)
+    return check_same_features(first, source)
 
 
 def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:

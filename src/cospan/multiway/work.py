@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.audit import LabelAudit
+from cospan.comparison.opening import like_sets
 from cospan.comparison.reading import Progress, watched
 from cospan.comparison.settings import Settings
 from cospan.comparison.stages import (
@@ -27,7 +28,7 @@ from cospan.errors import InputError, SourceError
 from cospan.multiway.scoring import Sink, Tally, score_others, score_sets
 from cospan.multiway.sets import ManySets, OneSet, Walked, open_many
 from cospan.multiway.stages import FittedSets, fit_many, pair_matrix
-from cospan.sources import Source, check_same_features, open_source
+from cospan.sources import Source, open_source
 
 __all__ = ["Asked", "carry_out"]
 
@@ -113,7 +114,7 @@ def _samples_and_pairs(
         [part.weights for part in kept[:K]],
         order,
         calibrate=calibrate,
-        reliability=reliabilities(fitted.costs.geometry, samples, seed),
+        reliability=_reliability(fitted, samples, seed),
         seed=seed,
         **intervals,
     )
@@ -137,6 +138,13 @@ def _samples_and_pairs(
         "order": leaves,
         "audit": of_sets(LabelAudit.from_weights(weights[own], group[own], np.array(many.names))),
     }
+
+
+def _reliability(fitted: FittedSets, samples: Sequence[Floats], seed: int) -> Floats:
+    """The fit's part in every pair, from sets in the order of their content, in the caller's."""
+    back = np.argsort(fitted.order)
+    arranged = [samples[k] for k in fitted.order]
+    return reliabilities(fitted.costs.geometry, arranged, seed)[np.ix_(back, back)]
 
 
 def _linkage(distance: Floats, order: list[int]) -> tuple[Floats, NDArray[np.intp]]:
@@ -165,10 +173,7 @@ def _further(asked: Asked, many: ManySets) -> Source | None:
     options = {"name": None if named else asked.name_z or "Z", **asked.options}
     source = _opened(asked.Z, asked.label, options)
     if many.sources:
-        plan = many.sources[0].plan
-        if plan is not None and source.table is not None and not source.bound:
-            source = source.encoded(plan)
-        return check_same_features(many.sources[0], source)
+        return like_sets(source, many.sources[0])
     if source.n_features != many.n_features:
         raise InputError(
             f"{source.name} has {source.n_features:,} features and the sets have "

@@ -10,9 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
 
-__all__ = ["TELLS", "Cut", "best_cut", "cut_at"]
+__all__ = ["SEPARATES", "Cut", "best_cut", "cut_at"]
 
-TELLS = 0.7  # AUC from which single rows can be told apart; below it any cut is an accident
+SEPARATES = 0.7  # AUC from which single rows can be assigned; below it any cut is an accident
 MIDDLE = 450
 
 
@@ -37,8 +37,13 @@ def cut_at(comparison: Comparison, step: int) -> Cut:
 
 
 def best_cut(comparison: Comparison) -> Cut:
-    """The cut with the best mean recall; 45° among equals, and where rows cannot be told apart."""
-    if comparison.separation.auc.value < TELLS:
+    """The cut with the best mean recall; 45° among equals, and where rows cannot be assigned.
+
+    Calibrated angles are cut at 45°, where both sets are equally probable: another cut that suits
+    these rows better suits no others.
+    """
+    separation = comparison.separation
+    if separation.bins is None or separation.auc.value < SEPARATES:
         return cut_at(comparison, MIDDLE)
     cuts = [cut_at(comparison, step) for step in range(901)]
     return max(cuts, key=lambda cut: (cut.balanced, -abs(cut.step - MIDDLE)))

@@ -27,7 +27,7 @@ LONGEST_ID = 80  # characters
 
 @dataclass(frozen=True)
 class Contribution:
-    """A feature's value in a row and what it adds to -cos 2θ: negative pulls to A.
+    """A feature's value in a row and its part in the balance of the costs: negative pulls to A.
 
     ``feature`` is a place in the list of names that goes with the samples.
     """
@@ -72,7 +72,10 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Conflict:
-    """A row whose label conflicts with its angle; ``sample`` is its place among the samples."""
+    """A row that looks like the other set; ``sample`` is its place among the samples.
+
+    ``label`` is its set, or the label it was given.
+    """
 
     sample: int
     label: str

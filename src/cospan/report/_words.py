@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ._cut import TELLS, best_cut, cut_at
+from ._cut import SEPARATES, best_cut, cut_at
 from ._text import clean, count, percent, significant
 
 if TYPE_CHECKING:
@@ -31,10 +31,6 @@ __all__ = [
 DOUBT = 0.05  # p-values above this are no evidence of a difference
 WORTH_SAYING = 0.02  # gain in mean recall by which another cut than 45° is mentioned
 POOR_CUT = 0.1  # and by which 45° is called a poor one
-LEVEL = (
-    " Where features have different units, comparing with standardize=True may bring the sets "
-    "level."
-)
 
 
 @dataclass(frozen=True)
@@ -88,12 +84,12 @@ def verdict(comparison: Comparison, names: dict[str, str]) -> tuple[str, str]:
         found = f"The {both} lie almost entirely apart"
     elif auc >= 0.9:
         found = f"The {both} are clearly different, with some overlap"
-    elif auc >= TELLS:
+    elif auc >= SEPARATES:
         found = f"The {both} differ, but overlap a good deal"
-    elif auc <= 1 - TELLS:
+    elif auc <= 1 - SEPARATES:
         found = f"The angles of the {both} come out the wrong way round, A's larger than B's"
     else:
-        found = f"The {both} are hard to tell apart, row by row"
+        found = f"The {both} are hard to separate, row by row"
     return f"{found}: {_cut_words(comparison)}.", _distance_sentence(comparison)
 
 
@@ -146,7 +142,7 @@ def numbers(comparison: Comparison) -> tuple[Number, ...]:
         _number(
             "Overlap",
             separation.overlap,
-            "What the two histograms have in common: 0 nothing, 1 all.",
+            "What the two sets have in common: 0 nothing, 1 all.",
         ),
         _number(
             "Hellinger distance",
@@ -175,31 +171,26 @@ def _number(label: str, estimate: Estimate, meaning: str) -> Number:
     )
 
 
-def warnings(comparison: Comparison, n_conflicts: int | None) -> tuple[str, ...]:
-    """What a reader should know first: the comparison's own warnings and the report's."""
+def warnings(comparison: Comparison) -> tuple[str, ...]:
+    """What a reader should know first: what the comparison says, and what only cuts can show.
+
+    Calibrated angles meet at 45° and are never the wrong way round; raw ones may be.
+    """
     found = [clean(text, longest=600) for text in comparison.warnings]
-    said = " ".join(found)  # the comparison may have said the same in its own words
+    if comparison.separation.bins is None:
+        return tuple(dict.fromkeys(found))
     best = best_cut(comparison)
     if best.balanced - cut_at(comparison, 450).balanced > POOR_CUT:
-        advice = "" if comparison.settings.get("standardize") is True else LEVEL
         found.append(
-            f"The two sets meet at {best.step / 10:.1f}°, not at 45°, as they do when one varies "
-            f"more than the other. To label rows, cut there.{advice}"
+            f"The raw angles of the two sets meet at {best.step / 10:.1f}°, not at 45°. To assign "
+            "rows, cut there, or compare with calibrated angles."
         )
-    if comparison.separation.auc.value <= 1 - TELLS and "do not tell the sets apart" not in said:
+    if comparison.separation.auc.value <= 1 - SEPARATES:
         found.append(
-            "The angles come out the wrong way round, as they can with few rows for many features "
-            "or without shrinkage: do not label rows by them."
+            "The raw angles come out the wrong way round, as they can with few rows for many "
+            "features or without shrinkage: do not assign rows by them."
         )
-    if comparison.frame.blocks[1] == 0 and "share no direction" not in said:
-        found.append(
-            "The two sets share no direction, so their angles mean little; use more rows or "
-            "some shrinkage."
-        )
-    if n_conflicts and "in conflict" not in said:
-        labels = "label conflicts" if n_conflicts == 1 else "labels conflict"
-        found.append(f"{count(n_conflicts)} {labels} with the angle; see the table below.")
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def settings(comparison: Comparison) -> tuple[tuple[str, str], ...]:

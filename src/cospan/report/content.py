@@ -56,7 +56,7 @@ class Group:
 
 @dataclass(frozen=True)
 class FeatureEffect:
-    """Mean contribution of a feature to -cos 2θ over rows of A and of B."""
+    """Mean part of a feature in the balance of the costs, over rows of A and of B."""
 
     feature: str
     in_a: float
@@ -88,7 +88,7 @@ class ReportContent:
     spectrum : Spectrum
         Angles of the directions and the directions drawn.
     effects : tuple of FeatureEffect
-        The features that tell the sets apart most, strongest first.
+        The features that separate the sets most, strongest first.
     effect_pictures : dict or None
         The same as two pictures, where rows are pictures.
     samples : tuple of Sample
@@ -98,9 +98,11 @@ class ReportContent:
     pictures : Pictures or None
         The samples' pictures, where rows are pictures.
     conflicts : tuple of Conflict
-        Rows whose label conflicts with their angle, most suspicious first.
+        Rows that look like the other set, most suspicious first.
     n_conflicts : int or None
-        How many there are in all; None where labels were not checked.
+        How many there are in all; None where nobody looked.
+    labelled : bool
+        Whether these rows have labels of their own, or only the set they are in.
     settings : tuple of (str, str)
         Settings and values.
     sampling : tuple of str
@@ -125,6 +127,7 @@ class ReportContent:
     pictures: Pictures | None
     conflicts: tuple[Conflict, ...]
     n_conflicts: int | None
+    labelled: bool
     settings: tuple[tuple[str, str], ...]
     sampling: tuple[str, ...]
     version: str
@@ -151,7 +154,7 @@ def content_of(comparison: Comparison) -> ReportContent:
         title=f"{_words.isolated(names['A'])} and {_words.isolated(names['B'])}",
         verdict=_words.verdict(comparison, names),
         numbers=_words.numbers(comparison),
-        warnings=_words.warnings(comparison, samples.n_conflicts),
+        warnings=_words.warnings(comparison),
         groups=groups,
         best_cut=best_cut(comparison).step,
         bins=bins,
@@ -164,6 +167,7 @@ def content_of(comparison: Comparison) -> ReportContent:
         pictures=samples.pictures,
         conflicts=samples.conflicts,
         n_conflicts=samples.n_conflicts,
+        labelled=comparison.audit_of == "z",
         settings=_words.settings(comparison),
         sampling=_sampling(comparison, samples, shape),
         version=comparison.version,

@@ -134,7 +134,7 @@ def _directions(content: ReportContent) -> Iterator[str]:
 
 
 def _features(content: ReportContent) -> Iterator[str]:
-    yield "## Which features tell them apart"
+    yield "## Which features separate them"
     yield ""
     yield "Mean pull on the angle: negative towards A, positive towards B."
     yield ""
@@ -147,10 +147,11 @@ def _features(content: ReportContent) -> Iterator[str]:
 def _conflicts(content: ReportContent) -> Iterator[str]:
     if content.n_conflicts is None:
         return
-    yield "## Labels that conflict with the angle"
+    kind = "Labelled rows" if content.labelled else "Rows"
+    yield f"## {kind} that look like the other set"
     yield ""
     if not content.conflicts:
-        yield "None: no label is in doubt."
+        yield "None."
         yield ""
         return
     shown = content.conflicts[:MOST_ROWS]
@@ -158,7 +159,7 @@ def _conflicts(content: ReportContent) -> Iterator[str]:
     yield ""
     samples = content.samples
     yield from _table(
-        ("row", "label", "looks like", "θ", "suspicion"),
+        ("row", "label" if content.labelled else "set", "looks like", "θ", "suspicion"),
         (
             (
                 samples[c.sample].id,

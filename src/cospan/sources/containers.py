@@ -113,13 +113,13 @@ def zarr_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
     zarr = _require("zarr", f"{path}: reading Zarr")
     check_store(path)
     with reading(path, "Zarr"):
-        try:
-            node = zarr.open(str(path), mode="r")
-        except (TypeError, zarr.errors.BaseZarrError) as error:
-            raise SourceError(f"{path}: cannot be read as Zarr ({error}).") from error
-    arrays: dict[str, Any] = {}
-    if isinstance(node, zarr.Group):
-        arrays = {name: item for name, item in node.members(None) if isinstance(item, zarr.Array)}
+        node = zarr.open(str(path), mode="r")
+        is_group = isinstance(node, zarr.Group)
+        members = node.members(None) if is_group else ()
+        arrays: dict[str, Any] = {
+            name: item for name, item in members if isinstance(item, zarr.Array)
+        }
+    if is_group:
         dimensions = {name: item.ndim for name, item in arrays.items()}
         member = choose_part(path, _matrices(dimensions, part), part, options.label)
         node = arrays[member]
@@ -130,9 +130,9 @@ def zarr_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
 
     def pieces(size: int) -> Iterator[NDArray[Any]]:
         # A step that cuts a stored chunk in two would decompress it twice.
-        stored = int(node.chunks[0])
-        step = max(stored, size - size % stored) if stored <= 4 * size else size
         with reading(path, "Zarr"):
+            stored = int(node.chunks[0])
+            step = max(stored, size - size % stored) if stored <= 4 * size else size
             for start in range(0, shape[0], step):
                 yield np.asarray(node[start : start + step])
 

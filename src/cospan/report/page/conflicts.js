@@ -1,4 +1,4 @@
-// The table of rows whose label conflicts with their angle.
+// The table of rows that look like the other set.
 
 const order = { by: "suspicion", falling: true };
 

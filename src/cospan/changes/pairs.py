@@ -1,0 +1,75 @@
+"""The table of pairs: relations between two features that changed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from cospan._tables import make_frame
+
+from .grouping import Floats
+
+__all__ = ["PairChange", "PairTable", "Relations"]
+
+
+@dataclass(frozen=True)
+class PairChange:
+    """One pair of features: its rank correlation in A and in B.
+
+    `first` and `second` are features (of a category: a level); `first_column` and
+    `second_column` the user's columns.
+    """
+
+    first: str
+    second: str
+    first_column: str
+    second_column: str
+    r_a: float
+    r_b: float
+    z: float
+    p: float
+    p_adjusted: float
+    changed: bool
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """Pairs of features by how surely their relation changed.
+
+    `tried` is the number of pairs compared, `total` that of all pairs there are.
+    """
+
+    rows: tuple[PairChange, ...]
+    tried: int
+    total: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, i: int) -> PairChange:
+        return self.rows[i]
+
+    @property
+    def changed(self) -> tuple[PairChange, ...]:
+        return tuple(row for row in self.rows if row.changed)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Plain types only."""
+        return [asdict(row) for row in self.rows]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A dataframe of the library that is installed, or of the one named."""
+        names = PairChange.__dataclass_fields__
+        return make_frame({n: [getattr(r, n) for r in self.rows] for n in names}, backend)
+
+
+class Relations(NamedTuple):
+    """The pairs, and for each column the log p-value of its relations and its leading pair.
+
+    `log_p` is adjusted over the pairs of the column. A column gets the credit (`leads`) for its
+    changed pairs if that explains more of them than crediting their other columns would.
+    """
+
+    pairs: PairTable
+    log_p: Floats
+    leads: dict[int, PairChange]
