@@ -21,7 +21,6 @@ from distributed import Client, LocalCluster
 from cospan import JointFrame, Summary
 from cospan.distributed import write_scores
 
-
 # With nothing left to choose: the rows sampled for choices depend on the blocks.
 SETTINGS = {"shrinkage": 0.01, "units": "common", "pooling": 0, "dof": 1}
 

@@ -199,7 +199,7 @@ def test_errors_say_what_is_wrong():
 
 
 @needs_cluster
-def test_the_loss_of_a_worker_is_survived(tmp_path, monkeypatch):
+def test_the_loss_of_a_worker_is_survived(tmp_path):
     distributed = importlib.import_module("distributed")
     X = rows(2000)
     marker = tmp_path / "begun"
