@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -80,28 +80,20 @@ _unlimited: int | None = None
 
 
 def _limit_blas() -> Callable[[], None]:
-    """Limit BLAS from a thread of its own, which waits to undo it.
-
-    threadpoolctl (from 3.8 on) lets only the thread that set a limit change it again, and here the
-    first one in need not be the last one out.
+    """One thread for every library, set directly: threadpoolctl's own limits belong to a thread,
+    and here the first one in need not be the last one out. (They also take as long as a small QR.)
     """
     global _unlimited
-    limited, over = threading.Event(), threading.Event()
     _unlimited = _counted()
-
-    def keep() -> None:
-        with _controllers()[0].limit(limits=1):
-            limited.set()
-            over.wait()
-
-    keeper = threading.Thread(target=keep, name="cospan-blas", daemon=True)
-    keeper.start()
-    limited.wait()
+    libraries = _controllers()[0].lib_controllers
+    before = [library.get_num_threads() for library in libraries]
+    for library in libraries:
+        library.set_num_threads(1)
 
     def put_back() -> None:
         global _unlimited
-        over.set()
-        keeper.join()
+        for library, threads in zip(libraries, before, strict=True):
+            library.set_num_threads(threads)
         _unlimited = None
 
     return put_back
@@ -127,7 +119,8 @@ _one_blas_thread = Held(_limit_blas)
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Inside the block BLAS works in the thread that calls it and in no other."""
-    with _one_blas_thread, _controllers()[1].limit(limits=1):
+    own = _controllers()[1]
+    with _one_blas_thread, own.limit(limits=1) if own.lib_controllers else nullcontext():
         yield
 
 

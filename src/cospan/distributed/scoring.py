@@ -155,16 +155,14 @@ def _write_block(
 
 
 def _for_workers(frame: JointFrame, side: str | None) -> JointFrame:
-    """The frame as it is sent: without U and V, which are as long as the data.
+    """The frame as it is sent: without what is as long as the data (U, V, the sorted costs).
 
     For rows to be left out, with the decompositions that takes, so that no worker repeats them.
     """
-    if side is None:
-        return replace(frame, U=None, V=None)
-    if frame.U is not None or frame.V is not None:
-        frame = replace(frame, U=None, V=None)
-    frame.leaving().settle()
-    return frame
+    sent = replace(frame, U=None, V=None, typicality=None)
+    if side is not None:
+        sent.leaving().settle()
+    return sent
 
 
 def _lazy_alignment(
