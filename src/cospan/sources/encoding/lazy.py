@@ -87,7 +87,8 @@ class LazyTable:
     def encoded(self, plan: EncodingPlan, name: str) -> LazyReader:
         """The dataframe with its features in place of its columns, still lazy."""
         names = [column.name for column in plan.used]
-        lacking = [column for column in names if column not in self.all_columns]
+        there = set(self.all_columns)
+        lacking = [column for column in names if column not in there]
         if lacking:
             raise InputError(
                 f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "

@@ -104,7 +104,8 @@ class EncodableTable:
 
     def encoded(self, plan: EncodingPlan, name: str) -> EncodedReader | TableReader:
         """The reader that applies a plan; plain numbers are read as they are."""
-        lacking = [c.name for c in plan.used if c.name not in self.all_columns]
+        there = set(self.all_columns)
+        lacking = [c.name for c in plan.used if c.name not in there]
         if lacking:
             raise InputError(
                 f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "
