@@ -179,14 +179,14 @@ def test_many_threads_write_beside_each_other(tmp_path):
 
 SLOW = """
 import sys, time
-import cospan.comparison
+import cospan.comparison.api
 from cospan.cli import main
 
 def slow(*args, **kwargs):
     print("waiting", file=sys.stderr, flush=True)
     time.sleep(60)
 
-cospan.comparison.separate = slow
+cospan.comparison.api.separate = slow
 main()
 """
 

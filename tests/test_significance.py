@@ -64,7 +64,10 @@ def test_intervals_cover_the_truth(first, second, n):
     covered = np.zeros(2)
     for seed in range(100):
         result = separation(
-            angles(*first, n, [seed, 0]), angles(*second, n, [seed, 1]), n_bootstrap=200
+            angles(*first, n, [seed, 0]),
+            angles(*second, n, [seed, 1]),
+            bins=30,
+            n_bootstrap=200,
         )
         arc, area = result.fisher_rao, result.auc
         covered += [arc.low - 1e-9 <= truth <= arc.high, area.low <= auc <= area.high]
@@ -72,7 +75,7 @@ def test_intervals_cover_the_truth(first, second, n):
 
 
 def test_perfect_separation_of_few_angles_is_not_certain():
-    result = separation(np.radians([1, 2, 3, 4, 5]), np.radians([85, 86, 87, 88, 89]))
+    result = separation(np.radians([1, 2, 3, 4, 5]), np.radians([85, 86, 87, 88, 89]), bins=30)
     assert result.auc.value == 1
     assert result.auc.low < 0.95
     assert result.fisher_rao.value == pytest.approx(math.pi)

@@ -143,7 +143,7 @@ def _smooth(
     # 1 - sin 2θ is 2 sin²(θ - 45°), which keeps its digits near 45°.
     away = [2 * np.sin(x - math.pi / 4) ** 2 for x in (a, b)]
     chord = _mean_of(away[0], away[1], confidence, wider)
-    least = [2 * np.minimum(np.sin(x), np.cos(x)) ** 2 for x in (a, b)]
+    least = [1 - np.abs(np.sin(2 * (x - math.pi / 4))) for x in (a, b)]  # 2 min(cos²θ, sin²θ)
     common = _mean_of(least[0], least[1], confidence, wider)
     value, low, high = (math.sqrt(x) for x in (chord.value, chord.low, chord.high))
     arcs = [4 * math.asin(min(end / math.sqrt(2), 1.0)) for end in (value, low, high)]
