@@ -80,23 +80,29 @@ _unlimited: int | None = None
 
 
 def _limit_blas() -> Callable[[], None]:
-    """One thread for every library, set directly: threadpoolctl's own limits belong to a thread,
-    and here the first one in need not be the last one out. (They also take as long as a small QR.)
+    """One thread for every library, set directly.
+
+    threadpoolctl (from 3.8 on) lets only the thread that set a limit change it again, and here the
+    first one in need not be the last one out. Its own limits also take as long as a small QR.
     """
     global _unlimited
     _unlimited = _counted()
     libraries = _controllers()[0].lib_controllers
     before = [library.get_num_threads() for library in libraries]
     for library in libraries:
-        library.set_num_threads(1)
+        _set_threads(library, 1)
 
     def put_back() -> None:
         global _unlimited
         for library, threads in zip(libraries, before, strict=True):
-            library.set_num_threads(threads)
+            _set_threads(library, threads)
         _unlimited = None
 
     return put_back
+
+
+def _set_threads(library: Any, threads: int) -> None:
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(threads)
 
 
 def _counted() -> int:
