@@ -16,6 +16,7 @@ time at 5,000 columns.
 
     python benchmarks/bench_features.py             # 20 draws a table, 200 splits
     python benchmarks/bench_features.py --quick     # 5 draws a table, 40 splits
+    python benchmarks/bench_features.py null wide   # only these; the first part is "power"
 """
 
 from __future__ import annotations
@@ -234,11 +235,16 @@ def wide() -> None:
 def main() -> None:
     quick = "--quick" in sys.argv
     warnings.simplefilter("ignore")
+    asked = [word for word in sys.argv[1:] if not word.startswith("-")]
     tally = Tally()
-    powers(5 if quick else 20, tally)
-    level(40 if quick else 200, tally)
-    print(f"\nparts of all columns: off D by at most {tally.gap:.1e}; smallest {tally.least:.1e}")
-    wide()
+    if not asked or "power" in asked:
+        powers(5 if quick else 20, tally)
+    if not asked or "null" in asked:
+        level(40 if quick else 200, tally)
+    if not asked or {"power", "null"} & set(asked):
+        print(f"\nparts of all columns: off D by at most {tally.gap:.1e}, least {tally.least:.1e}")
+    if not asked or "wide" in asked:
+        wide()
 
 
 if __name__ == "__main__":

@@ -520,6 +520,14 @@ def test_quality_finds_nothing_in_clean_tables():
     assert len(found.quality) == 0
 
 
+def test_missing_rates_are_told_beside_a_stronger_change():
+    a, b = mixed(300, 1), mixed(300, 2)
+    b["age"] = (b["age"] + 40).where(rng(3).random(300) > 0.3)
+    found = compared(a, b)
+    assert found.features[0].change == "mean"
+    assert [(n.column, n.a) for n in notes(found, "missing")] == [("age", 0)]
+
+
 def test_levels_beyond_the_thirty_most_frequent_are_looked_at_too():
     levels = [f"t{i:02d}" for i in range(40)]
     a = pd.DataFrame({"town": levels * 30, "x": rng().normal(size=1200)})
@@ -626,6 +634,7 @@ def test_numbers_in_sentences():
     shown = [number(x) for x in (0, 32.41, 0.00123, 1234.5, 123456, 1e20, -0.5, 3.0)]
     assert shown == ["0", "32.4", "0.00123", "1234", "123,456", "1.00e+20", "-0.5", "3"]
     assert pair_of(100.001, 100.002) == ("100.001", "100.002")
+    assert pair_of(20_000.2, 20_000.4) == ("20,000.2", "20,000.4")
     assert value_text(18262, "date") == "2020-01-01"
     assert share_text(0.001) == "less than 1 %"
     assert share_text(0.9999) == "more than 99 %"

@@ -246,21 +246,20 @@ def name_change(a: Floats, b: Floats) -> list[str]:
     """Whether the mean, the spread or the shape changed, for columns that did change.
 
     The mean by Welch's test; the spread by the same test of distances from the own median; the
-    shape by the largest gap that is left when both sets have their median and spread taken off.
+    shape by the largest gap that is left when both sets have their median taken off, and their
+    spread too (of few different values the one, of many the other makes the sets agree).
     Where the mean or the spread surely changed, and by more than a trifle, the stronger of the
     two is named, even if the shape changed as well; else the strongest of the three.
     """
     mids = [np.median(x, axis=0) for x in (a, b)]
     away = [np.abs(x - mid) for x, mid in zip((a, b), mids, strict=True)]
     wide = [np.maximum(x.mean(axis=0), 1e-300) for x in away]
-    # Rounded, since values that were equal must stay so.
-    aligned = [np.round((x - m) / w, 9) for x, m, w in zip((a, b), mids, wide, strict=True)]
     # As log p-values of about that strength.
     logs = np.stack(
         [
             -0.5 * _welch(a, b) ** 2,
             -0.5 * _welch(away[0], away[1]) ** 2,
-            compare_ordered(aligned[0], aligned[1]).gap,
+            np.maximum(_gap_left(a, b, mids, (wide[0], wide[0])), _gap_left(a, b, mids, wide)),
         ]
     )
     deviations = [np.maximum(x.std(axis=0), 1e-300) for x in (a, b)]
@@ -270,6 +269,13 @@ def name_change(a: Floats, b: Floats) -> list[str]:
     plain = np.where(sure, logs[:2], 1.0)
     best = np.where(sure.any(axis=0), np.argmin(plain, axis=0), np.argmin(logs, axis=0))
     return [("mean", "spread", "shape")[i] for i in best]
+
+
+def _gap_left(a: Floats, b: Floats, mids: Sequence[Floats], wide: Sequence[Floats]) -> Floats:
+    """Log p-value of the largest gap between both sets, about these medians and in these units."""
+    # Rounded, since values that were equal must stay so.
+    aligned = [np.round((x - m) / w, 9) for x, m, w in zip((a, b), mids, wide, strict=True)]
+    return compare_ordered(aligned[0], aligned[1]).gap
 
 
 def _welch(a: Floats, b: Floats) -> Floats:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import FeatureTable
+from .columns import LEVEL, FeatureChange, FeatureTable
 from .grouping import Floats, Profiles, Rows
 from .measuring import Held
 from .wording import listed, number, quoted, share_text
@@ -86,16 +86,19 @@ def check_quality(
     features: FeatureTable, rows: Rows, profiles: Profiles | None, names: tuple[str, str]
 ) -> Quality:
     """Look through the columns, then the rows."""
-    notes = [note for one in features for note in _column_notes(one, rows, names)]
+    level = LEVEL / max(1, len(features))
+    notes = [note for one in features for note in _column_notes(one, rows, names, level)]
     notes += _further_levels(features, profiles, names)
     notes += _duplicates(rows, names)
     notes += _constant_in_both(features)
     return Quality(tuple(sorted(notes, key=lambda note: not note.differs)))
 
 
-def _column_notes(one: Any, rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
+def _column_notes(
+    one: FeatureChange, rows: Rows, names: tuple[str, str], level: float
+) -> Iterator[QualityNote]:
     a, b = one.a, one.b
-    if "missing" in one.tests and one.changed and one.tests["missing"] <= one.p_adjusted:
+    if one.tests.get("missing", 1.0) <= level:
         yield QualityNote(
             "missing",
             one.name,
@@ -113,7 +116,7 @@ def _column_notes(one: Any, rows: Rows, names: tuple[str, str]) -> Iterator[Qual
         yield from _constant_note(one, names)
 
 
-def _level_notes(one: Any, rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
+def _level_notes(one: FeatureChange, rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
     sides = (
         ("new levels", one.a, one.b, len(rows.a), names[1], names[0]),
         ("vanished levels", one.b, one.a, len(rows.b), names[0], names[1]),
@@ -178,7 +181,7 @@ def _profile_levels(profile: Any, name: str) -> Any:
     return own.levels if own.exact else {}
 
 
-def _range_notes(one: Any, names: tuple[str, str]) -> Iterator[QualityNote]:
+def _range_notes(one: FeatureChange, names: tuple[str, str]) -> Iterator[QualityNote]:
     a, b = one.a, one.b
     unit = _other_unit(a, b)
     if unit is not None:
@@ -222,7 +225,7 @@ def _other_unit(a: Held, b: Held) -> float | None:
     return math.sqrt(spread * mean) if same and far else None
 
 
-def _constant_note(one: Any, names: tuple[str, str]) -> Iterator[QualityNote]:
+def _constant_note(one: FeatureChange, names: tuple[str, str]) -> Iterator[QualityNote]:
     still = [held.low == held.high for held in (one.a, one.b)]
     if still == [True, True] and one.a.low != one.b.low:
         text = f"{quoted(one.name)} is {number(one.a.low)} in every row of {names[0]} and "

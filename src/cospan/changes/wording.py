@@ -21,10 +21,8 @@ def number(value: float, digits: int = 3) -> str:
     if size >= 15 or size < -5:
         return f"{value:.{digits - 1}e}"
     rounded = round(value, max(0, digits - 1 - size)) if size < digits else round(value)
-    if abs(rounded) >= 10_000:
-        return f"{rounded:,.0f}"
     places = max(0, digits - 1 - size)
-    text = f"{rounded:.{places}f}"
+    text = f"{rounded:,.{places}f}" if abs(rounded) >= 10_000 else f"{rounded:.{places}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -33,7 +31,6 @@ def pair_of(a: float, b: float) -> tuple[str, str]:
     for digits in range(3, 10):
         x, y = number(a, digits), number(b, digits)
         if x != y:
-            # One more digit where the step would be a single unit of the last one.
             return x, y
     return number(a), number(b)
 
