@@ -98,9 +98,9 @@ def compare_many(
     >>> found.closest(1)
     [('ver', 'vir')]
     >>> found.weights[[0, 60, 120]].round(2)
-    array([[0.67, 0.05, 0.28],
-           [0.36, 0.35, 0.29],
-           [0.26, 0.08, 0.67]])
+    array([[1.  , 0.  , 0.  ],
+           [0.03, 0.85, 0.12],
+           [0.  , 0.03, 0.97]])
     """
     started = time.perf_counter()
     geometry = {

@@ -88,7 +88,7 @@ def plot_dendrogram(comparison: ManyComparison, *, ax: Axes | None = None) -> Ax
     >>> X, y = load_iris(return_X_y=True)
     >>> ax = plot_dendrogram(compare_many(X, label=y))
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
-    ['0', '2', '1']
+    ['0', '1', '2']
     """
     K = len(comparison.names)
     ax = axes(ax, (5.6, 1.0 + 0.28 * K))
