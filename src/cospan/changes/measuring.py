@@ -254,12 +254,13 @@ def name_change(a: Floats, b: Floats) -> list[str]:
     mids = [np.median(x, axis=0) for x in (a, b)]
     away = [np.abs(x - mid) for x, mid in zip((a, b), mids, strict=True)]
     wide = [np.maximum(x.mean(axis=0), 1e-300) for x in away]
+    common = np.maximum(wide[0], wide[1])  # one set may not vary at all
     # As log p-values of about that strength.
     logs = np.stack(
         [
             -0.5 * _welch(a, b) ** 2,
             -0.5 * _welch(away[0], away[1]) ** 2,
-            np.maximum(_gap_left(a, b, mids, (wide[0], wide[0])), _gap_left(a, b, mids, wide)),
+            np.maximum(_gap_left(a, b, mids, [common] * 2), _gap_left(a, b, mids, wide)),
         ]
     )
     deviations = [np.maximum(x.std(axis=0), 1e-300) for x in (a, b)]
