@@ -55,10 +55,15 @@ def measure(columns: Sequence[Column], rows: Rows, profiles: Profiles | None) ->
     """Measure and test every column."""
     gaps = [(present(rows.a, c), present(rows.b, c)) for c in columns]
     ordered = _ordered_tests(columns, gaps, rows)
-    return [
-        _measured(column, gap, rows, profiles, ordered)
-        for column, gap in zip(columns, gaps, strict=True)
-    ]
+    moments = [np.stack([x.mean(0), x.std(0), x.min(0), x.max(0)]) for x in rows[:2]]
+    found = []
+    for column, gap in zip(columns, gaps, strict=True):
+        held = [
+            _held(column, part, there, whole)
+            for part, there, whole in zip(rows[:2], gap, moments, strict=True)
+        ]
+        found.append(_measured(column, gap, rows, held, profiles, ordered))
+    return found
 
 
 Gaps = tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None]
@@ -93,15 +98,16 @@ def _ordered_tests(columns: Sequence[Column], gaps: Sequence[Gaps], rows: Rows) 
 
 
 def _measured(
-    column: Column, gap: Gaps, rows: Rows, profiles: Profiles | None, ordered: OrderedTests
+    column: Column,
+    gap: Gaps,
+    rows: Rows,
+    held: Sequence[Held],
+    profiles: Profiles | None,
+    ordered: OrderedTests,
 ) -> Measured:
-    parts = [
-        part if there is None else part[there]
-        for part, there in zip((rows.a, rows.b), gap, strict=True)
-    ]
-    held = [_held(column, part, len(whole)) for part, whole in zip(parts, rows[:2], strict=True)]
     tests = _missing_test(column, gap, rows)
     if column.kind == "category":
+        parts = [x if t is None else x[t] for x, t in zip(rows[:2], gap, strict=True)]
         found = _category(column, parts, held, tests)
     else:
         found = _numbers(column, held, ordered, tests)
@@ -121,10 +127,13 @@ def _with(found: Measured, a: Held, b: Held, difference: float) -> Measured:
     )
 
 
-def _held(column: Column, part: Floats, rows: int) -> Held:
-    """From the sample."""
-    missing = 1 - len(part) / max(1, rows)
+def _held(column: Column, rows: Floats, there: NDArray[np.bool_] | None, moments: Floats) -> Held:
+    """From the sample; `moments` are mean, deviation, least and largest value of all features."""
     places = list(column.features)
+    if there is None and column.ordered and len(places) == 1:
+        return Held(0.0, *moments[:, places[0]].tolist())
+    part = rows if there is None else rows[there]
+    missing = 1 - len(part) / max(1, len(rows))
     if len(part) == 0:
         return Held(missing=missing)
     if column.kind == "category":

@@ -225,9 +225,11 @@ def _correlated(u: Floats, left: NDArray[np.intp], there: Floats | None) -> _Sid
     if there is not None:
         n = np.maximum(1.0, there[:, left].T @ there)
     r = np.clip(v.T @ u / n, -1.0, 1.0)
-    both = (v**2).T @ u**2 / n
-    mixed = (v**3).T @ u / n + v.T @ u**3 / n
-    fourth = np.mean(u**4, axis=0) if there is None else np.sum(u**4, 0) / there.sum(0)
+    squares = u * u
+    cubes = squares * u
+    both = squares[:, left].T @ squares / n
+    mixed = (cubes[:, left].T @ u + v.T @ cubes) / n
+    fourth = np.einsum("ij,ij->j", squares, squares) / (len(u) if there is None else there.sum(0))
     influence = both - r * mixed + r**2 / 4 * (fourth[left][:, None] + 2 * both + fourth[None, :])
     return _Side(r, np.maximum(influence, 0.0), np.maximum(n - 4, 1.0))
 
