@@ -29,8 +29,8 @@ Floats = NDArray[np.float64]
 
 # Newton's method on K parameters: far more steps than it ever took.
 _STEPS = 60
-# A gradient of this size is rounding: the losses behind it are of the order of 1.
-_CONVERGED = 1e-14
+# A step that gains less than this is the last: it leaves an error of rounding.
+_CONVERGED = 1e-13
 # Costs beyond this are infinite for all that follows; their logarithm is still a number.
 _LARGEST_COST = 1e300
 _SMALLEST_COST = 1e-300
@@ -122,10 +122,13 @@ def fit_calibration(
 def _newton(x: Floats, target: Floats, weight: Floats, parameters: Floats) -> Floats:
     """The minimum of the weighted cross-entropy; convex, so that halved steps always get there."""
     loss, gradient, hessian = _derivatives(x, target, weight, parameters)
+    # A trace on the diagonal: a bias whose set nothing leads to has no curvature.
+    ridge = 1e-12 * np.eye(len(parameters))
     for _ in range(_STEPS):
-        # A trace on the diagonal: a bias whose set nothing leads to has no curvature.
-        ridge = 1e-12 * np.eye(len(parameters))
         step = np.linalg.solve(hessian + ridge, gradient)
+        # Twice what the step will gain. The error after it is of the order of its square.
+        if gradient @ step < _CONVERGED:
+            return parameters - step
         scale = 1.0
         while scale > 1e-6:
             trial = parameters - scale * step
@@ -135,12 +138,7 @@ def _newton(x: Floats, target: Floats, weight: Floats, parameters: Floats) -> Fl
             scale /= 2
         else:
             return parameters
-        stuck = found[0] == loss and np.abs(found[1]).max() >= np.abs(gradient).max()
-        if stuck:
-            return parameters
         parameters, (loss, gradient, hessian) = trial, found
-        if np.abs(gradient).max() < _CONVERGED:
-            return parameters
     return parameters
 
 

@@ -390,8 +390,13 @@ class _SpectralMaps:
         if alpha == 0 and self.geometry.pooling == 0:
             # The map itself makes the set's moments the identity.
             return SpectralMap(self.maps[k], np.ones(self.maps[k].shape[1]))
+        moments = (self.shrunk[o] - alpha * np.eye(len(self.shrunk[o]))) / (1 - alpha)
+        if self.geometry.pooling == 0:
+            values, vectors = arrays.eigh(moments)
+            values = np.clip(values, 0.0, None)
+            own = (1 - alpha) * values + alpha
+            return SpectralMap(vectors / np.sqrt(own), values / own)
         pooled = pooled_matrices(self.geometry, self.shrunk)[k]
-        moments = (self.shrunk[o] - alpha * np.eye(len(pooled))) / (1 - alpha)
         inverse = _inverse_triangle(arrays.cholesky(pooled))
         values, Q = arrays.eigh(arrays.matmul(inverse.T, arrays.matmul(moments, inverse)))
         return SpectralMap(arrays.matmul(inverse, Q), np.clip(values, 0.0, None))
