@@ -19,8 +19,8 @@ from cospan._validate import as_option
 from cospan.alignment import Alignment
 from cospan.errors import InputError
 from cospan.frame import JointFrame
-from cospan.frame.fitting import settled
 from cospan.sets import SetCosts
+from cospan.sets.settings import settled
 from cospan.summary import Summary
 
 __all__ = ["FittedClasses", "Settings", "best_threshold"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan.errors import InputError
 from cospan.frame.higher_order import decompose_many, kind_numbers
-from cospan.frame.joint import in_feature_units
+from cospan.frame.properties import in_feature_units
 from cospan.sets import PreparedSets, SetCosts
 from cospan.summary import Summary
 
