@@ -40,6 +40,10 @@ class Settings:
         """The settings, with `preset` resolved where one is named."""
         return cls(**settled(given, DEFAULTS))
 
+    def of_the_sets(self) -> dict[str, Any]:
+        """The settings listed here, as arguments; classes that add to them have more."""
+        return {one.name: getattr(self, one.name) for one in fields(Settings)}
+
 
 DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Settings)}
 # What `preset="paper"` stands for.
