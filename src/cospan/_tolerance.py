@@ -154,3 +154,8 @@ WELL_CONDITIONED = 8.0
 # Below this share a feature has no part in a direction: both vectors of a direction are right to
 # about a thousand eps of their largest entry.
 NO_SHARE = 1e-12
+
+
+# Statistics of two permutations that differ by less than this, relative to the largest, are equal:
+# sums over the same entries in another order.
+EQUAL_STATISTICS = 1e-12
