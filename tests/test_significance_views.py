@@ -136,17 +136,33 @@ class TestFeatures:
         truth = contrasts(settle_copies(A, B, "keep"), 0, np.random.default_rng(0))
         assert statistic(BY_NAME["discriminant"], at, rows, truth)[0] == pytest.approx(expected)
 
-    def test_spread_is_the_distance_of_second_moments(self):
+    def test_spread_has_the_eigenvalues_of_the_difference_of_second_moments(self):
         A, B = pair()
         rows = np.concatenate([A, B])
         at = Coordinates.fit(rows)
         along = at.along(at.columns(rows), 0.25, 0.1)
-        length = np.sum(at.columns(rows) ** 2, axis=1)
         moments = [x.T @ x / len(x) for x in (along[:30], along[30:])]
-        expected = np.sum((moments[0] - moments[1]) ** 2)
-        expected += (at.radial * (length[:30].mean() - length[30:].mean())) ** 2
+        expected = np.sum(np.linalg.eigvalsh(moments[0] - moments[1]) ** 4)
         truth = contrasts(settle_copies(A, B, "keep"), 0, np.random.default_rng(0))
         assert statistic(BY_NAME["spread"], at, rows, truth)[0] == pytest.approx(expected)
+
+    def test_length_is_the_squared_one_of_standardised_rows(self):
+        rows = np.concatenate(pair())
+        expected = np.sum(((rows - rows.mean(0)) / rows.std(0)) ** 2, axis=1)
+        found = features("length", Coordinates.fit(rows), rows)
+        np.testing.assert_allclose(found[:, 0], expected)
+
+    @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+    def test_slopes_are_the_derivatives_of_sizes(self, view):
+        apart = np.random.default_rng(7).normal(size=(2, 10))  # 10 = 4 · 5/2: a matrix, too
+        steps = 1e-6 * np.eye(10)
+        slopes = [
+            [view.size.of(one + s)[0] - view.size.of(one - s)[0] for s in steps]
+            for one in apart[:, None]
+        ]
+        ours = view.size.slope(apart)
+        ratio = np.array(slopes) / ours
+        np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-4)
 
     def test_margins_and_pairs_are_legendre_polynomials_of_midranks(self):
         rows = np.concatenate(pair()).round(0)  # with ties

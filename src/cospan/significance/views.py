@@ -2,16 +2,19 @@
 
 Two distributions are equal when all means are equal: of the columns, of their squares and
 products, of whatever else is computed from a row. Each view is a family of such features. Its
-statistic adds up how far the two sets' means are apart, Σ |difference|^power: with power 2 many
-small differences count as much as one large one, with a higher power one large difference among
-many columns stands out.
+statistic says how far the two sets' means are apart, in one of two ways (`sizes`). Σ |difference|^
+power: with power 2 many small differences count as much as one large one, with a higher power one
+large difference among many columns stands out. Of second moments, the fourth powers of the
+eigenvalues of their difference: a few rows of a new kind change one direction, which need not be
+any column's, and a single large eigenvalue stands out where the entries of the matrix do not.
 
 ================  =====================================================  ======================
 view              features                                               sees
 ================  =====================================================  ======================
 ``location``      columns                                                means of columns
 ``discriminant``  strong and weak directions, at equal variance          means, across columns
-``spread``        products of directions, and the squared length         covariances, new kinds
+``spread``        products of directions                                 covariances, new kinds
+``length``        the squared length                                     scale, rows far out
 ``margins``       Legendre polynomials 1 to 4 of each column's rank      columns, in any way
 ``pairs``         products of polynomials 1 and 2 of two columns         dependence of columns
 ================  =====================================================  ======================
@@ -24,7 +27,7 @@ do not matter, unless at least half of them span the same range, as pixels do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +35,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from cospan._tolerance import constant_column
+from cospan.significance.sizes import Eigenvalues, PowerSum
 
 __all__ = ["VIEWS", "Coordinates", "View", "principal", "statistic", "witness"]
 
@@ -47,29 +51,24 @@ MAX_SPREAD = 32
 # in `spread`, and in `discriminant`, which is there for steps across the weak ones.
 _FLOOR = 0.1
 _LOW_FLOOR = 1e-3
-# Weight of the squared length beside all products: one feature that sees a change of scale, and
-# rows far out, better than hundreds do.
-_RADIAL = 0.04
 # Columns in one unit: at least half of them span at least this part of the widest range.
 _SAME_RANGE = 0.9
-# A length without any spread, as on a sphere, is divided by this instead of 0.
-_TINY = np.finfo(np.float64).tiny
 # Numbers in a block of features, 16 MB.
 _BLOCK = 2_000_000
 
 
 class View(NamedTuple):
-    """A family of features: their blocks, the power of the statistic, its weight in the test.
+    """A family of features: their blocks, the size of differences, its weight in the test.
 
     A view's weight is its share of the false alarms. Location and spread are what most shifts
-    change; the other three need little of it, since what they see they see clearly. Where columns
+    change; the others need little of it, since what they see they see clearly. Where columns
     are strongly correlated, as pixels are, few directions hold the variance and most shifts show
     in their products: hence a weight for each end, columns without correlation and with.
     """
 
     name: str
     blocks: Callable[[Coordinates, Floats], Iterator[Floats]]
-    power: float
+    size: PowerSum | Eigenvalues
     uncorrelated: float
     correlated: float
 
@@ -96,8 +95,6 @@ class Coordinates:
         Variances along them; `mean_variance` is their mean over all d.
     sorted_margins, sorted_pairs : array, (n, m)
         Sorted pooled values behind the ranks of `margins` and of `pairs`.
-    radial : float
-        Factor of the squared length beside the products in `spread`.
     """
 
     varies: NDArray[np.bool_]
@@ -109,7 +106,6 @@ class Coordinates:
     mean_variance: float
     sorted_margins: Floats
     sorted_pairs: Floats
-    radial: float = 1.0
 
     @classmethod
     def fit(cls, pooled: Floats) -> Coordinates:
@@ -130,12 +126,9 @@ class Coordinates:
             columns if columns.shape[1] <= most else leading for most in (MAX_MARGINS, MAX_PAIRED)
         ]
         margins, pairs = (np.sort(values, axis=0) for values in ranked)
-        at = cls(
+        return cls(
             varies, centre, scale, common, directions, variances, mean_variance, margins, pairs
         )
-        products, length = _spread(at, pooled)
-        radial = np.sqrt(_RADIAL * np.sum(products.var(axis=0)) / max(length.var(), _TINY))
-        return replace(at, radial=float(radial))
 
     @property
     def evenness(self) -> float:
@@ -193,10 +186,11 @@ def _spread(at: Coordinates, rows: Floats) -> Iterator[Floats]:
     # The fourth root of the variances: halfway between strong directions alone and all alike.
     along = at.along(columns, 0.25, _FLOOR, MAX_SPREAD)
     first, second = np.triu_indices(along.shape[1])
-    products = along[:, first] * along[:, second] * np.where(first == second, 1, np.sqrt(2))
-    length = np.sum((columns * at.common) ** 2, axis=1, keepdims=True)
-    yield products
-    yield at.radial * length
+    yield along[:, first] * along[:, second] * np.where(first == second, 1, np.sqrt(2))
+
+
+def _length(at: Coordinates, rows: Floats) -> Iterator[Floats]:
+    yield np.sum((at.columns(rows) * at.common) ** 2, axis=1, keepdims=True)
 
 
 def _margins(at: Coordinates, rows: Floats) -> Iterator[Floats]:
@@ -220,11 +214,12 @@ def _pairs(at: Coordinates, rows: Floats) -> Iterator[Floats]:
 
 # Chosen for power on the designs of benchmarks/bench_shift_test.py.
 VIEWS = (
-    View("location", _location, power=2.25, uncorrelated=0.60, correlated=0.12),
-    View("discriminant", _discriminant, power=2.0, uncorrelated=0.03, correlated=0.03),
-    View("spread", _spread, power=2.0, uncorrelated=0.30, correlated=0.78),
-    View("margins", _margins, power=2.5, uncorrelated=0.04, correlated=0.04),
-    View("pairs", _pairs, power=3.0, uncorrelated=0.03, correlated=0.03),
+    View("location", _location, PowerSum(2.25), uncorrelated=0.75, correlated=0.12),
+    View("discriminant", _discriminant, PowerSum(2.0), uncorrelated=0.02, correlated=0.03),
+    View("spread", _spread, Eigenvalues(), uncorrelated=0.13, correlated=0.73),
+    View("length", _length, PowerSum(2.0), uncorrelated=0.03, correlated=0.05),
+    View("margins", _margins, PowerSum(2.5), uncorrelated=0.04, correlated=0.04),
+    View("pairs", _pairs, PowerSum(3.0), uncorrelated=0.03, correlated=0.03),
 )
 
 
@@ -235,8 +230,7 @@ def statistic(view: View, at: Coordinates, rows: Floats, contrasts: NDArray[np.f
     """
     total = np.zeros(len(contrasts))
     for features in view.blocks(at, rows):
-        apart = np.abs(contrasts @ features.astype(contrasts.dtype, copy=False))
-        total += np.sum(apart**view.power, axis=1)
+        total += view.size.of(contrasts @ features.astype(contrasts.dtype, copy=False))
     return total
 
 
@@ -247,6 +241,5 @@ def witness(view: View, at: Coordinates, rows: Floats, contrasts: Floats) -> Flo
     """
     scores = np.zeros((len(rows), len(contrasts)))
     for features in view.blocks(at, rows):
-        apart = -(contrasts @ features)
-        scores += features @ (np.sign(apart) * np.abs(apart) ** (view.power - 1)).T
+        scores -= features @ view.size.slope(contrasts @ features).T
     return scores
