@@ -198,8 +198,23 @@ class TestFeatures:
         sizes = {name: features(name, at, rows).shape[1] for name in BY_NAME}
         assert sizes["location"] == 600
         assert sizes["margins"] == 4 * 29  # as many directions as 30 rows have
-        assert sizes["pairs"] == 3 * 29 * 28 / 2
+        assert sizes["pairs"] == 3 * 24 * 23 / 2
         assert np.all(np.isfinite(features("spread", at, rows)))
+
+    @pytest.mark.parametrize("ties", [0, 600])
+    def test_one_feature_stands_for_four_polynomials_of_an_indicator(self, ties):
+        """The statistic is what the four would have given, in single precision too."""
+        rng = np.random.default_rng(8)
+        A, B = (rng.random((n + ties, 3)) < [0.5, 0.1, 0.9] for n in (30, 40))
+        rows = np.concatenate([A, B]).astype(float)
+        x = 2 * (rankdata(rows, axis=0) - 0.5) / len(rows) - 1
+        P = np.hstack([np.sqrt(2 * k + 1) * eval_legendre(k, x) for k in range(1, 5)])
+        expected = np.sum(np.abs(P[: len(A)].mean(0) - P[len(A) :].mean(0)) ** 2.5)
+        truth = contrasts(settle_copies(A * 1.0, B * 1.0, "keep"), 0, rng)
+        at = Coordinates.fit(rows)
+        assert features("margins", at, rows).shape[1] == 3
+        found = statistic(BY_NAME["margins"], at, rows, truth)[0]
+        assert found == pytest.approx(expected, rel=1e-4)
 
     def test_weights_share_out_one(self):
         even, uneven = Coordinates.fit(pair()[0]), Coordinates.fit(np.outer(np.arange(9.0), [1, 2]))

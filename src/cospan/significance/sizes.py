@@ -35,7 +35,7 @@ class PowerSum(NamedTuple):
         """(n,): the size of each row of differences, (n, features)."""
         return np.asarray(np.sum(np.abs(apart) ** self.power, axis=1), dtype=np.float64)
 
-    def slope(self, apart: Floats) -> Floats:
+    def slope(self, apart: NDArray[np.floating]) -> NDArray[np.floating]:
         """(n, features): the derivatives of `of`, up to a factor."""
         return np.asarray(np.sign(apart) * np.abs(apart) ** (self.power - 1))
 
@@ -62,12 +62,13 @@ class Eigenvalues(NamedTuple):
             found[start : start + step] = np.einsum("nij,nij->n", squared, squared)
         return found
 
-    def slope(self, apart: Floats) -> Floats:
+    def slope(self, apart: NDArray[np.floating]) -> NDArray[np.floating]:
         """(n, k (k+1)/2): the derivatives of `of`, up to a factor: those of M³."""
         M = _matrices(apart)
         cubes = M @ M @ M
         first, second = np.triu_indices(M.shape[1])
-        return np.asarray(cubes[:, first, second] * np.where(first == second, 1, math.sqrt(2)))
+        weight = np.where(first == second, 1, math.sqrt(2)).astype(apart.dtype)
+        return np.asarray(cubes[:, first, second] * weight)
 
 
 def _matrices(rows: NDArray[np.floating]) -> NDArray[np.floating]:
