@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cospan.attribution import attribute
 from cospan.comparison.sampling import Reservoir, rows_within
+from cospan.comparison.telling import TELLING_ROWS, KeptRows, Telling
 from cospan.errors import InputError
 from cospan.sources import Chunk
 
@@ -29,6 +30,7 @@ BINS = 900  # a tenth of a degree each; 30, 45, 60 or 90 bins are sums of these
 KEPT_ROWS = 100_000  # alignments kept in memory
 SHOWN_ROWS = 2_000  # rows whose values are kept, to be drawn
 SHOWN_BYTES = 2**25  # and no more of them than this much memory holds
+TELLING_BYTES = 2**22  # for the rows of each kind that a reader will ask about
 
 Sink = Callable[[str, NDArray[Any], "Alignment"], None]  # set's name, identifiers, angles
 
@@ -64,6 +66,9 @@ class ScoredGroup:
         How many rows the set has; `n` unless `sampled`.
     labels : ndarray of shape (kept,) or None
         Labels of the kept rows, where some came with the data.
+    telling : KeptRows or None
+        Values of the rows that look most like the other set, that neither set finds usual, or
+        that are on the border; `rows` is a uniform sample, these are not.
     """
 
     name: str
@@ -78,6 +83,7 @@ class ScoredGroup:
     sampled: bool
     total: int = 0
     labels: NDArray[Any] | None = None
+    telling: KeptRows | None = None
 
     def __post_init__(self) -> None:
         if self.total == 0:
@@ -119,17 +125,21 @@ class Scorer(NamedTuple):
         # The same seed, so the same draws: the rows shown are among the rows kept.
         size = rows_within(SHOWN_BYTES, self.frame.n_features, SHOWN_ROWS)
         shown: Reservoir[Chunk] = Reservoir(size, seed)
+        width = self.frame.n_features
+        telling = Telling(self.side, max(10, min(TELLING_ROWS, TELLING_BYTES // (8 * width))))
         for chunk in chunks:
             alignment = self.align(chunk.rows)
             counts += np.histogram(alignment.degrees, bins=BINS, range=(0, 90))[0]
             kept.add(_Scored(alignment, chunk.ids, chunk.labels))
             shown.add(Chunk(chunk.rows, chunk.ids, None))
+            telling.add(alignment, chunk.rows, chunk.labels)
             if sink is not None:
                 sink(name, chunk.ids, alignment)
         if kept.seen == 0:
             raise InputError(f"{name} has no rows to score; check the file and its filters.")
         alignment, ids, labels = kept.result()
         rows = shown.result().rows
+        asked, places = telling.among(kept.positions)
         return ScoredGroup(
             name=name,
             n=kept.seen,
@@ -138,12 +148,16 @@ class Scorer(NamedTuple):
             ids=ids,
             rows=rows,
             row_index=np.searchsorted(kept.positions, shown.positions),
-            attribution=np.asarray(attribute(self.frame, rows, weighting=self.weighting).features),
+            attribution=self._pulls(rows),
             leave_one_out=self.side is not None,
             sampled=total is not None and total > kept.seen,
             total=kept.seen if total is None else total,
             labels=labels,
+            telling=KeptRows(asked, places, self._pulls(asked)),
         )
+
+    def _pulls(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(attribute(self.frame, rows, weighting=self.weighting).features)
 
 
 class _Scored(NamedTuple):
