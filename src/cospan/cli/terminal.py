@@ -107,7 +107,7 @@ class Terminal:
         """Plain text to stdout, as it is; on a terminal without the escapes that names may hold."""
         text = text if text.endswith("\n") else text + "\n"
         if sys.stdout.isatty():
-            from cospan.comparison.text import printable
+            from cospan._text import printable
 
             text = "\n".join(map(printable, text.split("\n")))
         sys.stdout.write(text)
@@ -194,7 +194,7 @@ class Terminal:
     def _stderr(self, text: str, style: str = "") -> None:
         from rich.text import Text
 
-        from cospan.comparison.text import printable
+        from cospan._text import printable
 
         console = self._bars.console if self._bars is not None else _console(sys.stderr)
         console.print(Text(printable(text), style=style), soft_wrap=True)
@@ -268,7 +268,7 @@ def as_options(message: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    from cospan.comparison.text import printable
+    from cospan._text import printable
 
     return printable(text)
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypedDict
 
 import numpy as np
 
 from cospan._tolerance import FAST_SHRINKAGE
-from cospan._validate import as_flag, as_option, as_shrinkage
+from cospan._validate import as_confidence, as_count, as_flag, as_option, as_shrinkage
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.frame.fitting import DEFAULTS, settled
 
-__all__ = ["GEOMETRY", "Settings"]
+__all__ = ["GEOMETRY", "Options", "Settings", "split_options"]
 
 # Settings of the geometry, as JointFrame.fit has them.
 GEOMETRY = (
@@ -28,6 +29,40 @@ GEOMETRY = (
     "balance",
     "tol",
 )
+
+
+class Options(TypedDict, total=False):
+    """Settings of a comparison, and options of its sources: what may be left out of a call."""
+
+    span: str
+    units: str
+    shrinkage: float | str
+    pooling: float | str
+    dof: float | str
+    calibrate: bool | None
+    preset: str | None
+    center: Any
+    balance: bool
+    weighting: str
+    tol: float | None
+    standardize: bool
+    seed: int
+    n_permutations: int
+    confidence: float
+    n_bootstrap: int
+    score_all: bool | None
+    exact: bool | None
+    columns: Sequence[str | int] | None
+    id_column: str | None
+    chunk_rows: int | None
+    missing: str | None
+    categorical: Sequence[str] | None
+    numeric: Sequence[str] | None
+    drop: Sequence[str] | None
+    strict: bool
+    image_size: int | tuple[int, int] | None
+    image_mode: str
+    max_bad_images: int
 
 
 @dataclass(frozen=True)
@@ -47,6 +82,8 @@ class Settings:
     tol: float | None = None
     seed: int = 0
     n_permutations: int = 999
+    confidence: float = 0.95
+    n_bootstrap: int = 1000
     score_all: bool | None = None
     exact: bool | None = None
 
@@ -71,6 +108,8 @@ class Settings:
                 'weighting="frame" belongs to the linear span; give span="linear" with it.'
             )
         as_shrinkage(self.shrinkage)
+        as_confidence(self.confidence)
+        as_count(self.n_bootstrap, "n_bootstrap")
         for name in ("n_permutations", "seed"):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < 0:
@@ -95,3 +134,10 @@ class Settings:
         # With fewer rows than features, factors are smaller than matrices, and as fast to make.
         wide = n_rows is not None and n_rows < n_features
         return replace(self, exact=weak or wide)
+
+
+def split_options(given: Options) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of a comparison among what was given, and the options of its sources."""
+    known = {"standardize", *(field.name for field in fields(Settings))}
+    settings = {name: value for name, value in given.items() if name in known}
+    return settings, {name: value for name, value in given.items() if name not in known}
