@@ -37,6 +37,7 @@ ORDER = """
     estimator
     model_file
     sources
+    panel
     changes
     comparison
     plots

@@ -24,7 +24,7 @@ from cospan._warnings import warn
 from cospan.directions import pick
 from cospan.errors import InputError
 from cospan.frame import JointFrame
-from cospan.frame.joint import in_feature_units
+from cospan.frame.properties import in_feature_units
 from cospan.frame.truncation import shared_mask
 
 __all__ = ["RelativeProcrustes", "SpanView", "relative_procrustes", "span_view"]

@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.comparison.reading import OwnRows, Progress, ReadSet, Sets, sample_size, watched
 from cospan.comparison.sampling import Reservoir
 from cospan.errors import InputError
 from cospan.sources import Chunk, Source
 from cospan.sources.base import listing
-from cospan.summary import Summary
+from cospan.summary import SummaryBuilder, SummaryOptions
 
 __all__ = ["ClassesOf", "as_text", "refuse_too_many"]
 
@@ -59,33 +58,18 @@ class ClassesOf(Sets):
 
 
 class _Growing:
-    """A class that is met chunk by chunk: its sample, and a summary that grows by merging."""
+    """A class that is met chunk by chunk: its sample, and a summary that grows."""
 
     def __init__(self, size: int, exact: bool, seed: int) -> None:
-        self.exact = exact
-        self.seed = seed
         self.sample: Reservoir[Chunk] = Reservoir(size, seed)
-        self.waiting: list[NDArray[Any]] = []
-        self.summaries: list[Summary] = []
+        self._builder = SummaryBuilder(SummaryOptions(exact=exact, seed=seed), small=True)
 
     def add(self, chunk: Chunk) -> None:
         self.sample.add(chunk)
-        self.waiting.append(chunk.rows)
-        # A merge costs as much as 2d rows do, so fewer are not worth one.
-        if sum(map(len, self.waiting)) >= 2 * chunk.rows.shape[1]:
-            self._fold()
-
-    def _fold(self) -> None:
-        rows, self.waiting = np.concatenate(self.waiting), []
-        # A seed of its own for each block: the draws of merged samples must not repeat.
-        seed = self.seed + sum(int(summary.count) for summary in self.summaries)
-        self.summaries.append(Summary.of(rows, exact=self.exact, seed=seed))
-        self.summaries = [sum(self.summaries[1:], self.summaries[0])]
+        self._builder.take(chunk.rows)
 
     def finish(self, name: str, source: Source) -> ReadSet:
-        if self.waiting:
-            self._fold()
-        summary = replace(self.summaries[0], feature_names=source.feature_names)
+        summary = replace(self._builder.finish(), feature_names=source.feature_names)
         sample = self.sample
         return ReadSet(name, summary, sample.result(), sample.complete, sample.seen)
 

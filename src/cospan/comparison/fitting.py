@@ -15,7 +15,6 @@ from cospan import _arrays as arrays
 from cospan.comparison.reading import ReadSet
 from cospan.comparison.settings import Settings
 from cospan.frame import JointFrame, ManyFrame
-from cospan.frame.fitting import DEFAULTS, settled
 from cospan.sets import SetCosts
 from cospan.sources import Source
 from cospan.summary import Summary
@@ -58,7 +57,7 @@ def fit_sets(
 
 def _joint(read: Sequence[ReadSet], settings: Settings, picture: bool) -> Fitted:
     a, b = (one.summary for one in read)
-    frame = JointFrame.from_summaries(a, b, picture=picture, **settings.geometry)
+    frame = JointFrame.from_summaries(a, b, picture=picture, **settings.of_the_sets())
     return Fitted(frame, None, [0, 1])
 
 
@@ -70,9 +69,12 @@ def _many(read: Sequence[ReadSet], settings: Settings, picture: bool) -> Fitted:
     order = by_content([one.summary for one in read])
     summaries = [read[k].summary for k in order]
     names = [read[k].name for k in order]
-    options = settled(settings.geometry, DEFAULTS)
     costs = SetCosts.from_summaries(
-        summaries, labels=names, weighting=settings.weighting, picture=picture, **options
+        summaries,
+        labels=names,
+        weighting=settings.weighting,
+        picture=picture,
+        **settings.of_the_sets(),
     )
     frame = ManyFrame.of_costs(summaries, costs, names)
     back = np.argsort(order).tolist()

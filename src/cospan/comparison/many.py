@@ -14,7 +14,7 @@ from cospan.audit import LabelAudit
 from cospan.comparison.columns import ambiguity, joined, score_columns
 from cospan.comparison.fitting import arranged
 from cospan.comparison.plain import many_dict
-from cospan.comparison.result import Line, Result, View
+from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.scorer import Scored, like_neither, pair_angle
 from cospan.comparison.text import many_lines
 from cospan.errors import InputError
@@ -115,9 +115,15 @@ class ManyComparison(View):
         if not isinstance(result.model, SetCosts) or not (result.directions and result.linkage):
             raise InputError("This result has a joint frame; look at it as a Comparison.")
         own, further, pairs = result.groups, result.further, result.pairs
+        same = {
+            **shared(result, cls),
+            "feature_names": result.model.feature_names,
+            "linkage": result.linkage.joined,
+            "settings": {k: v for k, v in result.settings.items() if k != "n_permutations"},
+        }
         kept = [group.kept for group in (own if further is None else (*own, further))]
         return cls(
-            names=result.names,
+            **same,
             rows=tuple(group.total for group in own),
             scored=tuple(group.n for group in own),
             name_z=None if further is None else further.name,
@@ -133,15 +139,8 @@ class ManyComparison(View):
             fisher_rao_low=pairs.matrix("low"),
             fisher_rao_high=pairs.matrix("high"),
             confidence=pairs.between(0, 1).fisher_rao.confidence,
-            linkage=result.linkage.joined,
             order=result.linkage.leaves,
             audit=result.audited.audit,
-            feature_names=result.model.feature_names,
-            image_shape=result.image_shape,
-            settings={k: v for k, v in result.settings.items() if k != "n_permutations"},
-            warnings=result.warnings,
-            version=result.version,
-            seconds=result.seconds,
             typicality=np.concatenate([part.typicality for part in kept]),
         )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cospan.comparison.columns import joined, score_columns
 from cospan.comparison.plain import pair_dict
-from cospan.comparison.result import Line, Result, View
+from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.scoring import ScoredGroup
 from cospan.comparison.text import pair_lines
 from cospan.errors import InputError
@@ -105,27 +105,18 @@ class Comparison(View):
         """The view of a result."""
         if not isinstance(result.model, JointFrame) or result.pair is None:
             raise InputError("This result has no joint frame; look at it as a ManyComparison.")
-        groups = [ScoredGroup.of(group) for group in result.groups]
         return cls(
+            **shared(result, cls),
             name_a=result.names[0],
             name_b=result.names[1],
             frame=result.model,
-            group_a=groups[0],
-            group_b=groups[1],
+            group_a=ScoredGroup.of(result.groups[0]),
+            group_b=ScoredGroup.of(result.groups[1]),
             group_z=None if result.further is None else ScoredGroup.of(result.further),
             separation=result.pairs.between(0, 1),
-            shift=result.pair.shift,
             audit=result.audited.audit,
-            effect_a=result.pair.effects[0],
-            effect_b=result.pair.effects[1],
-            feature_names=result.feature_names,
-            image_shape=result.image_shape,
-            settings=result.settings,
-            warnings=result.warnings,
-            version=result.version,
-            seconds=result.seconds,
             audit_of=result.audited.of,
-            changes=result.pair.changes,
+            **result.pair._asdict(),
         )
 
     @property

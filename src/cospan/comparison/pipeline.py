@@ -69,10 +69,10 @@ def compare_sets(
     found, linkage = None, None
     if isinstance(fitted.model, JointFrame):
         apart = pairs.between(0, 1)
-        found = study_pair(
+        found, why_not = study_pair(
             fitted.model, sets, read, groups, apart, samples, feature_names, settings, say
         )
-        heard += found.remarks
+        heard += why_not
     else:
         linkage = join_sets(pairs.matrix("value"), fitted.order)
     every = groups if further is None else [*groups, further]

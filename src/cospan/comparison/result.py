@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from cospan.comparison.scoring import Group
 from cospan.comparison.testing import PairFindings
 from cospan.frame import ManyFrame
 
-__all__ = ["Line", "Result", "View"]
+__all__ = ["Line", "Result", "View", "shared"]
 
 Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
 
@@ -62,6 +62,12 @@ class Result:
     warnings: tuple[str, ...]
     version: str
     seconds: float
+
+
+def shared(result: Result, view: Any) -> dict[str, Any]:
+    """What a view has under the same name."""
+    names = {field.name for field in fields(view)} & {field.name for field in fields(result)}
+    return {name: getattr(result, name) for name in names}
 
 
 class View(abc.ABC):

@@ -7,7 +7,7 @@ and, of two sets, the values of at most :data:`SHOWN_ROWS` of these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from cospan.attribution import attribute
 from cospan.comparison.reading import OwnRows
 from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.comparison.scorer import Scored, Scorer, like_neither, pair_angle
+from cospan.comparison.telling import TELLING_ROWS, KeptRows, Telling
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.sources import Chunk
@@ -32,6 +33,7 @@ KEPT_ROWS = 100_000  # scores kept in memory, of each of two sets
 FEWEST_KEPT = 1_000  # and of each of a hundred
 SHOWN_ROWS = 2_000  # rows whose values are kept, to be drawn
 SHOWN_BYTES = 2**25  # and no more of them than this much memory holds
+TELLING_BYTES = 2**22  # for the rows of each kind that a reader will ask about
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +56,9 @@ class Group:
         All `n` rows, or a uniform sample of them.
     counts : ndarray of shape (900,), int, or None
         Of two sets with a joint frame: histogram of θ, a tenth of a degree per bin.
-    rows, row_index, attribution
-        Of these, values of some kept rows, which they are, and how far every feature pulls them.
+    rows, row_index, attribution, telling
+        Of these, values of some kept rows, which they are, and how far every feature pulls them;
+        and the same of the rows that a reader will ask about.
     """
 
     name: str
@@ -69,10 +72,27 @@ class Group:
     rows: NDArray[np.floating[Any]] | None = None
     row_index: NDArray[np.intp] | None = None
     attribution: Floats | None = None
+    telling: KeptRows | None = None
 
     @property
     def sampled(self) -> bool:
         return self.total > self.n
+
+    @property
+    def leave_one_out(self) -> bool:
+        return self.own is not None
+
+    @property
+    def alignment(self) -> Alignment | None:
+        return self.kept.alignment
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        return self.kept.ids
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        return self.kept.labels
 
     @property
     def neither(self) -> NDArray[np.bool_]:
@@ -93,6 +113,8 @@ class Tally:
         # The same seed, so the same draws: the rows shown are among the rows kept.
         size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
         self._shown: Reservoir[Chunk] = Reservoir(size, seed)
+        told = rows_within(TELLING_BYTES, scorer.model.n_features, TELLING_ROWS, fewest=10)
+        self._telling = Telling(None if own is None else "AB"[own % 2], told)
 
     def add(self, part: OwnRows) -> Scored:
         """Score more rows of the group, and count them."""
@@ -104,6 +126,7 @@ class Tally:
         if scored.alignment is not None:
             self._counts += _histogram(scored.theta, FINE_BINS)
             self._shown.add(Chunk(chunk.rows, chunk.ids, None))
+            self._telling.add(scored.alignment, chunk.rows, chunk.labels)
         elif self._own is not None:
             for j in range(K):
                 if j != self._own:
@@ -119,14 +142,21 @@ class Tally:
         kept = self._kept.result()
         total = n if total is None else total
         found = Group(name, self._own, n, total, self._nearest, self._pair_counts, kept)
-        model = self._scorer.model
-        if not isinstance(model, JointFrame):
+        if not isinstance(self._scorer.model, JointFrame):
             return found
-        rows = self._shown.result().rows
-        pulls = attribute(model, rows, weighting=self._scorer.weighting).features
-        index = np.searchsorted(self._kept.positions, self._shown.positions)
-        more = {"counts": self._counts, "rows": rows, "row_index": index}
-        return Group(**{**vars(found), **more, "attribution": np.asarray(pulls)})
+        rows, (asked, places) = self._shown.result().rows, self._telling.among(self._kept.positions)
+        return replace(
+            found,
+            counts=self._counts,
+            rows=rows,
+            row_index=np.searchsorted(self._kept.positions, self._shown.positions),
+            attribution=self._pulls(self._scorer.model, rows),
+            telling=KeptRows(asked, places, self._pulls(self._scorer.model, asked)),
+        )
+
+    def _pulls(self, frame: JointFrame, rows: NDArray[Any]) -> Floats:
+        """How far every feature pulls each row."""
+        return np.asarray(attribute(frame, rows, weighting=self._scorer.weighting).features)
 
 
 def _kept_rows(n_sets: int) -> int:
@@ -168,6 +198,9 @@ class ScoredGroup:
         How many rows the set has; `n` unless `sampled`.
     labels : ndarray of shape (kept,) or None
         Labels of the kept rows, where some came with the data.
+    telling : KeptRows or None
+        Values of the rows that look most like the other set, that neither set finds usual, or
+        that are on the border; `rows` is a uniform sample, these are not.
     """
 
     name: str
@@ -182,6 +215,7 @@ class ScoredGroup:
     sampled: bool
     total: int = 0
     labels: NDArray[Any] | None = None
+    telling: KeptRows | None = None
 
     def __post_init__(self) -> None:
         if self.total == 0:
@@ -190,23 +224,7 @@ class ScoredGroup:
     @classmethod
     def of(cls, group: Group) -> ScoredGroup:
         """The view of a group that a joint frame scored."""
-        kept = group.kept
-        if kept.alignment is None or group.counts is None or group.row_index is None:
-            raise InputError("Only a joint frame of two sets gives angles to one group of rows.")
-        return cls(
-            name=group.name,
-            n=group.n,
-            counts=group.counts,
-            alignment=kept.alignment,
-            ids=kept.ids,
-            rows=group.rows,
-            row_index=group.row_index,
-            attribution=group.attribution,
-            leave_one_out=group.own is not None,
-            sampled=group.sampled,
-            total=group.total,
-            labels=kept.labels,
-        )
+        return cls(**{field.name: getattr(group, field.name) for field in fields(cls)})
 
     @property
     def scored(self) -> Scored:

@@ -12,24 +12,10 @@ from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_confidence, as_count, as_flag, as_option, as_shrinkage
 from cospan._warnings import warn
 from cospan.errors import InputError
-from cospan.frame.fitting import DEFAULTS, settled
+from cospan.sets import Settings as SetSettings
+from cospan.sets.settings import DEFAULTS, settled
 
-__all__ = ["GEOMETRY", "Options", "Settings", "split_options"]
-
-# Settings of the geometry, as JointFrame.fit has them.
-GEOMETRY = (
-    "span",
-    "units",
-    "shrinkage",
-    "pooling",
-    "dof",
-    "calibrate",
-    "preset",
-    "center",
-    "balance",
-    "tol",
-)
-
+__all__ = ["Options", "Settings", "split_options"]
 
 class Options(TypedDict, total=False):
     """Settings of a comparison, and options of its sources: what may be left out of a call."""
@@ -66,20 +52,11 @@ class Options(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(SetSettings):
     """How to compare; see :func:`cospan.compare` for each."""
 
-    span: str = "affine"
-    units: str = "auto"
-    shrinkage: float | str = "auto"
-    pooling: float | str = "auto"
-    dof: float | str = "auto"
-    calibrate: bool | None = None
     preset: str | None = None
-    center: Any = "pooled"
-    balance: bool = True
     weighting: str = "cost"
-    tol: float | None = None
     seed: int = 0
     n_permutations: int = 999
     confidence: float = 0.95
@@ -98,7 +75,8 @@ class Settings:
                 "depends on the unit of a column. Leave it out."
             )
             given["units"] = "own"
-        asked = {name: given[name] for name in GEOMETRY if name in given}
+        known = {*DEFAULTS, "preset"}
+        asked = {name: value for name, value in given.items() if name in known}
         return cls(**{**given, **settled(asked, DEFAULTS)})
 
     def __post_init__(self) -> None:
@@ -114,11 +92,6 @@ class Settings:
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < 0:
                 raise InputError(f"{name} is {value!r}; it must be a whole number, 0 or more.")
-
-    @property
-    def geometry(self) -> dict[str, Any]:
-        """The settings that a model of the sets is fitted with."""
-        return {name: getattr(self, name) for name in GEOMETRY}
 
     def as_dict(self) -> dict[str, object]:
         """The settings as plain values."""

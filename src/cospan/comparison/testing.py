@@ -23,12 +23,12 @@ Floats = NDArray[np.float64]
 
 
 class PairFindings(NamedTuple):
-    """What two sets have besides what K sets have, and what to say about it."""
+    """What two sets have besides what K sets have."""
 
     shift: ShiftTest | None
     changes: Changes | None
-    effects: tuple[Floats, Floats]  # mean attribution of each feature, over rows of A and of B
-    remarks: tuple[str, ...] = ()
+    effect_a: Floats  # mean attribution of each feature, over rows of A
+    effect_b: Floats
 
 
 def study_pair(
@@ -41,8 +41,11 @@ def study_pair(
     feature_names: Sequence[str],
     settings: Settings,
     progress: Progress,
-) -> PairFindings:
-    """Test two sets, and say which columns and relations changed; not in the linear span."""
+) -> tuple[PairFindings, tuple[str, ...]]:
+    """Test two sets and say which columns and relations changed; and why there is no test.
+
+    In the linear span nothing is said about columns.
+    """
     shift, remarks = _shift_of(samples, settings, progress)
     effect_a, effect_b = (np.mean(np.asarray(group.attribution), axis=0) for group in groups)
     changes = None
@@ -60,7 +63,7 @@ def study_pair(
             pulls=effect_b - effect_a,
             set_names=(sets.names[0], sets.names[1]),
         )
-    return PairFindings(shift, changes, (effect_a, effect_b), remarks)
+    return PairFindings(shift, changes, effect_a, effect_b), remarks
 
 
 def _shift_of(

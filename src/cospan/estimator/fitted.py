@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,35 +18,20 @@ from cospan._validate import as_option
 from cospan.alignment import Alignment
 from cospan.errors import InputError
 from cospan.frame import JointFrame
-from cospan.frame.fitting import settled
-from cospan.sets import SetCosts
+from cospan.sets import SetCosts, Settings
 from cospan.summary import Summary
 
-__all__ = ["FittedClasses", "Settings", "best_threshold"]
+__all__ = ["ClassSettings", "FittedClasses", "best_threshold"]
 
 Floats = NDArray[np.float64]
 
 
-class Settings(NamedTuple):
+@dataclass(frozen=True)
+class ClassSettings(Settings):
     """The settings of a fit, as the estimator's parameters."""
 
-    span: str
-    units: str
-    shrinkage: float | str
-    pooling: float | str
-    dof: float | str
-    calibrate: bool | None
-    center: Any
-    balance: bool
-    tol: float | None
-    weighting: str
-    threshold: float | str
-
-    def of_the_sets(self) -> dict[str, Any]:
-        """Those that a frame, or costs to several sets, are fitted with."""
-        own = self._asdict()
-        del own["weighting"], own["threshold"]
-        return own
+    weighting: str = "cost"
+    threshold: float | str = math.pi / 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +52,11 @@ class FittedClasses:
     threshold: float
 
     @classmethod
-    def fit(cls, summaries: Sequence[Summary], settings: Settings) -> FittedClasses:
+    def fit(cls, summaries: Sequence[Summary], settings: ClassSettings) -> FittedClasses:
         """Fit to the classes' summaries; their samples of rows choose what is chosen."""
         weighting = as_option(settings.weighting, "weighting", ("cost", "frame"))
         threshold = _as_threshold(settings.threshold, len(summaries))
         options = settings.of_the_sets()
-        settled(dict(options), dict(options))  # centre and balance belong to the linear span
         if weighting == "frame" and settings.span == "affine":
             raise InputError('weighting="frame" belongs to span="linear"; give both.')
         model: JointFrame | SetCosts

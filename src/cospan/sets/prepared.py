@@ -24,7 +24,7 @@ from cospan.errors import InputError
 from cospan.sets import span
 from cospan.sets.geometry import Geometry, as_center, common_names
 from cospan.sets.units import Spreads
-from cospan.summary import Summary
+from cospan.summary import Summary, as_factors
 
 __all__ = ["PreparedSets", "TrialRows", "WorkingSets", "shrunk_factor"]
 
@@ -128,7 +128,7 @@ class WorkingSets:
         per_unit = np.where(host > 0, 1 / np.where(host > 0, host, 1.0), 0.0)
         self.per_unit = arrays.like(per_unit, prepared.center)
         self.basis: Array | None = None
-        self.factored = all(part.is_factored for part in prepared.summaries)
+        self.factored = as_factors(prepared.summaries)
         self._moments = self._factors() if self.factored else self._matrices()
         self._spectra: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
