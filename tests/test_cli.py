@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import cospan
 from cospan import cli
+from cospan._surface import option
 from cospan.cli import terminal as _terminal
 from cospan.comparison import compare
 
@@ -385,7 +386,7 @@ def test_directions_do_not_depend_on_the_units_of_features(folder, rows, tmp_pat
 def test_a_warning_stands_once_on_a_screen(folder, monkeypatch):
     terminal = _terminal.Terminal()
     with terminal:
-        terminal.warn("say missing='drop'")
+        terminal.warn(f"say {option('missing', 'drop')}")
         line = ("warn", "! say --missing drop")
         assert not terminal.repeats(*line)  # stdout may go to a file
         for stream in (sys.stdout, sys.stderr):

@@ -19,7 +19,7 @@ from cospan._warnings import heard
 from cospan.cli.options import Outputs, What
 from cospan.cli.parsing import Threshold
 from cospan.cli.places import check_places, files_among
-from cospan.cli.terminal import Terminal, as_options
+from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison, ManyComparison
 from cospan.comparison import compare as compare_pair
 from cospan.comparison import compare_many as compare_sets
@@ -200,8 +200,7 @@ def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:
         terminal.result(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
         lines = found.lines(terminal.width)
-        shown = ((style, as_options(t) if style == "warn" else t) for style, t in lines)
-        terminal.lines(line for line in shown if not terminal.repeats(*line))
+        terminal.lines(line for line in lines if not terminal.repeats(*line))
     for path in (outputs.scores, outputs.save, outputs.output):
         if path is not None:
             terminal.note(f"wrote {path}")

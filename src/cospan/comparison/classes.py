@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cospan._surface import option
 from cospan.comparison.reading import OwnRows, Progress, ReadSet, Sets, sample_size, watched
 from cospan.comparison.sampling import Reservoir
 from cospan.errors import InputError
@@ -77,7 +78,9 @@ class _Growing:
 def _by_label(chunk: Chunk) -> Iterator[tuple[Any, Chunk]]:
     """The classes in a chunk, each with its rows."""
     if chunk.labels is None:
-        raise InputError("the rows have no labels; label= must say where the classes stand.")
+        raise InputError(
+            f"the rows have no labels; {option('label')} must say where the classes stand."
+        )
     values, group = np.unique(chunk.labels, return_inverse=True)
     for k, value in enumerate(values.tolist()):
         index = np.flatnonzero(group == k)
@@ -94,7 +97,8 @@ def _refuse_too_few(found: dict[Any, _Growing], name: str) -> None:
         raise InputError(
             f"{name}: of {len(found)} classes {listing(lonely, limit=3)} "
             f"{'has' if len(lonely) == 1 else 'have'} one row; a set needs at least 2, better "
-            "30. Take another column as label=, or two classes by a= and b=."
+            f"30. Take another column as {option('label')}, or two classes by {option('a')} and "
+            f"{option('b')}."
         )
 
 
@@ -102,7 +106,7 @@ def refuse_too_many(n: int, name: str) -> None:
     if n > MOST_SETS:
         raise InputError(
             f"{name}: there are more than {MOST_SETS} sets to compare; "
-            "choose fewer, or another column for label=."
+            f"choose fewer, or another column for {option('label')}."
         )
 
 

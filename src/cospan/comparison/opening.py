@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from cospan._surface import option
 from cospan._warnings import warn
 from cospan.comparison.classes import ClassesOf, refuse_too_many
 from cospan.comparison.reading import Sets
@@ -64,11 +65,17 @@ def open_pair(
         Passed on to :func:`cospan.sources.open_source`.
     """
     if labels is not None and Z is None:
-        raise InputError("labels= belong to Z, and there is no Z; pass the rows they label as Z=.")
+        raise InputError(
+            f"{option('labels')} belong to Z, and there is no Z; pass the rows they label as "
+            f"{option('Z')}."
+        )
     if B is None:
         B, (a, b) = A, _two_classes(A, label, a, b, options)
     elif label is None and (a is not None or b is not None):
-        raise InputError("a= and b= name classes; label= must say where the classes stand.")
+        raise InputError(
+            f"{option('a')} and {option('b')} name classes; {option('label')} must say where the "
+            f"classes stand."
+        )
     parts = [
         _open(thing, name or letter, options, label=label, label_value=value)
         for thing, name, letter, value in ((A, names[0], "A", a), (B, names[1], "B", b))
@@ -90,13 +97,15 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
     """The two classes to take out of one table: those named, or the only two there are."""
     if label is None:
         raise InputError(
-            "only one set is given; pass a second one, or label=, a= and b= for two classes of it."
+            f"only one set is given; pass a second one, or {option('label')}, {option('a')} and "
+            f"{option('b')} for two classes of it."
         )
     if a is None or b is None:
         a, b = _only_two(A, label, a, b, options)
     if str(a) == str(b):
         raise InputError(
-            f"both sets are class {str(a)!r}; name two different classes as a= and b=."
+            f"both sets are class {str(a)!r}; name two different classes as {option('a')} and "
+            f"{option('b')}."
         )
     return a, b
 
@@ -106,7 +115,7 @@ def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, An
     if len(found) != 2:
         raise InputError(
             f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to compare "
-            "with a= and b=."
+            f"with {option('a')} and {option('b')}."
         )
     first, second = found
     if a is not None:
@@ -128,7 +137,9 @@ def open_many(
     """
     if label is not None:
         if isinstance(sets, Mapping):
-            raise InputError("label= takes the classes of one table; pass it instead of a mapping.")
+            raise InputError(
+                f"{option('label')} takes the classes of one table; pass it instead of a mapping."
+            )
         source = open_source(sets, label=label, **options)
         opened: Sets = ClassesOf(encode_together([source])[0])
     else:
@@ -155,7 +166,7 @@ def named_sets(sets: Any) -> dict[str, Any]:
         return dict(zip(names_of(sets), sets, strict=True))
     raise InputError(
         f"sets is a {type(sets).__name__}; give a mapping of names to sets, a list of sets, "
-        "or one table with label=."
+        f"or one table with {option('label')}."
     )
 
 
@@ -222,7 +233,8 @@ def _further(
         more = [column for column in source.table.columns if column not in known]
         if more:
             it = "it is" if len(more) == 1 else "they are"
-            warn(f"{source.name}: the sets have no {listing(more)}; {it} left out.")
+            text = f"{source.name}: the sets have no {listing(more)}; {it} left out."
+            warn(text, code="columns left out")
         source = source.encoded(plan)
     return check_same_features(first, source)
 

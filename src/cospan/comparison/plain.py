@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cospan._warnings import Remark
+
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
     from cospan.comparison.many import ManyComparison
@@ -133,7 +135,7 @@ def _common(c: Comparison | ManyComparison, kind: str) -> dict[str, object]:
         "kind": kind,
         "image_shape": plain(c.image_shape),
         "settings": plain(c.settings),
-        "warnings": list(c.warnings),
+        "warnings": [Remark.of(text).to_dict() for text in c.warnings],
         "seconds": c.seconds,
     }
 

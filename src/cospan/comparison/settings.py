@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_confidence, as_count, as_flag, as_option, as_shrinkage
 from cospan._warnings import warn
@@ -16,6 +17,7 @@ from cospan.sets import Settings as SetSettings
 from cospan.sets.settings import DEFAULTS, settled
 
 __all__ = ["Options", "Settings", "split_options"]
+
 
 class Options(TypedDict, total=False):
     """Settings of a comparison, and options of its sources: what may be left out of a call."""
@@ -69,10 +71,14 @@ class Settings(SetSettings):
         """Settings as :func:`cospan.compare` takes them, the preset and the old alias resolved."""
         if as_flag(standardize, "standardize"):
             if given.get("units", "auto") not in ("auto", "own"):
-                raise InputError("standardize=True is units='own'; give one of them.")
+                raise InputError(
+                    f"{option('standardize', True)} is {option('units', 'own')}; give one of them."
+                )
             warn(
-                "standardize=True is now units='own', which tables have by default: no result "
-                "depends on the unit of a column. Leave it out."
+                f"{option('standardize', True)} is now {option('units', 'own')}, which tables "
+                "have by default: no result depends on the unit of a column.",
+                code="renamed",
+                remedy="Leave it out.",
             )
             given["units"] = "own"
         known = {*DEFAULTS, "preset"}
@@ -83,7 +89,8 @@ class Settings(SetSettings):
         weighting = as_option(self.weighting, "weighting", ("cost", "frame"))
         if weighting == "frame" and self.span == "affine":
             raise InputError(
-                'weighting="frame" belongs to the linear span; give span="linear" with it.'
+                f"{option('weighting', 'frame')} belongs to the linear span; give "
+                f"{option('span', 'linear')} with it."
             )
         as_shrinkage(self.shrinkage)
         as_confidence(self.confidence)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
+from cospan._warnings import Remark
 from cospan.changes import Changes, find_changes
 from cospan.comparison.reading import Progress, ReadSet, Sets
 from cospan.comparison.scoring import Group
@@ -41,7 +42,7 @@ def study_pair(
     feature_names: Sequence[str],
     settings: Settings,
     progress: Progress,
-) -> tuple[PairFindings, tuple[str, ...]]:
+) -> tuple[PairFindings, tuple[Remark, ...]]:
     """Test two sets and say which columns and relations changed; and why there is no test.
 
     In the linear span nothing is said about columns.
@@ -68,7 +69,7 @@ def study_pair(
 
 def _shift_of(
     samples: Sequence[Floats], settings: Settings, progress: Progress
-) -> tuple[ShiftTest | None, tuple[str, ...]]:
+) -> tuple[ShiftTest | None, tuple[Remark, ...]]:
     """Are two sets samples of one distribution? And why there is no answer, if none."""
     if settings.n_permutations == 0:
         return None, ()
@@ -84,6 +85,6 @@ def _shift_of(
                 random_state=settings.seed,
             )
     except InputError as error:  # too few rows for a test are still enough for a comparison
-        return None, (f"There is no p-value: {error}",)
+        return None, (Remark("no p-value", f"There is no p-value: {error}"),)
     progress("testing for a shift", 1, 1)
     return test, ()
