@@ -290,15 +290,18 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the report goes.")
     ] = Path("cospan-demo.html"),
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Handwritten fours and nines instead of a table.")
+    ] = False,
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
     debug: opt.Debug = False,
 ) -> None:
-    """Compare handwritten fours with nines (built-in data) and write a report."""
+    """Compare two groups of patients (built-in data) and write a report."""
     with Terminal(quiet, verbose, debug) as terminal:
         from cospan.cli import commands
 
-        commands.demo(terminal, output)
+        commands.demo(terminal, output, pictures)
 
 
 @app.command()

@@ -137,22 +137,15 @@ def _crossed(
     return crossed
 
 
-def demo(terminal: Terminal, output: Path) -> None:
-    """scikit-learn's digits, 4 against 9: nothing to download."""
-    from sklearn.datasets import load_digits
-
+def demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
+    """Data that comes with scikit-learn, compared and reported: nothing to download."""
+    from cospan.cli import built_in
     from cospan.report import write
 
     _check_outputs(Outputs(output), [])
-    images, digit = load_digits(return_X_y=True)
-    comparison = compare_sets(
-        images[digit == 4],
-        images[digit == 9],
-        name_a="digit 4",
-        name_b="digit 9",
-        image_shape=(8, 8),
-        progress=terminal.progress,
-    )
+    sets = built_in.digits() if pictures else built_in.patients()
+    terminal.result((built_in.DIGITS_STORY if pictures else built_in.TABLE_STORY) + "\n")
+    comparison = compare_sets(**sets, progress=terminal.progress)
     show(terminal, comparison, summary_lines, Outputs())
     write(comparison, output)
     terminal.result(f"Open the report in a browser:\n{output.resolve()}")
