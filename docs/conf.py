@@ -28,7 +28,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/*.md", "images/*.py"]
+exclude_patterns = ["_build", "gallery", "images"]
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]
 
@@ -39,6 +39,10 @@ myst_heading_anchors = 3
 # Reference: numpydoc reads the docstrings, one page for each public name.
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's Parameters section has them in words
+# scikit-learn adds these to every estimator; its own documentation explains them.
+autodoc_default_options = {
+    "exclude-members": "set_fit_request, set_partial_fit_request, set_score_request"
+}
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 

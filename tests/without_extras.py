@@ -18,6 +18,14 @@ from cospan.errors import MissingDependencyError
 EXTRAS = ("pyarrow", "narwhals", "altair", "matplotlib", "typer", "PIL", "torch", "dask", "pandas")
 
 
+def what_is_missing(wanted):
+    try:
+        wanted()
+    except MissingDependencyError as error:
+        return str(error)
+    raise AssertionError("an extra is missing, and nothing was said")
+
+
 def main():
     present = [name for name in EXTRAS if importlib.util.find_spec(name)]
     assert not present, f"this environment is not without extras: {present}"
@@ -41,13 +49,9 @@ def main():
             lambda: cospan.compare(Path(folder) / "a.csv", Path(folder) / "a.csv"),
             lambda: found.save_html(Path(folder) / "report.html"),
         ):
-            try:
-                wanted()
-            except MissingDependencyError as error:
-                assert "cospan[app]" in str(error), error
-                print(error)
-            else:
-                raise AssertionError("an extra is missing, and nothing was said")
+            text = what_is_missing(wanted)
+            assert "cospan[app]" in text, text
+            print(text)
     command = subprocess.run(
         [sys.executable, "-m", "cospan", "--help"], capture_output=True, text=True, check=False
     )
