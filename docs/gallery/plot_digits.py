@@ -2,8 +2,8 @@
 What separates a 4 from a 9
 ===========================
 
-Where rows are pictures, the directions of the joint frame are pictures as well: what fours vary in, what
-both share, what nines vary in.
+Where rows are pictures, the directions of the joint frame are pictures as well: what fours vary
+in, what both share, what nines vary in.
 """
 
 import matplotlib.pyplot as plt
@@ -15,19 +15,22 @@ X, y = load_digits(return_X_y=True)
 found = compare(
     X[y == 4], X[y == 9], X[y == 7], name_a="4", name_b="9", name_z="7", image_shape=(8, 8)
 )
-plots.plot_angles(found)
+fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
+plots.plot_angles(found, ax=ax)
 plt.show()
 
 # %%
 # Samples: the most typical four, those between both, the most typical nine.
 
-plots.plot_samples(found)
+fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
+plots.plot_samples(found, ax=ax)
 plt.show()
 
 # %%
 # Directions of the frame.
 
-plots.plot_directions(found)
+fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
+plots.plot_directions(found, ax=ax)
 plt.show()
 
 # %%

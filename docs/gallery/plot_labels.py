@@ -2,8 +2,8 @@
 Which digits carry a wrong label
 ================================
 
-Thirty of 1,797 handwritten digits get a wrong label. The audit ranks all labels by how suspicious they
-are; here are the first eight pictures of its list.
+Thirty of 1,797 handwritten digits get a wrong label. The audit ranks all labels by how suspicious
+they are; here are the first eight pictures of its list.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Three species at once
 =====================
 
-Any number of sets can be compared. Each penguin gets a weight for each species, which is a probability;
-three weights are a point in a triangle.
+Any number of sets can be compared. Each penguin gets a weight for each species, which is a
+probability; three weights are a point in a triangle.
 """
 
 import matplotlib.pyplot as plt
@@ -19,5 +19,6 @@ print(found.summary())
 
 # %%
 
-plots.plot_ternary(found)
+fig, ax = plt.subplots(figsize=(5, 4.5))
+plots.plot_ternary(found, ax=ax)
 plt.show()

@@ -2,8 +2,8 @@
 A generator that every test of single columns passes
 ====================================================
 
-The rows of a table are shuffled column by column: no column changes, and every relation between columns is
-lost. Tests of single columns see nothing. The angle of the rows does.
+The rows of a table are shuffled column by column: no column changes, and every relation between
+columns is lost. Tests of single columns see nothing. The angle of the rows does.
 """
 
 import matplotlib.pyplot as plt
@@ -26,5 +26,6 @@ print(found.verdict)
 
 # %%
 
-plots.plot_angles(found)
+fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
+plots.plot_angles(found, ax=ax)
 plt.show()

@@ -22,7 +22,8 @@ print(found.verdict)
 # Every bottle has an angle: 0° is Barolo, 90° Grignolino. The bottles of Barbera were never shown
 # to the frame; most look like Grignolino, if they must look like one of the two.
 
-plots.plot_angles(found)
+fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
+plots.plot_angles(found, ax=ax)
 plt.show()
 
 # %%
