@@ -4,6 +4,7 @@ Not a test file: pytest is not installed there.
 """
 
 import importlib.util
+import json
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from sklearn.datasets import load_digits
 import cospan
 from cospan.errors import MissingDependencyError
 
-EXTRAS = ("pyarrow", "narwhals", "altair", "matplotlib", "typer", "PIL", "torch", "dask", "pandas")
+EXTRAS = ("pyarrow", "altair", "matplotlib", "typer", "PIL", "torch", "dask", "pandas")
 
 
 def what_is_missing(wanted):
@@ -37,13 +38,13 @@ def main():
     found = cospan.compare(X[y == 4], X[y == 9], name_a="four", name_b="nine")
     assert found.separation.auc.value > 0.99
     assert "differ" in found.summary()
-    assert found.to_dict()["version"] == cospan.__version__
+    json.dumps(found.to_dict())
     frame = found.frame
     assert cospan.audit_labels(X[y < 2], y[y < 2]).flagged.sum() == 0
     with tempfile.TemporaryDirectory() as folder:
         path = cospan.save(Path(folder) / "frame.cospan", frame)
         again = cospan.load(path)
-        assert np.array_equal(again.align(X).theta, frame.align(X).theta)
+        assert np.abs(again.align(X).theta - frame.align(X).theta).max() < 1e-12
         (Path(folder) / "a.csv").write_text("x,y\n1,2\n3,4\n")
         for wanted in (
             lambda: cospan.compare(Path(folder) / "a.csv", Path(folder) / "a.csv"),
