@@ -5,17 +5,11 @@ The table asks for no package beyond those of the report: ``make demo`` installs
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["DIGITS_STORY", "TABLE_STORY", "digits", "patients"]
-
-TABLE_STORY = (
-    "A model was trained on the diabetes patients aged up to 50. Now it meets patients over 50. "
-    "Are they still like those it knows? (442 patients, from scikit-learn; age itself is left out.)"
-)
-DIGITS_STORY = "What distinguishes a handwritten 4 from a 9? (scikit-learn's pictures, 8 by 8.)"
+__all__ = ["Story", "digits", "patients"]
 
 #: scikit-learn's columns, and what they are called on screen.
 _COLUMNS = {
@@ -30,43 +24,46 @@ _COLUMNS = {
 }
 
 
-def patients() -> dict[str, Any]:
-    """Arguments of `compare`: younger and older patients of scikit-learn's diabetes data."""
+class Story(NamedTuple):
+    """What is compared and why: a question, two named sets, further arguments of `compare`."""
+
+    text: str
+    sets: dict[str, Any]
+    options: dict[str, Any]
+
+
+def patients() -> Story:
+    """Younger and older patients of scikit-learn's diabetes data: a table with drift."""
     from sklearn.datasets import load_diabetes
 
     data = load_diabetes(scaled=False)
     column = {name: data.data[:, j] for j, name in enumerate(data.feature_names)}
     table = np.column_stack([column[name] for name in _COLUMNS])
     older = column["age"] > 50
-    names = tuple(_COLUMNS.values())
-    return {
-        "A": _named(table[~older], names),
-        "B": _named(table[older], names),
-        "name_a": "training",
-        "name_b": "production",
-    }
+    text = (
+        "A model was trained on diabetes patients aged up to 50. Now it meets patients over 50.\n"
+        "Are they still like those it knows? (442 patients, from scikit-learn; age itself is not "
+        "among the columns.)"
+    )
+    return Story(text, {"training": _named(table[~older]), "production": _named(table[older])}, {})
 
 
-def digits() -> dict[str, Any]:
-    """Arguments of `compare`: handwritten fours and nines."""
+def digits() -> Story:
+    """Handwritten fours and nines."""
     from sklearn.datasets import load_digits
 
     pictures, digit = load_digits(return_X_y=True)
-    return {
-        "A": pictures[digit == 4],
-        "B": pictures[digit == 9],
-        "name_a": "digit 4",
-        "name_b": "digit 9",
-        "image_shape": (8, 8),
-    }
+    text = "What distinguishes a handwritten 4 from a 9? (scikit-learn's pictures, 8 by 8 pixels.)"
+    sets = {f"digit {k}": pictures[digit == k] for k in (4, 9)}
+    return Story(text, sets, {"image_shape": (8, 8)})
 
 
-def _named(rows: Any, names: tuple[str, ...]) -> Any:
+def _named(rows: Any) -> Any:
     """Rows with column names, without the dataframe library that would otherwise carry them."""
     from cospan.sources.arrays import array_reader
     from cospan.sources.base import Options
     from cospan.sources.source import Source
 
     reader = array_reader(rows, Options(), "table")
-    reader.feature_names = names
+    reader.feature_names = tuple(_COLUMNS.values())
     return Source(reader, Options())
