@@ -36,6 +36,7 @@ ORDER = """
     procrustes
     estimator
     model_file
+    embedding
     sources
     panel
     changes

@@ -133,6 +133,8 @@ class Options:
     image_size: tuple[int, int] | None = None
     image_mode: str = "L"
     max_bad_images: int = 10
+    text: str | None = None
+    embed: Any = None
 
     def __post_init__(self) -> None:
         if self.missing is not None:

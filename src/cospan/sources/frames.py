@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from cospan.errors import InputError, MissingDependencyError
 
 from .arrow_rows import has_gaps
-from .base import Options, listing
+from .base import Options, Reader, listing
 from .encoding.table import EncodableTable, table_reader
-from .tables import TableReader
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -36,9 +35,7 @@ TABLE_ATTRIBUTES = (
 )
 
 
-def frame_reader(
-    obj: Any, options: Options, name: str | None
-) -> TableReader | EncodableTable | None:
+def frame_reader(obj: Any, options: Options, name: str | None) -> Reader | EncodableTable | None:
     """A reader for a dataframe, or None if `obj` is none."""
     if not isinstance(obj, Mapping) and not _looks_like_a_table(obj):
         return None
