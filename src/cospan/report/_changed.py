@@ -80,7 +80,8 @@ def relations_of(c: Comparison, columns: Columns) -> tuple[Relation, ...]:
     names = (clean(c.name_a, 40), clean(c.name_b, 40))
     place = {name: i for i, name in enumerate(c.feature_names)}
     found = []
-    for pair in c.feature_pairs.changed[:MOST_RELATIONS]:
+    most = MOST_RELATIONS if c.image_shape is None else MOST_RELATIONS // 3
+    for pair in c.feature_pairs.changed[:most]:
         ends = [place.get(name) for name in (pair.first, pair.second)]
         points = [_scatter(columns, ends, side) for side in (0, 1)]
         sentence = said(pair_sentence(pair, names), [pair.first, pair.second])

@@ -111,9 +111,9 @@ def of_hundred(auc: float) -> str:
     """Never rounded up to certainty.
 
     >>> of_hundred(0.812), of_hundred(0.998), of_hundred(1.0)
-    ('81 of 100', 'over 99 of 100', '100 of 100')
+    ('81 of 100', '99+ of 100', '100 of 100')
     """
-    return "over 99 of 100" if 0.995 <= auc < 1 else f"{100 * auc:.0f} of 100"
+    return "99+ of 100" if 0.995 <= auc < 1 else f"{100 * auc:.0f} of 100"
 
 
 def interval_text(auc: Estimate) -> str:

@@ -209,7 +209,7 @@ def cost_map(content: ReportContent) -> str:
         body += f'<g class="{key.lower()} dots">{"".join(dots)}</g>'
     body += (
         '<rect id="map-brush" class="brush" x="0" y="0" width="0" height="0"/>'
-        f'<text x="{(box["left"] + box["right"]) / 2}" y="366" text-anchor="middle">'
+        f'<text x="{(box["left"] + box["right"]) / 2}" y="364" text-anchor="middle">'
         "unusual for A →</text>"
         f'<text transform="translate(12 {(box["top"] + box["bottom"]) / 2}) rotate(-90)" '
         'text-anchor="middle">unusual for B →</text>'
@@ -221,7 +221,7 @@ def cost_map(content: ReportContent) -> str:
 def _cost_ticks(scale: tuple[float, float]) -> str:
     """Round costs on both axes."""
     found = []
-    candidates = [m * 10.0**e for e in range(-3, 7) for m in (1, 2, 5)]
+    candidates = [m * 10.0**e for e in range(-3, 7) for m in (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)]
     inside = [v for v in candidates if scale[0] <= math.log10(v) <= scale[1]]
     for value in inside if len(inside) <= 6 else inside[:: -(-len(inside) // 6)]:
         x, y = map_place(math.log10(value), math.log10(value), scale)
@@ -275,13 +275,17 @@ def dendrogram(content: ReportContent) -> str:
     """Which sets join first."""
     K, row = len(content.order), 22
     place = {k: row * (i + 0.5) for i, k in enumerate(content.order)}
-    most = max((join[2] for join in content.linkage), default=1.0) or 1.0
-    left, reach, lines = 150, dict.fromkeys(place, 0.0), []
+    joins = [join[2] for join in content.linkage]
+    most = max(joins, default=1.0) or 1.0
+    least = max(0.0, 1.5 * min(joins, default=0.0) - 0.5 * most)
+    span = max(most - least, 1e-9)
+    left, reach, lines = 150, dict.fromkeys(place, least), []
     for step, join in enumerate(content.linkage):
         ends = int(join[0]), int(join[1])
-        x = left + 240 * join[2] / most
+        x = left + 240 * (join[2] - least) / span
         for end in ends:
-            lines.append(f"M{left + 240 * reach[end] / most:.1f} {place[end]:.1f}H{x:.1f}")
+            start = left + 240 * (reach[end] - least) / span
+            lines.append(f"M{start:.1f} {place[end]:.1f}H{x:.1f}")
         lines.append(f"M{x:.1f} {place[ends[0]]:.1f}V{place[ends[1]]:.1f}")
         place[K + step] = (place[ends[0]] + place[ends[1]]) / 2
         reach[K + step] = join[2]
@@ -290,8 +294,13 @@ def dendrogram(content: ReportContent) -> str:
         f"{escape(_short(content.sets[k].name))}</text>"
         for k in content.order
     )
-    body = f'{names}<path class="axis" d="{"".join(lines)}"/>'
-    return _svg(400, row * K, "Which sets join first, from the left", body, ' class="chart"')
+    ends = "".join(
+        f'<text x="{x}" y="{row * K + 14}" text-anchor="{anchor}">{value:.2f}</text>'
+        for x, anchor, value in ((left, "start", least), (390, "end", most))
+    )
+    middle = f'<text x="270" y="{row * K + 14}" text-anchor="middle">Fisher-Rao distance</text>'
+    body = f'{names}<path class="axis" d="{"".join(lines)}"/>{ends}{middle}'
+    return _svg(400, row * K + 20, "Which sets join first, from the left", body, ' class="chart"')
 
 
 def _short(name: str) -> str:
