@@ -10,7 +10,7 @@ from cospan.comparison.telling import Telling
 @pytest.fixture(scope="module")
 def sets():
     rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(6_000, 3)), rng.normal([1.5, 0, 0], size=(5_000, 3))
+    A, B = rng.normal(size=(6_000, 3)), rng.normal(size=(5_000, 3)) + np.array([1.5, 0, 0])
     A[:5] = [40, -40, 0]
     return A, B
 

@@ -16,8 +16,7 @@ from cospan.errors import InputError
 from .content import ReportContent, content_of
 
 if TYPE_CHECKING:
-    from cospan.comparison import Comparison
-    from cospan.multiway import ManyComparison
+    from cospan.comparison import Comparison, ManyComparison
 
     AnyComparison: TypeAlias = Comparison | ManyComparison
 

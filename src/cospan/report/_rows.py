@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import InputError
-from cospan.typicality import neither
-
 from ._columns import Columns
 from ._pictures import PictureShape, grey_png, signed_png
 from ._text import clean
@@ -75,10 +72,7 @@ class _Group:
     @cached_property
     def strange(self) -> NDArray[np.intp]:
         """Rows like neither set, the strangest first."""
-        try:
-            found = np.flatnonzero(neither(self.group.alignment))
-        except InputError:  # there is nothing to compare with
-            return np.zeros(0, dtype=np.intp)
+        found = np.flatnonzero(self.group.neither)
         cost = np.minimum(
             np.asarray(self.group.alignment.cost_a), np.asarray(self.group.alignment.cost_b)
         )

@@ -12,8 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cospan.comparison import Comparison
-    from cospan.multiway import ManyComparison
+    from cospan.comparison import Comparison, ManyComparison
 
 __all__ = ["ReportContent", "content_of"]
 
@@ -325,7 +324,7 @@ def content_of(
     comparison: Comparison | ManyComparison, *, command: str | None = None
 ) -> ReportContent:
     """Reduce a comparison to what its report says; `command` is how it was made."""
-    from cospan.multiway import ManyComparison
+    from cospan.comparison import ManyComparison
 
     if isinstance(comparison, ManyComparison):
         from .many import many_content

@@ -17,7 +17,7 @@ from ._text import clean, count, percent
 from .content import Pair, Picture, ReportContent, Row, SetInfo, Tab, Tile
 
 if TYPE_CHECKING:
-    from cospan.multiway import ManyComparison
+    from cospan.comparison import ManyComparison
 
 __all__ = ["many_content"]
 
