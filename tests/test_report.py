@@ -8,14 +8,13 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from cospan import compare, compare_many, report
+from cospan._warnings import Remark
 from cospan.errors import CospanError, InputError, MissingDependencyError
 from cospan.report import content_of, html
 from cospan.report._pictures import PictureShape, png
-from cospan.typicality import neither
 from report_cases import (
     HOSTILE,
     calm_comparison,
@@ -156,20 +155,17 @@ def test_listed_rows_are_the_flagged_ones_in_order(table):
     assert {row.id for row in tabs["a-in-b"]} == {str(i) for i in np.flatnonzero(flagged[n:])}
     angles = [row.theta for row in tabs["b-in-a"]]
     assert angles == sorted(angles, reverse=True)
-    assert {"0", "1"} <= {row.id for row in tabs["b-in-a"]}
+    assert "0" in {row.id for row in tabs["b-in-a"]}
 
 
 def test_every_listed_row_has_its_values_and_its_neighbour():
     """Also of sets that are too large for all values to be kept."""
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(9_000, 3)), rng.normal([2.0, 0, 0], size=(8_000, 3))
-    B[:4] = [30, -30, 0]
     content = content_of(compare(A, B, n_permutations=0))
     assert len(content.rows) > 150
     assert all(len(row.values) == 3 and row.nearest for row in content.rows)
-    tabs = rows_by_tab(content)
-    assert {row.id for row in tabs["neither"]} >= {"0", "1", "2", "3"}
-    for row in tabs["b-in-a"]:
+    for row in rows_by_tab(content)["b-in-a"]:
         value = float(next(v.text for v in row.values if v.column == 0).replace(",", ""))
         assert value == pytest.approx(A[int(row.id), 0], rel=1e-3, abs=1e-3)
 
@@ -190,7 +186,7 @@ def test_values_percentiles_and_pulls_are_those_of_the_row(mixed):
     assert told["plan"].text == mixed.feature_names[plans[int(values[plans].argmax())]][7:]
     assert told["plan"].pull == pytest.approx(pulls[plans].sum(), rel=1e-2)
     assert sum(value.pull for value in row.values) == pytest.approx(pulls.sum(), rel=1e-2)
-    assert [abs(v.pull) for v in row.values] == sorted((abs(v.pull) for v in row.values))[::-1]
+    assert [abs(v.pull) for v in row.values] == sorted(abs(v.pull) for v in row.values)[::-1]
 
 
 def test_the_nearest_row_is_the_nearest(table):
@@ -204,7 +200,7 @@ def test_the_nearest_row_is_the_nearest(table):
 
 def test_scored_rows_are_summed_up(digits):
     content = content_of(digits)
-    strange = int(neither(digits.group_z.alignment).sum())
+    strange = int(digits.group_z.neither.sum())
     like_b = int(digits.group_z.counts[450:].sum())
     assert content.verdict[0] == (
         f"{like_b} of 179 rows of Z look like digit 9, {179 - like_b} like digit 4; "
@@ -344,9 +340,14 @@ def test_the_linear_span_has_a_report_too():
 
 
 def test_one_warning_is_shown_and_all_are_listed(table):
-    told = ("3 columns became 9 features: none.", "mind the gap", "mind the step", "mind the gap")
+    told = (
+        Remark("encoding", "3 columns became 9 features."),
+        Remark("few rows", "Mind the gap."),
+        Remark("sampled", "Mind the step.", "Take a longer one."),
+        Remark("few rows", "Mind the gap."),
+    )
     content = content_of(replace(table, warnings=told))
-    assert content.warning == "mind the gap"
+    assert content.warning == "Mind the step. Take a longer one."
     assert content.remarks == told[:3]
 
 
@@ -382,7 +383,7 @@ def test_many_sets_have_the_same_page(many):
     theta = [many.pair_theta(0, 1)[many.group == k] for k in (0, 1)]
     below = (theta[0][:, None] < theta[1]).mean()
     assert content.auc[0][1] == pytest.approx(below, abs=0.01)
-    assert content.pairs[0].features[0][0] in many.feature_names or not many.feature_names
+    assert len(content.pairs[0].features) == 4
     page = report.to_html(many)
     assert "Of 100 pairs of rows" in page
     assert "Rows to check" in page

@@ -39,8 +39,8 @@ BADGES = {
     "medium": "medium difference",
     "large": "large difference",
 }
-#: What remarks say that tell how the data was read, and ask for no care.
-READING = (" became ", " are filled ", "kept out", "left out")
+#: Codes of remarks that tell how the data was read, or what the page says anyway.
+READING = ("encoding", "missing values", "constant columns", "rows elsewhere")
 VERSIONS = ("numpy", "scipy", "scikit-learn")
 GLOSSARY = (
     ("A, B, Z", "The two sets that are compared, and rows to score, which belong to neither."),
@@ -180,11 +180,12 @@ def _interval(estimate: Estimate) -> str:
     return f"{level}: {estimate.low:.3f} to {estimate.high:.3f}"
 
 
-def warnings_of(texts: Iterable[object], names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """The first remark that asks for care, and all of them: some only say how data was read."""
-    found = spoken(dict.fromkeys(map(str, texts)), names)
-    care = (text for text in found if not any(word in text for word in READING))
-    return next(care, ""), found
+def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    """The remark that asks for care first, one with a remedy if there is any; and all of them."""
+    told = tuple(dict.fromkeys(remarks))
+    care = [text for text in told if getattr(text, "code", "") not in READING]
+    care.sort(key=lambda text: not getattr(text, "remedy", ""))
+    return said(str(care[0]), names) if care else "", spoken(map(str, told), names)
 
 
 def settings_of(settings: Mapping[str, Any], more: Iterable[tuple[str, str]]) -> Any:

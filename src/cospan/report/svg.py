@@ -294,12 +294,12 @@ def dendrogram(content: ReportContent) -> str:
         f"{escape(_short(content.sets[k].name))}</text>"
         for k in content.order
     )
-    ends = "".join(
+    scale = "".join(
         f'<text x="{x}" y="{row * K + 14}" text-anchor="{anchor}">{value:.2f}</text>'
         for x, anchor, value in ((left, "start", least), (390, "end", most))
     )
     middle = f'<text x="270" y="{row * K + 14}" text-anchor="middle">Fisher-Rao distance</text>'
-    body = f'{names}<path class="axis" d="{"".join(lines)}"/>{ends}{middle}'
+    body = f'{names}<path class="axis" d="{"".join(lines)}"/>{scale}{middle}'
     return _svg(400, row * K + 20, "Which sets join first, from the left", body, ' class="chart"')
 
 

@@ -67,7 +67,7 @@ function showFeatures() {
   }
   let found = 0;
   for (const row of table.tBodies[0].rows) {
-    const fits = row.cells[0].textContent.toLowerCase().includes(wanted)
+    const fits = row.cells[0].querySelector(".name").textContent.toLowerCase().includes(wanted)
       && (!changed || row.classList.contains("changed"));
     if (fits) found += 1;
     row.hidden = !fits || (!allShown && !wanted && found > FIRST);
