@@ -238,6 +238,19 @@ class Files(Given):
         ImageMode.gray
     )
 
+    text: Annotated[
+        str | None,
+        _read(metavar="COLUMN", help="Column of texts: their embeddings are the features."),
+    ] = None
+    embed: Annotated[
+        str | None,
+        _read(
+            metavar="MODEL",
+            help="Model for texts or images: a folder, a package, an ONNX file (default for "
+            "texts: the one that is installed).",
+        ),
+    ] = None
+
     def given(self) -> dict[str, Any]:
         found = super().given()
         if "image_size" in found:

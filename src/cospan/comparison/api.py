@@ -80,7 +80,8 @@ def compare(
         ``score_all=True``. For more than two sets as in :func:`cospan.compare_many`.
     **options
         The settings above from `span` on, and for the sources: columns, id_column, chunk_rows,
-        missing, categorical, numeric, drop, strict, image_size, image_mode, max_bad_images.
+        missing, categorical, numeric, drop, strict, image_size, image_mode, max_bad_images,
+        text, embed (see :func:`cospan.sources.open_source`).
 
     Returns
     -------
