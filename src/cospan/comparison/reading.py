@@ -46,7 +46,7 @@ def read_set(
     progress: Progress | None = None,
 ) -> ReadSet:
     """Summarise a source in one pass and keep a sample of its rows."""
-    from cospan.summary import Summary
+    from cospan.summary import SummaryOptions, of_chunks
 
     size = rows_within(SAMPLE_BYTES, source.n_features, SAMPLE_ROWS)
     if source.lazy is not None:
@@ -61,21 +61,26 @@ def read_set(
             found = "one row" if sample.seen else "no rows"
             raise InputError(f"{name} has {found}; a set needs at least 2, better 30.")
 
-    summary = Summary.of_chunks(rows(), exact=exact, seed=seed, name=name)
+    # numbered rows: the sample is the same wherever the rows are read
+    options = SummaryOptions(exact=exact, seed=seed, name=name, first_row=0)
+    summary = of_chunks(rows(), options)
     summary = replace(summary, feature_names=source.feature_names)
     return ReadSet(name, source, summary, sample.result(), sample.complete, sample.seen)
 
 
 def _read_where_it_is(source: Source, name: str, *, exact: bool, size: int, seed: int) -> ReadSet:
     """The same for a Dask collection: its workers summarise and draw, and only that comes here."""
-    from cospan.summary import Summary
+    from cospan.summary import SummaryOptions, of_rows
 
-    summary = Summary.of(source.lazy, exact=exact, sample_size=size, seed=seed, name=name)
+    options = SummaryOptions(exact=exact, seed=seed, name=name, first_row=0)
+    summary = of_rows(source.lazy, None, options._replace(sample_size=size))
     if summary.count < 2:
         raise InputError(f"{name} has one row; a set needs at least 2, better 30.")
     order = np.argsort(summary.sample.index)
     sample = Chunk(summary.sample.rows[order], summary.sample.index[order])
-    return ReadSet(name, source, summary, sample, len(order) == summary.count, summary.count)
+    complete = len(order) == summary.count
+    summary = replace(summary, sample=summary.sample.smaller(options.sample_size))
+    return ReadSet(name, source, summary, sample, complete, summary.count)
 
 
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:

@@ -214,7 +214,8 @@ class _Growing:
 
     def __init__(self, size: int, exact: bool, seed: int) -> None:
         self.sample: Reservoir[Chunk] = Reservoir(size, seed)
-        self.builder = SummaryBuilder(SummaryOptions(exact=exact, seed=seed), small=True)
+        options = SummaryOptions(exact=exact, seed=seed, first_row=0)
+        self.builder = SummaryBuilder(options, small=True)
 
     def add(self, chunk: Chunk) -> None:
         self.sample.add(chunk)
