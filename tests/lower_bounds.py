@@ -10,6 +10,10 @@ from pathlib import Path
 #: Not ours, but newer than what they are combined with here, and deprecating parts of it.
 OF_THEIR_TIME = ("pyparsing<3.3",)
 
+#: What users install. The tools of the tests are any version that fits beside it; sites, linters
+#: and benchmarks are not needed.
+EXTRAS = ("app", "demo", "dask", "files", "torch", "panel")
+
 
 def oldest(requirement):
     """``"dask[array]>=2025.1"`` as ``"dask[array]==2025.1"``; None for our own extras.
@@ -23,12 +27,11 @@ def oldest(requirement):
 
 
 def pins(project):
-    """What runs is as old as it may be; what only tests it (`dev`) is any version that fits."""
-    extras = dict(project["optional-dependencies"])
-    tools = extras.pop("dev")
-    groups = [project["dependencies"], *extras.values()]
+    """What runs is as old as it may be; what only tests it is any version that fits."""
+    extras = project["optional-dependencies"]
+    groups = [project["dependencies"], *(extras[name] for name in EXTRAS)]
     runs = {oldest(requirement) for group in groups for requirement in group} - {None}
-    tests = {tool for tool in tools if not tool.startswith("cospan[")}
+    tests = {tool for tool in extras["test"] if not tool.startswith("cospan[")}
     # torch is named twice: what the tests are pinned to is what is installed
     exact = {tool.partition("==")[0] for tool in tests if "==" in tool}
     runs = {pin for pin in runs if pin.partition("==")[0] not in exact}
