@@ -187,3 +187,9 @@ EQUAL_STATISTICS = 1e-12
 
 # Log-odds beyond this are no surer in double precision: their probability is 1 less one eps.
 LARGEST_LOG_ODDS = 36.0
+
+
+# Principal axes of few rows are taken from the products of rows with rows where the reciprocal
+# condition of these is at least this: the axes are then orthogonal to eps over it, three digits
+# less than singular vectors are.
+PRODUCTS_KEEP_DIGITS = 3e-4
