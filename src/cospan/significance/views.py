@@ -34,7 +34,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from cospan._tolerance import constant_column
+from cospan._tolerance import constant_column, rank_in_gram
 from cospan.significance.sizes import Eigenvalues, PowerSum
 
 __all__ = ["VIEWS", "Coordinates", "View", "principal", "statistic", "witness"]
@@ -176,7 +176,7 @@ def principal(rows: Floats) -> tuple[Floats, Floats]:
     values, vectors = scipy.linalg.eigh(rows.T @ rows if tall else rows @ rows.T)
     values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
     if not tall:
-        keep = values > values[0] * n * np.finfo(float).eps
+        keep = values > rank_in_gram(float(values[0]), n)
         values, vectors = values[keep], rows.T @ (vectors[:, keep] / np.sqrt(values[keep]))
     return vectors, values / n
 
