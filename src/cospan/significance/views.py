@@ -240,12 +240,12 @@ def _pairs(at: Coordinates, rows: Floats) -> Iterator[NDArray[np.floating]]:
 
 # Chosen for power on the designs of benchmarks/bench_shift_test.py.
 VIEWS = (
-    View("location", _location, PowerSum(2.25), uncorrelated=0.75, correlated=0.12),
-    View("discriminant", _discriminant, PowerSum(2.0), uncorrelated=0.02, correlated=0.03),
-    View("spread", _spread, Eigenvalues(), uncorrelated=0.13, correlated=0.73),
-    View("length", _length, PowerSum(2.0), uncorrelated=0.03, correlated=0.05),
-    View("margins", _margins, _MARGINS_SIZE, uncorrelated=0.04, correlated=0.04),
-    View("pairs", _pairs, PowerSum(3.0), uncorrelated=0.03, correlated=0.03),
+    View("location", _location, PowerSum(2.25), uncorrelated=0.69, correlated=0.12),
+    View("discriminant", _discriminant, PowerSum(2.0), uncorrelated=0.01, correlated=0.03),
+    View("spread", _spread, Eigenvalues(), uncorrelated=0.24, correlated=0.73),
+    View("length", _length, PowerSum(2.0), uncorrelated=0.02, correlated=0.05),
+    View("margins", _margins, _MARGINS_SIZE, uncorrelated=0.02, correlated=0.04),
+    View("pairs", _pairs, PowerSum(3.0), uncorrelated=0.02, correlated=0.03),
 )
 
 
