@@ -102,11 +102,6 @@ class ManyComparison(View):
     order: NDArray[np.intp]
     audit: LabelAudit
     feature_names: tuple[str, ...] | None
-    image_shape: tuple[int, ...] | None
-    settings: dict[str, object]
-    warnings: tuple[str, ...]
-    version: str
-    seconds: float
     typicality: Floats
 
     @classmethod
