@@ -149,11 +149,14 @@ def info(
 def demo(
     terminal: Terminal,
     output: Annotated[Path, _output(help="Where the report goes.")] = Path("cospan-demo.html"),
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Handwritten fours and nines instead of a table.")
+    ] = False,
 ) -> None:
-    """Compare handwritten fours with nines (built-in data) and write a report."""
+    """Compare two groups of patients (built-in data) and write a report."""
     from cospan.cli import comparing
 
-    comparing.demo(terminal, output)
+    comparing.demo(terminal, output, pictures)
 
 
 @app.command()

@@ -64,16 +64,15 @@ def compare(
     return _crossed(terminal, found, thresholds)
 
 
-def demo(terminal: Terminal, output: Path) -> None:
-    """scikit-learn's digits, 4 against 9: nothing to download."""
-    from sklearn.datasets import load_digits
-
+def demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
+    """Data that comes with scikit-learn, compared and reported: nothing to download."""
+    from cospan.cli import built_in
     from cospan.report import write
 
     _check_outputs(Outputs(output), [])
-    images, digit = load_digits(return_X_y=True)
-    sets = {f"digit {k}": images[digit == k] for k in (4, 9)}
-    found = compare_pair(sets, image_shape=(8, 8), progress=terminal.progress)
+    story = built_in.digits() if pictures else built_in.patients()
+    terminal.result(story.text + "\n")
+    found = compare_pair(story.sets, progress=terminal.progress, **story.options)
     _show(terminal, found, Outputs())
     write(found, output)
     terminal.result(f"Open the report in a browser:\n{output.resolve()}")
