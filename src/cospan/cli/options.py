@@ -228,6 +228,14 @@ class Files(Given):
             "without one; drop the rows; refuse (default: indicator for tables, else error)."
         ),
     ] = None
+    text: Annotated[
+        str | None,
+        _read(metavar="COLUMN", help="Column of texts: their embeddings are the rows."),
+    ] = None
+    embed: Annotated[
+        str | None,
+        _read(metavar="MODEL", help="Model that makes rows of texts or of images."),
+    ] = None
     chunk_rows: Annotated[
         int | None, _read(min=1, help="Rows in memory at a time (default: 32 MB).")
     ] = None

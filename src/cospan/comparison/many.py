@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cospan.audit import LabelAudit
 from cospan.comparison.columns import ambiguity, joined, score_columns
 from cospan.comparison.fitting import arranged
+from cospan.comparison.pairs import Pairs
 from cospan.comparison.plain import many_dict
 from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.scorer import LikeNeither, Scored, like_neither, pair_angle
@@ -20,7 +21,7 @@ from cospan.comparison.text import many_lines
 from cospan.errors import InputError
 from cospan.frame import ManyFrame
 from cospan.sets import Geometry, SetCosts
-from cospan.significance import Estimate
+from cospan.significance import Estimate, Separation
 
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
@@ -78,6 +79,8 @@ class ManyComparison(View):
         What a reader should know before believing the numbers.
     version : str
     seconds : float
+    pairs : Pairs
+        How far apart the sets of each pair are: see :meth:`separation`.
     typicality : ndarray of shape (n, K)
         How usual each sample is for each set: a p-value, NaN where nothing is known.
     """
@@ -102,11 +105,7 @@ class ManyComparison(View):
     order: NDArray[np.intp]
     audit: LabelAudit
     feature_names: tuple[str, ...] | None
-    image_shape: tuple[int, ...] | None
-    settings: dict[str, object]
-    warnings: tuple[str, ...]
-    version: str
-    seconds: float
+    pairs: Pairs
     typicality: Floats
 
     @classmethod
@@ -203,13 +202,15 @@ class ManyComparison(View):
         return float(np.mean(np.diagonal(self.confusion) / self.confusion.sum(axis=1)))
 
     def distance(self, a: str | int, b: str | int) -> Estimate:
-        """Fisher-Rao distance of two sets with its interval."""
-        at = self._number(a), self._number(b)
-        value, low, high = (
-            float(matrix[at])
-            for matrix in (self.fisher_rao, self.fisher_rao_low, self.fisher_rao_high)
-        )
-        return Estimate(value, low, high, self.confidence)
+        """Fisher-Rao distance of two sets with its interval; 0 for a set and itself."""
+        i, j = self._number(a), self._number(b)
+        if i == j:
+            return Estimate(0.0, 0.0, 0.0, self.confidence)
+        return self.pairs.between(i, j).fisher_rao
+
+    def separation(self, a: str | int, b: str | int) -> Separation:
+        """How far apart two sets are: AUC, Fisher-Rao, Hellinger and overlap, with intervals."""
+        return self.pairs.between(self._number(a), self._number(b))
 
     def closest(self, n: int = 5) -> list[tuple[str, str]]:
         """The `n` pairs of sets that are closest, closest first."""

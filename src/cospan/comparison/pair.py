@@ -94,11 +94,6 @@ class Comparison(View):
     effect_a: NDArray[np.float64]
     effect_b: NDArray[np.float64]
     feature_names: tuple[str, ...]
-    image_shape: tuple[int, ...] | None
-    settings: dict[str, object]
-    warnings: tuple[str, ...]
-    version: str
-    seconds: float
     audit_of: str = "sets"
     changes: Changes | None = None
 
