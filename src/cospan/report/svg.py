@@ -170,7 +170,8 @@ def map_scale(points: Sequence[Point]) -> tuple[float, float]:
     values = np.array([v for p in points for v in (p.x, p.y) if math.isfinite(v)])
     if not len(values):
         return 0.0, 1.0
-    low, high = (float(v) for v in np.quantile(values, [0.001, 0.995]))
+    low, least, most, high = (float(v) for v in np.quantile(values, [0.001, 0.1, 0.9, 0.999]))
+    high = min(high, most + 1.5 * (most - least))  # a few rows far away must not squeeze the rest
     room = max(0.05 * (high - low), 0.02)
     return low - room, high + room
 
