@@ -102,9 +102,9 @@ def _level_bars(h: Histogram) -> str:
 def split_bar(parts: Sequence[Part]) -> str:
     """One bar from 0 to 100 %, split."""
     at, body = 0.0, ""
-    for i, part in enumerate(parts):
+    for part in parts:
         width = 600 * part.share
-        body += f'<rect class="part-{i % 5}" x="{at:.1f}" y="0" width="{width:.1f}" height="16"/>'
+        body += f'<rect class="part-{part.name}" x="{at:.1f}" width="{width:.1f}" height="16"/>'
         at += width
     told = ", ".join(f"{part.name} {part.share:.0%}" for part in parts)
     return _svg(600, 16, told, body, ' class="split" preserveAspectRatio="none"')
