@@ -113,6 +113,7 @@ class ManyComparison(View):
     version: str
     seconds: float
     typicality: Floats
+    telling: KeptRows | None = None
 
     @classmethod
     def of(cls, result: Result) -> ManyComparison:
