@@ -206,7 +206,8 @@ def _headline(
 def _how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> list[str]:
     if auc is None:
         return []
-    low, value, high = (round(100 * x) for x in (auc.low, auc.value, auc.high))
+    low, high = (round(100 * x) for x in (auc.low, auc.high))
+    value = "over 99" if 0.995 <= auc.value < 1 else f"{100 * auc.value:.0f}"  # no false certainty
     counted = (
         f"of 100 pairs of rows, one from each set, {value} are ordered correctly "
         f"({100 * auc.confidence:.0f} % interval {low} to {high}; by chance 50)"
