@@ -80,6 +80,18 @@ class ManyComparison(View):
     seconds : float
     typicality : ndarray of shape (n, K) or None
         How usual each sample is for each set: a p-value, NaN where nothing is known.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cospan import compare_many
+    >>> X, y = load_iris(return_X_y=True)
+    >>> names = ("setosa", "versicolor", "virginica")
+    >>> found = compare_many({name: X[y == k] for k, name in enumerate(names)})
+    >>> found.closest(1)[0][:2]
+    ('versicolor', 'virginica')
+    >>> found.weights.shape
+    (150, 3)
     """
 
     names: tuple[str, ...]
