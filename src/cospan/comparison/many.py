@@ -88,6 +88,18 @@ class ManyComparison(View):
     telling : KeptRows or None
         Values of the samples that look most like another set, that no set finds usual, or that
         are between two sets; ``row_index`` says which of the samples they are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cospan import compare_many
+    >>> X, y = load_iris(return_X_y=True)
+    >>> names = ("setosa", "versicolor", "virginica")
+    >>> found = compare_many({name: X[y == k] for k, name in enumerate(names)})
+    >>> found.closest(1)[0][:2]
+    ('versicolor', 'virginica')
+    >>> found.weights.shape
+    (150, 3)
     """
 
     names: tuple[str, ...]

@@ -80,6 +80,17 @@ class Comparison(View):
     changes : Changes or None
         Which columns and relations changed, data quality, and the verdict; None in the linear
         span.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from cospan import compare
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> found = compare({"Barolo": X[y == 0], "Grignolino": X[y == 1]})
+    >>> print(found.verdict.sentences[0])
+    Barolo and Grignolino differ (p at most 0.001).
+    >>> found.features[0].name, found.features[0].change
+    ('proline', 'mean')
     """
 
     name_a: str
