@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._surface import option
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def neither(alignment: Alignment, rate: float = 0.05) -> NDArray[np.bool_]:
     if a is None or b is None:
         raise InputError(
             "This alignment has no typicality: the frame had no rows to compare with (a bare "
-            "summary, a truncated frame or weighting='frame'); fit the frame to rows."
+            f"summary, a truncated frame or {option('weighting', 'frame')}); fit the frame to rows."
         )
     p = np.maximum(arrays.to_numpy(a), arrays.to_numpy(b))
     return below_rate(p, float(rate))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_flag, as_option, as_shrinkage, as_tol
 from cospan.errors import InputError
@@ -25,6 +26,8 @@ class ChosenSets(NamedTuple):
 
     working: WorkingSets
     geometry: Geometry
+    # (n, K): leave-one-out squared costs of the sampled rows, where the choice computed them.
+    squared: np.ndarray | None
 
 
 def chosen_sets(
@@ -47,7 +50,8 @@ def chosen_sets(
     geometry = choice.working.geometry(
         shrinkage=choice.shrinkage, pooling=choice.pooling, dof=choice.dof
     )
-    return ChosenSets(choice.working, geometry)
+    squared = None if choice.squared is None else choice.squared.T
+    return ChosenSets(choice.working, geometry, squared)
 
 
 def _as_asked(prepared: PreparedSets, settings: Settings, picture: bool) -> Asked:
@@ -60,7 +64,10 @@ def _as_asked(prepared: PreparedSets, settings: Settings, picture: bool) -> Aske
     if not prepared.affine:
         if fixed_pooling or fixed_dof is not None or units == "own":
             name = "pooling" if fixed_pooling else "units" if units == "own" else "dof"
-            raise InputError(f'{name} belongs to span="affine"; leave it out with span="linear".')
+            raise InputError(
+                f"{name} belongs to {option('span', 'affine')}; leave it out with "
+                f"{option('span', 'linear')}."
+            )
         units, fixed_pooling, fixed_dof = "common", 0.0, 0.0
     return Asked(
         units=None if units == "auto" else units,

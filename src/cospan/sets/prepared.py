@@ -18,6 +18,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._surface import option
 from cospan._tolerance import rank_tolerance
 from cospan._validate import as_flag, as_option, check_same_library
 from cospan.errors import InputError
@@ -43,6 +44,11 @@ class TrialRows(NamedTuple):
     def removed(self) -> np.ndarray:
         """The weight that leaves together with a row: a row of weight 2 loses one occurrence."""
         return np.asarray(np.minimum(self.counts, 1.0))
+
+    @property
+    def equal_weights(self) -> bool:
+        """Does the same weight leave with every row?"""
+        return bool(np.all(self.removed == self.removed[:1]))
 
 
 class PreparedSets:
@@ -289,7 +295,7 @@ def check_enough(prepared: PreparedSets, alpha: float, fast: float) -> None:
         lacks = "directions" if any(part.rank is not None for part in summaries) else "digits"
         raise InputError(
             f"A fast summary has too few {lacks} for shrinkage {alpha:g}; use at least {fast:g}, "
-            "or make the summaries with exact=True and without a rank."
+            f"or make the summaries with {option('exact', True)} and without a rank."
         )
     spread = prepared.unit("common") if prepared.affine else prepared.spreads.variances
     if alpha > 0 and not spread.any():
