@@ -5,6 +5,8 @@ Its files are written first, then it is printed: a closed pipe loses nothing.
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +61,7 @@ def compare(
         with _scores_file(outputs.scores) as write_scores:
             options = {**settings, **reading, "image_shape": what.image_shape}
             found = call(sets, what, write_scores, progress=terminal.progress, **options)
-    _write_files(found, outputs)
+    _write_files(found, outputs, [*sets, *([what.score] if what.score else [])])
     _show(terminal, found, outputs)
     return _crossed(terminal, found, thresholds)
 
@@ -179,7 +181,7 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
         yield write_scores
 
 
-def _write_files(found: Found, outputs: Outputs) -> None:
+def _write_files(found: Found, outputs: Outputs, files: Sequence[str]) -> None:
     """The model and the report, where they were asked for."""
     if outputs.save is not None:
         from cospan.model_file import save
@@ -191,7 +193,8 @@ def _write_files(found: Found, outputs: Outputs) -> None:
         if format_of(outputs.output, outputs.format) == "json":  # the same as --json prints
             write_text(outputs.output, found.to_json() + "\n")
         else:
-            write(found, outputs.output, outputs.format)
+            command = shlex.join(["cospan", *sys.argv[1:]])
+            write(found, outputs.output, outputs.format, command=command, files=files)
 
 
 def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:

@@ -12,6 +12,7 @@ from cospan.changes import Changes
 from . import _words
 from ._changed import features_of, relations_of
 from ._columns import Columns
+from ._made import Origin, made_of
 from ._patterns import patterns_of, pictures_of
 from ._pictures import PictureShape
 from ._rows import Listing, list_rows
@@ -33,7 +34,7 @@ PART_WORDS = {
 }
 
 
-def pair_content(c: Comparison, command: str | None = None) -> ReportContent:
+def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     """Reduce a comparison to what its report says."""
     shape = None if c.image_shape is None else PictureShape.of(c.image_shape)
     names = (c.name_a, c.name_b, *([] if c.group_z is None else [c.group_z.name]))
@@ -77,8 +78,8 @@ def pair_content(c: Comparison, command: str | None = None) -> ReportContent:
         remarks=remarks,
         sampling=_sampling(c, columns, listing),
         settings=_settings(c),
-        made=_words.made_of(c.version, c.seconds, c.settings, "compare(A, B", command),
-        inputs=_inputs(c),
+        made=made_of(c.version, c.seconds, c.settings, "compare(A, B", origin),
+        inputs=(*_inputs(c), *origin.read()),
         glossary=_words.GLOSSARY,
     )
 
@@ -210,15 +211,9 @@ def _settings(c: Comparison) -> tuple[tuple[str, str], ...]:
 
 
 def _inputs(c: Comparison) -> tuple[tuple[str, str], ...]:
-    """What was read; a comparison that knows the hashes of its inputs gives them."""
-    known = dict(getattr(c, "inputs", None) or {})
-    found = []
-    for one in _sets(c):
-        columns = count(len(c.feature_names))
-        text = f"{count(one.rows)} rows, {columns} features"
-        hashed = known.get(one.key)
-        found.append((f"{one.key}: {one.name}", f"{text}, {clean(hashed)}" if hashed else text))
-    return tuple(found)
+    columns = count(len(c.feature_names))
+    sets = _sets(c)
+    return tuple((f"{s.key}: {s.name}", f"{count(s.rows)} rows, {columns} features") for s in sets)
 
 
 def _sampling(c: Comparison, columns: Columns, listing: Listing) -> tuple[str, ...]:
