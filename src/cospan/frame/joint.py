@@ -53,6 +53,18 @@ class JointFrame(ScoringFrame):
         How many directions :meth:`truncate` has left out; 0 for a whole frame.
     typicality : Typicality or None
         What the sets' own rows cost, where there were rows to leave out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import JointFrame
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0]
+    >>> frame = JointFrame.fit(A, B)
+    >>> frame.align([[0.0, 0.0], [3.0, 0.0]]).predict().tolist()
+    [0, 1]
+    >>> frame.parts.location > frame.parts.scale + frame.parts.shape
+    True
     """
 
     # ---- making -------------------------------------------------------------------------------

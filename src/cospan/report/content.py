@@ -201,6 +201,7 @@ class Pair:
     first: int
     second: int
     auc: float
+    interval: str
     distance: str
     counts_first: tuple[int, ...]
     counts_second: tuple[int, ...]

@@ -32,7 +32,7 @@ LARGE = 0.71  # the AUC from which sets are called clearly different
 
 def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     """Reduce a comparison of K sets to what its report says."""
-    auc = _auc(c)
+    auc = c.pairs.matrix("value", "auc")
     names = (*c.names, *([] if c.name_z is None else [c.name_z]))
     pairs = _pairs(c, auc)
     listed = ManyRows(c)
@@ -73,25 +73,6 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
         corners=_corners(c),
         glossary=_words.GLOSSARY,
     )
-
-
-def _auc(c: ManyComparison) -> NDArray[np.float64]:
-    """(K, K): how well the angle between two sets orders their rows.
-
-    From the histograms of all rows, a degree per bin; rows of one bin count half.
-    """
-    known = getattr(c, "auc", None)
-    if isinstance(known, np.ndarray):
-        return np.asarray(known, dtype=np.float64)
-    K = len(c.names)
-    found = np.full((K, K), 0.5)
-    for i in range(K):
-        for j in range(i + 1, K):
-            first, second = c.pair_counts[i, j], c.pair_counts[j, i][::-1]
-            below = np.cumsum(first) - first / 2
-            total = max(1, int(first.sum())) * max(1, int(second.sum()))
-            found[i, j] = found[j, i] = float(second @ below) / total
-    return found
 
 
 def _ordered(auc: NDArray[np.float64]) -> list[tuple[int, int]]:
@@ -202,6 +183,7 @@ def _pairs(c: ManyComparison, auc: NDArray[np.float64]) -> tuple[Pair, ...]:
             first=i,
             second=j,
             auc=round(float(auc[i, j]), 4),
+            interval=_words.interval_text(c.pairs.between(i, j).auc),
             distance=str(c.distance(i, j)),
             counts_first=tuple(map(int, coarse[i, j])),
             counts_second=tuple(map(int, coarse[j, i][::-1])),
