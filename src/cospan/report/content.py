@@ -100,10 +100,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Angles:
-    """How many rows of each set have which angle: 900 bins of a tenth of a degree."""
+    """How many rows of each set have which angle: 900 bins of a tenth of a degree.
+
+    ``zero`` is log(cost A² / cost B²) at 45°.
+    """
 
     counts: Mapping[str, tuple[int, ...]]
     separable: bool
+    zero: float
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         angles=Angles(
             {key: tuple(map(int, g.counts)) for key, g in zip("ABZ", c.groups, strict=False)},
             bool(c.separated and differs),
+            float(c.frame.zero),
         ),
         points=listing.points,
         rows=listing.rows,
@@ -151,7 +152,7 @@ def _tiles(
     if relations:
         pair = f"first: {clean(relations[0].first, 30)} and {clean(relations[0].second, 30)}"
     told = [
-        f"{count(tab.total)} {_in_short(tab.key, c)}"
+        f"{count(tab.total)} {_in_short(tab.key, tab.total, c)}"
         for tab in listing.tabs
         if tab.total and tab.key in ("labels", "a-in-b", "b-in-a", "neither")
     ]
@@ -163,12 +164,13 @@ def _tiles(
     )
 
 
-def _in_short(tab: str, c: Comparison) -> str:
+def _in_short(tab: str, n: int, c: Comparison) -> str:
     a, b = clean(c.name_a, 30), clean(c.name_b, 30)
+    look = "looks" if n == 1 else "look"
     return {
         "labels": "labels in doubt",
-        "a-in-b": f"in {b} look like {a}",
-        "b-in-a": f"in {a} look like {b}",
+        "a-in-b": f"in {b} {look} like {a}",
+        "b-in-a": f"in {a} {look} like {b}",
         "neither": "like neither",
     }[tab]
 
