@@ -11,7 +11,7 @@ from pathlib import Path
 OF_THEIR_TIME = ("pyparsing<3.3",)
 
 #: What the tests need; sites, linters and benchmarks take the newest there is.
-EXTRAS = ("app", "demo", "dask", "files", "torch", "test")
+EXTRAS = ("app", "demo", "dask", "files", "torch", "panel", "test")
 
 
 def oldest(requirement):
