@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 from cospan.audit import LabelAudit
 from cospan.comparison.columns import ambiguity, joined, score_columns
 from cospan.comparison.fitting import arranged
+from cospan.comparison.pairs import Pairs
 from cospan.comparison.plain import many_dict
 from cospan.comparison.result import Line, Result, View, shared
-from cospan.comparison.scorer import Scored, like_neither, pair_angle
+from cospan.comparison.scorer import LikeNeither, Scored, like_neither, pair_angle
+from cospan.comparison.scoring import Group
+from cospan.comparison.telling import KeptRows
 from cospan.comparison.text import many_lines
 from cospan.errors import InputError
 from cospan.frame import ManyFrame
 from cospan.sets import Geometry, SetCosts
-from cospan.significance import Estimate
+from cospan.significance import Estimate, Separation
 
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
@@ -78,8 +81,13 @@ class ManyComparison(View):
         What a reader should know before believing the numbers.
     version : str
     seconds : float
-    typicality : ndarray of shape (n, K) or None
+    pairs : Pairs
+        How far apart the sets of each pair are: see :meth:`separation`.
+    typicality : ndarray of shape (n, K)
         How usual each sample is for each set: a p-value, NaN where nothing is known.
+    telling : KeptRows or None
+        Values of the samples that look most like another set, that no set finds usual, or that
+        are between two sets; ``row_index`` says which of the samples they are.
 
     Examples
     --------
@@ -114,12 +122,9 @@ class ManyComparison(View):
     order: NDArray[np.intp]
     audit: LabelAudit
     feature_names: tuple[str, ...] | None
-    image_shape: tuple[int, ...] | None
-    settings: dict[str, object]
-    warnings: tuple[str, ...]
-    version: str
-    seconds: float
-    typicality: Floats | None = None
+    pairs: Pairs
+    typicality: Floats
+    telling: KeptRows | None = None
 
     @classmethod
     def of(cls, result: Result) -> ManyComparison:
@@ -154,6 +159,7 @@ class ManyComparison(View):
             order=result.linkage.leaves,
             audit=result.audited.audit,
             typicality=np.concatenate([part.typicality for part in kept]),
+            telling=_told(own if further is None else (*own, further)),
         )
 
     # ---- per sample ---------------------------------------------------------------------------
@@ -186,10 +192,17 @@ class ManyComparison(View):
     def neither(self) -> NDArray[np.bool_]:
         """(n,): samples that are like no set, at most one in twenty of them by mistake."""
         found = np.zeros(len(self.group), dtype=bool)
-        if self.typicality is not None:
-            for k in np.unique(self.group):
-                found[self.group == k] = like_neither(self.typicality[self.group == k])
+        for k in np.unique(self.group):
+            found[self.group == k] = like_neither(self.typicality[self.group == k])
         return found
+
+    @property
+    def rows_like_neither(self) -> LikeNeither:
+        return LikeNeither.of(self._sets_of_rows, self.ids, self.typicality, self.neither)
+
+    @property
+    def _sets_of_rows(self) -> NDArray[Any]:
+        return np.array([*self.names, self.name_z or ""])[self.group]
 
     def pair_theta(self, a: str | int, b: str | int) -> Floats:
         """(n,): the angle of each sample between two sets in radians: 0 for `a`, π/2 for `b`."""
@@ -208,19 +221,36 @@ class ManyComparison(View):
         return float(np.mean(np.diagonal(self.confusion) / self.confusion.sum(axis=1)))
 
     def distance(self, a: str | int, b: str | int) -> Estimate:
-        """Fisher-Rao distance of two sets with its interval."""
-        at = self._number(a), self._number(b)
-        value, low, high = (
-            float(matrix[at])
-            for matrix in (self.fisher_rao, self.fisher_rao_low, self.fisher_rao_high)
-        )
-        return Estimate(value, low, high, self.confidence)
+        """Fisher-Rao distance of two sets with its interval; 0 for a set and itself."""
+        i, j = self._number(a), self._number(b)
+        if i == j:
+            return Estimate(0.0, 0.0, 0.0, self.confidence)
+        return self.pairs.between(i, j).fisher_rao
+
+    def separation(self, a: str | int, b: str | int) -> Separation:
+        """How far apart two sets are: AUC, Fisher-Rao, Hellinger and overlap, with intervals."""
+        return self.pairs.between(self._number(a), self._number(b))
 
     def closest(self, n: int = 5) -> list[tuple[str, str]]:
         """The `n` pairs of sets that are closest, closest first."""
         first, second = np.triu_indices(len(self.names), 1)
         order = np.argsort(self.fisher_rao[first, second], kind="stable")[:n]
         return [(self.names[first[k]], self.names[second[k]]) for k in order]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What was found, in words: the closest and the farthest sets, and how well they part."""
+        first, second = np.triu_indices(len(self.names), 1)
+        far = int(np.argmax(self.fisher_rao[first, second]))
+        pairs = [("closest", *self.closest(1)[0])]
+        if len(first) > 1:
+            pairs.append(("farthest", self.names[first[far]], self.names[second[far]]))
+        told = [
+            f"the {word} are {a} and {b} ({self.distance(a, b).value:.2f})" for word, a, b in pairs
+        ]
+        apart = f"On the scale from 0 (alike) to 3.14 (apart) {', '.join(told)}."
+        own = f"Of 100 rows {100 * self.accuracy:.0f} are explained best by their own set"
+        return apart, f"{own}, every set counting alike (by chance {100 / len(self.names):.0f})."
 
     def classifier(self) -> AlignmentAngleClassifier:
         """The sets as a fitted estimator, whose classes are their names; :func:`cospan.save` it.
@@ -269,17 +299,27 @@ class ManyComparison(View):
         return many_dict(self)
 
     def score_columns(self) -> dict[str, NDArray[Any]]:
-        called = np.array([*self.names, self.name_z or ""])
-        usual = self.typicality
-        if usual is None:
-            usual = np.full_like(self.weights, np.nan)
-        scored = Scored(self.weights, usual, None, self.ids, None)
-        return score_columns(self.names, called[self.group], scored)
+        scored = Scored(self.weights, self.typicality, None, self.ids, None)
+        return score_columns(self.names, self._sets_of_rows, scored)
 
     def __repr__(self) -> str:
         z = f", {self.rows_z} scored" if self.name_z is not None else ""
         names = ", ".join(map(repr, self.names[:4])) + (", …" if len(self.names) > 4 else "")
         return f"<ManyComparison of {len(self.names)} sets ({names}), {sum(self.rows)} rows{z}>"
+
+
+def _told(groups: Sequence[Group]) -> KeptRows | None:
+    """The values kept of all groups, one after the other."""
+    kept = [group.telling for group in groups]
+    if any(part is None for part in kept):
+        return None
+    starts = np.cumsum([0, *(len(group.ids) for group in groups)])
+    parts = [(part, start) for part, start in zip(kept, starts, strict=False) if part is not None]
+    return KeptRows(
+        np.concatenate([part.rows for part, _ in parts]),
+        np.concatenate([part.row_index + start for part, start in parts]),
+        None,
+    )
 
 
 def _center(geometry: Geometry) -> Any:

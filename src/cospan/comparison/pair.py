@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cospan.comparison.columns import joined, score_columns
 from cospan.comparison.plain import pair_dict
 from cospan.comparison.result import Line, Result, View, shared
+from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import ScoredGroup
 from cospan.comparison.text import pair_lines
 from cospan.errors import InputError
@@ -20,6 +21,7 @@ from cospan.frame import JointFrame
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
     from cospan.changes import Changes, FeatureTable, PairTable, Verdict
+    from cospan.panel import Panel
     from cospan.significance import Separation, ShiftTest
 
 __all__ = ["Comparison", "TopFeatures"]
@@ -103,11 +105,6 @@ class Comparison(View):
     effect_a: NDArray[np.float64]
     effect_b: NDArray[np.float64]
     feature_names: tuple[str, ...]
-    image_shape: tuple[int, ...] | None
-    settings: dict[str, object]
-    warnings: tuple[str, ...]
-    version: str
-    seconds: float
     audit_of: str = "sets"
     changes: Changes | None = None
 
@@ -185,6 +182,14 @@ class Comparison(View):
         return np.concatenate([np.asarray(group.alignment.degrees) for group in self.audited])
 
     @property
+    def rows_like_neither(self) -> LikeNeither:
+        groups = self.groups
+        names = np.repeat([group.name for group in groups], [len(group.ids) for group in groups])
+        usual = np.concatenate([group.scored.typicality for group in groups])
+        found = np.concatenate([group.neither for group in groups])
+        return LikeNeither.of(names, joined([group.ids for group in groups]), usual, found)
+
+    @property
     def feature_spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Root mean square of each feature about the centre, in A and in B, shrinkage included."""
         H = np.asarray(self.frame.H, dtype=float)
@@ -213,6 +218,38 @@ class Comparison(View):
         common[np.concatenate([to_a, to_b])] = -1
         shared = np.argsort(-common, kind="stable")[:n]
         return TopFeatures(to_a, shared[common[shared] > 0], to_b)
+
+    def panel(self, *, permutations: int = 199, random_state: int = 0) -> Panel:
+        """What other measures say about the same sets: MMD, Fréchet distance, C2ST and so on.
+
+        Computed on the rows that are kept, at most 2,000 of each set; features in units of their
+        spread where the angle takes them so (`units="own"`), else as they came.
+
+        Parameters
+        ----------
+        permutations, random_state
+            As in :func:`cospan.measure_panel`.
+
+        Returns
+        -------
+        Panel
+            With the angle's own AUC as its first measure.
+        """
+        from cospan.panel import measure_panel
+
+        if self.group_a.rows is None or self.group_b.rows is None:
+            raise InputError(
+                "The rows were not kept, as with summaries; call measure_panel on the data."
+            )
+        return measure_panel(
+            self.group_a.rows,
+            self.group_b.rows,
+            units="own" if self.frame.geometry.units == "own" else "raw",
+            permutations=permutations,
+            random_state=random_state,
+            angle=(self.separation.auc.value, None if self.shift is None else self.shift.pvalue),
+            feature_names=self.feature_names,
+        )
 
     def lines(self, width: int = 80) -> Iterator[Line]:
         return pair_lines(self, width)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import abc
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -14,17 +15,29 @@ from typing import Any
 from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.pairs import Linkage, Pairs
+from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import Group
 from cospan.comparison.testing import PairFindings
 from cospan.frame import ManyFrame
 
-__all__ = ["Line", "Result", "View", "shared"]
+__all__ = ["Facts", "Line", "Result", "View", "shared"]
 
 Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Facts:
+    """What every comparison says of itself; see :class:`cospan.Comparison` for each."""
+
+    image_shape: tuple[int, ...] | None
+    settings: dict[str, object]
+    warnings: tuple[str, ...]
+    version: str
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Facts):
     """What was found about K sets.
 
     Parameters
@@ -44,7 +57,7 @@ class Result:
         Without a joint frame: the directions of all sets, and which sets join first.
     pair : PairFindings or None
         With one: the test, what changed, and how far each feature pulls.
-    feature_names, image_shape, settings, warnings, version, seconds
+    feature_names : tuple of str
     """
 
     names: tuple[str, ...]
@@ -57,11 +70,6 @@ class Result:
     linkage: Linkage | None
     pair: PairFindings | None
     feature_names: tuple[str, ...]
-    image_shape: tuple[int, ...] | None
-    settings: dict[str, object]
-    warnings: tuple[str, ...]
-    version: str
-    seconds: float
 
 
 def shared(result: Result, view: Any) -> dict[str, Any]:
@@ -70,7 +78,8 @@ def shared(result: Result, view: Any) -> dict[str, Any]:
     return {name: getattr(result, name) for name in names}
 
 
-class View(abc.ABC):
+@dataclass(frozen=True, eq=False, repr=False)
+class View(Facts, abc.ABC):
     """How a comparison is shown, whatever the number of sets."""
 
     @abc.abstractmethod
@@ -86,6 +95,11 @@ class View(abc.ABC):
     def to_dict(self) -> dict[str, object]:
         """Everything but the rows, as plain types: ``json.dumps`` takes it."""
 
+    @property
+    @abc.abstractmethod
+    def rows_like_neither(self) -> LikeNeither:
+        """The kept rows that no set finds usual, at most one in twenty of them by mistake."""
+
     @abc.abstractmethod
     def score_columns(self) -> dict[str, Any]:
         """The columns of the table of scores."""
@@ -93,6 +107,10 @@ class View(abc.ABC):
     def summary(self, width: int = 80) -> str:
         """The comparison as text of about `width` columns, as the command line prints it."""
         return "\n".join(text for _, text in self.lines(width)).rstrip() + "\n"
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as text; ``schema.json`` in ``cospan/comparison`` says what is in it."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per scored sample, as a dataframe of the first library found.

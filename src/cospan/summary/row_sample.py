@@ -104,6 +104,14 @@ class RowSample:
             self.passed + other.passed,
         )
 
+    def smaller(self, size: int) -> RowSample:
+        """The sample that would have been kept with this size."""
+        if len(self) <= size:
+            return replace(self, size=min(self.size, size))
+        bound = float(self.priority[size - 1]) if size else 0.0
+        kept = (self.rows[:size], self.weights[:size], self.index[:size], self.priority[:size])
+        return RowSample(*kept, size, bound, self.passed)
+
     def renumbered(self, index: np.ndarray, passed: int) -> RowSample:
         """The same sample with row i called ``index[i]``, of `passed` rows in all."""
         return replace(self, index=index[self.index], passed=passed)
