@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cospan.alignment import Alignment
     from cospan.attribution import Attribution, attribute
     from cospan.audit import ImportanceWeights, LabelAudit, audit_labels, importance_weights
-    from cospan.comparison import Comparison, ScoredGroup, compare
+    from cospan.comparison import Comparison, ManyComparison, ScoredGroup, compare, compare_many
     from cospan.decomposition import GSVD, Blocks, GSVDStack, PartialGSVD, gsvd, gsvds, gsvdvals
     from cospan.directions import Directions, extreme_directions, shared_directions
     from cospan.distribution import (
@@ -37,10 +37,11 @@ if TYPE_CHECKING:
         hellinger,
         posterior_ambiguity,
     )
+    from cospan.embedding import embed_images, embed_texts
     from cospan.estimator import AlignmentAngleClassifier
     from cospan.frame import JointFrame, LeaveOneOut, ManyFrame, Prototypes, prototypes
     from cospan.model_file import load, save
-    from cospan.multiway import ManyComparison, compare_many
+    from cospan.panel import Fidelity, Measure, Panel, fidelity, measure_panel
     from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
     from cospan.studies import Sensitivity, SettingChange, sensitivity
@@ -59,14 +60,17 @@ _PUBLIC = {
     "Comparison": "comparison",
     "Directions": "directions",
     "Estimate": "significance",
+    "Fidelity": "panel",
     "GSVD": "decomposition",
     "GSVDStack": "decomposition",
     "ImportanceWeights": "audit",
     "JointFrame": "frame",
     "LabelAudit": "audit",
     "LeaveOneOut": "frame",
-    "ManyComparison": "multiway",
+    "ManyComparison": "comparison",
     "ManyFrame": "frame",
+    "Measure": "panel",
+    "Panel": "panel",
     "Prototypes": "frame",
     "PartialGSVD": "decomposition",
     "RelativeProcrustes": "procrustes",
@@ -84,8 +88,11 @@ _PUBLIC = {
     "bhattacharyya": "distribution",
     "bin_posterior": "distribution",
     "compare": "comparison",
-    "compare_many": "multiway",
+    "compare_many": "comparison",
+    "embed_images": "embedding",
+    "embed_texts": "embedding",
     "extreme_directions": "directions",
+    "fidelity": "panel",
     "fisher_rao": "distribution",
     "gsvd": "decomposition",
     "gsvds": "decomposition",
@@ -93,6 +100,7 @@ _PUBLIC = {
     "hellinger": "distribution",
     "importance_weights": "audit",
     "load": "model_file",
+    "measure_panel": "panel",
     "neither": "typicality",
     "posterior_ambiguity": "distribution",
     "prototypes": "frame",

@@ -51,7 +51,7 @@ class Effect(NamedTuple):
     mean : float
         Of φ: negative pulls to A, positive to B.
     size : float
-        The mean of |φ|.
+        The mean of abs(φ).
     """
 
     feature: str
@@ -78,6 +78,16 @@ class Attribution:
         The balance at which the calibrated θ is 45°; 0 for raw angles.
     feature_names : tuple of str
         The frame's, or ``"0"``, ``"1"``, … where it has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import JointFrame, attribute
+    >>> rng = np.random.default_rng(0)
+    >>> frame = JointFrame.fit(rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [2, 0, 0])
+    >>> found = attribute(frame, [[2.0, 0.0, 0.0]])  # a row like those of B
+    >>> bool(found.pull[0] > 0), found.top(1)[0].feature
+    (True, '0')
     """
 
     features: Array
@@ -92,7 +102,7 @@ class Attribution:
         return self.total - self.base
 
     def top(self, n: int = 10) -> tuple[Effect, ...]:
-        """The n features with the largest mean of |φ| over the samples, largest first.
+        """The n features with the largest mean of abs(φ) over the samples, largest first.
 
         Sizes, because the pulls of A's and B's samples have opposite signs and would cancel.
         """

@@ -54,6 +54,16 @@ class LabelAudit:
         The estimated share of labels that are flipped; 0 without evidence for any.
     inseparable : tuple of pairs
         Pairs of classes that left-out rows separate no better than chance.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cospan import audit_labels
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[0] = 2  # it was 0
+    >>> audit = audit_labels(X, y)
+    >>> int(audit.suspicion.argmax()), int(audit.suggested[0])
+    (0, 0)
     """
 
     suspicion: Floats
@@ -123,7 +133,7 @@ class LabelAudit:
             weights=weights,
             theta=np.arctan2(*np.sqrt(weights.T[::-1])) if len(classes) == 2 else None,
             classes=classes,
-            noise_rate=flips.rate,
+            noise_rate=flips.rate(of_groups),
             inseparable=tuple((names[i], names[j]) for i, j in sorted(inseparable)),
         )
 

@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from cospan._tolerance import PERFECT_CORRELATION
+
 from .grouping import Column, Floats, Rows, present
 from .pairs import PairChange, PairTable, Relations
 from .twosample import adjusted
@@ -33,8 +35,6 @@ MOST_PAIRS, FEWEST_PAIRS = 200, 10
 #: Rows of each set that must differ from the feature's usual value: with fewer a correlation is
 #: the matter of a few rows.
 VARIED_ROWS = 10
-#: Correlations nearer to ±1 than this count as that.
-_PERFECT = 1e-6
 
 
 class _Feature(NamedTuple):
@@ -202,9 +202,8 @@ def _ranks(values: Floats, masks: Sequence[Any]) -> tuple[Floats, NDArray[np.boo
         part = values[:, places] if mask is None else values[np.ix_(mask, places)]
         if not places or len(part) < 2 * VARIED_ROWS:
             continue
-        rank = stats.rankdata(part, axis=0)
-        rank -= (len(part) + 1) / 2
-        deviation = rank.std(axis=0)
+        rank = _centred_ranks(part)
+        deviation = np.sqrt(np.einsum("ij,ij->j", rank, rank) / len(part))
         # The largest tie has the variance (1 - t³/n³)/12 left beside it.
         n = len(part)
         left = 1 - (1 - np.minimum(1.0, 12 * deviation**2 / n**2)) ** (1 / 3)
@@ -217,6 +216,21 @@ def _ranks(values: Floats, masks: Sequence[Any]) -> tuple[Floats, NDArray[np.boo
         else:
             found[np.ix_(mask, places)] = rank
     return found, enough
+
+
+def _centred_ranks(values: Floats) -> Floats:
+    """Mid-ranks with mean 0, column by column; those of two values need no sorting."""
+    n = len(values)
+    low, high = values.min(axis=0), values.max(axis=0)
+    at_high = values == high
+    two = np.all(at_high | (values == low), axis=0)
+    found = np.empty(values.shape)
+    # k rows have the high value: its mid-rank is n/2 above that of the low one.
+    found[:, two] = (at_high[:, two] - at_high[:, two].mean(axis=0)) * (n / 2)
+    rest = np.flatnonzero(~two)
+    if len(rest):
+        found[:, rest] = stats.rankdata(values[:, rest], axis=0) - (n + 1) / 2
+    return found
 
 
 def _correlated(u: Floats, left: NDArray[np.intp], there: Floats | None) -> _Side:
@@ -240,8 +254,8 @@ def _difference(a: _Side, b: _Side) -> Floats:
     On Fisher's scale or as it is, whichever says less: a correlation of exactly 1, which a few
     rows of a rare level give easily, is infinitely far from all others on Fisher's scale.
     """
-    near = 1 - _PERFECT
-    free = [np.maximum(1 - side.r**2, _PERFECT) for side in (a, b)]
+    near = 1 - PERFECT_CORRELATION
+    free = [np.maximum(1 - side.r**2, PERFECT_CORRELATION) for side in (a, b)]
     steps = [np.arctanh(np.clip(side.r, -near, near)) for side in (a, b)]
     errors = [
         np.maximum(side.influence / f**2, 1.0) / side.n
@@ -249,6 +263,9 @@ def _difference(a: _Side, b: _Side) -> Floats:
     ]
     fisher = (steps[1] - steps[0]) / np.sqrt(errors[0] + errors[1])
     normal = (1 - ((a.r + b.r) / 2) ** 2) ** 2
-    plain = [np.maximum(np.maximum(side.influence, normal), _PERFECT) / side.n for side in (a, b)]
+    plain = [
+        np.maximum(np.maximum(side.influence, normal), PERFECT_CORRELATION) / side.n
+        for side in (a, b)
+    ]
     direct = (b.r - a.r) / np.sqrt(plain[0] + plain[1])
     return np.asarray(np.where(np.abs(fisher) < np.abs(direct), fisher, direct))

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .columns import LEVEL, FeatureTable
 from .kinds import Kinds
@@ -28,7 +28,7 @@ from .wording import chance, share_text
 if TYPE_CHECKING:
     from cospan.significance import Estimate, ShiftTest
 
-__all__ = ["SIZES", "Verdict", "make_verdict", "size_of"]
+__all__ = ["NO_ROWS", "SIZES", "RowsToCheck", "Verdict", "make_verdict", "size_of"]
 
 #: From which AUC on a difference is called so.
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
@@ -42,6 +42,17 @@ IN_WORDS = {
     "levels": "the levels of categories",
     "missing": "missing values",
 }
+
+
+class RowsToCheck(NamedTuple):
+    """How many rows are worth a look: of A like B, of B like A, of any set like neither."""
+
+    a_like_b: int = 0
+    b_like_a: int = 0
+    neither: int = 0
+
+
+NO_ROWS = RowsToCheck()
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,8 @@ class Verdict:
         Names of the first changed columns; of pairs, ``"first and second"``.
     sentences : tuple of str
         The verdict in words, most important first.
+    rows : RowsToCheck
+        How many rows are worth a look.
     """
 
     differs: bool
@@ -81,6 +94,7 @@ class Verdict:
     features: tuple[str, ...] = ()
     pairs: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
+    rows: RowsToCheck = NO_ROWS
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -94,6 +108,7 @@ class Verdict:
             "features": list(self.features),
             "pairs": list(self.pairs),
             "sentences": list(self.sentences),
+            "rows": self.rows._asdict(),
         }
 
 
@@ -117,6 +132,7 @@ def make_verdict(
     auc: Estimate | None,
     shift: ShiftTest | None,
     names: tuple[str, str],
+    rows: RowsToCheck = NO_ROWS,
 ) -> Verdict:
     """Decide, and put it in words."""
     differs, p, by_column = _decided(features, shift)
@@ -127,15 +143,15 @@ def make_verdict(
         sizes = ("none", "none", sizes[2])
         kinds = kinds._replace(shares={}, mostly="")
     told = features.changed[:FIRST_FEATURES]
-    pairs = _first_pairs(relations)
+    pairs = _first_pairs(relations) if differs else []
     sentences = [
         _headline(differs, p, by_column, len(features), shift, names),
         *_how_much(differs, sizes, auc),
         *_in_what(kinds),
-        *[feature_sentence(one, names) for one in told],
-        *_more(features),
+        *_of_columns(differs, features, names),
         *[pair_sentence(pair, names) for pair in pairs],
         *_quality(quality, features),
+        *_to_check(rows, names),
     ]
     return Verdict(
         differs,
@@ -147,6 +163,7 @@ def make_verdict(
         tuple(one.name for one in told),
         tuple(f"{pair.first} and {pair.second}" for pair in pairs),
         tuple(dict.fromkeys(sentences)),
+        rows,
     )
 
 
@@ -189,7 +206,8 @@ def _headline(
 def _how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> list[str]:
     if auc is None:
         return []
-    low, value, high = (round(100 * x) for x in (auc.low, auc.value, auc.high))
+    low, high = (round(100 * x) for x in (auc.low, auc.high))
+    value = "over 99" if 0.995 <= auc.value < 1 else f"{100 * auc.value:.0f}"  # no false certainty
     counted = (
         f"of 100 pairs of rows, one from each set, {value} are ordered correctly "
         f"({100 * auc.confidence:.0f} % interval {low} to {high}; by chance 50)"
@@ -212,11 +230,18 @@ def _in_what(kinds: Kinds) -> list[str]:
     return [f"It is first of all a difference in {IN_WORDS[kinds.mostly]}."]
 
 
-def _more(features: FeatureTable) -> list[str]:
+def _of_columns(differs: bool, features: FeatureTable, names: tuple[str, str]) -> list[str]:
+    """What changed in the first columns; a weak hint where the sets do not differ as a whole."""
+    told = [feature_sentence(one, names) for one in features.changed[:FIRST_FEATURES]]
     more = len(features.changed) - FIRST_FEATURES
-    if more <= 0:
-        return []
-    return [f"{more:,} more of the {len(features):,} columns changed."]
+    if more > 0:
+        told.append(f"{more:,} more of the {len(features):,} columns changed.")
+    if told and not differs:
+        sure = chance(min(one.p_adjusted for one in features))
+        which = "A single column is" if len(features.changed) == 1 else "Single columns are"
+        over = f", adjusted for {len(features):,} columns" if len(features) > 1 else ""
+        told.insert(0, f"{which} a weak hint to the contrary ({sure}{over}), perhaps by chance.")
+    return told
 
 
 def _quality(quality: Quality, features: FeatureTable) -> list[str]:
@@ -226,10 +251,20 @@ def _quality(quality: Quality, features: FeatureTable) -> list[str]:
     """
     told = {one.name for one in features.changed[:FIRST_FEATURES]}
     moved = {one.name for one in features.changed if one.change in ("mean", "spread")}
+    still = {n.column for n in quality if n.code == "constant" and n.a == n.b == 0}
     known = {"missing": told, "new levels": told, "vanished levels": told, "range": moved}
+    known["constant"] = told & still  # one value in A, another in B: that was said
     notes = [n.text for n in quality if n.differs and n.column not in known.get(n.code, ())]
     more = len(notes) - FIRST_NOTES
     if more <= 0:
         return notes
     remarks = "1 more remark" if more == 1 else f"{more:,} more remarks"
     return [*notes[:FIRST_NOTES], f"The data quality table has {remarks}."]
+
+
+def _to_check(rows: RowsToCheck, names: tuple[str, str]) -> list[str]:
+    """How many rows are worth a look, and why."""
+    a, b = names
+    counts = ((rows.a_like_b, f"of {a} like {b}"), (rows.b_like_a, f"of {b} like {a}"))
+    parts = [f"{n:,} {words}" for n, words in (*counts, (rows.neither, "like neither")) if n]
+    return [f"Rows worth a look: {', '.join(parts)}."] if parts else []

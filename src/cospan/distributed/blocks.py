@@ -11,11 +11,12 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._validate import as_rows, as_weights
 from cospan.errors import InputError
-from cospan.summary import Summary
+from cospan.summary import Summary, SummaryOptions, of_rows
 
 __all__ = [
     "block_classes",
     "block_summary",
+    "first_rows",
     "merged",
     "merged_classes",
     "reduced",
@@ -48,6 +49,22 @@ def row_blocks(X: Any, name: str) -> list[Any]:
     return list(X.to_delayed()[:, 0])
 
 
+def first_rows(X: Any, blocks: Sequence[Any]) -> list[int]:
+    """The number of each block's first row: known for arrays, counted by the workers for tables."""
+    import dask
+
+    if not hasattr(X, "columns"):
+        sizes = X.chunks[0]
+        if any(np.isnan(size) for size in sizes):
+            sizes = dask.compute(*(dask.delayed(len)(block) for block in blocks))
+    else:
+        # One column is enough to count by, and Parquet files then give no other.
+        narrow = list(X[[X.columns[0]]].to_delayed())
+        counted = narrow if len(narrow) == len(blocks) else blocks
+        sizes = dask.compute(*(dask.delayed(len)(block) for block in counted))
+    return [0, *np.cumsum(sizes)[:-1].tolist()]
+
+
 def split(values: Any, blocks: Sequence[Any], name: str) -> list[Any]:
     """One value a row, cut into those of each block; None stays None."""
     import dask
@@ -69,13 +86,12 @@ def block_summary(
     block: Any,
     weights: np.ndarray | None,
     names: tuple[str, ...] | None,
-    seed: int,
-    options: dict[str, Any],
+    options: SummaryOptions,
 ) -> Summary | None:
     """Summary of one block; None if it has no rows, or none that count."""
     if len(block) == 0 or (weights is not None and not weights.any()):
         return None
-    summary = Summary.of(block, weights, seed=seed, **options)
+    summary = of_rows(block, weights, options)
     return replace(summary, feature_names=names)
 
 
@@ -92,8 +108,7 @@ def block_classes(
     labels: np.ndarray,
     weights: np.ndarray | None,
     names: tuple[str, ...] | None,
-    seed: int,
-    options: dict[str, Any],
+    options: SummaryOptions,
 ) -> dict[Any, Summary]:
     """Summary of each class in one block."""
     rows = as_rows(block, "X", allow_empty=True)
@@ -101,7 +116,7 @@ def block_classes(
     for label in np.unique(labels).tolist():
         own = np.flatnonzero(labels == label)
         weight = None if weights is None else weights[own]
-        summary = block_summary(arrays.rows_at(rows, own), weight, names, seed, options)
+        summary = block_summary(arrays.rows_at(rows, own), weight, names, options)
         if summary is not None:
             found[label] = summary
     return found

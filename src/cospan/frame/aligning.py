@@ -16,6 +16,7 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan import distributed
 from cospan._arrays import Array
+from cospan._surface import option
 from cospan._validate import as_option, as_rows, check_names, feature_names_of
 from cospan.alignment import Alignment
 from cospan.errors import InputError
@@ -35,7 +36,18 @@ _WEIGHTINGS = ("cost", "frame")
 
 
 class LeaveOneOut(NamedTuple):
-    """The training rows' own angles, each computed as if the row had not been there."""
+    """The training rows' own angles, each computed as if the row had not been there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import JointFrame
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + 2
+    >>> left_out = JointFrame.fit(A, B).leave_one_out(A, B)
+    >>> bool(np.median(left_out.a.degrees) < 45 < np.median(left_out.b.degrees))
+    True
+    """
 
     a: Alignment
     b: Alignment
@@ -99,7 +111,8 @@ class ScoringFrame(FrameProperties):
         weighting = as_option(weighting, "weighting", _WEIGHTINGS)
         if weighting == "frame" and self.geometry.affine:
             raise InputError(
-                'weighting="frame" belongs to the linear span; fit the frame with span="linear".'
+                f"{option('weighting', 'frame')} belongs to the linear span; fit the frame with "
+                f"{option('span', 'linear')}."
             )
         return weighting
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._surface import option
 from cospan._warnings import warn
 from cospan.decomposition import GSVD, decompose
 from cospan.sets import Geometry, Settings, WorkingSets
@@ -93,5 +94,7 @@ def warn_if_nothing_shared(found: Fitted, a: Summary, b: Summary) -> None:
         warn(
             f"A ({a.count} rows) and B ({b.count} rows) share no direction of the "
             f"{a.n_features}-dimensional feature space, so without shrinkage no sample has a "
-            "meaningful angle; use more rows, or shrinkage='auto'."
+            "meaningful angle.",
+            code="nothing shared",
+            remedy=f"Use more rows, or {option('shrinkage', 'auto')}.",
         )

@@ -1,0 +1,326 @@
+"""What a comparison of K sets found: the view of a result without a joint frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.audit import LabelAudit
+from cospan.comparison.columns import ambiguity, joined, score_columns
+from cospan.comparison.fitting import arranged
+from cospan.comparison.pairs import Pairs
+from cospan.comparison.plain import many_dict
+from cospan.comparison.result import Line, Result, View, shared
+from cospan.comparison.scorer import LikeNeither, Scored, like_neither, pair_angle
+from cospan.comparison.scoring import Group
+from cospan.comparison.telling import KeptRows
+from cospan.comparison.text import many_lines
+from cospan.errors import InputError
+from cospan.frame import ManyFrame
+from cospan.sets import Geometry, SetCosts
+from cospan.significance import Estimate, Separation
+
+if TYPE_CHECKING:
+    from cospan.estimator import AlignmentAngleClassifier
+
+__all__ = ["ManyComparison"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ManyComparison(View):
+    """What :func:`compare_many` found out about K sets.
+
+    Parameters
+    ----------
+    names : tuple of K str
+        What the sets are called, in the order given.
+    rows : tuple of K int
+        How many rows each set has.
+    scored : tuple of K int
+        How many of them were scored: all, or those of a uniform sample.
+    name_z, rows_z : str or None, int
+        The further rows that were scored, where there are some.
+    costs : SetCosts
+        The sets, ready to score more rows: ``costs.weights(rows)``.
+    frame : ManyFrame
+        The directions all sets have, some, or one.
+    weights : ndarray of shape (n, K)
+        How much each set explains each sample; a row sums to 1. A set's own rows are scored as
+        if they had not been part of it.
+    group : ndarray of shape (n,), int
+        The number of the set a sample belongs to; K for further rows.
+    ids : ndarray of shape (n,)
+        Identifiers of the samples: row numbers, index values or file names.
+    confusion : ndarray of shape (K, K), int
+        ``confusion[i, j]``: how many of all scored rows of set i are explained best by set j.
+    pair_counts : ndarray of shape (K, K, 90), int
+        ``pair_counts[i, j]``: histogram, a degree per bin, of the angle between set i (0°) and
+        set j (90°) of all scored rows of set i.
+    fisher_rao, fisher_rao_low, fisher_rao_high : ndarray of shape (K, K)
+        Distance of the two sets of each pair, and its interval of this `confidence`.
+    confidence : float
+    linkage : ndarray of shape (K - 1, 4)
+        Which sets join first, as SciPy's ``dendrogram`` takes it (average linkage).
+    order : ndarray of shape (K,), int
+        Numbers of the sets, so ordered that close ones stand side by side.
+    audit : LabelAudit
+        Rows that another set explains better than their own; its rows are those of `weights`
+        whose `group` is below K, in that order.
+    feature_names : tuple of str or None
+    image_shape : tuple of int or None
+    settings : dict
+        The settings used, ready for JSON.
+    warnings : tuple of str
+        What a reader should know before believing the numbers.
+    version : str
+    seconds : float
+    pairs : Pairs
+        How far apart the sets of each pair are: see :meth:`separation`.
+    typicality : ndarray of shape (n, K)
+        How usual each sample is for each set: a p-value, NaN where nothing is known.
+    telling : KeptRows or None
+        Values of the samples that look most like another set, that no set finds usual, or that
+        are between two sets; ``row_index`` says which of the samples they are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cospan import compare_many
+    >>> X, y = load_iris(return_X_y=True)
+    >>> names = ("setosa", "versicolor", "virginica")
+    >>> found = compare_many({name: X[y == k] for k, name in enumerate(names)})
+    >>> found.closest(1)[0][:2]
+    ('versicolor', 'virginica')
+    >>> found.weights.shape
+    (150, 3)
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[int, ...]
+    scored: tuple[int, ...]
+    name_z: str | None
+    rows_z: int
+    costs: SetCosts
+    frame: ManyFrame
+    weights: Floats
+    group: NDArray[np.intp]
+    ids: NDArray[Any]
+    confusion: NDArray[np.int64]
+    pair_counts: NDArray[np.int64]
+    fisher_rao: Floats
+    fisher_rao_low: Floats
+    fisher_rao_high: Floats
+    confidence: float
+    linkage: Floats
+    order: NDArray[np.intp]
+    audit: LabelAudit
+    feature_names: tuple[str, ...] | None
+    pairs: Pairs
+    typicality: Floats
+    telling: KeptRows | None = None
+
+    @classmethod
+    def of(cls, result: Result) -> ManyComparison:
+        """The view of a result."""
+        if not isinstance(result.model, SetCosts) or not (result.directions and result.linkage):
+            raise InputError("This result has a joint frame; look at it as a Comparison.")
+        own, further, pairs = result.groups, result.further, result.pairs
+        same = {
+            **shared(result, cls),
+            "feature_names": result.model.feature_names,
+            "linkage": result.linkage.joined,
+            "settings": {k: v for k, v in result.settings.items() if k != "n_permutations"},
+        }
+        kept = [group.kept for group in (own if further is None else (*own, further))]
+        return cls(
+            **same,
+            rows=tuple(group.total for group in own),
+            scored=tuple(group.n for group in own),
+            name_z=None if further is None else further.name,
+            rows_z=0 if further is None else further.n,
+            costs=result.model,
+            frame=result.directions,
+            weights=np.concatenate([part.weights for part in kept]),
+            group=np.repeat(np.arange(len(kept)), [len(part.ids) for part in kept]),
+            ids=joined([part.ids for part in kept]),
+            confusion=np.stack([group.nearest for group in own]),
+            pair_counts=np.stack([group.pair_counts for group in own]),
+            fisher_rao=pairs.matrix("value"),
+            fisher_rao_low=pairs.matrix("low"),
+            fisher_rao_high=pairs.matrix("high"),
+            confidence=pairs.between(0, 1).fisher_rao.confidence,
+            order=result.linkage.leaves,
+            audit=result.audited.audit,
+            typicality=np.concatenate([part.typicality for part in kept]),
+            telling=_told(own if further is None else (*own, further)),
+        )
+
+    # ---- per sample ---------------------------------------------------------------------------
+
+    @property
+    def nearest(self) -> NDArray[np.intp]:
+        """(n, 2): numbers of the two sets that explain each sample best, the best one first."""
+        return np.argsort(-self.weights, axis=1, kind="stable")[:, :2]
+
+    @property
+    def theta(self) -> Floats:
+        """(n,): the angle between each sample's two nearest sets, in radians.
+
+        0: the nearest one alone; π/4: both alike.
+        """
+        first, second = self.nearest.T
+        return pair_angle(self.weights, first, second)
+
+    @property
+    def degrees(self) -> Floats:
+        """`theta` in degrees."""
+        return np.degrees(self.theta)
+
+    @property
+    def entropy(self) -> Floats:
+        """(n,): how ambiguous each sample is: 0 for one set alone, 1 for all sets alike."""
+        return ambiguity(self.weights)
+
+    @property
+    def neither(self) -> NDArray[np.bool_]:
+        """(n,): samples that are like no set, at most one in twenty of them by mistake."""
+        found = np.zeros(len(self.group), dtype=bool)
+        for k in np.unique(self.group):
+            found[self.group == k] = like_neither(self.typicality[self.group == k])
+        return found
+
+    @property
+    def rows_like_neither(self) -> LikeNeither:
+        return LikeNeither.of(self._sets_of_rows, self.ids, self.typicality, self.neither)
+
+    @property
+    def _sets_of_rows(self) -> NDArray[Any]:
+        return np.array([*self.names, self.name_z or ""])[self.group]
+
+    def pair_theta(self, a: str | int, b: str | int) -> Floats:
+        """(n,): the angle of each sample between two sets in radians: 0 for `a`, π/2 for `b`."""
+        return pair_angle(self.weights, self._number(a), self._number(b))
+
+    # ---- per set and pair ---------------------------------------------------------------------
+
+    @property
+    def shrinkage(self) -> float:
+        """α, the shrinkage in use."""
+        return self.costs.geometry.shrinkage
+
+    @property
+    def accuracy(self) -> float:
+        """How often a row's own set explains it best, every set counting alike."""
+        return float(np.mean(np.diagonal(self.confusion) / self.confusion.sum(axis=1)))
+
+    def distance(self, a: str | int, b: str | int) -> Estimate:
+        """Fisher-Rao distance of two sets with its interval; 0 for a set and itself."""
+        i, j = self._number(a), self._number(b)
+        if i == j:
+            return Estimate(0.0, 0.0, 0.0, self.confidence)
+        return self.pairs.between(i, j).fisher_rao
+
+    def separation(self, a: str | int, b: str | int) -> Separation:
+        """How far apart two sets are: AUC, Fisher-Rao, Hellinger and overlap, with intervals."""
+        return self.pairs.between(self._number(a), self._number(b))
+
+    def closest(self, n: int = 5) -> list[tuple[str, str]]:
+        """The `n` pairs of sets that are closest, closest first."""
+        first, second = np.triu_indices(len(self.names), 1)
+        order = np.argsort(self.fisher_rao[first, second], kind="stable")[:n]
+        return [(self.names[first[k]], self.names[second[k]]) for k in order]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What was found, in words: the closest and the farthest sets, and how well they part."""
+        first, second = np.triu_indices(len(self.names), 1)
+        far = int(np.argmax(self.fisher_rao[first, second]))
+        pairs = [("closest", *self.closest(1)[0])]
+        if len(first) > 1:
+            pairs.append(("farthest", self.names[first[far]], self.names[second[far]]))
+        told = [
+            f"the {word} are {a} and {b} ({self.distance(a, b).value:.2f})" for word, a, b in pairs
+        ]
+        apart = f"On the scale from 0 (alike) to 3.14 (apart) {', '.join(told)}."
+        own = f"Of 100 rows {100 * self.accuracy:.0f} are explained best by their own set"
+        return apart, f"{own}, every set counting alike (by chance {100 / len(self.names):.0f})."
+
+    def classifier(self) -> AlignmentAngleClassifier:
+        """The sets as a fitted estimator, whose classes are their names; :func:`cospan.save` it.
+
+        For more than two sets; two have ``compare(...).frame``.
+        """
+        from cospan.estimator import AlignmentAngleClassifier, FittedClasses
+
+        if len(self.names) == 2:
+            raise InputError("Two sets have a joint frame; take compare(A, B).frame.")
+        order = sorted(range(len(self.names)), key=self.names.__getitem__)
+        costs = arranged(self.costs, order)
+        g = costs.geometry
+        linear = {} if g.affine else {"center": _center(g), "balance": g.balance}
+        affine = {"units": g.units, "pooling": g.pooling, "dof": g.dof} if g.affine else {}
+        return AlignmentAngleClassifier.from_fitted(
+            FittedClasses(costs, costs.weighting, math.pi / 4),
+            np.array([self.names[k] for k in order]),
+            costs.n_features,
+            costs.feature_names,
+            span=g.span,
+            shrinkage=g.shrinkage,
+            weighting=costs.weighting,
+            tol=g.tol,
+            **linear,
+            **affine,
+        )
+
+    @property
+    def model(self) -> AlignmentAngleClassifier:
+        return self.classifier()
+
+    def _number(self, name: str | int) -> int:
+        if isinstance(name, str) and name in self.names:
+            return self.names.index(name)
+        if isinstance(name, (int, np.integer)) and 0 <= name < len(self.names):
+            return int(name)
+        raise InputError(f"There is no set {name!r}; the sets are {', '.join(self.names)}.")
+
+    # ---- showing ------------------------------------------------------------------------------
+
+    def lines(self, width: int = 80) -> Iterator[Line]:
+        return many_lines(self, width)
+
+    def to_dict(self) -> dict[str, object]:
+        return many_dict(self)
+
+    def score_columns(self) -> dict[str, NDArray[Any]]:
+        scored = Scored(self.weights, self.typicality, None, self.ids, None)
+        return score_columns(self.names, self._sets_of_rows, scored)
+
+    def __repr__(self) -> str:
+        z = f", {self.rows_z} scored" if self.name_z is not None else ""
+        names = ", ".join(map(repr, self.names[:4])) + (", …" if len(self.names) > 4 else "")
+        return f"<ManyComparison of {len(self.names)} sets ({names}), {sum(self.rows)} rows{z}>"
+
+
+def _told(groups: Sequence[Group]) -> KeptRows | None:
+    """The values kept of all groups, one after the other."""
+    kept = [group.telling for group in groups]
+    if any(part is None for part in kept):
+        return None
+    starts = np.cumsum([0, *(len(group.ids) for group in groups)])
+    parts = [(part, start) for part, start in zip(kept, starts, strict=False) if part is not None]
+    return KeptRows(
+        np.concatenate([part.rows for part, _ in parts]),
+        np.concatenate([part.row_index + start for part, start in parts]),
+        None,
+    )
+
+
+def _center(geometry: Geometry) -> Any:
+    return geometry.center if geometry.center_mode == "given" else geometry.center_mode

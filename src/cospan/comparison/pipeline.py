@@ -1,0 +1,215 @@
+"""A comparison of K sets, stage by stage: open, read, fit, score, compare pairs, audit, remark.
+
+Two sets are K = 2. Where a joint frame is asked for, two sets have more (`testing`: a p-value,
+what changed); where it is not, K sets have directions and an order (`pairs.join_sets`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan import __version__
+from cospan._warnings import Remark
+from cospan.changes import RowsToCheck
+from cospan.comparison.auditing import audit_rows, rows_to_check
+from cospan.comparison.fitting import Fitted, fit_sets
+from cospan.comparison.opening import Opened
+from cospan.comparison.pairs import Pairs, join_sets, separate_pairs, tested_rows
+from cospan.comparison.reading import OwnRows, Progress, ReadSet, watched
+from cospan.comparison.remarks import heard_warnings, remarks
+from cospan.comparison.result import Result
+from cospan.comparison.scorer import Scorer, Sink
+from cospan.comparison.scoring import Group, Tally
+from cospan.comparison.settings import Settings
+from cospan.comparison.testing import PairFindings, study_pair
+from cospan.errors import InputError
+from cospan.frame import JointFrame
+
+__all__ = ["Asked", "compare_sets"]
+
+Floats = NDArray[np.float64]
+
+SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
+
+
+class Asked(NamedTuple):
+    """What was asked for; `prepare` checks the settings and opens the sets."""
+
+    prepare: Callable[[], tuple[Settings, Opened]]
+    joint: bool  # two sets, by their joint frame
+    image_shape: tuple[int, ...] | None
+    options: dict[str, Any]  # of the sources, to be remembered
+
+
+class ScoredSets(NamedTuple):
+    """The sets after they were read, fitted and scored."""
+
+    settings: Settings
+    opened: Opened
+    shape: tuple[int, ...] | None
+    read: list[ReadSet]
+    fitted: Fitted
+    groups: list[Group]
+    further: Group | None
+
+    @property
+    def every_group(self) -> list[Group]:
+        return self.groups if self.further is None else [*self.groups, self.further]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        sets = self.opened.sets
+        first = self.fitted.model if sets.first is None else sets.first
+        return first.feature_names or _made_names(sets.n_features, self.shape)
+
+
+def compare_sets(
+    asked: Asked, progress: Progress | None = None, sink: Sink | None = None
+) -> Result:
+    """Compare sets, from what is asked for to what is found."""
+    started = time.perf_counter()
+    with heard_warnings() as heard:
+        done = _score_sets(asked, progress, sink)
+    names = done.opened.sets.names
+    samples = tested_rows(done.read, done.settings.seed)
+    pairs = separate_pairs(done.groups, done.fitted, samples, done.settings)
+    labelled = done.further if done.opened.labelled else None
+    audited = audit_rows(done.groups, names, labelled, done.opened.classes)
+    pair, linkage = None, None
+    if isinstance(done.fitted.model, JointFrame):
+        to_check = rows_to_check(audited, done.every_group, names)
+        pair, why_not = _study(done, done.fitted.model, pairs, samples, to_check, progress)
+        heard += why_not
+    else:
+        linkage = join_sets(pairs.matrix("value"), done.fitted.order)
+    given = {name: value for name, value in asked.options.items() if value is not None}
+    return Result(
+        names=names,
+        model=done.fitted.model,
+        directions=done.fitted.directions,
+        groups=tuple(done.groups),
+        further=done.further,
+        pairs=pairs,
+        linkage=linkage,
+        audited=audited,
+        pair=pair,
+        feature_names=done.feature_names,
+        image_shape=done.shape,
+        settings={**done.settings.as_dict(), **given},
+        warnings=remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
+        version=__version__,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> ScoredSets:
+    """Open, read, fit, score."""
+    settings, opened = asked.prepare()
+    sets = opened.sets
+    settings = settings.settled(sets.n_rows, sets.n_features)
+    shape = _shape_of_images(asked.image_shape, opened)
+    read = sets.read(exact=bool(settings.exact), seed=settings.seed, progress=progress)
+    if settings.score_all is None:
+        settings = replace(settings, score_all=sum(one.rows for one in read) <= SCORED_ROWS)
+    say = progress or _silent
+    stage = "fitting the frame" if asked.joint else "fitting the sets"
+    say(stage, 0, 1)
+    picture = shape is not None
+    fitted = fit_sets(read, settings, joint=asked.joint, picture=picture, first=sets.first)
+    say(stage, 1, 1)
+    scorer = Scorer(fitted.model, settings.weighting)
+    groups = _score_own(opened, read, scorer, settings, progress, sink)
+    further = _score_further(opened, scorer, settings, progress, sink)
+    return ScoredSets(settings, opened, shape, read, fitted, groups, further)
+
+
+def _study(
+    done: ScoredSets,
+    frame: JointFrame,
+    pairs: Pairs,
+    samples: Sequence[Floats],
+    to_check: RowsToCheck,
+    progress: Progress | None,
+) -> tuple[PairFindings, tuple[Remark, ...]]:
+    """What only a pair has."""
+    return study_pair(
+        frame,
+        done.opened.sets,
+        done.read,
+        done.groups,
+        pairs.between(0, 1),
+        samples,
+        done.feature_names,
+        to_check,
+        done.settings,
+        progress or _silent,
+    )
+
+
+def _silent(stage: str, done: int, total: int | None) -> None:
+    """Nobody wants to know."""
+
+
+def _score_own(
+    opened: Opened,
+    read: Sequence[ReadSet],
+    scorer: Scorer,
+    settings: Settings,
+    progress: Progress | None,
+    sink: Sink | None,
+) -> list[Group]:
+    """Score the sets' own rows, each left out of its set."""
+    tallies = [Tally(scorer, k, settings.seed) for k in range(len(read))]
+    for part in opened.sets.rows(read, bool(settings.score_all), progress):
+        scored = tallies[part.number].add(part)
+        if sink is not None:
+            sink(opened.sets.names, read[part.number].name, scored)
+    return [tally.finish(one.name, one.rows) for tally, one in zip(tallies, read, strict=True)]
+
+
+def _score_further(
+    opened: Opened,
+    scorer: Scorer,
+    settings: Settings,
+    progress: Progress | None,
+    sink: Sink | None,
+) -> Group | None:
+    """Score the rows that belong to no set."""
+    if opened.further is None or opened.name_z is None:
+        return None
+    name = opened.name_z
+    if name in opened.sets.names:  # the table of rows must tell them apart
+        name = f"{name} (scored)"
+    tally = Tally(scorer, None, settings.seed)
+    for chunk in watched(opened.further, f"scoring {name}", progress):
+        scored = tally.add(OwnRows(-1, chunk))
+        if sink is not None:
+            sink(opened.sets.names, name, scored)
+    return tally.finish(name)
+
+
+def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
+    """Names for features that have none: x0, x1, …, or a pixel's row, column and channel."""
+    if shape is None:
+        return tuple(f"x{j}" for j in range(n))
+    return tuple(f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape))
+
+
+def _shape_of_images(given: tuple[int, ...] | None, opened: Opened) -> tuple[int, ...] | None:
+    first, n = opened.sets.first, opened.sets.n_features
+    if given is None:
+        return None if first is None else first.image_shape
+    shape = (given[0], given[0]) if len(given) == 1 else tuple(int(side) for side in given)
+    if len(shape) > 3 or math.prod(shape) != n:
+        raise InputError(
+            f"image_shape {'x'.join(map(str, shape))} has {math.prod(shape):,} values where a row "
+            f"has {n:,} features; give height, width and perhaps channels."
+        )
+    return shape
