@@ -99,7 +99,8 @@ def _check_enough(prepared: PreparedSets, alpha: float) -> None:
         lacks = "directions" if any(part.rank is not None for part in summaries) else "digits"
         raise InputError(
             f"A fast summary has too few {lacks} for shrinkage {alpha:g}; use at least "
-            f"{FAST_SHRINKAGE:g}, or make the summaries with {option('exact', True)} and without a rank."
+            f"{FAST_SHRINKAGE:g}, or make the summaries with {option('exact', True)} and "
+            "without a rank."
         )
     spread = prepared.unit("common") if prepared.affine else prepared.spreads.variances
     if alpha > 0 and not spread.any():
