@@ -34,6 +34,14 @@ class RowSample:
         Each row's number in the order of arrival; rows of weight 0 have theirs, too.
     size : int
         How many rows it may hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import Summary
+    >>> sample = Summary.of(np.arange(20.0).reshape(10, 2)).sample
+    >>> sample.rows.shape, sample.size
+    ((10, 2), 2000)
     """
 
     rows: np.ndarray
