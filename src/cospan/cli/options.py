@@ -228,14 +228,6 @@ class Files(Given):
             "without one; drop the rows; refuse (default: indicator for tables, else error)."
         ),
     ] = None
-    text: Annotated[
-        str | None,
-        _read(metavar="COLUMN", help="Column of texts: their embeddings are the rows."),
-    ] = None
-    embed: Annotated[
-        str | None,
-        _read(metavar="MODEL", help="Model that makes rows of texts or of images."),
-    ] = None
     chunk_rows: Annotated[
         int | None, _read(min=1, help="Rows in memory at a time (default: 32 MB).")
     ] = None
@@ -245,6 +237,18 @@ class Files(Given):
     image_mode: Annotated[ImageMode, _read(help="Images in gray (L) or colour (RGB).")] = (
         ImageMode.gray
     )
+    text: Annotated[
+        str | None,
+        _read(metavar="COLUMN", help="Column of texts: their embeddings are the features."),
+    ] = None
+    embed: Annotated[
+        str | None,
+        _read(
+            metavar="MODEL",
+            help="Model for texts or images: a folder, a package, an ONNX file (default for "
+            "texts: the one that is installed).",
+        ),
+    ] = None
 
     def given(self) -> dict[str, Any]:
         found = super().given()

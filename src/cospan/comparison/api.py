@@ -81,7 +81,7 @@ def compare(
     **options
         The settings above from `span` on, and for the sources: columns, id_column, chunk_rows,
         missing, categorical, numeric, drop, strict, image_size, image_mode, max_bad_images,
-        text, embed.
+        text, embed (see :func:`cospan.sources.open_source`).
 
     Returns
     -------

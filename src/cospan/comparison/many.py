@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ from cospan.comparison.pairs import Pairs
 from cospan.comparison.plain import many_dict
 from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.scorer import LikeNeither, Scored, like_neither, pair_angle
+from cospan.comparison.scoring import Group
+from cospan.comparison.telling import KeptRows
 from cospan.comparison.text import many_lines
 from cospan.errors import InputError
 from cospan.frame import ManyFrame
@@ -83,6 +85,21 @@ class ManyComparison(View):
         How far apart the sets of each pair are: see :meth:`separation`.
     typicality : ndarray of shape (n, K)
         How usual each sample is for each set: a p-value, NaN where nothing is known.
+    telling : KeptRows or None
+        Values of the samples that look most like another set, that no set finds usual, or that
+        are between two sets; ``row_index`` says which of the samples they are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cospan import compare_many
+    >>> X, y = load_iris(return_X_y=True)
+    >>> names = ("setosa", "versicolor", "virginica")
+    >>> found = compare_many({name: X[y == k] for k, name in enumerate(names)})
+    >>> found.closest(1)[0][:2]
+    ('versicolor', 'virginica')
+    >>> found.weights.shape
+    (150, 3)
     """
 
     names: tuple[str, ...]
@@ -107,6 +124,7 @@ class ManyComparison(View):
     feature_names: tuple[str, ...] | None
     pairs: Pairs
     typicality: Floats
+    telling: KeptRows | None = None
 
     @classmethod
     def of(cls, result: Result) -> ManyComparison:
@@ -141,6 +159,7 @@ class ManyComparison(View):
             order=result.linkage.leaves,
             audit=result.audited.audit,
             typicality=np.concatenate([part.typicality for part in kept]),
+            telling=_told(own if further is None else (*own, further)),
         )
 
     # ---- per sample ---------------------------------------------------------------------------
@@ -287,6 +306,20 @@ class ManyComparison(View):
         z = f", {self.rows_z} scored" if self.name_z is not None else ""
         names = ", ".join(map(repr, self.names[:4])) + (", …" if len(self.names) > 4 else "")
         return f"<ManyComparison of {len(self.names)} sets ({names}), {sum(self.rows)} rows{z}>"
+
+
+def _told(groups: Sequence[Group]) -> KeptRows | None:
+    """The values kept of all groups, one after the other."""
+    kept = [group.telling for group in groups]
+    if any(part is None for part in kept):
+        return None
+    starts = np.cumsum([0, *(len(group.kept.ids) for group in groups)])
+    parts = [(part, start) for part, start in zip(kept, starts, strict=False) if part is not None]
+    return KeptRows(
+        np.concatenate([part.rows for part, _ in parts]),
+        np.concatenate([part.row_index + start for part, start in parts]),
+        None,
+    )
 
 
 def _center(geometry: Geometry) -> Any:

@@ -18,7 +18,13 @@ from cospan.attribution import attribute
 from cospan.comparison.reading import OwnRows
 from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.comparison.scorer import Scored, Scorer, like_neither, pair_angle
-from cospan.comparison.telling import TELLING_ROWS, KeptRows, Telling
+from cospan.comparison.telling import (
+    TELLING_ROWS,
+    KeptRows,
+    Telling,
+    keys_of_many,
+    keys_of_two,
+)
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.sources import Chunk
@@ -123,6 +129,8 @@ class Group(NamedTuple):
         All `n` rows, or a uniform sample of them.
     angles : ScoredGroup or None
         What a joint frame of two sets says.
+    telling : KeptRows or None
+        Values of the rows that a reader will ask about.
     """
 
     name: str
@@ -133,6 +141,7 @@ class Group(NamedTuple):
     pair_counts: NDArray[np.int64]
     kept: Scored
     angles: ScoredGroup | None = None
+    telling: KeptRows | None = None
 
     @property
     def sampled(self) -> bool:
@@ -157,8 +166,9 @@ class Tally:
         # The same seed, so the same draws: the rows shown are among the rows kept.
         size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
         self._shown: Reservoir[Chunk] = Reservoir(size, seed)
-        told = rows_within(TELLING_BYTES, scorer.model.n_features, TELLING_ROWS, fewest=10)
-        self._telling = Telling(None if own is None else "AB"[own % 2], told)
+        most = max(10, 2 * TELLING_ROWS // K)
+        told = rows_within(TELLING_BYTES, scorer.model.n_features, most, fewest=10)
+        self._telling = Telling(told)
 
     def add(self, part: OwnRows) -> Scored:
         """Score more rows of the group, and count them."""
@@ -170,12 +180,15 @@ class Tally:
         if scored.alignment is not None:
             self._counts += _histogram(scored.theta, FINE_BINS)
             self._shown.add(Chunk(chunk.rows, chunk.ids, None))
-            self._telling.add(scored.alignment, chunk.rows, chunk.labels)
-        elif self._own is not None:
-            for j in range(K):
-                if j != self._own:
-                    theta = pair_angle(scored.weights, self._own, j)
-                    self._pair_counts[j] += _histogram(theta, DEGREE_BINS)
+            side = None if self._own is None else "AB"[self._own]
+            self._telling.add(keys_of_two(scored.alignment, side, chunk.labels), chunk.rows)
+            return scored
+        keys = keys_of_many(scored.weights, scored.typicality, self._own)
+        self._telling.add(keys, chunk.rows)
+        for j in range(K):
+            if self._own not in (None, j):
+                theta = pair_angle(scored.weights, self._own, j)
+                self._pair_counts[j] += _histogram(theta, DEGREE_BINS)
         return scored
 
     def finish(self, name: str, total: int | None = None) -> Group:
@@ -186,9 +199,11 @@ class Tally:
         kept = self._kept.result()
         total = n if total is None else total
         found = Group(name, self._own, n, total, self._nearest, self._pair_counts, kept)
+        asked, places = self._telling.among(self._kept.positions)
         if not isinstance(self._scorer.model, JointFrame) or kept.alignment is None:
-            return found
-        rows, (asked, places) = self._shown.result().rows, self._telling.among(self._kept.positions)
+            return found._replace(telling=KeptRows(asked, places, None))
+        rows = self._shown.result().rows
+        telling = KeptRows(asked, places, self._pulls(self._scorer.model, asked))
         angles = ScoredGroup(
             name=name,
             n=n,
@@ -202,9 +217,9 @@ class Tally:
             sampled=found.sampled,
             total=total,
             labels=kept.labels,
-            telling=KeptRows(asked, places, self._pulls(self._scorer.model, asked)),
+            telling=telling,
         )
-        return found._replace(angles=angles)
+        return found._replace(angles=angles, telling=telling)
 
     def _pulls(self, frame: JointFrame, rows: NDArray[Any]) -> Floats:
         """How far every feature pulls each row."""
