@@ -11,7 +11,7 @@ from cospan.changes import feature_sentence, pair_sentence
 from ._columns import Columns, held_text
 from ._text import clean
 from ._words import said
-from .content import Feature, Relation
+from .pieces import Feature, Relation
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison

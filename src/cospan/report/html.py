@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cospan.errors import MissingDependencyError
 
-from . import svg
+from . import svg, svg_many
 from ._text import count, percent
 from ._words import of_hundred, p_text
 from .content import ReportContent
@@ -76,10 +76,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
 
-    def drawn(name: str) -> Any:
-        return lambda *given: Markup(getattr(svg, name)(*given))
+    def drawn(chart: Any) -> Any:
+        return lambda *given: Markup(chart(*given))
 
-    made.globals.update({name: drawn(name) for name in svg.__all__})
+    for module in (svg, svg_many):
+        made.globals.update({name: drawn(getattr(module, name)) for name in module.__all__})
     made.globals.update(map_place=svg.map_place, below=_below, heat=_heat)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
     return made

@@ -17,7 +17,8 @@ from ._patterns import patterns_of, pictures_of
 from ._pictures import PictureShape
 from ._rows import Listing, list_rows
 from ._text import clean, count, percent
-from .content import Angles, Feature, Note, Part, Relation, ReportContent, SetInfo, Tile
+from .content import ReportContent
+from .pieces import Angles, Feature, Note, Part, Relation, SetInfo, Tile
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
@@ -75,7 +76,8 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         tabs=listing.tabs,
         patterns=patterns_of(c, shape),
         quality=_quality(c, names),
-        measures=_words.measures(c),
+        measures=(*_words.measures(c), *origin.measures()),
+        sensitivity=origin.settings(),
         remarks=remarks,
         sampling=_sampling(c, columns, listing),
         settings=_settings(c),
