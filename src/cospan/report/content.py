@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .pieces import (
     Angles,
+    Bare,
     Feature,
     Measure,
     Note,
@@ -53,6 +54,8 @@ class ReportContent:
     tiles : tuple of Tile
     parts : tuple of Part
     features : tuple of Feature
+    more_features : tuple of Bare
+        Further columns, in a few words each.
     n_changed : int
     relations : tuple of Relation
     n_relations : int
@@ -89,6 +92,7 @@ class ReportContent:
     tiles: tuple[Tile, ...]
     parts: tuple[Part, ...] = ()
     features: tuple[Feature, ...] = ()
+    more_features: tuple[Bare, ...] = ()
     n_changed: int = 0
     relations: tuple[Relation, ...] = ()
     n_relations: int = 0

@@ -29,7 +29,6 @@ __all__ = ["notebook_fragment", "page"]
 
 FOLDER = Path(__file__).parent / "page"
 SCRIPTS = ("base", "tables", "rows", "brush", "main")
-DRAWN_ROWS = 300  # rows of the table of features; scripts add the others from the content
 
 
 def page(content: ReportContent) -> str:
@@ -48,7 +47,6 @@ def page(content: ReportContent) -> str:
             style=Markup(style),
             theme=Markup(theme),
             script=Markup(script),
-            drawn_rows=DRAWN_ROWS,
         )
     )
 

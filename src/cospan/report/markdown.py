@@ -84,8 +84,8 @@ def _changed(content: ReportContent) -> Iterator[str]:
                 for f in content.features[:MOST_ROWS]
             ),
         )  # fmt: skip
-        if len(content.features) > MOST_ROWS:
-            more = len(content.features) - MOST_ROWS
+        more = len(content.features) + len(content.more_features) - MOST_ROWS
+        if more > 0:
             yield from (f"{count(more)} more columns are in the JSON report.", "")
     if content.relations:
         yield from (f"Relations that changed: {count(content.n_relations)}.", "")

@@ -8,6 +8,7 @@ from typing import Any
 
 __all__ = [
     "Angles",
+    "Bare",
     "Direction",
     "Feature",
     "Histogram",
@@ -85,6 +86,10 @@ class Feature:
     b: str
     numbers: Mapping[str, Any]
     histogram: Histogram | None = None
+
+
+#: A column in a few words: name, change, A, B, difference, adjusted p-value, part.
+Bare = tuple[str, str, str, str, float, float, float]
 
 
 @dataclass(frozen=True)
