@@ -40,6 +40,7 @@ ORDER = """
     changes
     comparison
     multiway
+    monitoring
     plots
     report
     experiments

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
     from cospan.frame import JointFrame, LeaveOneOut, ManyFrame, Prototypes, prototypes
     from cospan.model_file import load, save
+    from cospan.monitoring import Monitoring, Profile, monitor
     from cospan.multiway import ManyComparison, compare_many
     from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
@@ -68,7 +69,9 @@ _PUBLIC = {
     "ManyComparison": "multiway",
     "ManyFrame": "frame",
     "Prototypes": "frame",
+    "Monitoring": "monitoring",
     "PartialGSVD": "decomposition",
+    "Profile": "monitoring",
     "RelativeProcrustes": "procrustes",
     "RowSample": "summary",
     "ScoredGroup": "comparison",
@@ -93,6 +96,7 @@ _PUBLIC = {
     "hellinger": "distribution",
     "importance_weights": "audit",
     "load": "model_file",
+    "monitor": "monitoring",
     "neither": "typicality",
     "posterior_ambiguity": "distribution",
     "prototypes": "frame",
