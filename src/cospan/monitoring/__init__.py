@@ -6,7 +6,7 @@ watched: means of bounded functions that the reference fixes; ``effect`` compare
 whole. ``records`` are windows as they are kept, ``profile`` is a reference with its own windows,
 ``levels`` the alarm levels that follow from them. ``judging``, ``wording`` and ``episodes`` say
 what is unusual, and since when; ``result``, ``files`` and ``api`` hold, keep and make the whole.
-``sequential`` is the alarm for rows that come one by one.
+``sequential`` (over ``martingale``) is the alarm for rows that come one by one.
 """
 
 from cospan.monitoring.api import monitor
@@ -15,5 +15,15 @@ from cospan.monitoring.judging import Reason, WindowResult
 from cospan.monitoring.levels import Levels
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.result import Monitoring
+from cospan.monitoring.sequential import SequentialAlarm
 
-__all__ = ["Episode", "Levels", "Monitoring", "Profile", "Reason", "WindowResult", "monitor"]
+__all__ = [
+    "Episode",
+    "Levels",
+    "Monitoring",
+    "Profile",
+    "Reason",
+    "SequentialAlarm",
+    "WindowResult",
+    "monitor",
+]

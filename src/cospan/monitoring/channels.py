@@ -42,7 +42,7 @@ _LEAST_VARIANCE = 1e-4
 class Channel(NamedTuple):
     """One thing that is watched: its kind, the user's column (or two), and the feature."""
 
-    kind: str  # mean, spread, shape, levels, missing, relation, rows or effect
+    kind: str  # mean, spread, shape, levels, new levels, missing, relation, rows or effect
     column: str
     second: str = ""
     feature: int = -1
@@ -91,6 +91,9 @@ class Channels:
         The features that are numbers, and the indicator of each (-1: none).
     shares : array of int
         The features that are 0 or 1.
+    levels : tuple of arrays of int
+        For each category the features of its levels: what they leave to 1 is the share of levels
+        that the reference does not have.
     live : array of int
         The features that vary in the reference: only these have a geometry.
     ranks : tuple of Ranks
@@ -111,6 +114,7 @@ class Channels:
     numbers: Index
     gaps: Index
     shares: Index
+    levels: tuple[Index, ...]
     live: Index
     ranks: tuple[Ranks, ...]
     pairs: Index
@@ -127,7 +131,7 @@ class Channels:
         A window of the reference is to be given the `cost` of the reference without it.
         """
         scores, counts, ranked = self._scored(rows)
-        shares = np.clip(np.asarray(summary.mean)[self.shares], 0.0, 1.0)
+        shares = self.share_values(np.asarray(summary.mean))
         squared = (cost or self.cost).squared(rows[:, self.live])
         far = float(np.mean(squared > self.far))
         values = np.concatenate(
@@ -140,17 +144,27 @@ class Channels:
         )
         return Measured(values, counts)
 
+    def share_values(self, means: Floats) -> Floats:
+        """Shares out of the features' means: of all 0/1 features, then of unknown levels."""
+        unknown = [1 - means[places].sum() for places in self.levels]
+        return np.asarray(np.clip(np.append(means[self.shares], unknown), 0.0, 1.0))
+
     def noise(self, rows: float, sampled: float, present: Floats) -> Floats:
         """The variance of a window's channels by the sampling of its rows."""
         count = np.concatenate(
             [
                 np.repeat(present, len(_SCORES)),
-                np.full(len(self.shares), rows),
+                np.full(self.shared, rows),
                 np.full(len(self.pairs) + 2, sampled),
             ]
         )
         # Two rows' worth of doubt: what no row of the reference did may still be done by one.
         return np.asarray(np.maximum(self.variance / count, (2 / count) ** 2))
+
+    @property
+    def shared(self) -> int:
+        """How many channels are shares: they come second."""
+        return len(self.shares) + len(self.levels)
 
     @property
     def ranked(self) -> int:
@@ -210,6 +224,7 @@ def channels_of(
         numbers.astype(np.intp),
         gaps.astype(np.intp),
         np.flatnonzero(shares),
+        _levels(plan),
         live,
         ranks,
         np.zeros((0, 2), dtype=np.intp),
@@ -237,6 +252,9 @@ def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
         Channel("missing" if j in indicators else "levels", bare.owners[j], "", j)
         for j in bare.shares.tolist()
     ]
+    table += [
+        Channel("new levels", bare.owners[int(own[0])], "", int(own[0])) for own in bare.levels
+    ]
     table += [Channel("relation", bare.owners[i], bare.owners[j], i) for i, j in pairs.tolist()]
     table += [Channel("rows", ""), Channel("rows", "")]
     variance = [
@@ -244,7 +262,7 @@ def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
         for ranks, j, g in zip(bare.ranks, bare.numbers.tolist(), bare.gaps.tolist(), strict=True)
         for score in legendre(ranks.of(_present(rows, j, g)))
     ]
-    variance += [1.0] * len(bare.shares) + noise.tolist() + [1 / 3, 1.0]
+    variance += [1.0] * bare.shared + noise.tolist() + [1 / 3, 1.0]
     return replace(
         bare,
         pairs=pairs,
@@ -298,3 +316,14 @@ def _kinds(
     having = [column.name for column in plan.used if column.indicator]
     places = {name: made + i for i, name in enumerate(having)}
     return plan.owners, kinds + [True] * len(having), (places, set(places.values()))
+
+
+def _levels(plan: EncodingPlan | None) -> tuple[Index, ...]:
+    """The features of the categories that have no feature for further levels."""
+    found, place = [], 0
+    for column in plan.used if plan is not None else ():
+        width = len(column.features)
+        if column.kind == "category" and not column.other:
+            found.append(np.arange(place, place + width))
+        place += width
+    return tuple(found)

@@ -114,6 +114,7 @@ def _profile_parts(profile: Profile) -> tuple[dict[str, Any], Tensors]:
         "numbers": channels.numbers.astype(np.int64),
         "gaps": channels.gaps.astype(np.int64),
         "shares": channels.shares.astype(np.int64),
+        "levels": _ends(channels.levels),
         "live": channels.live.astype(np.int64),
         "pairs": channels.pairs.astype(np.int64),
         "cost.mean": channels.cost.mean,
@@ -128,6 +129,12 @@ def _profile_parts(profile: Profile) -> tuple[dict[str, Any], Tensors]:
     # their channels are enough: a year of days stays at a few hundred kilobytes.
     kept = _record_tensors(profile.windows, "windows", 0, np.float32)
     return settings, {k: np.ascontiguousarray(v) for k, v in (tensors | kept).items()}
+
+
+def _ends(groups: Sequence[NDArray[np.intp]]) -> NDArray[np.int64]:
+    """The first place and the one behind the last, of groups without gaps."""
+    found = [[int(own[0]), int(own[-1]) + 1] for own in groups]
+    return np.array(found, dtype=np.int64).reshape(len(groups), 2)
 
 
 def _record_tensors(
@@ -312,6 +319,10 @@ def _channels(read: _Entries, names: tuple[str, ...]) -> Channels:
         numbers,
         read.whole("gaps", len(numbers), least=-1, most=d - 1),
         read.whole("shares", None, least=0, most=d - 1),
+        tuple(
+            np.arange(start, stop, dtype=np.intp)
+            for start, stop in read.whole("levels", None, 2, least=0, most=d).tolist()
+        ),
         live,
         tuple(ranks[:-1]),
         read.whole("pairs", None, 2, least=0, most=d - 1),

@@ -28,7 +28,16 @@ MOST_REASONS = 8
 #: A channel is a reason from this share of its level on, even where another one raised the alarm.
 WORTH_NAMING = 0.8
 PARTS = ("location", "scale", "shape")
-_PART_OF = {"mean": "location", "spread": "scale", "shape": "shape", "relation": "shape"}
+_PART_OF = {
+    "mean": "location",
+    "spread": "scale",
+    "shape": "shape",
+    "relation": "shape",
+    "new levels": "levels",
+}
+#: From these changes on, in standard deviations and as a ratio of them, a change of the ranks is
+#: named after the mean or the spread.
+_STEP, _RATIO = 0.3, 1.2
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,9 @@ class Reason:
 
     Attributes
     ----------
-    kind : {"mean", "spread", "shape", "levels", "missing", "relation", "rows", "effect"}
+    kind : str
+        ``"mean"``, ``"spread"``, ``"shape"``, ``"levels"``, ``"new levels"``, ``"missing"``,
+        ``"relation"``, ``"rows"`` or ``"effect"``.
     column, second : str
         The user's column; of a relation, both.
     z : float
@@ -221,6 +232,8 @@ def _reasons(
         if about & named:
             continue
         named |= about
+        i = _plainest(i, ratio, table, record, profile)
+        channel = table[i]
         text = reason_text(channel, record, profile, float(values[i]), float(levels.mean[i]))
         found.append(
             Reason(
@@ -230,6 +243,29 @@ def _reasons(
     # What columns and relations explain need not be said of the rows once more.
     narrow = [reason for reason in found if reason.kind not in ("rows", "effect")]
     return tuple(narrow or found)
+
+
+def _plainest(
+    i: int, ratio: Floats, table: Sequence[Channel], record: Record, profile: Profile
+) -> int:
+    """The channel that says best what happened to a column of numbers.
+
+    Ranks that have moved far have all their scores changed, that of the shape too.
+    """
+    if table[i].kind not in ("mean", "spread", "shape"):
+        return i
+    j = table[i].feature
+    own = [k for k, c in enumerate(table) if c.feature == j and c.kind in ("mean", "spread")]
+    variance = float(np.asarray(profile.summary.scatter_about())[j, j]) / profile.summary.n
+    if variance <= 0 or len(own) < 2:
+        return i
+    step = abs(float(record.means[j] - np.asarray(profile.summary.mean)[j])) / math.sqrt(variance)
+    wide = max(float(record.deviations[j]), 1e-300) / math.sqrt(variance)
+    if ratio[own[0]] >= WORTH_NAMING and step >= _STEP:
+        return own[0]
+    if ratio[own[1]] >= WORTH_NAMING and max(wide, 1 / wide) >= _RATIO:
+        return own[1]
+    return i
 
 
 def _p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> float:
@@ -242,8 +278,8 @@ def _p_value(record: Record, values: Floats, noise: Floats, profile: Profile) ->
     error = np.sqrt(noise[:-1] + channels.variance / n)
     z = (values[:-1] - profile.center[:-1]) / error
     log_p = math.log(2) + stats.norm.logsf(np.abs(z))
-    here = np.round(np.clip(record.means[channels.shares], 0, 1) * record.rows)
-    there = np.round(np.clip(np.asarray(profile.summary.mean)[channels.shares], 0, 1) * n)
+    here = np.round(channels.share_values(record.means) * record.rows)
+    there = np.round(channels.share_values(np.asarray(profile.summary.mean)) * n)
     start = channels.ranked
-    log_p[start : start + len(channels.shares)] = log_fisher(here, record.rows, there, n)
+    log_p[start : start + channels.shared] = log_fisher(here, record.rows, there, n)
     return min(1.0, math.exp(min(0.0, float(log_p.min()) + math.log(len(log_p)))))

@@ -144,7 +144,7 @@ def _blocks(source: Source, plan: EncodingPlan | None, time: str | None) -> Iter
             f"{source.name}: lacks column {listing(lacking)}, which the reference has."
         )
     encoder = Encoder(plan, np.dtype(np.float64), source.name)
-    wanted = [*encoder.columns, *([] if time is None else [time])]
+    wanted = list(dict.fromkeys([*encoder.columns, *([] if time is None else [time])]))
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
         days = None if time is None else _days(batch.column(time), time, source.name)
         yield Timed(encoder.rows(batch), days)

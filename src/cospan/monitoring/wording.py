@@ -37,6 +37,9 @@ def reason_text(
         return (
             f"{column} is missing in {share_text(now)} of the rows, usually {share_text(before)}."
         )
+    if channel.kind == "new levels":
+        share = share_text(_share(value))
+        return f"{column} has levels that the reference does not have, in {share} of the rows."
     if channel.kind == "levels":
         name = quoted(profile.channels.names[j])
         now, before = float(record.means[j]), _share(usual)
