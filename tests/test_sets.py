@@ -1,15 +1,25 @@
 """K prepared sets: leave-one-out against refits, calibration, choices, agreement with frames."""
 
+import inspect
 import itertools
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_t
 
-from cospan import JointFrame, Summary
+from cospan import (
+    AlignmentAngleClassifier,
+    JointFrame,
+    ManyFrame,
+    Summary,
+    compare,
+    compare_many,
+    sensitivity,
+)
 from cospan._tolerance import FAST_SHRINKAGE
-from cospan.sets import SetCosts, calibrated_weights, fit_calibration, log_odds_of
+from cospan.sets import SetCosts, Settings, calibrated_weights, fit_calibration, log_odds_of
 from cospan.sets.calibration import Calibration
 from cospan.sets.choice import SHRINKAGE_GRID
 
@@ -214,3 +224,24 @@ def test_in_sample_angles_flatter_and_left_out_ones_do_not():
     left = np.concatenate([part.theta for part in frame.leave_one_out(A, B)])
     assert roc_auc_score(label, in_sample) > 0.99
     assert abs(roc_auc_score(label, left) - 0.5) < 0.15
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        JointFrame.fit,
+        JointFrame.from_summaries,
+        ManyFrame.fit,
+        ManyFrame.from_summaries,
+        SetCosts.from_summaries,
+        AlignmentAngleClassifier,
+        compare,
+        compare_many,
+        sensitivity,
+    ],
+    ids=lambda function: function.__qualname__,
+)
+def test_whatever_fits_lists_every_setting_with_the_same_default(function):
+    listed = inspect.signature(function).parameters
+    settings = {one.name: one.default for one in fields(Settings)}
+    assert {name: listed[name].default for name in settings} == settings

@@ -154,3 +154,32 @@ WELL_CONDITIONED = 8.0
 # Below this share a feature has no part in a direction: both vectors of a direction are right to
 # about a thousand eps of their largest entry.
 NO_SHARE = 1e-12
+
+
+# A Newton step that promises to lower a log-loss by less than this is the last: the error that it
+# leaves is of the order of its square, hence rounding.
+NEWTON_GAIN = 1e-13
+
+# On the diagonal of a log-loss's second derivatives, which are of the order of 1: a bias that
+# nothing leads to has no curvature, and must not stop the others.
+NEWTON_RIDGE = 1e-12
+
+# A Newton step halved down to this has nothing left to gain.
+SMALLEST_STEP = 1e-6
+
+# Differences of mean log-losses up to this are rounding: the same costs summed in another order.
+SAME_LOSS = 1e-12
+
+# What a left-out row leaves of its own direction, while settings are tried: never less than this,
+# so that a row alone in its direction is very dear but its logarithm still a number.
+LEAST_REMAINDER = 1e-12
+
+# Squared costs beyond these are 0 or infinite for all that follows; their logarithms are still
+# numbers. By the bytes of the dtype.
+COST_RANGE = {8: (1e-300, 1e300), 4: (1e-37, 1e37)}
+
+# tan θ beyond the exponential of this is infinite in any precision we score in.
+LARGEST_LOG_TANGENT = 80.0
+# Statistics of two permutations that differ by less than this, relative to the largest, are equal:
+# sums over the same entries in another order.
+EQUAL_STATISTICS = 1e-12

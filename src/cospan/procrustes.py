@@ -24,7 +24,7 @@ from cospan._warnings import warn
 from cospan.directions import pick
 from cospan.errors import InputError
 from cospan.frame import JointFrame
-from cospan.frame.joint import in_feature_units
+from cospan.frame.properties import in_feature_units
 from cospan.frame.truncation import shared_mask
 
 __all__ = ["RelativeProcrustes", "SpanView", "relative_procrustes", "span_view"]
@@ -193,7 +193,9 @@ def _plain_residual(X: np.ndarray, Y: np.ndarray, center: np.ndarray) -> float:
 def _warn_too_few(rows: int, directions: int) -> None:
     warn(
         f"{rows} pairs of rows do not fix a rotation of {directions} directions; the rest of it "
-        "is arbitrary: pass more pairs, or raise shared_above."
+        "is arbitrary.",
+        code="few pairs",
+        remedy="Pass more pairs, or raise shared_above.",
     )
 
 

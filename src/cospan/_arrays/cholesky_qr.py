@@ -13,12 +13,11 @@ Written in terms of the array-API standard alone.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import array_api_compat
 import numpy as np
 
-Array = Any
+from cospan._arrays.types import Array
 
 # ‖QᵀQ - I‖ from which one more Cholesky step brings orthogonality to rounding: the error is
 # squared, and a factor of a half is left for the estimate.

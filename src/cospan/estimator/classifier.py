@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from cospan import distributed
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
 from cospan.errors import InputError
-from cospan.estimator.fitted import FittedClasses, Settings
+from cospan.estimator.fitted import ClassSettings, FittedClasses
 from cospan.estimator.labels import class_numbers, classes_in, shown
 from cospan.frame import JointFrame
 from cospan.sets import SetCosts
@@ -222,7 +222,9 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         missing = [label for k, label in enumerate(self.classes_) if k not in summaries]
         if missing:
             raise InputError(f"Class {shown(missing[0])} has no rows yet; fit some of every class.")
-        settings = Settings(*(getattr(self, name) for name in Settings._fields))
+        settings = ClassSettings(
+            **{one.name: getattr(self, one.name) for one in fields(ClassSettings)}
+        )
         return FittedClasses.fit([summaries[k] for k in sorted(summaries)], settings)
 
     @classmethod

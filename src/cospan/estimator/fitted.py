@@ -9,45 +9,30 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
+from cospan._surface import option
 from cospan._validate import as_option
 from cospan.alignment import Alignment
 from cospan.errors import InputError
 from cospan.frame import JointFrame
-from cospan.frame.fitting import settled
-from cospan.sets import SetCosts
+from cospan.sets import SetCosts, Settings
 from cospan.summary import Summary
 
-__all__ = ["FittedClasses", "Settings", "best_threshold"]
+__all__ = ["ClassSettings", "FittedClasses", "best_threshold"]
 
 Floats = NDArray[np.float64]
 
 
-class Settings(NamedTuple):
+@dataclass(frozen=True)
+class ClassSettings(Settings):
     """The settings of a fit, as the estimator's parameters."""
 
-    span: str
-    units: str
-    shrinkage: float | str
-    pooling: float | str
-    dof: float | str
-    calibrate: bool | None
-    center: Any
-    balance: bool
-    tol: float | None
-    weighting: str
-    threshold: float | str
-
-    def of_the_sets(self) -> dict[str, Any]:
-        """Those that a frame, or costs to several sets, are fitted with."""
-        own = self._asdict()
-        del own["weighting"], own["threshold"]
-        return own
+    weighting: str = "cost"
+    threshold: float | str = math.pi / 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +53,15 @@ class FittedClasses:
     threshold: float
 
     @classmethod
-    def fit(cls, summaries: Sequence[Summary], settings: Settings) -> FittedClasses:
+    def fit(cls, summaries: Sequence[Summary], settings: ClassSettings) -> FittedClasses:
         """Fit to the classes' summaries; their samples of rows choose what is chosen."""
         weighting = as_option(settings.weighting, "weighting", ("cost", "frame"))
         threshold = _as_threshold(settings.threshold, len(summaries))
         options = settings.of_the_sets()
-        settled(dict(options), dict(options))  # centre and balance belong to the linear span
         if weighting == "frame" and settings.span == "affine":
-            raise InputError('weighting="frame" belongs to span="linear"; give both.')
+            raise InputError(
+                f"{option('weighting', 'frame')} belongs to {option('span', 'linear')}; give both."
+            )
         model: JointFrame | SetCosts
         if len(summaries) == 2:
             model = JointFrame.from_summaries(summaries[0], summaries[1], **options)
@@ -109,7 +95,8 @@ class FittedClasses:
         if known is None or self.weighting == "frame":
             raise InputError(
                 "There is no typicality here: it needs leave-one-out costs of the training rows, "
-                "which weighting='frame', files of older models and single rows do not have."
+                f"which {option('weighting', 'frame')}, files of older models and single rows do "
+                f"not have."
             )
         return np.asarray(known.p_values(self.model.squared_costs(X)), dtype=np.float64)
 

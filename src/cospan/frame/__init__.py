@@ -1,13 +1,16 @@
 """The joint frame of two sets: fitted, looked at, and scoring samples.
 
-`joint` holds the class, `fitting` makes it from two summaries, `scoring` turns rows into costs in
-one matrix product and one pass, `truncation` keeps some of its directions, `differences` says
-what the sets differ in, and `extremes` finds the most A-like and most B-like points there are.
+`joint` holds the class, on top of `properties` (what a frame is made of) and `aligning` (the angles
+of samples and of training rows left out). `fitting` decomposes two summaries, `scoring` turns rows
+into costs in one matrix product and one pass, `truncation` keeps some of the directions,
+`differences` says what the sets differ in, and `extremes` finds the most A-like and most B-like
+points there are.
 `many` is the frame of K sets, decomposed by `higher_order` and `joint_diagonal`.
 """
 
+from cospan.frame.aligning import LeaveOneOut
 from cospan.frame.extremes import Prototypes, prototypes
-from cospan.frame.joint import JointFrame, LeaveOneOut
+from cospan.frame.joint import JointFrame
 from cospan.frame.many import ManyFrame
 
 __all__ = ["JointFrame", "LeaveOneOut", "ManyFrame", "Prototypes", "prototypes"]

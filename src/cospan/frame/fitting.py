@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import FAST_SHRINKAGE
-from cospan._validate import as_tol
+from cospan._surface import option
+from cospan._warnings import warn
 from cospan.decomposition import GSVD, decompose
-from cospan.errors import InputError
-from cospan.sets import Geometry, PreparedSets, WorkingSets, choose
-from cospan.sets.asking import as_asked
-from cospan.sets.prepared import check_enough
+from cospan.sets import Geometry, Settings, WorkingSets
+from cospan.sets.asking import chosen_sets
+from cospan.sets.choice import tried_rows
+from cospan.sets.prepared import TrialRows
+from cospan.sets.settings import DEFAULTS, settled
 from cospan.summary import Summary
 
-__all__ = ["DEFAULTS", "Fitted", "compressed", "fitted", "pseudo_inverse", "settled"]
-
-DEFAULTS: dict[str, Any] = {
-    "span": "affine",
-    "units": "auto",
-    "shrinkage": "auto",
-    "pooling": "auto",
-    "dof": "auto",
-    "calibrate": None,
-    "center": "pooled",
-    "balance": True,
-    "tol": None,
-}
-# What `preset="paper"` stands for.
-PAPER = {
-    "span": "linear",
-    "center": "each",
-    "balance": False,
-    "shrinkage": 0.0,
-    "calibrate": False,
-}
+__all__ = [
+    "DEFAULTS",
+    "Fitted",
+    "compressed",
+    "fitted",
+    "pseudo_inverse",
+    "settled",
+    "warn_if_nothing_shared",
+]
 
 
 class Fitted(NamedTuple):
@@ -47,69 +36,29 @@ class Fitted(NamedTuple):
     factors: GSVD
     basis: Array | None
 
-
-def settled(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a fit: the preset's where one is named, the defaults' for the rest."""
-    given = dict(given)
-    preset = given.pop("preset", None)
-    if preset is None:
-        merged = {**defaults, **given}
-        if merged["span"] == "affine":
-            _refuse_linear_settings(given)
-        return merged
-    if preset != "paper":
-        raise InputError(f"preset is {preset!r}; the one there is is 'paper'.")
-    clash = sorted(
-        name
-        for name, value in PAPER.items()
-        if name in given and not (_same(given[name], defaults[name]) or _same(given[name], value))
-    )
-    if clash:
-        raise InputError(
-            f"preset='paper' settles {clash[0]} already; leave {clash[0]} out, or leave the preset "
-            "out and give every setting."
-        )
-    return {**defaults, **given, **PAPER}
+    def trial(self) -> TrialRows | None:
+        """Rows of both sets in the coordinates of the frame; None where a set keeps none."""
+        trial = self.working.trial(tried_rows(2))
+        if trial is None or self.basis is self.working.basis:
+            return trial
+        # Without shrinkage the frame has a span of its own.
+        inner = arrays.to_numpy(self.basis)
+        if self.working.basis is not None:
+            inner = arrays.to_numpy(self.working.basis).T @ inner
+        return trial._replace(rows=trial.rows @ inner)
 
 
-def _same(value: Any, default: Any) -> bool:
-    return isinstance(value, type(default)) and value == default
-
-
-def _refuse_linear_settings(given: dict[str, Any]) -> None:
-    for name, default in (("center", "pooled"), ("balance", True)):
-        if name in given and not _same(given[name], default):
-            raise InputError(
-                f'{name} belongs to span="linear"; in the affine span every set has its own '
-                f'centre and weighs the same. Leave {name} out, or give span="linear".'
-            )
-
-
-def fitted(summaries: Sequence[Summary], labels: Sequence[str], settings: dict[str, Any]) -> Fitted:
+def fitted(
+    summaries: Sequence[Summary],
+    labels: Sequence[str],
+    settings: Settings,
+    picture: bool = False,
+) -> Fitted:
     """Prepare, choose and decompose."""
-    prepared = PreparedSets(
-        summaries,
-        span=settings["span"],
-        center=settings["center"],
-        balance=settings["balance"],
-        tol=as_tol(settings["tol"]),
-        labels=labels,
-    )
-    asked = as_asked(
-        prepared,
-        settings["units"],
-        settings["shrinkage"],
-        settings["pooling"],
-        settings["dof"],
-        settings.get("picture", False),
-    )
-    choice = choose(prepared, asked)
-    check_enough(prepared, choice.shrinkage, FAST_SHRINKAGE)
-    working = choice.working
-    geometry = working.geometry(shrinkage=choice.shrinkage, pooling=choice.pooling, dof=choice.dof)
-    left, right = (working.shrunk(k, choice.shrinkage) for k in (0, 1))
+    working, geometry = chosen_sets(summaries, settings, labels, picture)
+    left, right = (working.shrunk(k, geometry.shrinkage) for k in (0, 1))
     tol = geometry.tol
-    if choice.shrinkage == 0 and tol is None:
+    if geometry.shrinkage == 0 and tol is None:
         tol = working.tolerance()
     factors = decompose(left, right, tol=tol, compute_uv=False)
     return Fitted(working, geometry, *compressed(factors, working.basis))
@@ -131,3 +80,18 @@ def pseudo_inverse(core: Array) -> Array:
     eye = arrays.identity(core.shape[0], core)
     # core = Rᵀ Qᵀ, hence core⁻¹ = Q R⁻ᵀ
     return orthogonal.apply(arrays.solve_triangular_transposed(orthogonal.R, eye))
+
+
+def warn_if_nothing_shared(found: Fitted, a: Summary, b: Summary) -> None:
+    """About few rows without shrinkage: no sample has a meaningful angle then."""
+    # A centre between the means makes their difference a direction of both sets.
+    centred = found.geometry.center_mode == "pooled"
+    made = 1 if centred and a.count + b.count < a.n_features else 0
+    if found.geometry.shrinkage == 0 and found.factors.blocks.k <= made:
+        warn(
+            f"A ({a.count} rows) and B ({b.count} rows) share no direction of the "
+            f"{a.n_features}-dimensional feature space, so without shrinkage no sample has a "
+            "meaningful angle.",
+            code="nothing shared",
+            remedy=f"Use more rows, or {option('shrinkage', 'auto')}.",
+        )

@@ -37,7 +37,7 @@ from cospan._arrays import Array
 from cospan._tolerance import PRESENT_SHARE, SAME_EIGENVALUE
 from cospan.decomposition import gsvd
 from cospan.frame.joint_diagonal import joint_rotation
-from cospan.sets.costs import whitening_of
+from cospan.sets.maps import whitening_of
 
 __all__ = ["ManyDirections", "decompose_many", "kind_numbers"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan.errors import InputError
 from cospan.frame.higher_order import decompose_many, kind_numbers
-from cospan.frame.joint import in_feature_units
+from cospan.frame.properties import in_feature_units
 from cospan.sets import PreparedSets, SetCosts
 from cospan.summary import Summary
 
@@ -80,21 +80,54 @@ class ManyFrame:
     # ---- making -------------------------------------------------------------------------------
 
     @classmethod
-    def fit(cls, sets: Any, **options: Any) -> ManyFrame:
+    def fit(
+        cls,
+        sets: Any,
+        *,
+        span: str = "affine",
+        units: str = "auto",
+        shrinkage: float | str = "auto",
+        pooling: float | str = "auto",
+        dof: float | str = "auto",
+        calibrate: bool | None = None,
+        preset: str | None = None,
+        center: Any = "pooled",
+        balance: bool = True,
+        tol: float | None = None,
+        weighting: str = "cost",
+        picture: bool = False,
+    ) -> ManyFrame:
         """The frame of K sets of rows.
 
         Parameters
         ----------
         sets : mapping of names to arrays, or sequence of arrays
-        **options
-            As for :meth:`from_summaries`.
+        span, units, shrinkage, pooling, dof, calibrate, preset, center, balance, tol, picture
+            As for :meth:`cospan.JointFrame.fit`.
+        weighting : {"cost", "frame"}
+            As for :func:`cospan.compare_many`.
         """
         parts = dict(sets) if hasattr(sets, "keys") else dict(enumerate(sets, start=1))
         names = tuple(map(str, parts))
         summaries = [
             Summary.of(X, name=name) for name, X in zip(names, parts.values(), strict=True)
         ]
-        return cls.from_summaries(summaries, names=names, **options)
+        return cls.from_summaries(
+            summaries,
+            names=names,
+            span=span,
+            units=units,
+            shrinkage=shrinkage,
+            pooling=pooling,
+            dof=dof,
+            calibrate=calibrate,
+            preset=preset,
+            center=center,
+            balance=balance,
+            tol=tol,
+            weighting=weighting,
+            picture=picture,
+        )
 
     @classmethod
     def from_summaries(
@@ -102,11 +135,37 @@ class ManyFrame:
         summaries: Sequence[Summary],
         *,
         names: Sequence[str] | None = None,
-        **settings: Any,
+        span: str = "affine",
+        units: str = "auto",
+        shrinkage: float | str = "auto",
+        pooling: float | str = "auto",
+        dof: float | str = "auto",
+        calibrate: bool | None = None,
+        preset: str | None = None,
+        center: Any = "pooled",
+        balance: bool = True,
+        tol: float | None = None,
+        weighting: str = "cost",
+        picture: bool = False,
     ) -> ManyFrame:
-        """The frame of K ≥ 2 summaries; settings as in :meth:`cospan.JointFrame.fit`."""
+        """The frame of K ≥ 2 summaries; settings as in :meth:`fit`."""
         names = _names(names, len(summaries))
-        costs = SetCosts.from_summaries(summaries, labels=names, **settings)
+        costs = SetCosts.from_summaries(
+            summaries,
+            labels=names,
+            span=span,
+            units=units,
+            shrinkage=shrinkage,
+            pooling=pooling,
+            dof=dof,
+            calibrate=calibrate,
+            preset=preset,
+            center=center,
+            balance=balance,
+            tol=tol,
+            weighting=weighting,
+            picture=picture,
+        )
         return cls.of_costs(summaries, costs, names)
 
     @classmethod

@@ -12,7 +12,7 @@ where the sets are very far apart; then the differences are formed.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import FAST_SHRINKAGE, expansion_keeps_digits, off_span_rounding
 from cospan.alignment import Alignment
+from cospan.frame.properties import FrameProperties
 
-if TYPE_CHECKING:
-    from cospan.frame.joint import JointFrame
-
-__all__ = ["Scorer", "Scores", "inverse_square"]
+__all__ = ["Scorer", "Scores"]
 
 # Bytes of samples scored at once. On the host they stay in the processor's cache between the
 # passes; an accelerator needs large products to be busy.
@@ -54,7 +52,7 @@ class Scorer:
     """
 
     def __init__(
-        self, frame: JointFrame, rows: Array, weighting: str = "cost", *, fine: bool = False
+        self, frame: FrameProperties, rows: Array, weighting: str = "cost", *, fine: bool = False
     ) -> None:
         xp = arrays.namespace(rows)
         g = frame.geometry
@@ -195,11 +193,6 @@ class Scorer:
         return found
 
 
-def _farthest(frame: JointFrame, weighting: str, half: np.ndarray) -> float:
+def _farthest(frame: FrameProperties, weighting: str, half: np.ndarray) -> float:
     """The larger squared distance of the centre from a mean, as that set's cost counts it."""
     return max(float(w @ half**2) for w in frame.cost_weights(weighting))
-
-
-def inverse_square(x: np.ndarray) -> np.ndarray:
-    """1/x², with 1/0 read as 0."""
-    return np.where(x > 0, 1 / np.where(x > 0, x, 1.0) ** 2, 0.0)

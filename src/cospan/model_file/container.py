@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 # 1: cospan 0.1, one centre and raw angles. 2: the geometry of K sets, each with its own mean,
-# units and calibration.
+# units, calibration and costs of its own rows.
 FORMAT_VERSION = 2
 _FORMAT = "cospan model"
 _NO_DIGEST = "0" * 64

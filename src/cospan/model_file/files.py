@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from cospan._files import check_output, whole_file
 from cospan.errors import ModelFileError
 from cospan.model_file.container import from_bytes, to_bytes
 
+if TYPE_CHECKING:
+    from cospan.estimator import AlignmentAngleClassifier
+    from cospan.frame import JointFrame
+    from cospan.sets import SetCosts
+
 __all__ = ["load", "save"]
+
+Model = TypeVar("Model", "JointFrame", "SetCosts", "AlignmentAngleClassifier")
 
 
 def save(path: str | os.PathLike[str], model: Any) -> Path:
@@ -54,12 +61,18 @@ def save(path: str | os.PathLike[str], model: Any) -> Path:
     return Path(path)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+@overload
+def load(path: str | os.PathLike[str], kind: type[Model]) -> Model: ...
+@overload
+def load(path: str | os.PathLike[str], kind: None = None) -> Any: ...
+def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
     """Read what :func:`save` wrote, also what that of cospan 0.1 wrote.
 
     Parameters
     ----------
     path : path
+    kind : JointFrame, SetCosts or AlignmentAngleClassifier, optional
+        What the file must hold: another model is refused, and type checkers know what comes back.
 
     Returns
     -------
@@ -72,6 +85,19 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file cannot be read, is damaged or truncated, comes from a newer version, or is
         something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from cospan import JointFrame, load, save
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save(Path(folder) / "iris.safetensors", JointFrame.fit(X[y == 0], X[y == 1]))
+    ...     frame = load(path, JointFrame)
+    >>> frame
+    JointFrame(50 rows against 50, 4 features, rank 4, shrinkage ...)
     """
     name = os.fspath(path)
     try:
@@ -81,6 +107,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     except ValueError as error:  # a zero byte in the name
         raise ModelFileError(f"Cannot read {name!r}: {error}.") from error
     try:
-        return from_bytes(data)
+        model = from_bytes(data)
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error
+    if kind is not None and not isinstance(model, kind):
+        raise ModelFileError(
+            f"{name} holds {type(model).__name__} where {kind.__name__} is expected; "
+            "load it without a kind, or pass another file."
+        )
+    return model

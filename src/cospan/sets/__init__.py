@@ -1,10 +1,12 @@
 """K prepared sets: where each one lies, how it spreads, and what it costs to explain a sample.
 
 `geometry` holds what is settled about the sets, `units` says how far their features spread,
-`prepared` brings their summaries into common units, `choice` settles what was left to the data,
-`leaving` takes single rows out again exactly, `calibration` turns costs into probabilities, and
-`costs` scores samples against any number of sets. `model` is the protocol that everything above is
-written against: two sets with a joint frame meet it, and so do K sets without one.
+`prepared` brings their summaries into common units, `settings` lists what a fit can be told,
+`choice` settles what was left to the data, `maps` makes the matrices that samples are multiplied
+with, `leaving` and `spectral` take single rows out again exactly, `calibration` turns costs into
+probabilities, and `costs` scores samples against any number of sets. `model` is the protocol that
+everything above is written against: two sets with a joint frame meet it, and so do K sets without
+one.
 """
 
 from cospan.sets.calibration import Calibration, fit_calibration, log_odds_of
@@ -14,6 +16,7 @@ from cospan.sets.geometry import Geometry, common_names
 from cospan.sets.leaving import LeavingRows
 from cospan.sets.model import SetModel, angles_of, calibrated, calibrated_weights
 from cospan.sets.prepared import PreparedSets, WorkingSets
+from cospan.sets.settings import Settings
 
 __all__ = [
     "Asked",
@@ -24,6 +27,7 @@ __all__ = [
     "PreparedSets",
     "SetCosts",
     "SetModel",
+    "Settings",
     "WorkingSets",
     "angles_of",
     "calibrated",

@@ -1,38 +1,70 @@
-"""The settings of a fit as users give them, checked."""
+"""From settings as users give them to sets that are prepared and chosen for."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from cospan._validate import as_flag, as_option, as_shrinkage
+from cospan._surface import option
+from cospan._tolerance import FAST_SHRINKAGE
+from cospan._validate import as_flag, as_option, as_shrinkage, as_tol
 from cospan.errors import InputError
-from cospan.sets.choice import Asked, preferred_units
+from cospan.sets.choice import Asked, choose, preferred_units
 from cospan.sets.geometry import Geometry
-from cospan.sets.prepared import PreparedSets
+from cospan.sets.prepared import PreparedSets, WorkingSets, check_enough
+from cospan.sets.settings import Settings
+from cospan.summary import Summary
 
-__all__ = ["as_asked", "resolved_calibration"]
+__all__ = ["ChosenSets", "chosen_sets", "resolved_calibration"]
 
 
-def as_asked(
-    prepared: PreparedSets,
-    units: str,
-    shrinkage: float | str,
-    pooling: float | str,
-    dof: float | str,
+class ChosenSets(NamedTuple):
+    """Sets in working coordinates, and what is settled about them."""
+
+    working: WorkingSets
+    geometry: Geometry
+
+
+def chosen_sets(
+    summaries: Sequence[Summary],
+    settings: Settings,
+    labels: Sequence[str] | None = None,
     picture: bool = False,
-) -> Asked:
+) -> ChosenSets:
+    """Prepare the sets and settle what was left to the data."""
+    prepared = PreparedSets(
+        summaries,
+        span=settings.span,
+        center=settings.center,
+        balance=settings.balance,
+        tol=as_tol(settings.tol),
+        labels=labels,
+    )
+    choice = choose(prepared, _as_asked(prepared, settings, picture))
+    check_enough(prepared, choice.shrinkage, FAST_SHRINKAGE)
+    geometry = choice.working.geometry(
+        shrinkage=choice.shrinkage, pooling=choice.pooling, dof=choice.dof
+    )
+    return ChosenSets(choice.working, geometry)
+
+
+def _as_asked(prepared: PreparedSets, settings: Settings, picture: bool) -> Asked:
     """What is fixed and what is left to the data; "auto" is left to it."""
-    units = as_option(units, "units", ("auto", "own", "common"))
-    alpha = as_shrinkage(shrinkage)
-    fixed_pooling = _number(pooling, "pooling", 0.0, 1.0)
-    fixed_dof = _number(dof, "dof", 0.0, math.inf, above=True)
+    units = as_option(settings.units, "units", ("auto", "own", "common"))
+    alpha = as_shrinkage(settings.shrinkage)
+    fixed_pooling = _number(settings.pooling, "pooling", 0.0, 1.0)
+    fixed_dof = _number(settings.dof, "dof", 0.0, math.inf, above=True)
     preferred = preferred_units(prepared.feature_names is not None, picture)
     if not prepared.affine:
         if fixed_pooling or fixed_dof is not None or units == "own":
             name = "pooling" if fixed_pooling else "units" if units == "own" else "dof"
-            raise InputError(f'{name} belongs to span="affine"; leave it out with span="linear".')
+            raise InputError(
+                f"{name} belongs to {option('span', 'affine')}; leave it out with "
+                f"{option('span', 'linear')}."
+            )
         units, fixed_pooling, fixed_dof = "common", 0.0, 0.0
     return Asked(
         units=None if units == "auto" else units,

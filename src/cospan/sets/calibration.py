@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._tolerance import COST_RANGE, NEWTON_GAIN, NEWTON_RIDGE, SMALLEST_STEP
+
 __all__ = [
     "Calibration",
     "balanced_weights",
@@ -29,11 +31,6 @@ Floats = NDArray[np.float64]
 
 # Newton's method on K parameters: far more steps than it ever took.
 _STEPS = 60
-# A step that gains less than this is the last: it leaves an error of rounding.
-_CONVERGED = 1e-13
-# Costs beyond this are infinite for all that follows; their logarithm is still a number.
-_LARGEST_COST = 1e300
-_SMALLEST_COST = 1e-300
 
 
 class Calibration(NamedTuple):
@@ -60,7 +57,7 @@ class Calibration(NamedTuple):
 
 def log_odds_of(squared: Floats) -> Floats:
     """-log cost², kept finite: what is linear in the log-probabilities."""
-    return -np.log(np.clip(squared, _SMALLEST_COST, _LARGEST_COST))
+    return -np.log(np.clip(squared, *COST_RANGE[8]))
 
 
 def balanced_weights(own: NDArray[np.intp], count: Floats, n_sets: int) -> Floats:
@@ -122,15 +119,14 @@ def fit_calibration(
 def _newton(x: Floats, target: Floats, weight: Floats, parameters: Floats) -> Floats:
     """The minimum of the weighted cross-entropy; convex, so that halved steps always get there."""
     loss, gradient, hessian = _derivatives(x, target, weight, parameters)
-    # A trace on the diagonal: a bias whose set nothing leads to has no curvature.
-    ridge = 1e-12 * np.eye(len(parameters))
+    ridge = NEWTON_RIDGE * np.eye(len(parameters))
     for _ in range(_STEPS):
         step = np.linalg.solve(hessian + ridge, gradient)
         # Twice what the step will gain. The error after it is of the order of its square.
-        if gradient @ step < _CONVERGED:
+        if gradient @ step < NEWTON_GAIN:
             return parameters - step
         scale = 1.0
-        while scale > 1e-6:
+        while scale > SMALLEST_STEP:
             trial = parameters - scale * step
             found = _derivatives(x, target, weight, trial)
             if found[0] <= loss:

@@ -26,15 +26,18 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
-from cospan._validate import as_option, as_rows, as_tol, as_weights
+from cospan._validate import as_option, as_rows
 from cospan.errors import InputError
-from cospan.sets.asking import as_asked, resolved_calibration
-from cospan.sets.choice import choose, tried_rows
+from cospan.sets.asking import chosen_sets, resolved_calibration
+from cospan.sets.choice import tried_rows
 from cospan.sets.geometry import Geometry
-from cospan.sets.leaving import LeavingRows, SpectralMap
+from cospan.sets.leaving import LeavingRows, removed_weights
+from cospan.sets.maps import inverse_triangle, maps_of, working_rows
 from cospan.sets.model import calibrated, calibrated_weights, trial_costs, typicality_of
-from cospan.sets.prepared import PreparedSets, WorkingSets, check_enough
+from cospan.sets.settings import Settings
+from cospan.sets.spectral import leaving_rows, matrix_of, pooled_matrices
 from cospan.summary import Summary
 from cospan.typicality import Typicality
 
@@ -95,6 +98,7 @@ class SetCosts:
         pooling: float | str = "auto",
         dof: float | str = "auto",
         calibrate: bool | None = None,
+        preset: str | None = None,
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
@@ -102,22 +106,38 @@ class SetCosts:
         picture: bool = False,
     ) -> SetCosts:
         """Prepare K ≥ 2 sets; parameters as in :meth:`cospan.JointFrame.fit`."""
+        settings = Settings.of(
+            span=span,
+            units=units,
+            shrinkage=shrinkage,
+            pooling=pooling,
+            dof=dof,
+            calibrate=calibrate,
+            preset=preset,
+            center=center,
+            balance=balance,
+            tol=tol,
+        )
+        return cls._of(summaries, settings, labels, weighting, picture)
+
+    @classmethod
+    def _of(
+        cls,
+        summaries: Sequence[Summary],
+        settings: Settings,
+        labels: Sequence[str] | None,
+        weighting: str,
+        picture: bool,
+    ) -> SetCosts:
         weighting = as_option(weighting, "weighting", ("cost", "frame"))
-        if weighting == "frame" and span == "affine":
-            raise InputError('weighting="frame" belongs to span="linear"; give both.')
-        prepared = PreparedSets(
-            summaries, span=span, center=center, balance=balance, tol=as_tol(tol), labels=labels
-        )
-        asked = as_asked(prepared, units, shrinkage, pooling, dof, picture)
-        choice = choose(prepared, asked)
-        check_enough(prepared, choice.shrinkage, FAST_SHRINKAGE)
-        working = choice.working
-        geometry = working.geometry(
-            shrinkage=choice.shrinkage, pooling=choice.pooling, dof=choice.dof
-        )
-        maps = _maps(working, geometry, weighting)
+        if weighting == "frame" and settings.span == "affine":
+            raise InputError(
+                f"{option('weighting', 'frame')} belongs to {option('span', 'linear')}; give both."
+            )
+        working, geometry = chosen_sets(summaries, settings, labels, picture)
+        maps = maps_of(working, geometry, weighting)
         costs = cls(geometry, weighting, tuple(maps), working.basis)
-        calibrates = resolved_calibration(calibrate, geometry)
+        calibrates = resolved_calibration(settings.calibrate, geometry)
         if weighting == "frame" and not calibrates:
             return costs
         trial = working.trial(tried_rows(geometry.n_sets))
@@ -179,9 +199,7 @@ class SetCosts:
         """
         rows = as_rows(X, "X", d=self.n_features, allow_empty=True)
         own = np.asarray(own, dtype=np.intp)
-        removed = np.ones(len(own))
-        if sample_weight is not None:
-            removed = np.minimum(as_weights(sample_weight, len(own)), 1.0)
+        removed = removed_weights(sample_weight, len(own))
         if self.weighting == "frame":
             return self._left_out_shares(rows, own, removed)
         leaving = self.leaving()
@@ -203,7 +221,7 @@ class SetCosts:
     @cached_property
     def _matrices(self) -> list[np.ndarray]:
         """Σ̃_k in working coordinates; where there is no shrinkage, nobody asks for them."""
-        return [_matrix_of(arrays.to_numpy(one)) for one in self.maps]
+        return [matrix_of(arrays.to_numpy(one)) for one in self.maps]
 
     @cached_property
     def _pooled_maps(self) -> Sequence[Array]:
@@ -211,9 +229,7 @@ class SetCosts:
         if self.geometry.pooling == 0:
             return self.maps
         pooled = pooled_matrices(self.geometry, self._matrices)
-        return [
-            arrays.like(_inverse_triangle(arrays.cholesky(one)), self.maps[0]) for one in pooled
-        ]
+        return [arrays.like(inverse_triangle(arrays.cholesky(one)), self.maps[0]) for one in pooled]
 
     # ---- inside -------------------------------------------------------------------------------
 
@@ -275,128 +291,3 @@ def _inverse(shares: Array) -> Array:
     nowhere = xp.all(none, axis=1)[:, None]  # at the centre every cost is 0
     cost = xp.where(none, xp.full_like(shares, math.inf), 1 / xp.where(none, 1.0, shares))
     return xp.where(nowhere, xp.zeros_like(shares), cost)
-
-
-def working_rows(
-    rows: Array, origin: Array, geometry: Geometry, basis: Array | None
-) -> tuple[Array, Array | None]:
-    """Rows less an origin, in units, inside the span; and their squared norms off it.
-
-    In float64: a large offset of all rows must not cost digits.
-    """
-    xp = arrays.namespace(rows)
-    rows = xp.astype(rows, xp.float64, copy=False)
-    moved = (rows - arrays.like(origin, rows)) * arrays.like(geometry.per_unit(), rows)
-    if basis is None:
-        return moved, None
-    inside = arrays.matmul(moved, arrays.like(basis, rows))
-    off = xp.sum(moved * moved, axis=1) - xp.sum(inside * inside, axis=1)
-    return inside, xp.clip(off, 0.0, math.inf)
-
-
-# ---- maps -------------------------------------------------------------------------------------
-
-
-def _maps(working: WorkingSets, g: Geometry, weighting: str) -> list[Array]:
-    """M_k of every set."""
-    factors = [working.shrunk(k, g.shrinkage) for k in range(g.n_sets)]
-    if g.shrinkage > 0 and weighting == "cost":
-        return [_inverse_triangle(one) for one in factors]
-    tol = working.tolerance()
-    whitening = whitening_of(factors, tol)
-    make = _cost_map if weighting == "cost" else _frame_map
-    return [make(one, whitening, tol) for one in factors]
-
-
-def _inverse_triangle(factor: Array) -> Array:
-    """R⁻¹ of a triangular factor: ‖z R⁻¹‖² = zᵀ(RᵀR)⁻¹z."""
-    eye = arrays.identity(factor.shape[0], factor)
-    return arrays.solve_triangular_transposed(factor, eye).T
-
-
-def whitening_of(factors: Sequence[Array], tol: float) -> tuple[Array, Array]:
-    """L (e, m) with Lᵀ T L = I on the span of all sets, and the m square roots of T's spectrum."""
-    xp = arrays.namespace(factors[0])
-    _, values, Vt = arrays.svd(arrays.triangular_factor(xp.concat(list(factors), axis=0)))
-    largest = float(values[0]) if values.shape[0] else 0.0
-    rank = int(xp.sum(xp.astype(values > tol * largest, xp.int64)))
-    return Vt[:rank, :].T / values[None, :rank], values[:rank]
-
-
-def _cost_map(factor: Array, whitening: tuple[Array, Array], tol: float) -> Array:
-    """M of a set that may lack directions: its inverse on those it has."""
-    L, spectrum = whitening
-    xp = arrays.namespace(factor)
-    _, values, Bt = arrays.svd(arrays.triangular_factor(arrays.matmul(factor, L)))
-    # A direction counts as the set's own if the set reaches along it farther than rounding: judged
-    # in the units of the data, as `gsvd` does.
-    reach = values * xp.sqrt(xp.sum((Bt * spectrum[None, :]) ** 2, axis=1))
-    norm = float(xp.max(arrays.svd(factor)[1])) if 0 not in factor.shape else 0.0
-    keep = arrays.to_numpy(reach > tol * norm)
-    has = int(keep.sum()) if keep.all() else int(np.argmin(keep))
-    return arrays.matmul(L, Bt[:has, :].T) / values[None, :has]
-
-
-def _frame_map(factor: Array, whitening: tuple[Array, Array], tol: float) -> Array:
-    """M with ‖z M‖² = zᵀ T⁻¹ S T⁻¹ z."""
-    L, _ = whitening
-    return arrays.matmul(L, arrays.triangular_factor(arrays.matmul(factor, L)).T)
-
-
-# ---- leave-one-out ----------------------------------------------------------------------------
-
-
-def _matrix_of(one: np.ndarray) -> np.ndarray:
-    """P with P⁻¹ = M Mᵀ, for a square map."""
-    if one.shape[0] != one.shape[1]:
-        return np.zeros((0, 0))  # without shrinkage, and never asked for
-    inverse = np.linalg.inv(one)
-    return np.asarray(arrays.gram(inverse))
-
-
-def pooled_matrices(geometry: Geometry, shrunk: Sequence[np.ndarray]) -> np.ndarray:
-    """(K, e, e): P_k = (1-γ) Σ̃_k + γ mean Σ̃."""
-    return np.tensordot(geometry.mixing(), np.stack(list(shrunk)), axes=1)
-
-
-def leaving_rows(
-    geometry: Geometry, shrunk: Sequence[np.ndarray], maps: Sequence[Array], basis: Array | None
-) -> LeavingRows:
-    """Leave-one-out for sets with these Σ̃_k, in working coordinates, and these maps."""
-    at = working_rows(geometry.means, geometry.center, geometry, basis)[0]
-    return LeavingRows(geometry, _SpectralMaps(geometry, shrunk, maps), arrays.to_numpy(at))
-
-
-class _SpectralMaps:
-    """The :class:`SpectralMap` of every set k and every set o that rows leave, when asked."""
-
-    def __init__(
-        self, geometry: Geometry, shrunk: Sequence[np.ndarray], maps: Sequence[Array]
-    ) -> None:
-        self.geometry = geometry
-        self.shrunk = shrunk
-        self.maps = maps
-        self.kept: dict[tuple[int, int], SpectralMap] = {}
-
-    def __call__(self, k: int, o: int) -> SpectralMap:
-        # Where nothing is pooled, a set does not change when rows of another leave.
-        key = (k, o) if self.geometry.pooling > 0 else (k, k)
-        if key not in self.kept:
-            self.kept[key] = self._made(*key)
-        return self.kept[key]
-
-    def _made(self, k: int, o: int) -> SpectralMap:
-        alpha = self.geometry.shrinkage
-        if alpha == 0 and self.geometry.pooling == 0:
-            # The map itself makes the set's moments the identity.
-            return SpectralMap(self.maps[k], np.ones(self.maps[k].shape[1]))
-        moments = (self.shrunk[o] - alpha * np.eye(len(self.shrunk[o]))) / (1 - alpha)
-        if self.geometry.pooling == 0:
-            values, vectors = arrays.eigh(moments)
-            values = np.clip(values, 0.0, None)
-            own = (1 - alpha) * values + alpha
-            return SpectralMap(vectors / np.sqrt(own), values / own)
-        pooled = pooled_matrices(self.geometry, self.shrunk)[k]
-        inverse = _inverse_triangle(arrays.cholesky(pooled))
-        values, Q = arrays.eigh(arrays.matmul(inverse.T, arrays.matmul(moments, inverse)))
-        return SpectralMap(arrays.matmul(inverse, Q), np.clip(values, 0.0, None))

@@ -19,16 +19,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import alone_in_its_direction
+from cospan._validate import as_weights
 from cospan.sets.geometry import Geometry
 
-__all__ = ["LeavingRows", "SpectralMap"]
+__all__ = ["LeavingRows", "SpectralMap", "removed_weights"]
+
+
+def removed_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """The weight that leaves with each of n rows: a row of weight 2 loses one occurrence."""
+    if sample_weight is None:
+        return np.ones(n)
+    return np.asarray(np.minimum(as_weights(sample_weight, n), 1.0))
 
 
 class SpectralMap(NamedTuple):

@@ -13,6 +13,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._tolerance import COST_RANGE, LARGEST_LOG_TANGENT
 from cospan.sets.calibration import Calibration, fit_calibration, log_odds_of, theoretical
 from cospan.sets.geometry import Geometry
 from cospan.sets.leaving import LeavingRows
@@ -69,9 +70,7 @@ def calibrated_weights(squared: Array, calibration: Calibration) -> Array:
     xp = arrays.namespace(squared)
     if not calibration.offsets and calibration.gain == 1:
         return _inverse_weights(squared)
-    tiny, huge = 1e-300, 1e300
-    if squared.dtype == xp.float32:
-        tiny, huge = 1e-37, 1e37
+    tiny, huge = COST_RANGE[4 if squared.dtype == xp.float32 else 8]
     score = -calibration.gain * xp.log(xp.clip(squared, tiny, huge))
     if calibration.offsets:
         score = score - arrays.like(np.asarray(calibration.offsets), squared)[None, :]
@@ -109,8 +108,8 @@ def angles_of(squared_a: Array, squared_b: Array, calibration: Calibration) -> A
         infinite = squared_a == math.inf
         ratio = xp.where(infinite, xp.ones_like(squared_a), squared_a) / squared_b
         half = 0.5 * calibration.gain * (xp.log(ratio) - calibration.zero)
-        # tan θ beyond this is infinite in any precision we score in.
-        theta = xp.atan(xp.exp(xp.clip(half, -80.0, 80.0)))
+        most = LARGEST_LOG_TANGENT
+        theta = xp.atan(xp.exp(xp.clip(half, -most, most)))
         theta = xp.where(infinite, xp.full_like(theta, math.pi / 2), theta)
         theta = xp.where(squared_b == math.inf, xp.zeros_like(theta), theta)
     # Where both costs are 0, or both infinite, no side is nearer.

@@ -1,0 +1,88 @@
+"""Factorizations: LAPACK for NumPy, else a namespace's ``linalg`` or Cholesky factors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import scipy.linalg
+
+from cospan._arrays import cholesky_qr, lapack
+from cospan._arrays.namespaces import is_numpy, namespace
+from cospan._arrays.products import full_precision, matmul
+from cospan._arrays.types import Array
+
+
+class Orthogonal(NamedTuple):
+    """The triangular factor of a thin QR, and the orthogonal one as an operator."""
+
+    R: Array
+    apply: Callable[[Array], Array]  # Y -> Q @ Y
+
+
+def qr(x: Array) -> Orthogonal:
+    """Thin QR of x, with Q kept as Householder vectors where the namespace can."""
+    if is_numpy(x):
+        return Orthogonal(*lapack.qr(x))
+    Q, R = _thin_qr(x)
+    return Orthogonal(R, lambda Y: matmul(Q, Y))
+
+
+def _thin_qr(x: Array) -> tuple[Array, Array]:
+    with full_precision(x):
+        found = cholesky_qr.thin_qr(x) if cholesky_qr.worth_it(*x.shape) else None
+        if found is None:
+            found = tuple(namespace(x).linalg.qr(x, mode="reduced"))
+    return found[0], found[1]
+
+
+def orthonormal_columns(x: Array) -> tuple[Array, Array]:
+    """Q and R of a tall x. NumPy arrays in column-major order are overwritten: no second copy."""
+    return lapack.orthonormal_columns(x) if is_numpy(x) else _thin_qr(x)
+
+
+def triangular_factor(x: Array, *, overwrite: bool = False) -> Array:
+    """R of a thin QR of x, (min(rows, columns), columns)."""
+    if is_numpy(x):
+        return lapack.triangular_factor(x, overwrite=overwrite)
+    with full_precision(x):
+        if cholesky_qr.worth_it(*x.shape):
+            x = cholesky_qr.factor(x)
+        return namespace(x).linalg.qr(x, mode="reduced")[1]
+
+
+def merged_triangles(a: Array, b: Array, row: Array) -> Array:
+    """R of two square upper triangular factors and a row below each other."""
+    if is_numpy(a, b, row):
+        return lapack.merged_triangles(a, b, row)
+    return triangular_factor(namespace(a, b).concat((a, b, row), axis=0))
+
+
+def eigh(x: Array) -> tuple[Array, Array]:
+    """Eigenvalues, rising, and eigenvectors of a symmetric or Hermitian matrix."""
+    if is_numpy(x):
+        return lapack.eigh(x)
+    values, vectors = namespace(x).linalg.eigh(x)
+    return values, vectors
+
+
+def svd(x: Array) -> tuple[Array, Array, Array]:
+    """Thin SVD: U, values falling, Vᴴ."""
+    if is_numpy(x):
+        return lapack.svd(x)
+    U, values, Vt = namespace(x).linalg.svd(x, full_matrices=False)
+    return U, values, Vt
+
+
+def cholesky(x: Array) -> Array:
+    """Upper triangular R with RᵀR = x, for a symmetric positive definite x."""
+    if is_numpy(x):
+        return scipy.linalg.cholesky(x, lower=False, check_finite=False)
+    return namespace(x).linalg.cholesky(x, upper=True)
+
+
+def solve_triangular_transposed(R: Array, b: Array) -> Array:
+    """x with Rᵀ x = b, for an upper triangular R."""
+    if is_numpy(R):
+        return scipy.linalg.solve_triangular(R, b, trans=1, check_finite=False)
+    return cholesky_qr.divided(b.T, R).T

@@ -1,0 +1,186 @@
+"""What a joint frame holds, and what follows from it without looking at a row.
+
+One GSVD of the centred, shrunk pair gives directions H with the weights c and s. Where the rows do
+not fill the feature space (rank below d), the frame works inside their span: `basis` holds an
+orthonormal basis of it, in units, and `core` the frame in its coordinates. Under shrinkage all
+directions off the span are alike for both sets, with variance α; they enter both costs through the
+norm of what lies off the span, and are never written out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan.decomposition import Blocks
+from cospan.sets import Geometry
+from cospan.sets.maps import working_rows
+from cospan.typicality import Typicality
+
+__all__ = ["FrameProperties", "in_feature_units", "inverse_square"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrameProperties:
+    """What a joint frame is made of, and its plain properties; see :class:`cospan.JointFrame`."""
+
+    geometry: Geometry
+    c: Array
+    s: Array
+    blocks: Blocks
+    core: Array
+    inverse: Array
+    basis: Array | None = None
+    U: Array | None = None
+    V: Array | None = None
+    dropped: int = 0
+    typicality: Typicality | None = None
+
+    @property
+    def span(self) -> str:
+        """``"affine"`` or ``"linear"``."""
+        return self.geometry.span
+
+    @property
+    def units(self) -> str:
+        """``"own"`` or ``"common"``: whose variance shrinkage pulls towards."""
+        return self.geometry.units
+
+    @property
+    def shrinkage(self) -> float:
+        """The α in use, also when it was chosen by ``"auto"``."""
+        return self.geometry.shrinkage
+
+    @property
+    def pooling(self) -> float:
+        """The γ in use."""
+        return self.geometry.pooling
+
+    @property
+    def dof(self) -> float:
+        """The ν in use; 0 in the linear span."""
+        return self.geometry.dof
+
+    @property
+    def gain(self) -> float:
+        """β: log tan²θ = β (ℓ - ℓ₀), with ℓ the log ratio of the squared costs; 1 if raw."""
+        return self.geometry.calibration.gain
+
+    @property
+    def zero(self) -> float:
+        """ℓ₀, the log ratio of squared costs at which θ is 45°."""
+        return self.geometry.calibration.zero
+
+    @property
+    def center(self) -> Array:
+        """The origin of coordinates: the midpoint of the means in the affine span."""
+        return self.geometry.center
+
+    @property
+    def center_a(self) -> Array:
+        """What A's moments are taken about."""
+        return self._about(0)
+
+    @property
+    def center_b(self) -> Array:
+        return self._about(1)
+
+    def _about(self, k: int) -> Array:
+        own = self.geometry.center_mode in ("own", "each")
+        return self.geometry.means[k, :] if own else self.geometry.center
+
+    @property
+    def center_mode(self) -> str:
+        """``"own"`` in the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``."""
+        return self.geometry.center_mode
+
+    @property
+    def balance(self) -> bool:
+        return self.geometry.balance
+
+    @property
+    def tol(self) -> float | None:
+        return self.geometry.tol
+
+    @property
+    def n_a(self) -> float:
+        """The size of A (the sum of its weights)."""
+        return float(self.geometry.sizes[0])
+
+    @property
+    def n_b(self) -> float:
+        return float(self.geometry.sizes[1])
+
+    @property
+    def lam(self) -> float:
+        """Mean variance that shrinkage pulls towards, over the features that vary."""
+        unit = arrays.to_numpy(self.geometry.unit)
+        return float(np.mean(unit[unit > 0] ** 2)) if unit.any() else 0.0
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        return self.geometry.feature_names
+
+    @property
+    def n_features(self) -> int:
+        return self.geometry.n_features
+
+    @property
+    def rank(self) -> int:
+        """The number of directions."""
+        return int(self.c.shape[0])
+
+    @property
+    def H(self) -> Array:
+        """The frame, (m, d): its rows are the directions in feature space."""
+        return in_feature_units(self.core, self.basis, self.geometry)
+
+    @property
+    def angles(self) -> Array:
+        """Each direction's angle in radians."""
+        return arrays.namespace(self.c).atan2(self.s, self.c)
+
+    @cached_property
+    def shifts(self) -> Array:
+        """(m,): how far B's mean lies from A's along each direction, in pooled spreads."""
+        means = self.geometry.means
+        step = working_rows(means[1:, :], means[0, :], self.geometry, self.basis)[0]
+        return arrays.matmul(step, arrays.like(self.inverse, step))[0, :]
+
+    @property
+    def off_space_variance(self) -> float:
+        """α, the variance of both sets in directions off the span; 0 if there are none.
+
+        Only frames that work inside a span have such directions.
+        """
+        return self.shrinkage if self.basis is not None else 0.0
+
+    def cost_weights(self, weighting: str = "cost") -> tuple[np.ndarray, np.ndarray]:
+        """What squares of coordinates count in A's cost and in B's, (m,) each; γ included."""
+        c2, s2 = (np.square(arrays.to_numpy(x)) for x in (self.c, self.s))
+        if weighting == "frame":
+            return s2, c2
+        gamma = self.pooling
+        if gamma > 0:
+            c2, s2 = ((1 - gamma) * x + gamma / 2 for x in (c2, s2))
+            return 1 / c2, 1 / s2
+        return inverse_square(arrays.to_numpy(self.c)), inverse_square(arrays.to_numpy(self.s))
+
+
+def in_feature_units(core: Array, basis: Array | None, geometry: Geometry) -> Array:
+    """Rows in working coordinates as rows of features.
+
+    A constant feature has no unit; a direction along it keeps the length it has.
+    """
+    inside = core if basis is None else arrays.matmul(core, basis.T)
+    unit = arrays.to_numpy(geometry.unit)
+    return inside * arrays.like(np.where(unit > 0, unit, 1.0), inside)[None, :]
+
+
+def inverse_square(x: np.ndarray) -> np.ndarray:
+    """1/x², with 1/0 read as 0."""
+    return np.where(x > 0, 1 / np.where(x > 0, x, 1.0) ** 2, 0.0)
