@@ -8,7 +8,7 @@ from scipy import integrate, stats
 from cospan.errors import InputError
 from cospan.monitoring import SequentialAlarm
 from cospan.monitoring.martingale import BETS, Bettors, _log_bets, reserve
-from cospan.monitoring.sequential import _without
+from cospan.monitoring.moments import without_rows
 from cospan.summary import Summary
 
 
@@ -88,7 +88,7 @@ def test_p_values_do_not_depend_on_the_block():
 
 def test_the_scorer_knows_nothing_of_the_rows_set_aside():
     X = np.random.default_rng(5).normal(size=(50, 3))
-    rest = _without(Summary.of(X, exact=False), X[:20])
+    rest = without_rows(Summary.of(X, exact=False), X[:20])
     np.testing.assert_allclose(rest.mean, X[20:].mean(axis=0), atol=1e-12)
     np.testing.assert_allclose(rest.scatter_about(), 29 * np.cov(X[20:].T), atol=1e-10)
 

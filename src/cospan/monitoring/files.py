@@ -22,6 +22,7 @@ from cospan.model_file.parts import Parts
 from cospan.model_file.reader import Reader
 from cospan.monitoring.channels import Channel, Channels, Cost
 from cospan.monitoring.effect import Effect
+from cospan.monitoring.moments import summary_of
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.ranks import Ranks
 from cospan.monitoring.records import Record
@@ -276,16 +277,14 @@ def _summary(read: _Entries, names: tuple[str, ...]) -> Summary:
         raise ModelFileError("The file's array 'scatter' is out of its range.")
     rows = read.floats("rows", None, d)
     n = read.number("n", least=1.0)
-    return Summary(
-        n=n,
-        count=read.integer("count", least=1, most=2**62),
-        mean=read.floats("mean", d),
-        trace=float(np.trace(scatter)),
-        exact=False,
-        eps=read.number("eps", most=1.0),
+    return summary_of(
+        n,
+        read.integer("count", least=1, most=2**62),
+        read.floats("mean", d),
+        scatter,
         sample=_sample(rows, int(n)),
-        feature_names=names,
-        _scatter=scatter,
+        eps=read.number("eps", most=1.0),
+        names=names,
     )
 
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from cospan.summary import RowSample, Summary
 
-__all__ = ["each_left_out", "restricted", "subset", "thinned"]
+__all__ = ["each_left_out", "restricted", "subset", "summary_of", "thinned", "without_rows"]
 
+Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
@@ -47,20 +48,62 @@ def _merged(a: Summary | None, b: Summary | None) -> Summary | None:
     return a + b
 
 
+def summary_of(
+    n: float,
+    count: int,
+    mean: Floats,
+    scatter: Floats,
+    *,
+    sample: RowSample,
+    eps: float,
+    names: tuple[str, ...] | None,
+) -> Summary:
+    """A summary of known moments."""
+    return Summary(
+        n=n,
+        count=count,
+        mean=mean,
+        trace=float(np.trace(scatter)),
+        exact=False,
+        eps=eps,
+        sample=sample,
+        feature_names=names,
+        _scatter=scatter,
+        _factored=False,
+    )
+
+
 def restricted(summary: Summary, features: Index) -> Summary:
     """The same rows with these features only."""
     names = summary.feature_names
-    scatter = np.asarray(summary.scatter_about())[np.ix_(features, features)]
-    return Summary(
-        n=summary.n,
-        count=summary.count,
-        mean=np.asarray(summary.mean)[features],
-        trace=float(np.trace(scatter)),
-        exact=False,
-        eps=summary.eps,
+    return summary_of(
+        summary.n,
+        summary.count,
+        np.asarray(summary.mean)[features],
+        np.asarray(summary.scatter_about())[np.ix_(features, features)],
         sample=replace(summary.sample, rows=summary.sample.rows[:, features]),
-        feature_names=None if names is None else tuple(names[j] for j in features.tolist()),
-        _scatter=scatter,
+        eps=summary.eps,
+        names=None if names is None else tuple(names[j] for j in features.tolist()),
+    )
+
+
+def without_rows(whole: Summary, rows: Floats) -> Summary:
+    """The summary less some of its rows, at most half of them: no digit that counts is lost."""
+    part = Summary.of(rows, exact=False, sample_size=0)
+    n = whole.n - part.n
+    mean = np.asarray(whole.mean) + (part.n / n) * (np.asarray(whole.mean) - np.asarray(part.mean))
+    step = np.asarray(part.mean) - mean
+    scatter = np.asarray(whole.scatter_about()) - np.asarray(part.scatter_about())
+    scatter = scatter - (part.n * n / whole.n) * np.outer(step, step)
+    scatter[np.diag_indices_from(scatter)] = np.maximum(np.diag(scatter), 0.0)
+    return summary_of(
+        n,
+        whole.count - part.count,
+        mean,
+        scatter,
+        sample=RowSample.empty(len(mean), 0),
+        eps=whole.eps,
+        names=whole.feature_names,
     )
 
 

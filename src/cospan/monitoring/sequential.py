@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,12 @@ from cospan._validate import as_count, as_seed
 from cospan.errors import InputError
 from cospan.monitoring.channels import Cost
 from cospan.monitoring.martingale import Bettors
+from cospan.monitoring.moments import without_rows
 from cospan.monitoring.reading import full_plan, opened, timed_rows
 from cospan.monitoring.timing import Every
 from cospan.monitoring.windows import cut
 from cospan.sources import EncodingPlan
-from cospan.summary import RowSample, Summary
+from cospan.summary import Summary
 
 __all__ = ["SequentialAlarm"]
 
@@ -139,7 +139,7 @@ class SequentialAlarm:
         names = plan.feature_names if plan is not None else sources[0].feature_names
         names = names or tuple(f"x{j}" for j in range(whole.n_features))
         aside = whole.sample.rows[: min(size, whole.count // 2)]
-        return cls(float(level), plan, names, _without(whole, aside), aside, seed)
+        return cls(float(level), plan, names, without_rows(whole, aside), aside, seed)
 
     def update(self, rows: Any) -> bool:
         """Take further rows of the stream; True once the alarm has been raised."""
@@ -191,23 +191,3 @@ class SequentialAlarm:
         equal += (earlier & (cells[None, :, :] == cells[:, None, :])).sum(axis=1)
         total = int(self._counts[0].sum()) + np.arange(n)[:, None] + 1
         return np.asarray((below + self._rng.random((n, K)) * (equal + 1)) / total)
-
-
-def _without(whole: Summary, rows: Floats) -> Summary:
-    """The summary less some of its rows, at most half of them: no digit that counts is lost."""
-    part = Summary.of(rows, exact=False, sample_size=0)
-    n = whole.n - part.n
-    mean = np.asarray(whole.mean) + (part.n / n) * (np.asarray(whole.mean) - np.asarray(part.mean))
-    step = np.asarray(part.mean) - mean
-    scatter = np.asarray(whole.scatter_about()) - np.asarray(part.scatter_about())
-    scatter = scatter - (part.n * n / whole.n) * np.outer(step, step)
-    scatter[np.diag_indices_from(scatter)] = np.maximum(np.diag(scatter), 0.0)
-    return replace(
-        whole,
-        n=n,
-        count=whole.count - part.count,
-        mean=mean,
-        trace=float(np.trace(scatter)),
-        sample=RowSample.empty(len(mean), 0),
-        _scatter=scatter,
-    )
