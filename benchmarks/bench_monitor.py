@@ -209,7 +209,7 @@ def delay(args):
             if method == "cospan":
                 level = max(level, found.levels.alarm)  # what it promised, if that is stricter
             waits = []
-            for k, name in enumerate(changed):
+            for k in range(len(changed)):
                 start = quiet + k * after
                 over = np.flatnonzero(values[start : start + after] > level)
                 waits.append(int(over[0]) + 1 if len(over) else after + 1)

@@ -226,7 +226,7 @@ def test_quiet_days_raise_no_alarm(profile, later):
     assert len(found.windows) == 8
     assert found.alarms == ()
     assert found.verdict == "No alarm in 8 windows."
-    assert "false alarms per year" in found.promise
+    assert "1 false alarm per year" in found.promise
     assert [w.label for w in found.windows][:2] == ["2020-03-01", "2020-03-02"]
     assert all(w.rows == 120 for w in found.windows)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class Monitoring:
     name : str
     notes : tuple of str
         What a reader should know.
+    latest : frozenset of int
+        The codes of the windows that were measured last: those of the last call of `monitor`.
     """
 
     profile: Profile
@@ -43,6 +45,7 @@ class Monitoring:
     false_alarms: float
     name: str
     notes: tuple[str, ...] = ()
+    latest: frozenset[int] = frozenset()
     _levels: Levels | None = field(default=None, repr=False)
 
     @property
@@ -76,7 +79,8 @@ class Monitoring:
         levels, every = self.levels, self.profile.every
         per = every.year if every else "365 windows"
         windows = every.per_year if every else 365.0
-        stated = f"{levels.rate * windows:.3g} false alarms per {per}"
+        rate = f"{levels.rate * windows:.3g}"
+        stated = f"{rate} false alarm{'' if rate == '1' else 's'} per {per}"
         if levels.method == "rank":
             return (
                 f"At most {stated}: a conformal rank among {levels.windows} windows of the "
@@ -124,8 +128,8 @@ class Monitoring:
             "notes": list(self.notes),
         }
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """One row for each window, as a dataframe of the library installed or named."""
+    def columns(self) -> dict[str, Any]:
+        """One entry for each window in every column: the table of `to_frame`."""
         windows = self.windows
         plain = (
             "rows", "p", "score", "level", "alarm", "location", "scale", "shape", "neither",
@@ -137,16 +141,29 @@ class Monitoring:
             columns[name] = [getattr(w.effect, key) for w in windows]
         columns |= {key: [getattr(w, key) for w in windows] for key in plain}
         columns["reasons"] = [" ".join(r.text for r in w.reasons) for w in windows]
-        return make_frame(columns, backend)
+        return columns
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row for each window, as a dataframe of the library installed or named."""
+        return make_frame(self.columns(), backend)
 
     def extended(self, records: Sequence[Record], notes: Sequence[str] = ()) -> Monitoring:
         """With further windows; those that are there already are replaced."""
         both = {one.code: one for one in self.records} | {one.code: one for one in records}
         ordered = tuple(both[code] for code in sorted(both))
         kept = tuple(dict.fromkeys([*self.notes, *notes]))
-        return Monitoring(
-            self.profile, ordered, self.false_alarms, self.name, kept, _levels=self.levels
+        return replace(
+            self,
+            records=ordered,
+            notes=kept,
+            latest=frozenset(one.code for one in records),
+            _levels=self.levels,
         )
+
+    @property
+    def new_windows(self) -> tuple[WindowResult, ...]:
+        """The windows that were measured last."""
+        return tuple(window for window in self.windows if window.code in self.latest)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write windows and reference to a file that :func:`cospan.monitor` goes on from."""
@@ -160,6 +177,12 @@ class Monitoring:
         from cospan.monitoring.files import load_monitoring
 
         return load_monitoring(path)
+
+    def save_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write one page: the line over time, the alarms, columns by windows, every window."""
+        from cospan.report.monitoring import save_monitoring_page  # stands above
+
+        return save_monitoring_page(path, self)
 
     def __repr__(self) -> str:
         return (
