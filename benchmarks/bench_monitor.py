@@ -284,7 +284,8 @@ def scale(args):
         )  # fmt: skip
         read, seconds, windows, memory = map(float, done.stdout.split())
         print(
-            f"{args.rows:,} rows x 20 in {windows:.0f} windows: reading {read:.1f} s, monitoring {seconds:.1f} s"
+            f"{args.rows:,} rows x 20 in {windows:.0f} windows: "
+            f"reading {read:.1f} s, monitoring {seconds:.1f} s"
         )
         verdict("time over reading", seconds / read, 3)
         verdict("peak memory", memory, 1000, " MB")
@@ -294,7 +295,7 @@ def scale(args):
 
 
 def stream(args):
-    """Streams in which nothing changes: how many ever raise an alarm? And how soon after a change?"""
+    """Streams in which nothing changes, and then a shift: how many false alarms, how soon?"""
     rng = np.random.default_rng(0)
     crossed, delays = 0, []
     for seed in range(args.streams):
@@ -348,9 +349,8 @@ def real(args):
             started = time.perf_counter()
             found = monitor(table[half], table[~half], time="time_hour", every=every)
             seconds = time.perf_counter() - started
-            print(
-                f"{name} by {every}: {seconds:.1f} s, level {found.levels.alarm:.2f}. {found.verdict}"
-            )
+            level = found.levels.alarm
+            print(f"{name} by {every}: {seconds:.1f} s, level {level:.2f}. {found.verdict}")
         if name == "weather":
             later = table[~half].copy()
             late = later.time_hour >= "2013-10-01"

@@ -213,7 +213,7 @@ class JointFrame(ScoringFrame):
         )
         warn_if_nothing_shared(found, a, b)
         trial = found.trial()
-        squared = trial_costs(frame, trial)
+        squared = trial_costs(frame, trial) if found.squared is None else found.squared
         frame = replace(frame, typicality=typicality_of(trial, squared))
         if not resolved_calibration(settings.calibrate, found.geometry):
             return frame

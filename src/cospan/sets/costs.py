@@ -134,14 +134,15 @@ class SetCosts:
             raise InputError(
                 f"{option('weighting', 'frame')} belongs to {option('span', 'linear')}; give both."
             )
-        working, geometry = chosen_sets(summaries, settings, labels, picture)
+        working, geometry, squared = chosen_sets(summaries, settings, labels, picture)
         maps = maps_of(working, geometry, weighting)
         costs = cls(geometry, weighting, tuple(maps), working.basis)
         calibrates = resolved_calibration(settings.calibrate, geometry)
         if weighting == "frame" and not calibrates:
             return costs
         trial = working.trial(tried_rows(geometry.n_sets))
-        squared = trial_costs(costs, trial)
+        if squared is None:
+            squared = trial_costs(costs, trial)
         if weighting == "cost":
             costs = replace(costs, typicality=typicality_of(trial, squared))
         if not calibrates:
