@@ -13,7 +13,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import click
 import typer
 
 __all__ = ["defaults_for"]
@@ -77,7 +76,7 @@ def _options(command: Any) -> dict[str, Any]:
     return {
         _plain(flag.lstrip("-")): option
         for option in command.params
-        if isinstance(option, click.Option)
+        if option.param_type_name == "option"
         for flag in option.opts
         if flag.startswith("--")
     }

@@ -54,7 +54,8 @@ class Reason:
     z : float
         How far from the reference's windows, in units of their natural variation.
     ratio : float
-        The same in units of the alarm level: above 1 it raises an alarm.
+        How far the column's most unusual channel is, in units of the alarm level: above 1 it
+        raises an alarm.
     text : str
         A sentence.
     channel : int
@@ -232,13 +233,12 @@ def _reasons(
         if about & named:
             continue
         named |= about
+        strongest = float(ratio[i])
         i = _plainest(i, ratio, table, record, profile)
         channel = table[i]
         text = reason_text(channel, record, profile, float(values[i]), float(levels.mean[i]))
         found.append(
-            Reason(
-                channel.kind, channel.column, channel.second, float(z[i]), float(ratio[i]), text, i
-            )
+            Reason(channel.kind, channel.column, channel.second, float(z[i]), strongest, text, i)
         )
     # What columns and relations explain need not be said of the rows once more.
     narrow = [reason for reason in found if reason.kind not in ("rows", "effect")]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["monitoring_page", "save_monitoring_page"]
 
 FOLDER = Path(__file__).parent / "page"
-WIDTH, LEFT, RIGHT = 960, 150, 950
+WIDTH, LEFT, RIGHT = 960, 150, 910
 #: Columns in the heat map, at most: those that were furthest off.
 MOST_COLUMNS = 30
 #: Windows with a section of their own, at most: the last ones, and all in alarm.
