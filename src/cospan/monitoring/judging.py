@@ -38,6 +38,8 @@ _PART_OF = {
 #: From these changes on, in standard deviations and as a ratio of them, a change of the ranks is
 #: named after the mean or the spread.
 _STEP, _RATIO = 0.3, 1.2
+#: Of a mean rank in [-1, 1]: the average row is where one in four rows of the reference was.
+_FAR = 0.5
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,8 @@ def _reasons(
             continue
         named |= about
         strongest = float(ratio[i])
-        i = _plainest(i, ratio, table, record, profile)
+        moved = np.abs(values - levels.mean)
+        i = _plainest(i, ratio, moved, table, record, profile)
         channel = table[i]
         text = reason_text(channel, record, profile, float(values[i]), float(levels.mean[i]))
         found.append(
@@ -246,7 +249,12 @@ def _reasons(
 
 
 def _plainest(
-    i: int, ratio: Floats, table: Sequence[Channel], record: Record, profile: Profile
+    i: int,
+    ratio: Floats,
+    moved: Floats,
+    table: Sequence[Channel],
+    record: Record,
+    profile: Profile,
 ) -> int:
     """The channel that says best what happened to a column of numbers.
 
@@ -261,7 +269,7 @@ def _plainest(
         return i
     step = abs(float(record.means[j] - np.asarray(profile.summary.mean)[j])) / math.sqrt(variance)
     wide = max(float(record.deviations[j]), 1e-300) / math.sqrt(variance)
-    if ratio[own[0]] >= WORTH_NAMING and step >= _STEP:
+    if moved[own[0]] >= _FAR or (ratio[own[0]] >= WORTH_NAMING and step >= _STEP):
         return own[0]
     if ratio[own[1]] >= WORTH_NAMING and max(wide, 1 / wide) >= _RATIO:
         return own[1]

@@ -53,17 +53,29 @@ def record_of(
     """Measure a window; `rows` are the reference's, and `cost` what a row costs it."""
     sample = window.sample.rows
     found = channels.measure(window, sample, cost)
-    variance = np.diag(np.asarray(window.scatter_about())) / window.n
+    means, deviations = _moments(window, channels)
     return Record(
         code,
         window.count,
         len(sample),
         found.values,
         found.present,
-        np.asarray(window.mean),
-        np.sqrt(np.maximum(variance, 0.0)),
+        means,
+        deviations,
         effect_of(reference, rows, window, channels.live, channels.shrinkage, own_rows=own_rows),
     )
+
+
+def _moments(window: Summary, channels: Channels) -> tuple[Floats, Floats]:
+    """Means and deviations of all features; of numbers with gaps, those of the rows without."""
+    means = np.array(window.mean, dtype=np.float64)
+    variance = np.diag(np.asarray(window.scatter_about())) / window.n
+    deviations = np.sqrt(np.maximum(variance, 0.0))
+    rows = window.sample.rows
+    for j, gap in zip(channels.numbers.tolist(), channels.gaps.tolist(), strict=True):
+        if gap >= 0 and means[gap] > 0 and (there := rows[:, gap] == 0).any():
+            means[j], deviations[j] = rows[there, j].mean(), rows[there, j].std()
+    return means, deviations
 
 
 def noise_of(records: Sequence[Record], channels: Channels) -> Floats:
