@@ -14,7 +14,7 @@ from cospan.errors import CospanWarning, InputError, ModelFileError
 from cospan.monitoring.channels import Cost
 from cospan.monitoring.levels import _alarm, _left_out, _spread, levels_of
 from cospan.monitoring.moments import each_left_out
-from cospan.monitoring.ranks import legendre, merged_ranks, ranks_of
+from cospan.monitoring.ranks import legendre, legendre_means, merged_ranks, ranks_of
 from cospan.monitoring.reading import Timed
 from cospan.monitoring.timing import as_every
 from cospan.monitoring.windows import cut
@@ -105,6 +105,19 @@ def test_windows_do_not_depend_on_chunks_or_order():
             )
 
 
+def test_columns_of_zeros_cost_nothing_and_change_nothing():
+    """Indicators at the end are left out of the products where none of them is set."""
+    rows = np.random.default_rng(0).normal(size=(600, 5))
+    rows[:, 3:] = 0
+    rows[500, 4] = 1
+    blocks = [Timed(rows[i : i + 150], None) for i in range(0, 600, 150)]
+    plain, padded = (cut(blocks, as_every(200), indicators=k) for k in (0, 2))
+    for (_, a), (_, b) in zip(plain.ordered(), padded.ordered(), strict=True):
+        np.testing.assert_allclose(a.mean, b.mean, atol=1e-15)
+        np.testing.assert_allclose(a.scatter_about(), b.scatter_about(), atol=1e-10)
+        assert b.sample.rows.shape[1] == 5
+
+
 def test_samples_shrink_where_windows_are_many(monkeypatch):
     monkeypatch.setattr("cospan.monitoring.windows.SAMPLE_BYTES", 8 * 2 * 1000)
     rows = np.random.default_rng(0).normal(size=(4000, 2))
@@ -150,6 +163,18 @@ def test_scores_of_ranks_are_legendre_polynomials():
     u = np.linspace(-1, 1, 11)
     for k, score in enumerate(legendre(u), start=1):
         np.testing.assert_allclose(score, np.polynomial.Legendre.basis(k)(u), atol=1e-14)
+
+
+def test_means_of_scores_leave_out_what_is_missing():
+    rng = np.random.default_rng(0)
+    u, there = rng.uniform(-1, 1, (50, 3)), (rng.random((50, 3)) < 0.6).astype(float)
+    there[:, 2] = 0
+    found = legendre_means(u, there)
+    for k in range(2):
+        expected = [score.mean() for score in legendre(u[there[:, k] > 0, k])]
+        np.testing.assert_allclose(found[k], expected, atol=1e-12)
+    np.testing.assert_array_equal(found[2], 0)
+    np.testing.assert_allclose(legendre_means(u)[0], [s.mean() for s in legendre(u[:, 0])])
 
 
 def test_cost_is_the_squared_mahalanobis_distance():

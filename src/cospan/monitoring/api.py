@@ -13,7 +13,7 @@ from cospan._warnings import heard, warn
 from cospan.errors import InputError
 from cospan.monitoring.files import is_monitoring_file, is_profile_file
 from cospan.monitoring.profile import Profile
-from cospan.monitoring.reading import opened, timed_rows
+from cospan.monitoring.reading import indicators_of, opened, timed_rows
 from cospan.monitoring.records import Record, record_of
 from cospan.monitoring.result import Monitoring
 from cospan.monitoring.timing import Every, as_every
@@ -165,7 +165,9 @@ def _measured(
     sources = opened(data, time, **options)
     called = sources[0].name if len(sources) == 1 else f"{len(sources)} sets"
     _check_width(profile, sources[0])
-    windows = cut(timed_rows(sources, profile.plan, time), length, seed=seed, name=called)
+    blocks = timed_rows(sources, profile.plan, time)
+    gaps = indicators_of(profile.plan)
+    windows = cut(blocks, length, seed=seed, name=called, indicators=gaps)
     ordered = windows.ordered()
     found = []
     for done, (code, part) in enumerate(ordered):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan.monitoring.ranks import Ranks, legendre, ranks_of
+from cospan.monitoring.ranks import Ranks, legendre, legendre_means, ranks_of
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
@@ -173,17 +173,27 @@ class Channels:
 
     def _scored(self, rows: Floats) -> tuple[Floats, Floats, Floats]:
         """Mean scores of the numbers, how many rows have them, and the ranks for relations."""
-        found = np.zeros((len(self.numbers), len(_SCORES)))
-        counts = np.ones(len(self.numbers))
+        u = np.empty((len(rows), len(self.numbers)))
+        for k, j in enumerate(self.numbers.tolist()):
+            u[:, k] = self.ranks[k].of(rows[:, j])
         ranked = rows.copy()
-        for k, (j, gap) in enumerate(zip(self.numbers.tolist(), self.gaps.tolist(), strict=True)):
-            there = rows[:, gap] == 0 if gap >= 0 else np.ones(len(rows), dtype=bool)
-            u = self.ranks[k].of(rows[:, j])
-            if there.any():
-                found[k] = [score.mean() for score in legendre(u if there.all() else u[there])]
-                counts[k] = np.count_nonzero(there)
-            ranked[:, j] = np.where(there, u, u[there].mean() if there.any() else 0.0)
-        return found.ravel(), counts, ranked
+        there = self._present(rows)
+        if there is None:
+            ranked[:, self.numbers] = u
+            return legendre_means(u).ravel(), np.full(u.shape[1], float(len(rows))), ranked
+        counts = np.maximum(there.sum(axis=0), 1.0)
+        middle = (u * there).sum(axis=0) / counts
+        ranked[:, self.numbers] = np.where(there > 0, u, middle)
+        return legendre_means(u, there).ravel(), counts, ranked
+
+    def _present(self, rows: Floats) -> Floats | None:
+        """1 where a number is there, 0 where it is missing; None where none is."""
+        having = self.gaps >= 0
+        if not having.any() or not rows[:, self.gaps[having]].any():
+            return None
+        there = np.ones((len(rows), len(self.numbers)))
+        there[:, having] = rows[:, self.gaps[having]] == 0
+        return there
 
 
 def _angle(share: Floats) -> Floats:

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from cospan.summary import RowSample, Summary
 
-__all__ = ["each_left_out", "restricted", "subset", "summary_of", "thinned", "without_rows"]
+__all__ = [
+    "each_left_out",
+    "padded",
+    "restricted",
+    "subset",
+    "summary_of",
+    "thinned",
+    "without_rows",
+]
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -84,6 +92,23 @@ def restricted(summary: Summary, features: Index) -> Summary:
         sample=replace(summary.sample, rows=summary.sample.rows[:, features]),
         eps=summary.eps,
         names=None if names is None else tuple(names[j] for j in features.tolist()),
+    )
+
+
+def padded(summary: Summary, width: int) -> Summary:
+    """The same rows with further features behind, all 0."""
+    d, sample = summary.n_features, summary.sample
+    scatter, rows = np.zeros((width, width)), np.zeros((len(sample), width))
+    scatter[:d, :d] = np.asarray(summary.scatter_about())
+    rows[:, :d] = sample.rows
+    return summary_of(
+        summary.n,
+        summary.count,
+        np.append(np.asarray(summary.mean), np.zeros(width - d)),
+        scatter,
+        sample=replace(sample, rows=rows),
+        eps=summary.eps,
+        names=None,
     )
 
 

@@ -24,7 +24,7 @@ from cospan.monitoring.channels import Channels, channels_of
 from cospan.monitoring.effect import shrinkage_for
 from cospan.monitoring.levels import Levels, levels_of
 from cospan.monitoring.moments import subset
-from cospan.monitoring.reading import full_plan, opened, timed_rows
+from cospan.monitoring.reading import full_plan, indicators_of, opened, timed_rows
 from cospan.monitoring.records import Record, noise_of, pooled_rows, reference_records
 from cospan.monitoring.standing_in import standing_in
 from cospan.monitoring.timing import Every, as_every
@@ -121,7 +121,9 @@ class Profile:
         name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
         plan = like.plan if like is not None else full_plan(sources, time)
         blocks = timed_rows(sources, plan, time)
-        parts = cut(blocks, window or _ONE_WINDOW, seed=seed, name=name).ordered()
+        parts = cut(
+            blocks, window or _ONE_WINDOW, seed=seed, name=name, indicators=indicators_of(plan)
+        ).ordered()
         whole = parts[0][1]
         for _, part in parts[1:]:
             whole = whole + part

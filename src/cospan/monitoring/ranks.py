@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ranks", "legendre", "merged_ranks", "ranks_of"]
+__all__ = ["Ranks", "legendre", "legendre_means", "merged_ranks", "ranks_of"]
 
 Floats = NDArray[np.float64]
 
@@ -35,10 +35,7 @@ class Ranks(NamedTuple):
 
     def of(self, x: Floats) -> Floats:
         """The ranks of values; -1 and 1 where all of the reference lies above or below."""
-        found = np.interp(x, self.values, self.at)
-        found[x < self.values[0]] = -1.0
-        found[x > self.values[-1]] = 1.0
-        return np.asarray(found)
+        return np.asarray(np.interp(x, self.values, self.at, left=-1.0, right=1.0))
 
     def quantiles(self, u: Floats) -> Floats:
         """The values of ranks: the other way round."""
@@ -78,6 +75,24 @@ def merged_ranks(parts: Sequence[Ranks], weights: Sequence[float]) -> Ranks:
     at = sum((w / total) * part.of(values) for part, w in zip(parts, weights, strict=True))
     at = np.maximum.accumulate(np.asarray(at))
     return _thinned(values, at, np.gradient(at) if len(at) > 1 else np.ones(1))
+
+
+def legendre_means(u: Floats, weights: Floats | None = None) -> Floats:
+    """Means of the four scores over the rows of u, (n, k); `weights` 0 leaves an entry out.
+
+    A column of which everything is left out has the scores of nothing: 0.
+    """
+    n = len(u) if weights is None else np.maximum(weights.sum(axis=0), 1.0)
+    held = u if weights is None else u * weights
+    squared = held * u
+    first, second = held.sum(axis=0) / n, squared.sum(axis=0) / n
+    third = np.einsum("ij,ij->j", squared, u) / n
+    fourth = np.einsum("ij,ij->j", squared, u * u) / n
+    scores = (first, 1.5 * second - 0.5, 2.5 * third - 1.5 * first)
+    found = np.stack([*scores, 4.375 * fourth - 3.75 * second + 0.375], axis=1)
+    if weights is not None:
+        found[weights.sum(axis=0) == 0] = 0.0
+    return found
 
 
 def legendre(u: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -26,7 +26,7 @@ from cospan.sources.encoding.readings import parsed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Timed", "as_list", "full_plan", "opened", "timed_rows"]
+__all__ = ["Timed", "as_list", "full_plan", "indicators_of", "opened", "timed_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -111,6 +111,11 @@ def _with_fill(plan: EncodingPlan, means: Floats, *, only_missing: bool) -> Enco
         columns.append(column)
         place += width
     return EncodingPlan(tuple(columns), "indicator")
+
+
+def indicators_of(plan: EncodingPlan | None) -> int:
+    """How many features, the last ones, say what is missing."""
+    return 0 if plan is None else sum(column.indicator for column in plan.used)
 
 
 def timed_rows(sources: Sequence[Source], plan: EncodingPlan | None, time: Any) -> Iterator[Timed]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cospan._warnings import warn
 from cospan.errors import InputError
-from cospan.monitoring.moments import thinned
+from cospan.monitoring.moments import padded, thinned
 from cospan.monitoring.reading import Timed
 from cospan.monitoring.timing import Every
 from cospan.summary import Summary
@@ -40,11 +40,20 @@ class Windows:
     seed: int = 0
     parts: dict[int, Summary] = field(default_factory=dict)
     sample_rows: int = SAMPLE_ROWS
+    indicators: int = 0  # features at the end that say what is missing
 
     def add(self, rows: Floats, codes: NDArray[np.int64]) -> None:
         """Rows, and the window of each."""
-        for code, part in _groups(rows, codes):
+        # Indicators of missing values come last, and mostly there is none to indicate: products
+        # with columns of zeros would be most of the work.
+        width = rows.shape[1]
+        used = width - self.indicators
+        if not self.indicators or rows[:, used:].any():
+            used = width
+        for code, part in _groups(rows[:, :used], codes):
             found = Summary.of(part, exact=False, sample_size=self.sample_rows, seed=self.seed)
+            if used < width:
+                found = padded(found, width)
             known = self.parts.get(code)
             self.parts[code] = found if known is None else known + found
         self._fit_into_memory(rows.shape[1])
@@ -64,9 +73,16 @@ class Windows:
         return sorted(self.parts.items())
 
 
-def cut(blocks: Iterable[Timed], every: Every, *, seed: int = 0, name: str = "data") -> Windows:
+def cut(
+    blocks: Iterable[Timed],
+    every: Every,
+    *,
+    seed: int = 0,
+    name: str = "data",
+    indicators: int = 0,
+) -> Windows:
     """Windows of all rows; those without a time are left out, and told."""
-    found, seen, timeless = Windows(every, seed), 0, 0
+    found, seen, timeless = Windows(every, seed, indicators=indicators), 0, 0
     for block in blocks:
         rows = block.rows
         if every.timed:
