@@ -78,6 +78,16 @@ class Attribution:
         The balance at which the calibrated θ is 45°; 0 for raw angles.
     feature_names : tuple of str
         The frame's, or ``"0"``, ``"1"``, … where it has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import JointFrame, attribute
+    >>> rng = np.random.default_rng(0)
+    >>> frame = JointFrame.fit(rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [2, 0, 0])
+    >>> found = attribute(frame, [[2.0, 0.0, 0.0]])  # a row like those of B
+    >>> bool(found.pull[0] > 0), found.top(1)[0].feature
+    (True, '0')
     """
 
     features: Array

@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 d
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +36,7 @@ Sets = Annotated[
     ),
 ]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
+_output = partial(typer.Option, "--output", "-o", metavar="FILE")
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")]
 
 
@@ -95,12 +97,7 @@ def score(
     reading: opt.Files,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Where to write: .parquet, .arrow, .csv or .tsv (default: CSV to stdout).",
-        ),
+        _output(help="Where to write: .parquet, .arrow, .csv or .tsv (default: CSV to stdout)."),
     ] = None,
     weighting: opt.WeightingOption = None,
 ) -> None:
@@ -121,12 +118,7 @@ def audit(
     reading: opt.Reading,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write every row, most suspicious first: .csv, .tsv, .parquet or .arrow.",
-        ),
+        _output(help="Write every row, most suspicious first: .csv, .tsv, .parquet or .arrow."),
     ] = None,
     top: Annotated[int, typer.Option("-n", min=0, help="How many rows to print.")] = 20,
     json: opt.Json = False,
@@ -194,6 +186,42 @@ def monitor(
 
 @app.command()
 @with_options
+def panel(
+    terminal: Terminal,
+    a: Data,
+    b: Annotated[str, typer.Argument(metavar="DATA", help="The other set.")],
+    reading: opt.Reading,
+    rows: Annotated[int, typer.Option(min=10, help="Rows of each set, at most.")] = 2_000,
+    seed: Annotated[int, typer.Option(min=0, help="For samples and permutations.")] = 0,
+    json: opt.Json = False,
+) -> None:
+    """Show what other measures say: MMD, Fréchet distance, classifiers and more."""
+    from cospan.cli import panel_commands
+
+    panel_commands.other_measures(terminal, a, b, rows, seed, json, reading.given())
+
+
+@app.command()
+@with_options
+def fidelity(
+    terminal: Terminal,
+    real: Annotated[str, typer.Argument(metavar="REAL", help="The rows to be imitated.")],
+    synthetic: Annotated[str, typer.Argument(metavar="SYNTHETIC", help="The rows made.")],
+    reading: opt.Reading,
+    output: Annotated[
+        Path | None,
+        _output(help="Write every synthetic row's distances: .csv, .tsv, .parquet or .arrow."),
+    ] = None,
+    json: opt.Json = False,
+) -> None:
+    """Compare synthetic rows with real ones: impossible rows, near-copies, gaps."""
+    from cospan.cli import panel_commands
+
+    panel_commands.synthetic_rows(terminal, real, synthetic, output, json, reading.given())
+
+
+@app.command()
+@with_options
 def directions(
     terminal: Terminal,
     model: Model,
@@ -224,9 +252,7 @@ def info(
 @with_options
 def demo(
     terminal: Terminal,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the report goes.")
-    ] = Path("cospan-demo.html"),
+    output: Annotated[Path, _output(help="Where the report goes.")] = Path("cospan-demo.html"),
     pictures: Annotated[
         bool, typer.Option("--pictures", help="Handwritten fours and nines instead of a table.")
     ] = False,

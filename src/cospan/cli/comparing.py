@@ -5,6 +5,8 @@ Its files are written first, then it is printed: a closed pipe loses nothing.
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,6 @@ from typing import Any
 import numpy as np
 import typer
 
-from cospan._files import write_text
 from cospan._text import printable
 from cospan._warnings import heard
 from cospan.cli.gate_files import Case, add_summary, write_junit
@@ -61,7 +62,7 @@ def compare(
         with _scores_file(outputs.scores) as write_scores:
             options = {**settings, **reading, "image_shape": what.image_shape}
             found = call(sets, what, write_scores, progress=terminal.progress, **options)
-    _write_files(found, outputs)
+    _write_files(found, outputs, [*sets, *([what.score] if what.score else [])])
     _show(terminal, found, outputs)
     return _crossed(terminal, found, outputs)
 
@@ -147,7 +148,7 @@ def _refuse_what_two_sets_have(sets: Sequence[str], what: What, gates: Sequence[
     given = [f"--{name.replace('_', '-')}" for name in FOR_TWO if getattr(what, name) is not None]
     if len(sets) > 1 and what.label is not None:
         given.append("--label")
-    judged = {quantity for gate in gates for quantity in gate.quantities} - {"fisher-rao"}
+    judged = {quantity for gate in gates for quantity in gate.quantities} - {"fisher-rao", "auc"}
     given += [f"--fail-on {quantity}" for quantity in sorted(judged)]
     if given:
         raise typer.BadParameter(f"{' and '.join(given)}: for two sets only, and there are more.")
@@ -184,19 +185,24 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
         yield write_scores
 
 
-def _write_files(found: Found, outputs: Outputs) -> None:
+def _write_files(found: Found, outputs: Outputs, files: Sequence[str]) -> None:
     """The model and the report, where they were asked for."""
     if outputs.save is not None:
         from cospan.model_file import save
 
         save(outputs.save, found.model)
     if outputs.output is not None:
-        from cospan.report import format_of, write
+        from cospan.report import write
 
-        if format_of(outputs.output, outputs.format) == "json":  # the same as --json prints
-            write_text(outputs.output, found.to_json() + "\n")
-        else:
-            write(found, outputs.output, outputs.format)
+        write(found, outputs.output, outputs.format, command=_command(), files=files)
+
+
+def _command() -> str | None:
+    """The command line, as the report shows it; None where something else started this."""
+    started = Path(sys.argv[0]) if sys.argv else Path()
+    if started.stem != "cospan" and started.parent.name != "cospan":
+        return None
+    return shlex.join(["cospan", *sys.argv[1:]])
 
 
 def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:

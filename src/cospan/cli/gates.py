@@ -120,9 +120,7 @@ def _clause(part: str, text: str) -> Clause:
 def values_of(found: Comparison | ManyComparison) -> dict[str, Judged]:
     """The numbers of a comparison."""
     if isinstance(found, ManyComparison):
-        i, j = np.unravel_index(int(np.argmax(found.fisher_rao)), found.fisher_rao.shape)
-        pair = " and ".join(printable(found.names[k], 40) for k in (i, j))
-        return {"fisher-rao": Judged(float(found.fisher_rao[i, j]), f" between {pair}")}
+        return _farthest_pairs(found)
     apart = found.separation
     values = {"fisher-rao": Judged(apart.fisher_rao.value), "auc": Judged(apart.auc.value)}
     if found.shift is not None:
@@ -133,6 +131,16 @@ def values_of(found: Comparison | ManyComparison) -> dict[str, Judged]:
     usual = _neither(found)
     if usual is not None:
         values["neither"] = Judged(usual)
+    return values
+
+
+def _farthest_pairs(found: ManyComparison) -> dict[str, Judged]:
+    values = {}
+    for quantity in ("fisher-rao", "auc"):
+        matrix = found.pairs.matrix("value", quantity.replace("-", "_"))
+        i, j = np.unravel_index(int(np.argmax(matrix)), matrix.shape)
+        pair = " and ".join(printable(found.names[k], 40) for k in (i, j))
+        values[quantity] = Judged(float(matrix[i, j]), f" between {pair}")
     return values
 
 

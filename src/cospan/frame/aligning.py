@@ -36,7 +36,18 @@ _WEIGHTINGS = ("cost", "frame")
 
 
 class LeaveOneOut(NamedTuple):
-    """The training rows' own angles, each computed as if the row had not been there."""
+    """The training rows' own angles, each computed as if the row had not been there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import JointFrame
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + 2
+    >>> left_out = JointFrame.fit(A, B).leave_one_out(A, B)
+    >>> bool(np.median(left_out.a.degrees) < 45 < np.median(left_out.b.degrees))
+    True
+    """
 
     a: Alignment
     b: Alignment
@@ -203,7 +214,7 @@ class ScoringFrame(FrameProperties):
             own_centre = g.center_mode == "each"
             moved = rows - arrays.like(g.means[side, :], rows) if own_centre else rows
             scores = Scorer(self, rows, weighting, fine=True).scores(moved)
-        if weighting == "frame" and scores is not None:
+        if scores is not None and scores.squared_y is not None and weighting == "frame":
             weight = arrays.like((1 - g.shrinkage) * g.weights[side] * removed, scores.squared_y)
             squared = [scores.squared_a, scores.squared_b]
             # With T = S_A + S_B and x leaving S_A: T⁻¹x is scaled, and S_A loses weight·xxᵀ; the

@@ -6,7 +6,7 @@ What it is made of is in `properties`, how it scores in `aligning`; here it is m
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
@@ -20,6 +20,7 @@ from cospan.frame.truncation import truncated
 from cospan.sets import Settings, calibrated
 from cospan.sets.asking import resolved_calibration
 from cospan.sets.model import trial_costs, typicality_of
+from cospan.sets.settings import Given
 from cospan.summary import Summary
 
 __all__ = ["JointFrame"]
@@ -53,6 +54,18 @@ class JointFrame(ScoringFrame):
         How many directions :meth:`truncate` has left out; 0 for a whole frame.
     typicality : Typicality or None
         What the sets' own rows cost, where there were rows to leave out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import JointFrame
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0]
+    >>> frame = JointFrame.fit(A, B)
+    >>> frame.align([[0.0, 0.0], [3.0, 0.0]]).predict().tolist()
+    [0, 1]
+    >>> frame.parts.location > frame.parts.scale + frame.parts.shape
+    True
     """
 
     # ---- making -------------------------------------------------------------------------------
@@ -165,17 +178,8 @@ class JointFrame(ScoringFrame):
         a: Summary,
         b: Summary,
         *,
-        span: str = "affine",
-        units: str = "auto",
-        shrinkage: float | str = "auto",
-        pooling: float | str = "auto",
-        dof: float | str = "auto",
-        calibrate: bool | None = None,
-        preset: str | None = None,
-        center: Any = "pooled",
-        balance: bool = True,
-        tol: float | None = None,
         picture: bool = False,
+        **settings: Unpack[Given],
     ) -> JointFrame:
         """Fit the frame to two summaries; settings as in :meth:`fit`.
 
@@ -185,19 +189,7 @@ class JointFrame(ScoringFrame):
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
-        settings = Settings.of(
-            span=span,
-            units=units,
-            shrinkage=shrinkage,
-            pooling=pooling,
-            dof=dof,
-            calibrate=calibrate,
-            preset=preset,
-            center=center,
-            balance=balance,
-            tol=tol,
-        )
-        return cls._of(a, b, settings, picture)
+        return cls._of(a, b, Settings.of(**settings), picture)
 
     @classmethod
     def _of(cls, a: Summary, b: Summary, settings: Settings, picture: bool) -> JointFrame:

@@ -12,9 +12,11 @@ from cospan.changes import size_of
 from cospan.changes.wording import number
 
 from . import _words
+from ._made import Origin, made_of
+from ._many_rows import ManyRows
 from ._pictures import PictureShape, grey_png, signed_png
 from ._text import clean, count, percent
-from .content import Pair, Picture, ReportContent, Row, SetInfo, Tab, Tile
+from .content import Pair, Picture, ReportContent, SetInfo, Tile
 
 if TYPE_CHECKING:
     from cospan.comparison import ManyComparison
@@ -24,22 +26,20 @@ __all__ = ["many_content"]
 BINS = 30
 MOST_PAIRS = 45  # told one by one, the closest ones
 TOP_FEATURES = 6  # of each
-LISTED = 50  # rows in a tab
 MOST_CORNERS = 900
-MOST_NUMBERS = 20_000  # weights of rows in the page
 LARGE = 0.71  # the AUC from which sets are called clearly different
 
 
-def many_content(c: ManyComparison, command: str | None = None) -> ReportContent:
+def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     """Reduce a comparison of K sets to what its report says."""
-    auc = _auc(c)
+    auc = c.pairs.matrix("value", "auc")
     names = (*c.names, *([] if c.name_z is None else [c.name_z]))
     pairs = _pairs(c, auc)
-    rows, tabs = _rows(c)
+    listed = ManyRows(c)
     warning, remarks = _words.warnings_of(c.warnings, names)
     lead, findings = _verdict(c, auc)
     level, badge = _badge(auc)
-    n_check = int(np.sum(c.audit.flagged))
+    n_check, n_strange = int(np.sum(c.audit.flagged)), int(np.sum(c.neither))
     return ReportContent(
         title=f"{len(c.names)} sets",
         date=datetime.date.today().isoformat(),
@@ -50,14 +50,18 @@ def many_content(c: ManyComparison, command: str | None = None) -> ReportContent
         verdict=_words.spoken(lead, names),
         findings=_words.spoken(findings, names),
         warning=warning,
-        tiles=_tiles(c, auc, pairs, n_check),
-        rows=rows,
-        tabs=tabs,
+        tiles=_tiles(c, auc, pairs, n_check, n_strange),
+        rows=listed.rows,
+        columns=listed.columns.named,
+        tabs=listed.tabs,
         remarks=remarks,
-        sampling=_sampling(c, len(rows)),
+        sampling=_sampling(c, len(listed.rows)),
         settings=_settings(c),
-        made=_words.made_of(c.version, c.seconds, c.settings, "compare_many(sets", command),
-        inputs=tuple((f"{s.key}: {s.name}", f"{count(s.rows)} rows") for s in _sets(c)),
+        made=made_of(c.version, c.seconds, c.settings, "compare_many(sets", origin),
+        inputs=(
+            *((f"{s.key}: {s.name}", f"{count(s.rows)} rows") for s in _sets(c)),
+            *origin.read(),
+        ),
         order=tuple(int(k) for k in c.order),
         auc=tuple(
             tuple(None if i == j else round(float(x), 4) for j, x in enumerate(row))
@@ -69,25 +73,6 @@ def many_content(c: ManyComparison, command: str | None = None) -> ReportContent
         corners=_corners(c),
         glossary=_words.GLOSSARY,
     )
-
-
-def _auc(c: ManyComparison) -> NDArray[np.float64]:
-    """(K, K): how well the angle between two sets orders their rows.
-
-    From the histograms of all rows, a degree per bin; rows of one bin count half.
-    """
-    known = getattr(c, "auc", None)
-    if isinstance(known, np.ndarray):
-        return np.asarray(known, dtype=np.float64)
-    K = len(c.names)
-    found = np.full((K, K), 0.5)
-    for i in range(K):
-        for j in range(i + 1, K):
-            first, second = c.pair_counts[i, j], c.pair_counts[j, i][::-1]
-            below = np.cumsum(first) - first / 2
-            total = max(1, int(first.sum())) * max(1, int(second.sum()))
-            found[i, j] = found[j, i] = float(second @ below) / total
-    return found
 
 
 def _ordered(auc: NDArray[np.float64]) -> list[tuple[int, int]]:
@@ -148,8 +133,10 @@ def _scored_sentence(c: ManyComparison) -> str:
     nearest = c.nearest[c.group == len(c.names), 0]
     counts = np.bincount(nearest, minlength=len(c.names))
     first = np.argsort(-counts, kind="stable")[:3]
-    told = ", ".join(f"{count(int(counts[k]))} like {c.names[k]}" for k in first if counts[k])
-    return f"Of {count(len(nearest))} rows of {c.name_z}, {told}."
+    told = ", ".join(f"{count(int(counts[k]))} look like {c.names[k]}" for k in first if counts[k])
+    strange = int(np.sum(c.neither[c.group == len(c.names)]))
+    neither = f"; {count(strange)} of them are like no set" if strange else ""
+    return f"Of {count(len(nearest))} rows of {c.name_z}, {told}{neither}."
 
 
 def _sets(c: ManyComparison) -> tuple[SetInfo, ...]:
@@ -164,7 +151,11 @@ def _sets(c: ManyComparison) -> tuple[SetInfo, ...]:
 
 
 def _tiles(
-    c: ManyComparison, auc: NDArray[np.float64], pairs: tuple[Pair, ...], n_check: int
+    c: ManyComparison,
+    auc: NDArray[np.float64],
+    pairs: tuple[Pair, ...],
+    n_check: int,
+    n_strange: int,
 ) -> tuple[Tile, ...]:
     order = _ordered(auc)
     near = order[0]
@@ -175,12 +166,12 @@ def _tiles(
         first = f"first between the closest sets: {clean(pairs[0].features[0][0], 30)}"
     clearly = f"{large} of {len(order)}"
     closest = _words.of_hundred(float(auc[near]))
-    look = "look more like another set" if n_check else "none stands out"
+    look = f"{count(n_check)} look more like another set, {count(n_strange)} like no set"
     return (
         Tile("Pairs that differ clearly", clearly, first or "AUC of at least 0.71", "changed"),
         Tile("Closest pair", closest, f"{names}; 50 is chance", "pairs"),
         Tile("Rows like their own set", percent(c.accuracy), "every set counts alike", "confusion"),
-        Tile("Rows to check", count(n_check), look, "rows"),
+        Tile("Rows to check", count(n_check + n_strange), look, "rows"),
     )
 
 
@@ -192,6 +183,7 @@ def _pairs(c: ManyComparison, auc: NDArray[np.float64]) -> tuple[Pair, ...]:
             first=i,
             second=j,
             auc=round(float(auc[i, j]), 4),
+            interval=_words.interval_text(c.pairs.between(i, j).auc),
             distance=str(c.distance(i, j)),
             counts_first=tuple(map(int, coarse[i, j])),
             counts_second=tuple(map(int, coarse[j, i][::-1])),
@@ -226,50 +218,6 @@ def _pictures(c: ManyComparison, i: int, j: int, shape: PictureShape) -> tuple[P
     ]
     step = signed_png(shape.shrink(means[j : j + 1] - means[i : i + 1])[0])
     return (*found, Picture(f"where {names[1]} is higher (orange) and lower (blue)", step))
-
-
-def _rows(c: ManyComparison) -> tuple[tuple[Row, ...], tuple[Tab, ...]]:
-    """Rows that another set explains better, the most ambiguous ones, and those scored."""
-    entropy, nearest, degrees = c.entropy, c.nearest, c.degrees
-    own = np.flatnonzero(c.group < len(c.names))
-    flagged = own[np.asarray(c.audit.flagged)]
-    sure = c.weights.max(axis=1)
-    room = min(LISTED, max(10, MOST_NUMBERS // (3 * len(c.names))))
-    kinds: list[tuple[str, str, str, NDArray[np.intp]]] = [
-        ("elsewhere", "More like another set", "Rows that another set explains clearly better.",
-         flagged[np.argsort(-sure[flagged], kind="stable")]),
-        ("border", "Borderline", "Rows that two sets explain equally well.",
-         np.flatnonzero(degrees > 40)[np.argsort(-entropy[degrees > 40], kind="stable")]),
-    ]  # fmt: skip
-    z = np.flatnonzero(c.group == len(c.names))
-    if len(z):
-        title = f"{clean(c.name_z, 40)}, all"
-        kinds.append(("z", title, "Rows that were scored, the surest first.",
-                      z[np.argsort(-sure[z], kind="stable")]))  # fmt: skip
-    chosen: dict[int, int] = {}
-    tabs = []
-    for key, title, meaning, index in kinds:
-        for i in index[:room].tolist():
-            chosen.setdefault(i, len(chosen))
-        listed = tuple(chosen[i] for i in index[:room].tolist())
-        tabs.append(Tab(key, title, meaning, len(index), listed))
-    names = [clean(name, 40) for name in c.names]
-    keys = [*(str(k + 1) for k in range(len(names))), "Z"]
-    rows = tuple(
-        Row(
-            group=keys[int(c.group[i])],
-            id=clean(c.ids[i], 80),
-            theta=round(float(degrees[i]), 2),
-            looks=keys[int(nearest[i, 0])],
-            words=(
-                f"{percent(float(c.weights[i, nearest[i, 0]]))} {names[nearest[i, 0]]}, "
-                f"{percent(float(c.weights[i, nearest[i, 1]]))} {names[nearest[i, 1]]}"
-            ),
-            weights=tuple(round(float(w), 4) for w in c.weights[i]),
-        )
-        for i in chosen
-    )
-    return rows, tuple(tabs)
 
 
 def _corners(c: ManyComparison) -> tuple[tuple[float, float, int], ...]:

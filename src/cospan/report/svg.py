@@ -102,9 +102,9 @@ def _level_bars(h: Histogram) -> str:
 def split_bar(parts: Sequence[Part]) -> str:
     """One bar from 0 to 100 %, split."""
     at, body = 0.0, ""
-    for i, part in enumerate(parts):
+    for part in parts:
         width = 600 * part.share
-        body += f'<rect class="part-{i % 5}" x="{at:.1f}" y="0" width="{width:.1f}" height="16"/>'
+        body += f'<rect class="part-{part.name}" x="{at:.1f}" width="{width:.1f}" height="16"/>'
         at += width
     told = ", ".join(f"{part.name} {part.share:.0%}" for part in parts)
     return _svg(600, 16, told, body, ' class="split" preserveAspectRatio="none"')
@@ -170,7 +170,8 @@ def map_scale(points: Sequence[Point]) -> tuple[float, float]:
     values = np.array([v for p in points for v in (p.x, p.y) if math.isfinite(v)])
     if not len(values):
         return 0.0, 1.0
-    low, high = (float(v) for v in np.quantile(values, [0.001, 0.995]))
+    low, least, most, high = (float(v) for v in np.quantile(values, [0.001, 0.1, 0.9, 0.999]))
+    high = min(high, most + 1.5 * (most - least))  # a few rows far away must not squeeze the rest
     room = max(0.05 * (high - low), 0.02)
     return low - room, high + room
 
@@ -194,8 +195,7 @@ def cost_map(content: ReportContent) -> str:
     body = (
         f'<rect class="frame" x="{box["left"]}" y="{box["top"]}" '
         f'width="{box["right"] - box["left"]}" height="{box["bottom"] - box["top"]}"/>'
-        f'{_cost_ticks(scale)}<path class="diagonal" '
-        f'd="M{box["left"]} {box["bottom"]}L{box["right"]} {box["top"]}"/>'
+        f"{_cost_ticks(scale)}{_even_line(content, scale)}"
     )
     for key in (one.key for one in content.sets):
         dots = []
@@ -218,11 +218,26 @@ def cost_map(content: ReportContent) -> str:
     return _svg(416, 372, label, body, ' id="cost-map" class="chart"')
 
 
+def _even_line(content: ReportContent, scale: tuple[float, float]) -> str:
+    """Where the angle is 45°: log(cost A / cost B) is half of the zero."""
+    if content.angles is None:
+        return ""
+    step = content.angles.zero / (2 * math.log(10))
+    low, high = max(scale[0], scale[0] + step), min(scale[1], scale[1] + step)
+    if low >= high:
+        return ""
+    (x, y), (to_x, to_y) = (map_place(v, v - step, scale) for v in (low, high))
+    return f'<path class="diagonal" d="M{x} {y}L{to_x} {to_y}"/>'
+
+
 def _cost_ticks(scale: tuple[float, float]) -> str:
     """Round costs on both axes."""
     found = []
     candidates = [m * 10.0**e for e in range(-3, 7) for m in (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)]
     inside = [v for v in candidates if scale[0] <= math.log10(v) <= scale[1]]
+    if len(inside) < 3:
+        inner = np.linspace(0.9 * scale[0] + 0.1 * scale[1], 0.1 * scale[0] + 0.9 * scale[1], 3)
+        inside = [float(f"{10**v:.2g}") for v in inner]
     for value in inside if len(inside) <= 6 else inside[:: -(-len(inside) // 6)]:
         x, y = map_place(math.log10(value), math.log10(value), scale)
         found.append(
