@@ -153,6 +153,8 @@ def _blocks(source: Source, plan: EncodingPlan | None, time: str | None) -> Iter
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
         days = None if time is None else _days(batch.column(time), time, source.name)
         yield Timed(encoder.rows(batch), days)
+    for note in encoder.notes():  # levels that the reference does not have, with an example
+        warn(note)
 
 
 def _days(array: pa.Array, column: str, name: str) -> Floats:

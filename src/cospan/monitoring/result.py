@@ -38,6 +38,18 @@ class Monitoring:
         What a reader should know.
     latest : frozenset of int
         The codes of the windows that were measured last: those of the last call of `monitor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import monitor
+    >>> rng = np.random.default_rng(0)
+    >>> later = rng.normal(size=(1000, 2)) * np.repeat([1, 3], 500)[:, None]
+    >>> found = monitor(rng.normal(size=(4000, 2)), later, every=250)
+    >>> [window.alarm for window in found.windows]
+    [False, False, True, True]
+    >>> found.episodes[0].text
+    'since rows 501 to 750: mostly scale: x0 and x1'
     """
 
     profile: Profile
