@@ -457,6 +457,36 @@ def test_columns_that_are_missing_are_named(profile, later):
         monitor(later.drop(columns="time"), later.drop(columns="time"), every="day")
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 9])
+def test_small_windows_are_measured_and_hardly_judged(profile, later, rows):
+    (window,) = monitor(profile, later[:rows]).windows
+    assert window.rows == rows
+    assert not window.alarm
+    assert np.isfinite(window.z).all()
+
+
+@pytest.mark.filterwarnings("ignore::cospan.errors.CospanWarning")
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("temp", np.nan), ("temp", 1e12), ("temp", "abc"), ("site", 7), ("site", None), ("ok", "?!")],
+)
+def test_a_column_of_nonsense_is_an_alarm_and_no_accident(profile, later, column, value):
+    import json
+
+    later[column] = value
+    found = monitor(profile, later)
+    assert len(found.alarms) == 8
+    assert any(column in (r.column, r.second) for r in found.windows[0].reasons)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_values_that_cannot_be_watched_get_one_sentence(profile, later):
+    with pytest.raises(InputError, match="'temp' is infinite in row"):
+        monitor(profile, later.assign(temp=np.inf))
+    with pytest.raises(InputError, match="No column of the reference varies"):
+        monitor(np.ones((50, 2)), np.ones((50, 2)), every=10)
+
+
 # ---- profiles and files -----------------------------------------------------------------------
 
 

@@ -73,6 +73,14 @@ def test_monitor_prints_writes_and_fails_on_alarms(profile, folder, tmp_path):
     assert "Since 2022-02-06" in (tmp_path / "m.html").read_text(encoding="utf-8")
 
 
+def test_info_says_what_the_files_hold(profile, folder, tmp_path):
+    assert "profile of a reference" in run("info", profile).stdout
+    run("monitor", profile, folder / "shifted.parquet", "--save", tmp_path / "m.cospan")
+    facts = json.loads(run("info", tmp_path / "m.cospan", "--json").stdout)
+    assert facts["alarms"] == 3
+    assert facts["columns"] == ["kind", "x", "y"]
+
+
 def test_json_and_tables(profile, folder, tmp_path):
     plain = json.loads(run("monitor", profile, folder / "calm.parquet", "--json").stdout)
     assert [w["label"] for w in plain["windows"]] == [f"2022-02-0{k}" for k in range(1, 6)]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
+from cospan.errors import InputError
 from cospan.monitoring.ranks import Ranks, legendre, legendre_means, ranks_of
 from cospan.summary import Summary
 
@@ -223,6 +224,10 @@ def channels_of(
     gaps = np.array([gap_of[0].get(owners[j], -1) for j in numbers.tolist()], int)
     variances = np.diag(np.asarray(summary.scatter_about())) / summary.n
     live = np.flatnonzero(variances > 1e-12 * np.maximum(np.asarray(summary.mean) ** 2, 1e-300))
+    if not len(live):
+        raise InputError(
+            "No column of the reference varies, so there is nothing to watch; check the columns."
+        )
     ranks = tuple(
         ranks_of(_present(rows, j, g)) for j, g in zip(numbers.tolist(), gaps.tolist(), strict=True)
     )
