@@ -6,8 +6,8 @@
 Of sets of so many rows a sample is scored, tried and tested, and the seed says which rows. What
 must hold: effect, AUC and Fisher-Rao distance of all seeds agree within their 95 % intervals. (Each
 seed has rows of its own, so that a value is outside another one's interval once in six pairs though
-all intervals are right; no two intervals should be apart.) With the same seed, files read here and files read by the workers of a Dask scheduler
-give the same numbers to 1e-9: the workers draw the same rows.
+all intervals are right; no two intervals should be apart.) With the same seed, files read here and
+files read by the workers of a Dask scheduler give the same numbers to 1e-9.
 """
 
 import argparse
