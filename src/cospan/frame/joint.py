@@ -6,7 +6,7 @@ What it is made of is in `properties`, how it scores in `aligning`; here it is m
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
@@ -20,6 +20,7 @@ from cospan.frame.truncation import truncated
 from cospan.sets import Settings, calibrated
 from cospan.sets.asking import resolved_calibration
 from cospan.sets.model import trial_costs, typicality_of
+from cospan.sets.settings import Given
 from cospan.summary import Summary
 
 __all__ = ["JointFrame"]
@@ -145,7 +146,7 @@ class JointFrame(ScoringFrame):
         >>> fours, nines = X[y == 4], X[y == 9]
         >>> frame = JointFrame.fit(fours[:120], nines[:120])
         >>> frame
-        JointFrame(120 rows against 120, 64 features, rank 64, shrinkage 0.146)
+        JointFrame(120 rows against 120, 64 features, rank 64, shrinkage 0.2)
         >>> test = frame.align(fours[120:])
         >>> float((test.predict() == 0).mean().round(3))
         0.951
@@ -177,17 +178,8 @@ class JointFrame(ScoringFrame):
         a: Summary,
         b: Summary,
         *,
-        span: str = "affine",
-        units: str = "auto",
-        shrinkage: float | str = "auto",
-        pooling: float | str = "auto",
-        dof: float | str = "auto",
-        calibrate: bool | None = None,
-        preset: str | None = None,
-        center: Any = "pooled",
-        balance: bool = True,
-        tol: float | None = None,
         picture: bool = False,
+        **settings: Unpack[Given],
     ) -> JointFrame:
         """Fit the frame to two summaries; settings as in :meth:`fit`.
 
@@ -197,19 +189,7 @@ class JointFrame(ScoringFrame):
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
-        settings = Settings.of(
-            span=span,
-            units=units,
-            shrinkage=shrinkage,
-            pooling=pooling,
-            dof=dof,
-            calibrate=calibrate,
-            preset=preset,
-            center=center,
-            balance=balance,
-            tol=tol,
-        )
-        return cls._of(a, b, settings, picture)
+        return cls._of(a, b, Settings.of(**settings), picture)
 
     @classmethod
     def _of(cls, a: Summary, b: Summary, settings: Settings, picture: bool) -> JointFrame:
@@ -285,7 +265,7 @@ class JointFrame(ScoringFrame):
         >>> X, y = load_digits(return_X_y=True)
         >>> frame = JointFrame.fit(X[y == 4], X[y == 9])
         >>> frame.truncate(n=17)
-        JointFrame(181 rows against 180, 64 features, rank 17 of 64, shrinkage 0.0421)
+        JointFrame(181 rows against 180, 64 features, rank 17 of 64, shrinkage 0.05)
         """
         return truncated(self, band=band, n=n, shared_above=shared_above)
 

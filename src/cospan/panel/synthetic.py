@@ -131,7 +131,7 @@ def fidelity(
     neighbours : int
         How far a row's ball reaches.
     units : {"own", "raw"}
-        As in :func:`measure_panel`.
+        ``"own"`` divides every feature by its spread among the real rows.
     rows : int
         How many rows of each set are used at most, drawn at random.
     random_state : int
@@ -161,6 +161,7 @@ def fidelity(
         rows=rows,
         random_state=random_state,
         names=("real", "synthetic"),
+        first_alone=True,
     )
     if min(len(pair.a), len(pair.b)) <= k + 1:
         raise InputError(

@@ -12,11 +12,13 @@ from cospan.changes import Changes
 from . import _words
 from ._changed import features_of, relations_of
 from ._columns import Columns
+from ._made import Origin, made_of
 from ._patterns import patterns_of, pictures_of
 from ._pictures import PictureShape
 from ._rows import Listing, list_rows
 from ._text import clean, count, percent
-from .content import Angles, Feature, Note, Part, Relation, ReportContent, SetInfo, Tile
+from .content import ReportContent
+from .pieces import Angles, Feature, Note, Part, Relation, SetInfo, Tile
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["pair_content"]
 
 FIRST_FINDINGS = 4
+MOST_NOTES = 100
 PART_WORDS = {
     "location": "where values are centred",
     "scale": "how widely all of them spread",
@@ -33,7 +36,7 @@ PART_WORDS = {
 }
 
 
-def pair_content(c: Comparison, command: str | None = None) -> ReportContent:
+def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     """Reduce a comparison to what its report says."""
     shape = None if c.image_shape is None else PictureShape.of(c.image_shape)
     names = (c.name_a, c.name_b, *([] if c.group_z is None else [c.group_z.name]))
@@ -43,7 +46,8 @@ def pair_content(c: Comparison, command: str | None = None) -> ReportContent:
     level, badge = _words.badge_of(differs, size)
     lead, findings = _lead(c, sentences, listing)
     warning, remarks = _words.warnings_of(c.warnings, names)
-    features, relations = features_of(c, columns), relations_of(c, columns)
+    features, more_features = features_of(c, columns)
+    relations = relations_of(c, columns)
     n_changed = 0 if c.features is None else len(c.features.changed)
     n_relations = 0 if c.feature_pairs is None else len(c.feature_pairs.changed)
     return ReportContent(
@@ -59,6 +63,7 @@ def pair_content(c: Comparison, command: str | None = None) -> ReportContent:
         tiles=_tiles(c, listing, features, n_changed, relations, n_relations),
         parts=_parts(c),
         features=features,
+        more_features=more_features,
         n_changed=n_changed,
         relations=relations,
         n_relations=n_relations,
@@ -66,19 +71,21 @@ def pair_content(c: Comparison, command: str | None = None) -> ReportContent:
         angles=Angles(
             {key: tuple(map(int, g.counts)) for key, g in zip("ABZ", c.groups, strict=False)},
             bool(c.separated and differs),
+            float(c.frame.zero),
         ),
         points=listing.points,
         rows=listing.rows,
-        columns=columns.named,
+        columns=columns.named if shape is None else (),
         tabs=listing.tabs,
         patterns=patterns_of(c, shape),
         quality=_quality(c, names),
-        measures=_words.measures(c),
+        measures=(*_words.measures(c), *origin.measures()),
+        sensitivity=origin.settings(),
         remarks=remarks,
         sampling=_sampling(c, columns, listing),
         settings=_settings(c),
-        made=_words.made_of(c.version, c.seconds, c.settings, "compare(A, B", command),
-        inputs=_inputs(c),
+        made=made_of(c.version, c.seconds, c.settings, "compare(A, B", origin),
+        inputs=(*_inputs(c), *origin.read()),
         glossary=_words.GLOSSARY,
     )
 
@@ -150,7 +157,7 @@ def _tiles(
     if relations:
         pair = f"first: {clean(relations[0].first, 30)} and {clean(relations[0].second, 30)}"
     told = [
-        f"{count(tab.total)} {_in_short(tab.key, c)}"
+        f"{count(tab.total)} {_in_short(tab.key, tab.total, c)}"
         for tab in listing.tabs
         if tab.total and tab.key in ("labels", "a-in-b", "b-in-a", "neither")
     ]
@@ -162,12 +169,13 @@ def _tiles(
     )
 
 
-def _in_short(tab: str, c: Comparison) -> str:
+def _in_short(tab: str, n: int, c: Comparison) -> str:
     a, b = clean(c.name_a, 30), clean(c.name_b, 30)
+    look = "looks" if n == 1 else "look"
     return {
         "labels": "labels in doubt",
-        "a-in-b": f"in {b} look like {a}",
-        "b-in-a": f"in {a} look like {b}",
+        "a-in-b": f"in {b} {look} like {a}",
+        "b-in-a": f"in {a} {look} like {b}",
         "neither": "like neither",
     }[tab]
 
@@ -191,7 +199,7 @@ def _quality(c: Comparison, names: tuple[str, ...]) -> tuple[Note, ...]:
         return ()
     return tuple(
         Note(n.code, clean(n.column) if n.column else "", _words.said(n.text, names), n.differs)
-        for n in changes.quality
+        for n in changes.quality.notes[:MOST_NOTES]
     )
 
 
@@ -210,15 +218,9 @@ def _settings(c: Comparison) -> tuple[tuple[str, str], ...]:
 
 
 def _inputs(c: Comparison) -> tuple[tuple[str, str], ...]:
-    """What was read; a comparison that knows the hashes of its inputs gives them."""
-    known = dict(getattr(c, "inputs", None) or {})
-    found = []
-    for one in _sets(c):
-        columns = count(len(c.feature_names))
-        text = f"{count(one.rows)} rows, {columns} features"
-        hashed = known.get(one.key)
-        found.append((f"{one.key}: {one.name}", f"{text}, {clean(hashed)}" if hashed else text))
-    return tuple(found)
+    columns = count(len(c.feature_names))
+    sets = _sets(c)
+    return tuple((f"{s.key}: {s.name}", f"{count(s.rows)} rows, {columns} features") for s in sets)
 
 
 def _sampling(c: Comparison, columns: Columns, listing: Listing) -> tuple[str, ...]:
