@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
@@ -32,6 +32,9 @@ from cospan.comparison.scorer import Scored
 from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import InputError
 from cospan.sources import open_source
+
+if TYPE_CHECKING:
+    from cospan.panel import Panel
 
 __all__ = ["compare", "demo"]
 
@@ -62,8 +65,11 @@ def compare(
         with _scores_file(outputs.scores) as write_scores:
             options = {**settings, **reading, "image_shape": what.image_shape}
             found = call(sets, what, write_scores, progress=terminal.progress, **options)
-    _write_files(found, outputs, [*sets, *([what.score] if what.score else [])])
+    panel = _panel(terminal, found) if outputs.panel else None
+    _write_files(found, outputs, [*sets, *([what.score] if what.score else [])], panel)
     _show(terminal, found, outputs)
+    if panel is not None and not outputs.json:
+        terminal.result(f"\nOther measures\n{panel!r}")
     return _crossed(terminal, found, outputs)
 
 
@@ -185,7 +191,17 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
         yield write_scores
 
 
-def _write_files(found: Found, outputs: Outputs, files: Sequence[str]) -> None:
+def _panel(terminal: Terminal, found: Found) -> Panel:
+    """What other measures say about two sets."""
+    if not isinstance(found, Comparison):
+        raise typer.BadParameter("--panel: for two sets only, and there are more.")
+    terminal.progress("other measures", 0, None)
+    return found.panel()
+
+
+def _write_files(
+    found: Found, outputs: Outputs, files: Sequence[str], panel: Panel | None = None
+) -> None:
     """The model and the report, where they were asked for."""
     if outputs.save is not None:
         from cospan.model_file import save
@@ -194,7 +210,8 @@ def _write_files(found: Found, outputs: Outputs, files: Sequence[str]) -> None:
     if outputs.output is not None:
         from cospan.report import write
 
-        write(found, outputs.output, outputs.format, command=_command(), files=files)
+        origin = {"command": _command(), "files": files, "panel": panel}
+        write(found, outputs.output, outputs.format, **origin)
 
 
 def _command() -> str | None:

@@ -153,6 +153,10 @@ class Outputs:
         Path | None,
         _write(metavar="FILE", help="Save the frame, to score more rows with 'cospan score'."),
     ] = None
+    panel: Annotated[
+        bool,
+        _write("--panel", help="Show other measures too (MMD, Fréchet distance, classifiers …)."),
+    ] = False
     json: Json = False
     fail_on: FailOn = None
     junit: Junit = None
