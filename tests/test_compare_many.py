@@ -273,7 +273,7 @@ def test_a_table_with_labels_is_read_as_its_classes(monkeypatch, four):
     assert found.names == ("p", "q", "r", "s")
     assert found.rows == (60, 45, 50, 70)
     assert found.feature_names == tuple("uvwxyz")
-    plain = compare_many(four, shrinkage=found.shrinkage)
+    plain = compare_many(four, shrinkage=found.shrinkage, units="own")  # as for named columns
     for k, name in enumerate("pqrs"):
         own = found.group == k
         place = np.argsort(found.ids[own])
@@ -296,11 +296,13 @@ def test_further_rows_may_have_the_column_of_the_classes(four):
 def test_classes_too_large_to_keep_are_scored_in_a_second_pass(monkeypatch, four):
     rows = np.vstack(list(four.values()))
     labels = np.repeat([1.0, 2.0, 10.0, 3.0], [60, 45, 50, 70])
-    whole = compare_many(rows, label=labels)
+    # Nothing is left to the sample of rows, which is made small below.
+    given = {"shrinkage": 0.3, "units": "own", "pooling": 0, "dof": 1, "calibrate": False}
+    whole = compare_many(rows, label=labels, **given)
     assert whole.names == ("1", "2", "3", "10")
     monkeypatch.setattr("cospan.comparison.sampling.FEWEST_ROWS", 10)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 10)
-    again = compare_many(rows, label=labels)
+    again = compare_many(rows, label=labels, **given)
     assert again.scored == whole.scored == (60, 45, 70, 50)
     assert_allclose(again.weights, whole.weights, atol=1e-9)
 
@@ -323,7 +325,7 @@ def test_columns_come_into_the_order_of_the_first_set(four):
     frames[2] = frames[2][list("zyxwvu")]
     found = compare_many(frames)
     assert found.names == ("set 1", "set 2", "set 3", "set 4")
-    assert_allclose(found.weights, compare_many(four).weights, atol=1e-12)
+    assert_allclose(found.weights, compare_many(four, units="own").weights, atol=1e-12)
 
 
 def test_files_give_their_names(tmp_path, four):

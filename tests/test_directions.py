@@ -317,10 +317,11 @@ def test_outside_still_means_outside_both_sets():
 def test_the_band_takes_the_directions_off_a_span_along():
     rng = np.random.default_rng(14)
     A, B, Z = rng.standard_normal((10, 90)), rng.standard_normal((12, 90)), rng.random((6, 90))
-    frame = JointFrame.fit(A, 2 * B, shrinkage=0.1)
-    dense = JointFrame.from_summaries(  # the same frame with all its 90 directions written out
-        cospan.Summary.of(A, exact=False), cospan.Summary.of(2 * B, exact=False), shrinkage=0.1
-    )
+    given = {"shrinkage": 0.1, "units": "common", "pooling": 0, "dof": 1, "calibrate": False}
+    frame = JointFrame.fit(A, 2 * B, **given)
+    # The same frame with all its 90 directions written out: ten times the rows, more than columns.
+    many = [cospan.Summary.of(np.tile(rows, (10, 1)), exact=False) for rows in (A, 2 * B)]
+    dense = JointFrame.from_summaries(*many, **given)
     assert frame.basis is not None
     assert dense.rank == 90
     small, expected = frame.truncate(band=0.02), dense.truncate(band=0.02)
