@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cospan._validate import feature_names_of
+from cospan._validate import as_rows, feature_names_of
+from cospan.curves import CurveMap
 from cospan.distributed.blocks import (
     block_classes,
     block_summary,
@@ -17,9 +18,10 @@ from cospan.distributed.blocks import (
     split,
 )
 from cospan.errors import InputError
+from cospan.sets import curved
 from cospan.summary import Summary
 
-__all__ = ["class_summaries", "summary_of"]
+__all__ = ["class_summaries", "mapped_summary", "summary_of"]
 
 
 def summary_of(
@@ -63,6 +65,28 @@ def summary_of(
     if found is None:
         raise InputError(f"{name} has no rows; at least one sample is needed.")
     return found
+
+
+def mapped_summary(X: Any, sample_weight: Any, mapping: CurveMap) -> Summary:
+    """Summary of the rows of a Dask collection, mapped where they are; it keeps no sample."""
+    import dask
+
+    blocks = row_blocks(X, "X")
+    weights = split(sample_weight, blocks, "sample_weight")
+    leaf = dask.delayed(_mapped_block, pure=False)
+    shared = dask.delayed(mapping)  # once in the graph, not once per block
+    found: Summary | None = reduced(
+        [leaf(block, weight, shared) for block, weight in zip(blocks, weights, strict=True)], merged
+    )
+    if found is None:
+        raise InputError("X has no rows; at least one sample is needed.")
+    return found
+
+
+def _mapped_block(block: Any, weights: np.ndarray | None, mapping: CurveMap) -> Summary | None:
+    if len(block) == 0 or (weights is not None and not weights.any()):
+        return None
+    return curved.mapped_summary(as_rows(block, "X", d=mapping.n_columns), weights, mapping)
 
 
 def class_summaries(
