@@ -43,8 +43,8 @@ RANDOM_FEATURES = 300
 BANDWIDTH = 0.5
 # Rows whose distances are looked at.
 _DISTANCE_ROWS = 500
-# Beyond this many turns float32 has no digits left for the angle; it only has to stay a number.
-_LARGEST_ANGLE = 1e6
+# Units from the origin up to which taking the centre off in float32 costs a cosine 1e-5 at most.
+_NEAR = 64.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +86,14 @@ class CurveMap:
     def __call__(self, rows: Array) -> Array:
         """(n, d + F): mapped rows in float32, in the namespace and on the device of the rows."""
         xp = arrays.namespace(rows)
-        z = xp.astype(self.standardised(rows), xp.float32)
-        # One matrix product for both parts would multiply by an identity.
-        angles = arrays.matmul(z, arrays.like(self._single[0], z)) + arrays.like(self._single[1], z)
-        angles = xp.clip(angles, -_LARGEST_ANGLE, _LARGEST_ANGLE)
-        return xp.concat((z, math.sqrt(2) * xp.cos(angles)), axis=1)
+        z = xp.astype(self.standardised(rows), xp.float32, copy=False)
+        across, phases = (arrays.like(one, z) for one in self._single)
+        with arrays.full_precision(z):
+            angles = z @ across
+        angles += phases[None, :]
+        curved = xp.cos(angles)
+        curved *= math.sqrt(2)
+        return xp.concat((z, curved), axis=1)
 
     @cached_property
     def _single(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -99,15 +102,32 @@ class CurveMap:
         return across, self.phases.astype(np.float32)
 
     def standardised(self, rows: Array) -> Array:
-        """Rows less their centre and in units, in float64: a large offset costs no digits."""
+        """Rows less their centre and in units.
+
+        In float64 unless float32 rows are so near to the origin that they lose no digits.
+        """
         xp = arrays.namespace(rows)
-        fine = xp.astype(rows, xp.float64, copy=False)
-        moved = (fine - arrays.like(self.center, fine)) * arrays.like(self.per_unit, fine)
-        return xp.clip(moved, -SQUARES_ARE_SAFE, SQUARES_ARE_SAFE)
+        if rows.dtype != xp.float32 or self._farthest > _NEAR:
+            rows = xp.astype(rows, xp.float64, copy=False)
+        z = rows - arrays.like(self.center, rows)[None, :]
+        z *= arrays.like(self.per_unit, rows)[None, :]
+        # Its squares stay numbers in float32, and so do its cosines.
+        return xp.clip(z, -SQUARES_ARE_SAFE, SQUARES_ARE_SAFE)
+
+    @cached_property
+    def _farthest(self) -> float:
+        """How far the centre is from the origin, in units."""
+        return float(np.max(np.abs(self.center) * self.per_unit, initial=0.0))
+
+    def exact(self, rows: Floats) -> Floats:
+        """The same in float64, on the host: for gradients."""
+        z = self.standardised(np.asarray(rows, dtype=np.float64))
+        angles = z @ self.frequencies.T + self.phases
+        return np.concatenate([z, math.sqrt(2) * np.cos(angles)], axis=1)
 
     def pulled_back(self, rows: Floats, slopes: Floats) -> Floats:
         """Gradients in columns (n, d) of a function whose gradients in features are `slopes`."""
-        z = self.standardised(rows)
+        z = self.standardised(np.asarray(rows, dtype=np.float64))
         bent = -math.sqrt(2) * np.sin(z @ self.frequencies.T + self.phases)
         d = self.n_columns
         along = slopes[:, :d] + (slopes[:, d:] * bent) @ self.frequencies

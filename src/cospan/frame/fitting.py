@@ -15,7 +15,8 @@ from cospan.decomposition import GSVD, decompose
 from cospan.sets import Geometry, Settings, WorkingSets
 from cospan.sets.asking import chosen_sets
 from cospan.sets.choice import tried_rows
-from cospan.sets.curved import Again, mapped_summary
+from cospan.sets.curved import mapped_summary
+from cospan.sets.curving import Again
 from cospan.sets.prepared import TrialRows
 from cospan.sets.settings import DEFAULTS, settled
 from cospan.summary import Summary

@@ -19,7 +19,8 @@ from cospan.frame.prepared_rows import prepared_rows, with_left_factors
 from cospan.frame.truncation import truncated
 from cospan.sets import Settings, calibrated
 from cospan.sets.asking import resolved_calibration
-from cospan.sets.curved import Again, Plain, fitted_curve, with_curve, without_curve
+from cospan.sets.curved import Plain, with_curve, without_curve
+from cospan.sets.curving import Again, fitted_curve
 from cospan.sets.model import trial_costs, typicality_of
 from cospan.summary import Summary
 

@@ -31,7 +31,8 @@ from cospan._validate import as_option, as_rows
 from cospan.errors import InputError
 from cospan.sets.asking import chosen_sets, resolved_calibration
 from cospan.sets.choice import tried_rows
-from cospan.sets.curved import Again, CurvedSets, Plain, fitted_curve, with_curve
+from cospan.sets.curved import CurvedSets, Plain, with_curve
+from cospan.sets.curving import Again, fitted_curve
 from cospan.sets.geometry import Geometry
 from cospan.sets.leaving import LeavingRows, removed_weights
 from cospan.sets.maps import inverse_triangle, maps_of, working_rows

@@ -1,63 +1,48 @@
-"""Sets of mapped rows beside the sets of rows: what they cost, and whether they are worth it.
+"""Sets of mapped rows that answer for a plain model: what samples cost them.
 
 A curved model is an ordinary one, of rows that went through a :class:`~cospan.curves.CurveMap`
-first. Whether it replaces the plain one is a choice like the others: the leave-one-out log-loss
-decides, and the plain model stays unless the curved one is clearly better. It is tried on the
-sampled rows; where those are not all rows, the rest is then read again, through the map.
+first. All sets are scored by one matrix product: with M the sets' maps side by side,
+
+    y = x M        cost_k² = ν + Σ w_kj (y_j - a_kj)²
+
+For two sets one map serves both: with M_A⁻¹ M_B = U S Vᵀ it is M_A U, with the weights 1 and S².
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import FAST_SHRINKAGE
-from cospan.curves import CurveMap, curve_map
+from cospan._tolerance import expansion_keeps_digits
+from cospan.curves import CurveMap
 from cospan.errors import InputError
-from cospan.sets.calibration import (
-    Calibration,
-    balanced_weights,
-    fit_calibration,
-    log_losses,
-    log_odds_of,
-)
-from cospan.sets.choice import CLEARLY, tried_rows
-from cospan.sets.judging import Candidate, Judge
-from cospan.sets.prepared import TrialRows, WorkingSets
-from cospan.sets.settings import Settings
+from cospan.sets.calibration import Calibration
 from cospan.summary import Summary
 from cospan.typicality import Typicality
 
 if TYPE_CHECKING:
     from cospan.sets.costs import SetCosts
 
-__all__ = [
-    "Again",
-    "CurvedSets",
-    "Plain",
-    "as_curve",
-    "fitted_curve",
-    "mapped_summary",
-    "with_curve",
-    "without_curve",
-]
+__all__ = ["CurvedSets", "Plain", "mapped_summary", "with_curve", "without_curve"]
+
+Floats = NDArray[np.float64]
 
 # A joint frame, or costs to K sets.
 _Model = TypeVar("_Model", bound=Any)
 
-#: Reads the rows of all sets once more, through the map: one summary for each set.
-Again = Callable[[CurveMap], Sequence[Summary]]
-
-# Fewer rows in a set than this cannot show a curve.
-_FEWEST_ROWS = 20
-# Bytes of mapped rows held at once.
-_PART_BYTES = 2**24
+# Bytes of mapped rows held at once. On the host they stay in the cache between the passes.
+_HOST_BYTES = 2**20
+_DEVICE_BYTES = 2**28
+# Fewer rows at once would keep matrix products waiting.
+_FEWEST_AT_ONCE = 512
+# From this many parts on, threads share them.
+_THREADED_PARTS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +51,15 @@ class Plain:
 
     calibration: Calibration
     typicality: Typicality | None
+
+
+class _Table(NamedTuple):
+    """What mapped rows, less `center`, are multiplied with; see the module."""
+
+    center: Floats  # (D,)
+    map: Floats  # (D, m)
+    at: Floats  # (K, m)
+    weights: Floats  # (K, m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,24 +90,32 @@ class CurvedSets:
     def squared_costs(self, rows: Array) -> Array:
         """(n, K) squared costs of samples, in the dtype of the rows."""
         xp = arrays.namespace(rows)
-        parts = [self._scored(part) for part in self._parts(rows)]
+        pieces = _pieces(rows, self.map)
+        threads = arrays.host_threads(rows) if len(pieces) >= _THREADED_PARTS else 1
+        parts = arrays.in_threads(lambda piece: self._scored(rows[piece, :]), pieces, threads)
         squared = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
         return xp.astype(squared, rows.dtype, copy=False)
 
     def left_out_costs(self, rows: Array, own: np.ndarray, removed: np.ndarray) -> Array:
         """(n, K) squared costs of the sets' own rows, each as if it had never been there."""
         xp = arrays.namespace(rows)
-        parts, start = [], 0
-        for part in self._parts(rows):
-            stop = start + part.shape[0]
-            where = slice(start, stop)
-            mapped = xp.astype(self.map(part), xp.float64)
-            parts.append(
-                self.costs.left_out_costs(mapped, own[where], sample_weight=removed[where])
-            )
-            start = stop
+        parts = []
+        for piece in _pieces(rows, self.map, larger=16):
+            mapped = xp.astype(self.map(rows[piece, :]), xp.float64)
+            weight = removed[piece]
+            parts.append(self.costs.left_out_costs(mapped, own[piece], sample_weight=weight))
         squared = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
         return xp.astype(squared, rows.dtype, copy=False)
+
+    def slopes(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Squared costs (n, K) of rows, and their gradients in the columns (n, K, d)."""
+        center, across, at, weights = self._table
+        y = (np.asarray(self.map.exact(rows)) - center) @ across
+        away = y[:, None, :] - at
+        squared = np.sum(weights * away**2, axis=2) + self.costs.geometry.dof
+        uphill = 2 * (weights * away) @ across.T
+        pulled = [self.map.pulled_back(rows, uphill[:, k, :]) for k in range(len(at))]
+        return squared, np.stack(pulled, axis=1)
 
     def sent(self, *, leaving: bool) -> CurvedSets:
         """These sets as they are sent to other processes: without what is as long as the data."""
@@ -122,42 +124,67 @@ class CurvedSets:
             costs.leaving().settle()
         return replace(self, costs=costs, plain=replace(self.plain, typicality=None))
 
-    def _parts(self, rows: Array) -> list[Array]:
-        return [rows[i:j, :] for i, j in _pieces(rows.shape[0], self.map.n_features)]
-
     @cached_property
-    def _table(self) -> tuple[np.ndarray, np.ndarray]:
-        """All sets' maps side by side, and where their means are: one product scores all sets."""
+    def _table(self) -> _Table:
         g = self.costs.geometry
         per_unit = arrays.to_numpy(g.per_unit())[:, None]
-        maps = [per_unit * arrays.to_numpy(one) for one in self.costs.scoring_maps]
-        means = arrays.to_numpy(g.means)
-        at = np.concatenate([means[k] @ one for k, one in enumerate(maps)])
-        return np.concatenate(maps, axis=1), at
+        maps = [arrays.to_numpy(one) for one in self.costs.scoring_maps]
+        K, m = g.n_sets, maps[0].shape[1]
+        if K == 2:
+            turn, values, _ = np.linalg.svd(np.linalg.solve(*maps))
+            across = per_unit * (maps[0] @ turn)
+            weights = np.stack([np.ones(m), values**2])
+        else:
+            across = per_unit * np.concatenate(maps, axis=1)
+            weights = np.repeat(np.eye(K), m, axis=1)
+        center = arrays.to_numpy(g.center)
+        at = (arrays.to_numpy(g.means) - center) @ across
+        return _Table(center, across, at, weights)
+
+    @cached_property
+    def _laid_out(self) -> tuple[np.ndarray, ...]:
+        """The map, the centre in it, what y² and y are multiplied with, and what is added."""
+        center, across, at, weights = self._table
+        linear = -2 * (weights * at).T
+        constant = np.sum(weights * at**2, axis=1) + self.costs.geometry.dof
+        fine = expansion_keeps_digits(float(constant.max()), float(np.finfo(np.float32).eps))
+        dtype = np.float32 if fine else np.float64
+        found = (across, center @ across, weights.T, linear, constant)
+        return tuple(np.ascontiguousarray(one, dtype=dtype) for one in found)
 
     def _scored(self, rows: Array) -> Array:
         xp = arrays.namespace(rows)
-        g = self.costs.geometry
         mapped = self.map(rows)
-        table, at = (arrays.like(one, mapped) for one in self._table)
-        y = arrays.matmul(mapped, table) - at[None, :]
-        y = xp.reshape(y * y, (rows.shape[0], g.n_sets, -1))
-        return xp.sum(y, axis=2) + g.dof
+        if self._laid_out[0].dtype == np.float64:
+            mapped = xp.astype(mapped, xp.float64)
+        across, center, squares, linear, constant = (
+            arrays.like(one, mapped) for one in self._laid_out
+        )
+        with arrays.full_precision(mapped):
+            y = mapped @ across
+            y -= center[None, :]
+            crossed = y @ linear
+            y *= y
+            found = y @ squares
+        return xp.clip(found + crossed + constant[None, :], self.costs.geometry.dof, np.inf)
 
 
-def _pieces(n: int, width: int) -> list[tuple[int, int]]:
-    step = max(64, _PART_BYTES // (8 * width))
-    return [(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
+def _pieces(rows: Array, mapping: CurveMap, *, larger: int = 1) -> list[slice]:
+    """Parts of the rows to be mapped one after the other."""
+    size = _DEVICE_BYTES if arrays.on_accelerator(rows) else larger * _HOST_BYTES
+    step = max(_FEWEST_AT_ONCE, size // (4 * mapping.n_features))
+    n = rows.shape[0]
+    return [slice(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
 
 
 def mapped_summary(rows: Array, weights: np.ndarray | None, mapping: CurveMap) -> Summary:
-    """Summary of mapped rows in memory, a piece at a time."""
+    """Summary of mapped rows in memory, a piece at a time; it keeps no sample."""
     found = None
-    for i, j in _pieces(rows.shape[0], mapping.n_features):
-        weight = None if weights is None else weights[i:j]
+    for piece in _pieces(rows, mapping, larger=16):
+        weight = None if weights is None else weights[piece]
         if weight is not None and not weight.any():
             continue
-        part = Summary.of(mapping(rows[i:j, :]), weight, exact=False, sample_size=0)
+        part = Summary.of(mapping(rows[piece, :]), weight, exact=False, sample_size=0)
         found = part if found is None else found + part
     if found is None:
         raise InputError("There are no rows to summarise; at least one sample is needed.")
@@ -177,144 +204,3 @@ def without_curve(model: _Model) -> _Model:
     plain = model.curve.plain
     geometry = model.geometry.with_calibration(plain.calibration)
     return replace(model, geometry=geometry, typicality=plain.typicality, curve=None)
-
-
-# ---- choosing ---------------------------------------------------------------------------------
-
-
-def as_curve(curve: Any) -> int | str | None:
-    """None, "auto", or a number of features."""
-    if curve is None or (isinstance(curve, str) and curve == "auto"):
-        return curve
-    if isinstance(curve, (int, np.integer)) and not isinstance(curve, bool) and curve >= 1:
-        return int(curve)
-    raise InputError(
-        f"curve is {curve!r}; it must be 'auto', None, or a number of curved features of at least "
-        "1."
-    )
-
-
-def fitted_curve(
-    working: WorkingSets,
-    settings: Settings,
-    curve: int | str | None,
-    trial: TrialRows | None,
-    squared: np.ndarray | None,
-    plain: Plain,
-    again: Again | None,
-) -> CurvedSets | None:
-    """The curved model of these sets; None where the plain one stays.
-
-    Parameters
-    ----------
-    working : WorkingSets
-        The plain sets.
-    curve : int, "auto" or None
-        As in :meth:`cospan.JointFrame.fit`.
-    trial, squared
-        Sampled rows, and their leave-one-out squared costs by the plain model.
-    plain : Plain
-        What the plain model says of them.
-    again : callable, optional
-        Needed where the summaries' samples do not hold all rows.
-    """
-    asked = as_curve(curve)
-    summaries = working.prepared.summaries
-    held = all(len(part.sample) == part.count for part in summaries)
-    if asked is None or not _possible(asked, working, settings, trial, held or again is not None):
-        return None
-    assert trial is not None
-    mapping = _map_for(working, None if asked == "auto" else int(asked))
-    sampled = [mapped_summary(part.sample.rows, part.sample.weights, mapping) for part in summaries]
-    costs = _costs_of(sampled, summaries, mapping, settings)
-    if asked == "auto":
-        rows = _tried(summaries, trial)
-        mapped = mapping(rows).astype(np.float64)
-        rival = costs.left_out_costs(mapped, trial.own, sample_weight=trial.removed)
-        if not _better(trial, arrays.to_numpy(rival), squared, working):
-            return None
-    if not held:
-        assert again is not None
-        g = costs.geometry
-        chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-        costs = _costs_of(again(mapping), summaries, mapping, chosen)
-    return CurvedSets(mapping, costs, plain)
-
-
-def _possible(
-    asked: int | str,
-    working: WorkingSets,
-    settings: Settings,
-    trial: TrialRows | None,
-    rows_at_hand: bool,
-) -> bool:
-    """Can the sets have a curved model? What was asked for by number and cannot be is an error."""
-    alpha = settings.shrinkage
-    wrong = None
-    if not working.prepared.affine:
-        wrong = 'curve belongs to span="affine"; leave it out with span="linear".'
-    elif not isinstance(alpha, str) and alpha < FAST_SHRINKAGE:
-        wrong = f"curve needs a shrinkage of at least {FAST_SHRINKAGE:g}, or 'auto'."
-    elif trial is None or not rows_at_hand:
-        wrong = (
-            "curve needs the rows, and these summaries do not hold them; use fit, or give "
-            "`again`, which reads them once more."
-        )
-    elif working.n_varying == 0:
-        wrong = "curve needs features that vary."
-    if wrong and asked != "auto":
-        raise InputError(wrong)
-    few = working.prepared.sizes.min() < _FEWEST_ROWS
-    return wrong is None and not (asked == "auto" and (few or settings.calibrate is False))
-
-
-def _map_for(working: WorkingSets, size: int | None) -> CurveMap:
-    """The map of the sets' columns, standardised over all sets."""
-    prepared = working.prepared
-    means = np.asarray(arrays.to_numpy(prepared.means), dtype=np.float64)
-    center = np.asarray(arrays.to_numpy(prepared.center), dtype=np.float64)
-    unit = prepared.unit("own")
-    within = unit / np.where(unit > 0, unit, 1.0)
-    apart = (means - center) / np.where(unit > 0, unit, 1.0)
-    scale = unit * np.sqrt(within + np.mean(apart**2, axis=0))
-    sample = np.concatenate([part.sample.rows for part in prepared.summaries])
-    return curve_map(center, scale, sample, size)
-
-
-def _costs_of(
-    mapped: Sequence[Summary],
-    summaries: Sequence[Summary],
-    mapping: CurveMap,
-    settings: Settings,
-) -> SetCosts:
-    """Costs of mapped rows; the samples they are chosen and calibrated on are the plain ones'."""
-    from cospan.sets.costs import SetCosts  # it is made of this module
-
-    whole = []
-    for part, known in zip(mapped, summaries, strict=True):
-        rows = mapping(known.sample.rows).astype(np.float64)
-        whole.append(replace(part, sample=replace(known.sample, rows=rows)))
-    options = settings.of_the_sets() | {"units": "own"}
-    return SetCosts.from_summaries(whole, **options)
-
-
-def _tried(summaries: Sequence[Summary], trial: TrialRows) -> np.ndarray:
-    """The rows of the trial, as they are."""
-    most = tried_rows(len(summaries))
-    return np.concatenate([part.sample.rows[:most] for part in summaries])
-
-
-def _better(
-    trial: TrialRows, curved: np.ndarray, plain: np.ndarray | None, working: WorkingSets
-) -> bool:
-    if plain is None:
-        return False
-
-    def judged(squared: np.ndarray) -> Candidate:
-        log_odds = log_odds_of(squared)
-        found = fit_calibration(log_odds, trial.own, trial.counts)
-        return Candidate(working, 0.0, 0.0, 0.0, log_losses(log_odds, trial.own, found))
-
-    weight = balanced_weights(trial.own, trial.counts, working.n_sets)
-    judge = Judge(trial.own, weight, trial.counts)
-    return judge.better(judged(curved), judged(plain), CLEARLY)
