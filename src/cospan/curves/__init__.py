@@ -7,9 +7,10 @@ means is a kernel two-sample distance, and their angle a calibrated kernel discr
 leave-one-out is exact.
 
 `map` is the map and how it is chosen from what is known of the columns; `bits` draws its numbers,
-the same on every machine and in every version.
+the same on every machine and in every version; `paths` says what each column adds to an answer.
 """
 
 from cospan.curves.map import CurveMap, curve_map, default_size
+from cospan.curves.paths import integrated
 
-__all__ = ["CurveMap", "curve_map", "default_size"]
+__all__ = ["CurveMap", "curve_map", "default_size", "integrated"]

@@ -117,6 +117,14 @@ class CurvedSets:
         pulled = [self.map.pulled_back(rows, uphill[:, k, :]) for k in range(len(at))]
         return squared, np.stack(pulled, axis=1)
 
+    def log_odds(self, rows: Floats) -> tuple[Floats, Floats]:
+        """log tan²θ of rows of two sets (n,), and its gradients in the columns (n, d)."""
+        gain, zero = self.calibration.gain, self.calibration.zero
+        squared, uphill = self.slopes(rows)
+        relative = uphill / squared[:, :, None]
+        ratio = np.log(squared[:, 0] / squared[:, 1])
+        return gain * (ratio - zero), gain * (relative[:, 0, :] - relative[:, 1, :])
+
     def sent(self, *, leaving: bool) -> CurvedSets:
         """These sets as they are sent to other processes: without what is as long as the data."""
         costs = replace(self.costs, typicality=None)
