@@ -8,6 +8,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import average_precision_score
 
 from cospan import JointFrame, LabelAudit, audit_labels, importance_weights
+from cospan.audit import flips
 from cospan.errors import InputError
 
 
@@ -273,3 +274,39 @@ def test_weighting_lowers_the_test_error_under_covariate_shift():
         return np.mean((model.predict(np.abs(B)) - target(B)) ** 2)
 
     assert error(weights) < 0.25 * error(None)
+
+
+@pytest.mark.parametrize("true_class", [0, 1])
+def test_flips_in_one_direction_only_are_found(true_class):
+    """Sick people filed as healthy, and never the other way round: no common rate fits."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 300)
+    X = rng.normal(size=(600, 5))
+    X[y == 1, 0] += 4
+    labels = y.copy()
+    labels[rng.choice(np.flatnonzero(y == true_class), 30, replace=False)] = 1 - true_class
+    wrong = labels != y
+    audit = audit_labels(X, labels)
+    assert audit.flagged[wrong].mean() > 0.6
+    assert wrong[audit.flagged].mean() > 0.8
+    assert 0.03 < audit.noise_rate < 0.07
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("rates", ["none", "one", "each"])
+def test_the_slope_of_the_surprise_is_its_derivative(K, rates):
+    rng = np.random.default_rng(1)
+    z, own = rng.normal(size=(40, K)), rng.integers(0, K, 40)
+    extra = {"none": 0, "one": 1, "each": K}[rates]
+    at = np.concatenate([[1.3], rng.normal(size=K - 1), np.log(rng.uniform(0.02, 0.3, extra))])
+    found = flips._surprise(at, z, own)[1]
+    for j, step in enumerate(1e-6 * np.eye(len(at))):
+        rise = flips._surprise(at + step, z, own)[0] - flips._surprise(at - step, z, own)[0]
+        assert found[j] == pytest.approx(rise / 2e-6, abs=1e-7)
+
+
+def test_as_many_rates_for_nothing_gain_that_much_by_chance():
+    """The chi-square of one degree, halved; and Monte Carlo of rates that cannot be negative."""
+    assert flips._chance_of(2.706, 1) == pytest.approx(0.05, abs=1e-4)
+    gained = np.sum(np.maximum(np.random.default_rng(0).normal(size=(200_000, 3)), 0) ** 2, axis=1)
+    assert flips._chance_of(5.0, 3) == pytest.approx(np.mean(gained > 5), abs=2e-3)

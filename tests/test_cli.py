@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import cospan
 from cospan import cli
+from cospan._surface import option
 from cospan.cli import terminal as _terminal
 from cospan.comparison import compare
 
@@ -178,6 +179,8 @@ def test_options_reach_the_call(pair):
         "tol": 1e-9,
         "seed": 3,
         "n_permutations": 19,
+        "confidence": 0.95,
+        "n_bootstrap": 1000,
         "score_all": True,
         "exact": True,
         "missing": "drop",
@@ -246,7 +249,8 @@ def test_scores_of_every_row(ending, folder, pair, tables, tmp_path):
     result = run("compare", *pair, "--score", pair[0], "--scores", path, "--chunk-rows", "50")
     assert "wrote" in result.stderr
     table = read(path)
-    assert table["set"].to_pylist() == ["old.csv"] * 120 + ["new.csv"] * 90 + ["old.csv"] * 120
+    sets = ["old.csv"] * 120 + ["new.csv"] * 90 + ["old.csv (scored)"] * 120
+    assert table["set"].to_pylist() == sets
     theta = compare(*tables, n_permutations=0).group_a.alignment.degrees
     np.testing.assert_allclose(table["theta"].to_numpy()[:120], theta, atol=1e-9)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
@@ -382,7 +386,7 @@ def test_directions_do_not_depend_on_the_units_of_features(folder, rows, tmp_pat
 def test_a_warning_stands_once_on_a_screen(folder, monkeypatch):
     terminal = _terminal.Terminal()
     with terminal:
-        terminal.warn("say missing='drop'")
+        terminal.warn(f"say {option('missing', 'drop')}")
         line = ("warn", "! say --missing drop")
         assert not terminal.repeats(*line)  # stdout may go to a file
         for stream in (sys.stdout, sys.stderr):

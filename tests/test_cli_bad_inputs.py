@@ -738,7 +738,7 @@ def test_interrupted_in_the_middle(tmp_path, monkeypatch):
 
     arguments = outputs(tmp_path)
     before = listing(tmp_path)
-    monkeypatch.setattr("cospan.comparison.api.separate", interrupt)
+    monkeypatch.setattr("cospan.comparison.pipeline.separate_pairs", interrupt)
     result = invoke([*arguments, "--scores", tmp_path / "s.parquet", "-o", tmp_path / "r.html"])
     assert result.exit_code == 130
     assert listing(tmp_path) == before
@@ -748,7 +748,7 @@ def test_a_programming_error_is_told_without_a_traceback(tmp_path, monkeypatch):
     def broken(*args, **kwargs):
         raise RuntimeError("half a bit was lost")
 
-    monkeypatch.setattr("cospan.cli.commands.compare_sets", broken)
+    monkeypatch.setattr("cospan.cli.comparing.compare_pair", broken)
     result = invoke(outputs(tmp_path))
     assert result.exit_code == 1
     assert "half a bit was lost" in result.stderr
@@ -760,7 +760,7 @@ def test_no_memory_is_said(tmp_path, monkeypatch):
     def broken(*args, **kwargs):
         raise MemoryError
 
-    monkeypatch.setattr("cospan.cli.commands.compare_sets", broken)
+    monkeypatch.setattr("cospan.cli.comparing.compare_pair", broken)
     result = invoke(outputs(tmp_path))
     assert result.exit_code == 1
     assert "not enough memory" in result.stderr

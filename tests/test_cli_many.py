@@ -122,7 +122,7 @@ def test_dask_workers_summarise_the_files(files, rows, monkeypatch):
     import dask
 
     monkeypatch.setattr(
-        "cospan.cli.many_commands.on_cluster", lambda _: dask.config.set(scheduler="synchronous")
+        "cospan.cli.comparing.on_cluster", lambda _: dask.config.set(scheduler="synchronous")
     )
     given = ("--scheduler", "tcp://nowhere:1", "--json")
     data = json.loads(run("compare", *files, *given).stdout)

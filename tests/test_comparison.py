@@ -8,13 +8,13 @@ import warnings
 import numpy as np
 import pytest
 
+import cospan.comparison.pipeline
 import cospan.comparison.reading
-import cospan.comparison.stages
 from cospan import JointFrame, angle_histogram, attribute, compare_many, fisher_rao
 from cospan.comparison import compare
+from cospan.comparison.auditing import sides_of_labels
 from cospan.comparison.sampling import Reservoir
 from cospan.comparison.scoring import KEPT_ROWS
-from cospan.comparison.stages import sides_of_labels
 from cospan.errors import CospanWarning, InputError
 from cospan.sources import Chunk, open_source
 
@@ -349,7 +349,7 @@ def test_units_do_not_matter_to_the_raw_angle_without_shrinkage(blobs):
 
 
 def test_standardize_is_the_old_name_of_units(blobs):
-    with pytest.warns(CospanWarning, match="standardize=True is now units='own'"):
+    with pytest.warns(CospanWarning, match='standardize=True is now units="own"'):
         old = compare(*blobs, standardize=True, n_permutations=0)
     new = compare(*blobs, units="own", n_permutations=0)
     np.testing.assert_array_equal(old.group_a.alignment.theta, new.group_a.alignment.theta)
@@ -378,7 +378,7 @@ class Watched:
 @pytest.fixture
 def small_limits(monkeypatch):
     monkeypatch.setattr(cospan.comparison.reading, "SAMPLE_ROWS", 150)
-    monkeypatch.setattr(cospan.comparison.stages, "SCORED_ROWS", 500)
+    monkeypatch.setattr(cospan.comparison.pipeline, "SCORED_ROWS", 500)
 
 
 def test_large_sets_are_read_once_and_sampled(small_limits, blobs):
@@ -496,7 +496,7 @@ def test_one_row_per_sample(blobs):
     assert isinstance(table, pandas.DataFrame)
     assert table["set"].tolist() == ["A"] * 400 + ["B"] * 300 + ["new"] * 3
     columns = "set id theta cost_a cost_b share_a share_shared share_b outside relational"
-    assert " ".join(table.columns) == f"{columns} suspicion"
+    assert " ".join(table.columns) == f"{columns} typicality_a typicality_b suspicion"
     frame = compare(A, B, n_permutations=0).frame
     log_ratio = np.log(table["cost_a"] ** 2 / table["cost_b"] ** 2)
     odds = np.exp(frame.gain * (log_ratio - frame.zero))  # tan²θ

@@ -298,7 +298,7 @@ def test_nan_far_down_a_file_is_an_error_that_says_what_to_do(tmp_path, monkeypa
     monkeypatch.setattr("cospan.sources.columnar.PROBE_ROWS", 20)
     table = numbers().set_column(1, "y", pa.array([*[1.0] * 49, float("nan")]))
     path = _parquet(table, tmp_path / "x.parquet")
-    with pytest.raises(InputError, match=r"'y' \(1\).*missing='indicator' also a feature"):
+    with pytest.raises(InputError, match=r"""'y' \(1\).*missing="indicator" also a feature"""):
         open_source(path).read()
     assert open_source(path, missing="indicator").read().rows[49, 4] == 1
 

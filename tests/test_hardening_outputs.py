@@ -179,14 +179,14 @@ def test_many_threads_write_beside_each_other(tmp_path):
 
 SLOW = """
 import sys, time
-import cospan.comparison.api
+import cospan.comparison.pipeline
 from cospan.cli import main
 
 def slow(*args, **kwargs):
     print("waiting", file=sys.stderr, flush=True)
     time.sleep(60)
 
-cospan.comparison.api.separate = slow
+cospan.comparison.pipeline.separate_pairs = slow
 main()
 """
 

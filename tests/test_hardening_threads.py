@@ -80,7 +80,7 @@ def test_a_hundred_comparisons_in_eight_threads_leave_no_trace(tmp_path):
     assert len(set(results)) == 2
     # every call heard its own warning, and once
     remarks = [w for _, w in results if w != ("images",)]
-    assert all(sum("units='own'" in text for text in w) == 1 for w in remarks)
+    assert all(sum('units="own"' in text for text in w) == 1 for w in remarks)
 
 
 @pytest.mark.usefixtures("two_blas_threads")
@@ -148,6 +148,6 @@ def test_each_thread_hears_its_own_warnings():
 
 
 def test_a_warning_points_at_the_line_of_the_caller():
-    with pytest.warns(CospanWarning, match="units='own'") as caught:
+    with pytest.warns(CospanWarning, match='units="own"') as caught:
         compare(frame(0), frame(1), n_permutations=0, standardize=True)
     assert {os.path.basename(w.filename) for w in caught} == {os.path.basename(__file__)}

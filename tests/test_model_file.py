@@ -23,6 +23,7 @@ from cospan import AlignmentAngleClassifier, JointFrame, Summary, load, save
 from cospan.errors import InputError, ModelFileError
 from cospan.model_file import FORMAT_VERSION, from_bytes, to_bytes
 from cospan.sets import Geometry, SetCosts
+from cospan.typicality import Typicality
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,10 @@ def test_a_frame_scores_as_before(digits, tmp_path, options):
         a, b = frame.align(X, weighting=weighting), again.align(X, weighting=weighting)
         for name in ("theta", "cost_a", "cost_b", "shares", "outside", "relational"):
             assert_allclose(getattr(a, name), getattr(b, name), atol=1e-12)
+        for name in ("typicality_a", "typicality_b"):
+            before, after = getattr(a, name), getattr(b, name)
+            assert (before is None) == (after is None)
+            assert before is None or np.array_equal(before, after)
     a, b = (one.left_out(X[y == 4], "A") for one in (frame, again))
     assert_allclose(a.theta, b.theta, atol=1e-12)
     assert repr(again) == repr(frame)
@@ -129,6 +134,7 @@ def test_an_estimator_answers_as_before(digits, tmp_path, labels):
     assert_array_equal(again.predict(X), model.predict(X))
     assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-12)
     assert_allclose(again.transform(X), model.transform(X), atol=1e-12)
+    assert_array_equal(again.typicality(X), model.typicality(X))
     assert again.get_params() == model.get_params()
     assert again.score(X, y) == model.score(X, y)
 
@@ -300,8 +306,34 @@ def test_no_rows_of_the_data_are_inside():
     for one in (model, frame):
         data = to_bytes(one)
         assert not any(value.tobytes() in data for value in X.ravel())
-        assert len(data) < 4000  # 400 rows of 6 numbers would take 19,200 bytes
+        # 400 rows of 6 numbers would take 19,200 bytes; the costs of 400 rows, and their ranks,
+        # are 6,400 of these.
+        assert len(data) < 10_500
     assert load_of(frame).U is None
+
+
+def test_what_the_sets_own_rows_cost_is_bounded():
+    """However many rows were sampled, a file holds 4,096 costs a set; p-values hardly change."""
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(2, 6000, 3)) + np.array([0.0, 0.5])[:, None, None]
+    frame = JointFrame.fit(A, B)
+    squared = np.stack([frame.align(X).cost_a for X in (A, B)]).reshape(-1, 1) ** 2
+    every = Typicality.of(np.hstack([squared] * 2), np.repeat([0, 1], 6000), np.ones(12_000))
+    frame = replace(frame, typicality=every)
+    again = load_of(frame)
+    assert [len(one) for one in again.typicality.costs] == [4096, 4096]
+    new = rng.normal(size=(500, 3)) * 2
+    for side in ("typicality_a", "typicality_b"):
+        before, after = (getattr(one.align(new), side) for one in (frame, again))
+        assert np.all(after >= before)
+        assert np.all(after <= before + 2 / 6000)
+
+
+def test_rows_of_infinite_cost_count_as_before():
+    own = Typicality.of(np.array([[1.0], [np.inf], [4.0]]), np.zeros(3, dtype=int), np.ones(3))
+    assert_array_equal(own.costs[0], [1, 2])
+    at = np.array([0.5, 1.5, 3.0, np.inf])
+    assert_allclose(own.p_value(at, 0), [1, 0.75, 0.5, 0.5])
 
 
 def load_of(model):
@@ -403,6 +435,16 @@ FORGERIES = {
     "a negative cosine": lambda s, t, m: t.update(c=-t["c"]),
     "a share of a direction dropped": lambda s, t, m: s.update(dropped=0.5),
     "angles that are none": lambda s, t, m: t.update(c=2 * t["c"]),
+    "costs of one set only": lambda s, t, m: t.pop("own_costs1"),
+    "costs without ranks": lambda s, t, m: t.pop("rows_above0"),
+    "costs in no order": lambda s, t, m: t.update(own_costs0=t["own_costs0"][::-1].copy()),
+    "negative costs": lambda s, t, m: t.update(own_costs0=-t["own_costs0"][::-1]),
+    "ranks that rise": lambda s, t, m: t.update(rows_above0=t["rows_above0"][::-1].copy()),
+    "ranks of no row": lambda s, t, m: t.update(rows_above0=0 * t["rows_above0"]),
+    "ranks too many": lambda s, t, m: t.update(rows_above0=np.append(t["rows_above0"], 0.0)),
+    "costs beyond the bound": lambda s, t, m: t.update(
+        own_costs0=np.ones(4097), rows_above0=np.ones(4098)
+    ),
     "a version with 5,000 digits": lambda s, t, m: m.update(format_version="9" * 5000),
     "version 0": lambda s, t, m: m.update(format_version="0"),
 }

@@ -299,7 +299,7 @@ def test_classes_too_large_to_keep_are_scored_in_a_second_pass(monkeypatch, four
     whole = compare_many(rows, label=labels)
     assert whole.names == ("1", "2", "3", "10")
     monkeypatch.setattr("cospan.comparison.sampling.FEWEST_ROWS", 10)
-    monkeypatch.setattr("cospan.multiway.sets.SAMPLE_ROWS", 10)
+    monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 10)
     again = compare_many(rows, label=labels)
     assert again.scored == whole.scored == (60, 45, 70, 50)
     assert_allclose(again.weights, whole.weights, atol=1e-9)
@@ -501,7 +501,7 @@ def test_another_order_changes_no_bit_of_further_rows(four):
 
 
 def test_one_set_alone_has_no_ambiguity_and_no_minus_sign():
-    from cospan.multiway.scoring import ambiguity
+    from cospan.comparison.columns import ambiguity
 
     assert str(ambiguity(np.eye(3))[0]) == "0.0"
 

@@ -37,10 +37,11 @@ ORDER = """
     procrustes
     estimator
     model_file
+    embedding
     sources
+    panel
     changes
     comparison
-    multiway
     plots
     report
     experiments
@@ -52,9 +53,7 @@ LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.sp
 # stands inside the method, so that loading the module below never loads the one above.
 HANDED_UP = {
     ("summary", "distributed"),
-    ("comparison", "multiway"),
     ("comparison", "report"),
-    ("multiway", "report"),
 }
 
 HEAVY = ("matplotlib", "pyarrow", "torch", "pandas", "polars", "altair", "dask", "typer")

@@ -130,6 +130,21 @@ def test_less_reliable_angles_have_wider_intervals_about_the_same_value():
     assert width[1] / width[0] == pytest.approx(math.sqrt(2), rel=1e-6)
 
 
+@pytest.mark.parametrize("bins", [None, 30])
+@pytest.mark.parametrize("sizes", [(40, 70), (60, 60)])
+def test_a_pair_has_the_same_interval_whichever_set_is_called_a(bins, sizes):
+    rng = np.random.default_rng(3)
+    a, b = (
+        rng.beta(*shape, n) * math.pi / 2 for shape, n in zip(((2, 4), (4, 3)), sizes, strict=True)
+    )
+    one, other = (
+        separation(*pair, bins=bins) for pair in ((a, b), (math.pi / 2 - b, math.pi / 2 - a))
+    )
+    for name in ("fisher_rao", "hellinger", "auc", "overlap"):
+        x, y = getattr(one, name), getattr(other, name)
+        np.testing.assert_allclose((x.low, x.value, x.high), (y.low, y.value, y.high), atol=1e-12)
+
+
 def test_constant_angles_separate_nothing():
     found = separation(np.full(20, math.pi / 4), np.full(30, math.pi / 4))
     assert (found.auc.value, found.fisher_rao.value, found.overlap.value) == (0.5, 0, 1)
@@ -254,6 +269,9 @@ def shifted(kind, rng):
         return A, B + np.array([0.1, -0.1, 0, 0, 0, 0])
     if kind == "scale":
         return A, B * 1.5
+    if kind == "rows of a new kind":  # in a direction that is no column's
+        B[:20] = 0.3 * B[:20] + np.outer(rng.choice([-1, 1], 20), np.full(6, 1.6))
+        return A, B
     if kind == "skewness":
         return A, rng.exponential(size=(160, 6)) - 1
     B[:, 1] = 0.9 * (B[:, 0] ** 2 - 1) / math.sqrt(2) + math.sqrt(1 - 0.81) * B[:, 1]
@@ -265,7 +283,8 @@ def shifted(kind, rng):
     [
         ("mean", "location"),
         ("weak direction", "discriminant"),
-        ("scale", "spread"),
+        ("scale", "length"),
+        ("rows of a new kind", "spread"),
         ("skewness", "margins"),
         ("parabola", "pairs"),
     ],

@@ -136,17 +136,33 @@ class TestFeatures:
         truth = contrasts(settle_copies(A, B, "keep"), 0, np.random.default_rng(0))
         assert statistic(BY_NAME["discriminant"], at, rows, truth)[0] == pytest.approx(expected)
 
-    def test_spread_is_the_distance_of_second_moments(self):
+    def test_spread_has_the_eigenvalues_of_the_difference_of_second_moments(self):
         A, B = pair()
         rows = np.concatenate([A, B])
         at = Coordinates.fit(rows)
         along = at.along(at.columns(rows), 0.25, 0.1)
-        length = np.sum(at.columns(rows) ** 2, axis=1)
         moments = [x.T @ x / len(x) for x in (along[:30], along[30:])]
-        expected = np.sum((moments[0] - moments[1]) ** 2)
-        expected += (at.radial * (length[:30].mean() - length[30:].mean())) ** 2
+        expected = np.sum(np.linalg.eigvalsh(moments[0] - moments[1]) ** 4)
         truth = contrasts(settle_copies(A, B, "keep"), 0, np.random.default_rng(0))
         assert statistic(BY_NAME["spread"], at, rows, truth)[0] == pytest.approx(expected)
+
+    def test_length_is_the_squared_one_of_standardised_rows(self):
+        rows = np.concatenate(pair())
+        expected = np.sum(((rows - rows.mean(0)) / rows.std(0)) ** 2, axis=1)
+        found = features("length", Coordinates.fit(rows), rows)
+        np.testing.assert_allclose(found[:, 0], expected)
+
+    @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+    def test_slopes_are_the_derivatives_of_sizes(self, view):
+        apart = np.random.default_rng(7).normal(size=(2, 10))  # 10 = 4 · 5/2: a matrix, too
+        steps = 1e-6 * np.eye(10)
+        slopes = [
+            [view.size.of(one + s)[0] - view.size.of(one - s)[0] for s in steps]
+            for one in apart[:, None]
+        ]
+        ours = view.size.slope(apart)
+        ratio = np.array(slopes) / ours
+        np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-4)
 
     def test_margins_and_pairs_are_legendre_polynomials_of_midranks(self):
         rows = np.concatenate(pair()).round(0)  # with ties
@@ -182,8 +198,23 @@ class TestFeatures:
         sizes = {name: features(name, at, rows).shape[1] for name in BY_NAME}
         assert sizes["location"] == 600
         assert sizes["margins"] == 4 * 29  # as many directions as 30 rows have
-        assert sizes["pairs"] == 3 * 29 * 28 / 2
+        assert sizes["pairs"] == 3 * 24 * 23 / 2
         assert np.all(np.isfinite(features("spread", at, rows)))
+
+    @pytest.mark.parametrize("ties", [0, 600])
+    def test_one_feature_stands_for_four_polynomials_of_an_indicator(self, ties):
+        """The statistic is what the four would have given, in single precision too."""
+        rng = np.random.default_rng(8)
+        A, B = (rng.random((n + ties, 3)) < [0.5, 0.1, 0.9] for n in (30, 40))
+        rows = np.concatenate([A, B]).astype(float)
+        x = 2 * (rankdata(rows, axis=0) - 0.5) / len(rows) - 1
+        P = np.hstack([np.sqrt(2 * k + 1) * eval_legendre(k, x) for k in range(1, 5)])
+        expected = np.sum(np.abs(P[: len(A)].mean(0) - P[len(A) :].mean(0)) ** 2.5)
+        truth = contrasts(settle_copies(A * 1.0, B * 1.0, "keep"), 0, rng)
+        at = Coordinates.fit(rows)
+        assert features("margins", at, rows).shape[1] == 3
+        found = statistic(BY_NAME["margins"], at, rows, truth)[0]
+        assert found == pytest.approx(expected, rel=1e-4)
 
     def test_weights_share_out_one(self):
         even, uneven = Coordinates.fit(pair()[0]), Coordinates.fit(np.outer(np.arange(9.0), [1, 2]))

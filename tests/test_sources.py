@@ -632,7 +632,7 @@ def test_missing_values_are_dropped_or_filled_or_refused(kind, chunk_rows, tmp_p
         open_source(obj, missing="error", chunk_rows=chunk_rows).read()
     text = str(error.value)
     names = ("'1' (2)", "'4' (1)") if kind in ("array", "masked") else ("1", "(2)", "4", "(1)")
-    assert all(part in text for part in (*names, "2 rows", "missing='drop'", "missing='mean'"))
+    assert all(part in text for part in (*names, "2 rows", 'missing="drop"', 'missing="mean"'))
 
 
 @pytest.mark.parametrize("kind", ["array", "masked", "lists"])

@@ -489,7 +489,7 @@ BAD = {
     "text array": (lambda t: np.array([["a"]]), {}, InputError, ["real numbers"]),
     "ragged list": (lambda t: [[1, 2], [3]], {}, InputError, ["list"]),
     "object": (lambda t: object(), {}, InputError, ["type object"]),
-    "NaN": (lambda t: with_value(np.nan), {}, InputError, ["'1' (1)", "missing='drop'"]),
+    "NaN": (lambda t: with_value(np.nan), {}, InputError, ["'1' (1)", 'missing="drop"']),
     "infinity": (lambda t: with_value(np.inf), {}, InputError, ["column '1'", "row 2"]),
     "float32 infinity": (
         lambda t: with_value(-np.inf, "f4"),
@@ -730,5 +730,5 @@ def test_an_open_source_takes_no_new_options():
 
 def test_a_long_list_of_columns_is_cut():
     table = pa.table({f"c{i}": pa.array([None]) for i in range(20)} | {"n": [1.0]})
-    with pytest.warns(CospanWarning, match=r"'c7' \(it has no values\) and 12 more;"):
+    with pytest.warns(CospanWarning, match=r"'c7' \(it has no values\) and 12 more\."):
         open_source(table).read()

@@ -30,7 +30,7 @@ def cut(X, sizes):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 50 rows, so that a few hundred make a tree of some depth."""
-    monkeypatch.setattr("cospan.summary._BLOCK_ROWS", 50)
+    monkeypatch.setattr("cospan.summary.builder.BLOCK_ROWS", 50)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -191,6 +191,22 @@ def test_a_large_offset_does_not_drown_the_spread():
         found = Summary.of_chunks(cut(X, (123,)), exact=exact)
         centred = X - X.mean(axis=0)
         assert_allclose(found.scatter_about(), centred.T @ centred, rtol=1e-6, atol=1e-4)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1e9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_merging_far_from_zero_loses_no_digits(offset, weighted):
+    """A mean near 1e9 is rounded by 1e-7; what merging makes of two must not be."""
+    X = rows(2000, d=6, shift=offset)
+    X[::2] += 1.0
+    near = X - offset  # without rounding: both are of one size
+    weight = np.linspace(1, 3, 2000) if weighted else np.ones(2000)
+    centred = near - weight @ near / weight.sum()
+    expected = (centred.T * weight) @ centred
+    parts = [slice(0, 500), slice(500, 1300), slice(1300, 1400), slice(1400, 2000)]
+    made = [Summary.of(X[part], weight[part] if weighted else None) for part in parts]
+    found = sum(made[1:], made[0]).scatter_about()
+    assert np.abs(found - expected).max() < 1e-13 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -1,6 +1,7 @@
 """More features than rows: exactly in the row space, and by summaries of low rank."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,14 +65,21 @@ def test_few_rows_give_what_the_full_matrices_give(shrinkage, units):
     assert_allclose(scored.cost_b**2, b, rtol=1e-8)
 
 
+def as_matrix(X):
+    """The fast summary of X with its scatter as a matrix, few as the rows may be."""
+    few = Summary.of(X, exact=False)
+    scatter = few.scatter_about()
+    return replace(few, _scatter=scatter, _factored=False, _holds_rows=False)
+
+
 @pytest.mark.parametrize("units", ["own", "common"])
 @pytest.mark.parametrize("pooling", [0, 0.4])
 def test_few_rows_give_what_the_same_rows_give_without_a_span(units, pooling):
-    """A fast summary is a full matrix: there is no span to work in."""
+    """A full matrix, as a fast summary of many rows has it, leaves no span to work in."""
     A, B, Z = wide(15, 60), wide(12, 60, 1, 0.2), wide(30, 60, 2)
     settings = {"shrinkage": 0.1, "units": units, "pooling": pooling, "dof": 3}
     few = JointFrame.fit(A, B, **settings)
-    full = JointFrame.from_summaries(*(Summary.of(X, exact=False) for X in (A, B)), **settings)
+    full = JointFrame.from_summaries(*(as_matrix(X) for X in (A, B)), **settings)
     assert few.basis is not None
     assert full.basis is None
     assert few.gain == pytest.approx(full.gain, rel=1e-6)
@@ -123,6 +131,59 @@ def test_wide_rows_never_need_memory_of_the_features_squared():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3.2 * rows, f"{peak / rows:.1f} times the rows"
+
+
+def chunks_of(X, size):
+    return (X[i : i + size] for i in range(0, len(X), size))
+
+
+def test_a_stream_of_few_rows_needs_no_matrix_either():
+    """How many rows will come is not known beforehand, so a fast summary waits for the matrix."""
+    A, B = wide(30, 20_000), wide(20, 20_000, 1)
+    rows = A.nbytes + B.nbytes
+    tracemalloc.start()
+    pair = [Summary.of_chunks(chunks_of(X, 7), exact=False) for X in (A, B)]
+    stream = JointFrame.from_summaries(*pair)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6 * rows, f"{peak / rows:.1f} times the rows"
+    assert all(summary._holds_rows and not summary.exact for summary in pair)
+    whole = JointFrame.fit(A, B)
+    assert stream.shrinkage == whole.shrinkage
+    assert_allclose(stream.align(A).theta, whole.align(A).theta, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [39, 40, 41, 95])
+def test_a_fast_summary_is_a_matrix_from_as_many_rows_as_features_on(rows):
+    X = wide(rows, 40)
+    found = Summary.of_chunks(chunks_of(X, 3), exact=False)
+    assert found.is_factored == (rows < 40)
+    assert repr(found) == f"Summary({rows} rows, 40 features, fast)"
+    exact = Summary.of(X)
+    assert_allclose(found.scatter_about(), exact.scatter_about(), rtol=1e-9, atol=1e-9)
+    assert found.trace == pytest.approx(exact.trace)
+
+
+def test_fast_summaries_merge_in_whatever_form_they_are():
+    """Few rows with few, few with many, until a factor would be larger than the matrix."""
+    X = wide(120, 40)
+    parts = [Summary.of(part, exact=False) for part in np.split(X, [10, 20, 35, 90, 100])]
+    total, forms = parts[0], []
+    for part in parts[1:]:
+        total = total + part
+        forms.append(total.is_factored)
+    assert forms == [True, True, False, False, False]
+    exact = Summary.of(X)
+    assert_allclose(total.scatter_about(), exact.scatter_about(), rtol=1e-9, atol=1e-9)
+    assert total.trace == pytest.approx(exact.trace)
+
+
+def test_fast_sets_of_few_rows_that_together_are_many_work_in_matrices():
+    A, B, Z = wide(30, 40), wide(25, 40, 1, 0.2), wide(10, 40, 2)
+    pair = [Summary.of(X, exact=False) for X in (A, B)]
+    found = JointFrame.from_summaries(*pair, shrinkage=0.1)
+    assert not PreparedSets(pair).working("own").factored
+    assert_allclose(found.align(Z).theta, JointFrame.fit(A, B, shrinkage=0.1).align(Z).theta)
 
 
 # ---- low rank ---------------------------------------------------------------------------------

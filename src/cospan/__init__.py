@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cospan.alignment import Alignment
     from cospan.attribution import Attribution, attribute
     from cospan.audit import ImportanceWeights, LabelAudit, audit_labels, importance_weights
-    from cospan.comparison import Comparison, ScoredGroup, compare
+    from cospan.comparison import Comparison, ManyComparison, ScoredGroup, compare, compare_many
     from cospan.decomposition import GSVD, Blocks, GSVDStack, PartialGSVD, gsvd, gsvds, gsvdvals
     from cospan.directions import Directions, extreme_directions, shared_directions
     from cospan.distribution import (
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
     from cospan.frame import JointFrame, LeaveOneOut, ManyFrame, Prototypes, prototypes
     from cospan.model_file import load, save
-    from cospan.multiway import ManyComparison, compare_many
     from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
     from cospan.studies import Sensitivity, SettingChange, sensitivity
@@ -65,7 +64,7 @@ _PUBLIC = {
     "JointFrame": "frame",
     "LabelAudit": "audit",
     "LeaveOneOut": "frame",
-    "ManyComparison": "multiway",
+    "ManyComparison": "comparison",
     "ManyFrame": "frame",
     "Prototypes": "frame",
     "PartialGSVD": "decomposition",
@@ -84,7 +83,7 @@ _PUBLIC = {
     "bhattacharyya": "distribution",
     "bin_posterior": "distribution",
     "compare": "comparison",
-    "compare_many": "multiway",
+    "compare_many": "comparison",
     "extreme_directions": "directions",
     "fisher_rao": "distribution",
     "gsvd": "decomposition",

@@ -184,3 +184,6 @@ COST_RANGE = {8: (1e-300, 1e300), 4: (1e-37, 1e37)}
 
 # tan θ beyond the exponential of this is infinite in any precision we score in.
 LARGEST_LOG_TANGENT = 80.0
+# Statistics of two permutations that differ by less than this, relative to the largest, are equal:
+# sums over the same entries in another order.
+EQUAL_STATISTICS = 1e-12

@@ -16,16 +16,53 @@ from contextvars import ContextVar
 
 from cospan.errors import CospanWarning
 
-__all__ = ["heard", "warn"]
+__all__ = ["Remark", "heard", "warn"]
 
 #: Modules that stand between a reason to warn and the user's own line.
 _BETWEEN = ("cospan", "contextlib")
 
-_listener: ContextVar[list[str] | None] = ContextVar("cospan_warnings", default=None)
+
+class Remark(str):
+    """What a reader should know: a sentence or two, with its kind and what to do about it.
+
+    As text it is the whole; `remedy` is for the surface in use (see :mod:`cospan._surface`).
+
+    Examples
+    --------
+    >>> found = Remark("sampled", "Of x a sample was scored.", "score_all=True scores every row.")
+    >>> print(found)
+    Of x a sample was scored. score_all=True scores every row.
+    >>> found.code, found.remedy
+    ('sampled', 'score_all=True scores every row.')
+    """
+
+    code: str
+    text: str
+    remedy: str
+
+    def __new__(cls, code: str, text: str, remedy: str = "") -> Remark:
+        self = super().__new__(cls, f"{text} {remedy}" if remedy else text)
+        self.code, self.text, self.remedy = code, text, remedy
+        return self
+
+    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
+        return self.code, self.text, self.remedy
+
+    @classmethod
+    def of(cls, text: str, code: str = "note") -> Remark:
+        """Any text as a remark; one that is a remark stays as it is."""
+        return text if isinstance(text, cls) else cls(code, text)
+
+    def to_dict(self) -> dict[str, str]:
+        return {"code": self.code, "text": self.text, "remedy": self.remedy}
 
 
-def warn(message: str) -> None:
+_listener: ContextVar[list[Remark] | None] = ContextVar("cospan_warnings", default=None)
+
+
+def warn(text: str, *, code: str = "note", remedy: str = "") -> None:
     """Warn the caller of this library, however deep in it the reason was found."""
+    message = text if isinstance(text, Remark) else Remark(code, text, remedy)
     listener = _listener.get()
     if listener is not None:
         listener.append(message)
@@ -33,11 +70,11 @@ def warn(message: str) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals["__name__"].startswith(_BETWEEN):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, CospanWarning, stacklevel=level)
+    warnings.warn(str(message), CospanWarning, stacklevel=level)
 
 
 @contextmanager
-def heard() -> Iterator[list[str]]:
+def heard() -> Iterator[list[Remark]]:
     """Inside the block warnings of cospan are put into the list, and nowhere else.
 
     Examples
@@ -47,7 +84,7 @@ def heard() -> Iterator[list[str]]:
     >>> texts
     ["column 'x' is left out"]
     """
-    texts: list[str] = []
+    texts: list[Remark] = []
     token = _listener.set(texts)
     try:
         yield texts

@@ -193,7 +193,9 @@ def _plain_residual(X: np.ndarray, Y: np.ndarray, center: np.ndarray) -> float:
 def _warn_too_few(rows: int, directions: int) -> None:
     warn(
         f"{rows} pairs of rows do not fix a rotation of {directions} directions; the rest of it "
-        "is arbitrary: pass more pairs, or raise shared_above."
+        "is arbitrary.",
+        code="few pairs",
+        remedy="Pass more pairs, or raise shared_above.",
     )
 
 

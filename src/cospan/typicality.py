@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._surface import option
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,10 +38,10 @@ class Typicality:
     Attributes
     ----------
     costs : tuple of K arrays
-        Costs (not squared), rising.
+        Costs (not squared), rising; infinite ones are left out.
     above : tuple of K arrays
-        How many rows cost at least as much, one entry more than `costs`: the last is 0. A row of
-        weight 2 counts twice.
+        How many rows cost at least as much, one entry more than `costs`: the last counts the rows
+        of infinite cost. A row of weight 2 counts twice.
 
     Examples
     --------
@@ -67,9 +68,32 @@ class Typicality:
                 return None
             order = np.argsort(mine, kind="stable")
             weights = count[own == k][order]
-            costs.append(mine[order])
-            above.append(np.append(np.cumsum(weights[::-1])[::-1], 0.0))
+            finite = int(np.isfinite(mine).sum())
+            costs.append(mine[order][:finite])
+            above.append(np.append(np.cumsum(weights[::-1])[::-1], 0.0)[: finite + 1])
         return cls(tuple(costs), tuple(above))
+
+    def bounded(self, most: int) -> Typicality:
+        """The same with at most so many costs of each set; p-values rise by up to 1/most.
+
+        Between two costs that are kept, a sample counts as if it cost no more than the row after
+        the lower one: p-values are never too small.
+
+        Examples
+        --------
+        >>> found = Typicality((np.arange(5.0),), (np.arange(5.0, -1, -1),))
+        >>> few = found.bounded(3)
+        >>> few.costs, few.above
+        ((array([0., 2., 4.]),), (array([5., 4., 2., 0.]),))
+        """
+        costs, above = [], []
+        for own, rows in zip(self.costs, self.above, strict=True):
+            kept = np.arange(len(own))
+            if len(own) > most:
+                kept = np.linspace(0, len(own) - 1, most).round().astype(np.intp)
+            costs.append(own[kept])
+            above.append(np.append(rows[:1], rows[kept + 1]))
+        return Typicality(tuple(costs), tuple(above))
 
     def p_value(self, cost: Array, k: int) -> Array:
         """(n,): how usual costs (not squared) of samples are among those of set k's rows."""
@@ -114,7 +138,7 @@ def neither(alignment: Alignment, rate: float = 0.05) -> NDArray[np.bool_]:
     if a is None or b is None:
         raise InputError(
             "This alignment has no typicality: the frame had no rows to compare with (a bare "
-            "summary, a truncated frame or weighting='frame'); fit the frame to rows."
+            f"summary, a truncated frame or {option('weighting', 'frame')}); fit the frame to rows."
         )
     p = np.maximum(arrays.to_numpy(a), arrays.to_numpy(b))
     return below_rate(p, float(rate))

@@ -1,14 +1,18 @@
 """How many labels are flipped, and which ones: a likelihood of a mislabel.
 
-A row x belongs to class t with the probability q_t(x), and its label is t with the probability
-1-ε, any other with ε/(K-1). So the label y is seen with the probability
+A row x belongs to class t with the probability q_t(x). Its label is t with the probability 1-ε_t,
+and any other with ε_t/(K-1). So the label y is seen with the probability
 
-    (1-ε) q_y + ε (1-q_y)/(K-1)           and is a flip, given that, with  ε (1-q_y)/(K-1)  over it
+    (1-ε_y) q_y + Σ ε_t q_t/(K-1)  over t ≠ y        and is a flip, given that, by the sum's share
 
 The q are those of the audited probabilities p with a gain and offsets of their own,
-q_k ∝ exp(gain·log p_k + bias_k): flips blur p, and the gain undoes that. Gain, biases and ε are a
-maximum-likelihood fit. Classes that overlap are fitted as well without flips: their rows on the
-wrong side are what q leads one to expect, ε comes out near 0, and nothing stands out.
+q_k ∝ exp(gain·log p_k + bias_k): flips blur p, and the gain undoes that. Gain, biases and rates
+are a maximum-likelihood fit. Classes that overlap are fitted as well without flips: their rows on
+the wrong side are what q leads one to expect, the rates come out near 0, and nothing stands out.
+
+One rate for all classes is tried first. Labels can also be flipped in one direction only, such as
+sick people filed as healthy: then no common rate fits, and each class has its own, if that
+explains the labels clearly better.
 """
 
 from __future__ import annotations
@@ -19,20 +23,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.special import gammaincc
 
 __all__ = ["Flips", "fit_flips", "fit_rate"]
 
 Floats = NDArray[np.float64]
 
-# Twice the gain in log-likelihood that flips must bring: by chance alone 5 % of clean sets reach
-# it (one half of a chi-squared of one degree, since ε cannot be negative).
-_EVIDENCE = 2.71
+# By chance alone this share of clean sets shows flips at one rate, and this share rates of their
+# own for the classes.
+_CHANCE, _CHANCE_OWN = 0.05, 0.02
 # Above this there is no telling which labels are the right ones.
 _LARGEST_RATE = 0.4
 _LOG_RATES = (math.log(1e-6), math.log(_LARGEST_RATE))
 _SMALLEST_WEIGHT = 1e-300
 # Far more steps than one rate needs to settle to three digits.
 _STEPS = 200
+# Rows that the rates are fitted to, at most: ten thousand give them to a fifth of a per cent.
+_MOST_ROWS = 10_000
 _STARTS = ((1.2, 0.02), (1.6, 0.05), (2.5, 0.1))
 
 
@@ -41,14 +48,14 @@ class Flips(NamedTuple):
 
     Attributes
     ----------
-    rate : float
-        ε: the share of labels that are flipped; 0 without evidence for any.
+    rates : ndarray, (K,)
+        ε of each true class: the share of its labels that are flipped; 0 without evidence for any.
     gain : float
     biases : ndarray, (K,)
         The first is 0.
     """
 
-    rate: float
+    rates: Floats
     gain: float
     biases: Floats
 
@@ -58,16 +65,22 @@ class Flips(NamedTuple):
 
     def mislabelled(self, weights: Floats, own: NDArray[np.intp]) -> Floats:
         """(n,): the probability that a row's label is flipped."""
-        if self.rate == 0:
+        if not self.rates.any():
             return np.zeros(len(own))
-        mine = self.probabilities(weights)[np.arange(len(own)), own]
-        other = self.rate * (1 - mine) / (weights.shape[1] - 1)
-        total = (1 - self.rate) * mine + other
+        q = self.probabilities(weights)
+        joint = q * _label_given(self.rates, own)
+        total = joint.sum(axis=1)
+        joint[np.arange(len(own)), own] = 0
+        other = joint.sum(axis=1)
         return np.asarray(np.divide(other, total, out=np.zeros(len(own)), where=total > 0))
+
+    def rate(self, weights: Floats) -> float:
+        """The share of flipped labels among rows of these weights, whatever their labels."""
+        return float((self.probabilities(weights) @ self.rates).mean()) if len(weights) else 0.0
 
 
 def fit_flips(weights: Floats, own: NDArray[np.intp]) -> Flips:
-    """Estimate the rate of flips and the probabilities behind them.
+    """Estimate the rates of flips and the probabilities behind them.
 
     Parameters
     ----------
@@ -81,95 +94,129 @@ def fit_flips(weights: Floats, own: NDArray[np.intp]) -> Flips:
     >>> lean = np.append(np.linspace(0.001, 0.5, 50), np.linspace(0.5, 0.999, 50))
     >>> own = np.repeat([0, 1], 50)
     >>> weights = np.column_stack([1 - lean, lean])
-    >>> fit_flips(weights, own).rate
+    >>> fit_flips(weights, own).rate(weights)
     0.0
     >>> own[[3, 95]] = 1, 0
     >>> flips = fit_flips(weights, own)
-    >>> round(flips.rate, 2), np.flatnonzero(flips.mislabelled(weights, own) > 0.5).tolist()
-    (0.02, [3, 95])
+    >>> round(flips.rate(weights), 2)
+    0.02
+    >>> np.flatnonzero(flips.mislabelled(weights, own) > 0.5).tolist()
+    [3, 95]
     """
     K = weights.shape[1]
     if K == 1:
-        return Flips(0.0, 1.0, np.zeros(1))
-    x = _logarithms(weights)
+        return Flips(np.zeros(1), 1.0, np.zeros(1))
+    step = -(-len(own) // _MOST_ROWS) or 1
+    own, x = own[::step], _logarithms(weights[::step])
     x = x - x.mean(axis=1, keepdims=True)
     middle = x.mean(axis=0)
     size = float(np.sqrt(np.square(x - middle).sum(axis=1).mean())) if len(x) else 0.0
     if not size > 0:
-        return Flips(0.0, 1.0, np.zeros(K))
-    z = (x - middle) / size
-    start = np.concatenate([[size], middle[1:] - middle[0]])
+        return Flips(np.zeros(K), 1.0, np.zeros(K))
+    found = _explained((x - middle) / size, own, np.append(size, middle[1:] - middle[0]))
+    gain = float(found[0]) / size
+    biases = np.append(0.0, found[1:K]) - gain * middle
+    return Flips(_rates_of(found, K), gain, biases - biases[0])
+
+
+def _explained(z: Floats, own: NDArray[np.intp], start: Floats) -> Floats:
+    """The simplest of three fits that explains the labels: no flips, one rate, a rate each."""
+    n, K = z.shape
     clean, surprise = _fitted(z, own, start)
     # Flips hide how steep the probabilities are: start from steeper ones. There may be a second
     # minimum near the clean fit, so from more than one place.
-    found, rate, less = clean, 0.0, surprise
-    for steeper, guess in _STARTS:
-        steep = np.concatenate([[steeper * clean[0]], clean[1:], [math.log(guess)]])
-        trial, value = _fitted(z, own, steep)
-        if value < less:
-            found, rate, less = trial[:K], math.exp(trial[K]), value
-    if 2 * len(own) * (surprise - less) < _EVIDENCE:
-        found, rate = clean, 0.0
-    gain = float(found[0]) / size
-    biases = np.append(0.0, found[1:K]) - gain * middle
-    return Flips(rate, gain, biases - biases[0])
+    one = [[steeper * clean[0], *clean[1:], math.log(guess)] for steeper, guess in _STARTS]
+    shared, with_one = min((_fitted(z, own, np.array(x)) for x in one), key=lambda x: x[1])
+    best, less = clean, surprise
+    if _chance_of(2 * n * (surprise - with_one), 1) < _CHANCE:
+        best, less = shared, with_one
+    # All flips come from one class, or from each its share.
+    guesses = [[0.1 if t == k else 1e-3 for t in range(K)] for k in range(K)]
+    each = [[1.6 * clean[0], *clean[1:], *np.log(rates)] for rates in guesses]
+    each.append([*shared[:K], *[shared[K]] * K])
+    apart, with_each = min((_fitted(z, own, np.array(x)) for x in each), key=lambda x: x[1])
+    more = K - 1 if best is shared else K
+    return apart if _chance_of(2 * n * (less - with_each), more) < _CHANCE_OWN else best
+
+
+def _chance_of(gained: float, rates: int) -> float:
+    """Chance that as many rates, none of which can be negative, gain that much for nothing.
+
+    Each is at its end, 0, with a chance of one half: chi-squares of 0 to `rates` degrees, mixed.
+    """
+    if gained <= 0:
+        return 1.0
+    mixed = [math.comb(rates, j) * float(gammaincc(j / 2, gained / 2)) for j in range(1, rates + 1)]
+    return math.ldexp(math.fsum(mixed), -rates)
 
 
 def fit_rate(weights: Floats, own: NDArray[np.intp], known: Flips) -> Flips:
-    """The rate of flips among other rows, whose classes are known from before."""
-    if weights.shape[1] == 1:
-        return known
-    mine = known.probabilities(weights)[np.arange(len(own)), own]
-    other = (1 - mine) / (weights.shape[1] - 1)
-    rate = 0.05
-    for _ in range(_STEPS):  # expectation and maximisation; there is one number to find
-        flipped = rate * other / np.maximum((1 - rate) * mine + rate * other, _SMALLEST_WEIGHT)
-        rate = min(float(flipped.mean()), _LARGEST_RATE) if len(own) else 0.0
-    better = np.log(np.maximum((1 - rate) * mine + rate * other, _SMALLEST_WEIGHT))
-    gained = 2 * float(np.sum(better - np.log(np.maximum(mine, _SMALLEST_WEIGHT))))
-    return known._replace(rate=rate if gained >= _EVIDENCE else 0.0)
+    """The rates of flips among other rows, whose classes are known from before."""
+    n, K = weights.shape
+    if K == 1 or not n:
+        return known._replace(rates=np.zeros(K))
+    q = known.probabilities(weights)
+    rows = np.arange(n)
+    rates = np.full(K, 0.05)
+    for _ in range(_STEPS):  # expectation and maximisation
+        joint = q * _label_given(rates, own)
+        joint /= np.maximum(joint.sum(axis=1, keepdims=True), _SMALLEST_WEIGHT)
+        members = np.maximum(joint.sum(axis=0), _SMALLEST_WEIGHT)
+        joint[rows, own] = 0
+        rates = np.minimum(joint.sum(axis=0) / members, _LARGEST_RATE)
+    gained = 2 * float(np.sum(np.log(_seen(q, own, rates) / _seen(q, own, np.zeros(K)))))
+    return known._replace(rates=rates if _chance_of(gained, K) < _CHANCE else np.zeros(K))
 
 
 def _fitted(z: Floats, own: NDArray[np.intp], start: Floats) -> tuple[Floats, float]:
-    """Gain, biases and (where `start` has it) log ε of the best fit, and its mean surprise."""
+    """Gain, biases and (where `start` has them) log rates of the best fit; its mean surprise."""
     K = z.shape[1]
     bounds = [(0.0, None)] + [(None, None)] * (K - 1) + [_LOG_RATES] * (len(start) - K)
     found = minimize(_surprise, start, (z, own), jac=True, method="L-BFGS-B", bounds=bounds)
     q = _softmax(found.x[0] * z + np.append(0.0, found.x[1:K]))
-    return np.asarray(found.x), -float(np.log(_seen(q, own, _rate_of(found.x, K))).mean())
+    return np.asarray(found.x), -float(np.log(_seen(q, own, _rates_of(found.x, K))).mean())
 
 
-def _rate_of(parameters: Floats, K: int) -> float:
-    return math.exp(parameters[K]) if len(parameters) > K else 0.0
+def _rates_of(parameters: Floats, K: int) -> Floats:
+    """(K,): none, one for all or one for each class."""
+    rates = np.exp(parameters[K:]) if len(parameters) > K else np.zeros(1)
+    return np.array(np.broadcast_to(rates, (K,)))
 
 
 def _surprise(parameters: Floats, z: Floats, own: NDArray[np.intp]) -> tuple[float, Floats]:
     """Mean of -log P(label), smoothed, and its gradient."""
     n, K = z.shape
-    rate = _rate_of(parameters, K)
+    rates = _rates_of(parameters, K)
     q = _softmax(parameters[0] * z + np.append(0.0, parameters[1:K]))
-    rows = np.arange(n)
-    mine = q[rows, own]
-    seen = _seen(q, own, rate)
+    given = _label_given(rates, own)
+    seen = np.maximum(np.sum(q * given, axis=1), _SMALLEST_WEIGHT)
     # A trace of the other classes at every row, one row's worth in all, keeps the gain of
     # separate classes finite, as smoothed targets do in `sets.calibration`.
     trace = 1 / ((n + K) * (K - 1))
     logs = np.log(np.maximum(q, _SMALLEST_WEIGHT))
     value = -(1 - K * trace) * np.log(seen).mean() - trace * logs.sum(axis=1).mean()
-    # d seen/d score_k = steep (1[k = y] - q_k), with steep = (1 - ε - ε/(K-1)) q_y.
-    steep = (1 - K * trace) * (1 - rate - rate / (K - 1)) * mine / seen
-    by_score = (steep + K * trace)[:, None] * q - trace
-    by_score[rows, own] -= steep
-    by_rate = -(1 - K * trace) * ((1 - mine) / (K - 1) - mine) / seen
-    gradient = [np.sum(by_score * z), *by_score[:, 1:].sum(axis=0), rate * by_rate.sum()]
-    return float(value), np.array(gradient[: len(parameters)]) / n
+    # d seen/d score_k = q_k (P(label | k) - seen)
+    by_score = -(1 - K * trace) * q * (given / seen[:, None] - 1) + trace * (K * q - 1)
+    by_rate = q / ((K - 1) * seen[:, None])
+    rows = np.arange(n)
+    by_rate[rows, own] = -q[rows, own] / seen
+    by_rate = -(1 - K * trace) * by_rate.sum(axis=0) * rates
+    gradient = [np.sum(by_score * z), *by_score[:, 1:].sum(axis=0)]
+    extra = len(parameters) - K
+    gradient += [by_rate.sum()] if extra == 1 else by_rate[:extra].tolist()
+    return float(value), np.array(gradient) / n
 
 
-def _seen(q: Floats, own: NDArray[np.intp], rate: float) -> Floats:
+def _label_given(rates: Floats, own: NDArray[np.intp]) -> Floats:
+    """(n, K): the probability of each row's label, had it been a row of class k."""
+    given = np.tile(rates / max(len(rates) - 1, 1), (len(own), 1))
+    given[np.arange(len(own)), own] = 1 - rates[own]
+    return np.asarray(given)
+
+
+def _seen(q: Floats, own: NDArray[np.intp], rates: Floats) -> Floats:
     """The probability of each row's label."""
-    mine = q[np.arange(len(own)), own]
-    found = (1 - rate) * mine + rate * (1 - mine) / (q.shape[1] - 1)
-    return np.asarray(np.maximum(found, _SMALLEST_WEIGHT))
+    return np.asarray(np.maximum(np.sum(q * _label_given(rates, own), axis=1), _SMALLEST_WEIGHT))
 
 
 def _logarithms(weights: Floats) -> Floats:

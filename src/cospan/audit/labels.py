@@ -123,7 +123,7 @@ class LabelAudit:
             weights=weights,
             theta=np.arctan2(*np.sqrt(weights.T[::-1])) if len(classes) == 2 else None,
             classes=classes,
-            noise_rate=flips.rate,
+            noise_rate=flips.rate(of_groups),
             inseparable=tuple((names[i], names[j]) for i, j in sorted(inseparable)),
         )
 

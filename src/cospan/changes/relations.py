@@ -202,9 +202,8 @@ def _ranks(values: Floats, masks: Sequence[Any]) -> tuple[Floats, NDArray[np.boo
         part = values[:, places] if mask is None else values[np.ix_(mask, places)]
         if not places or len(part) < 2 * VARIED_ROWS:
             continue
-        rank = stats.rankdata(part, axis=0)
-        rank -= (len(part) + 1) / 2
-        deviation = rank.std(axis=0)
+        rank = _centred_ranks(part)
+        deviation = np.sqrt(np.einsum("ij,ij->j", rank, rank) / len(part))
         # The largest tie has the variance (1 - t³/n³)/12 left beside it.
         n = len(part)
         left = 1 - (1 - np.minimum(1.0, 12 * deviation**2 / n**2)) ** (1 / 3)
@@ -217,6 +216,21 @@ def _ranks(values: Floats, masks: Sequence[Any]) -> tuple[Floats, NDArray[np.boo
         else:
             found[np.ix_(mask, places)] = rank
     return found, enough
+
+
+def _centred_ranks(values: Floats) -> Floats:
+    """Mid-ranks with mean 0, column by column; those of two values need no sorting."""
+    n = len(values)
+    low, high = values.min(axis=0), values.max(axis=0)
+    at_high = values == high
+    two = np.all(at_high | (values == low), axis=0)
+    found = np.empty(values.shape)
+    # k rows have the high value: its mid-rank is n/2 above that of the low one.
+    found[:, two] = (at_high[:, two] - at_high[:, two].mean(axis=0)) * (n / 2)
+    rest = np.flatnonzero(~two)
+    if len(rest):
+        found[:, rest] = stats.rankdata(values[:, rest], axis=0) - (n + 1) / 2
+    return found
 
 
 def _correlated(u: Floats, left: NDArray[np.intp], there: Floats | None) -> _Side:

@@ -1,161 +1,27 @@
-"""What each command of the command line does, once its arguments are understood."""
+"""``cospan score``, ``audit`` and ``reproduce``."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from cospan.cli import many_commands
-from cospan.cli.options import Outputs, Threshold
+from cospan._text import plural, printable
 from cospan.cli.places import check_places, files_among
-from cospan.cli.showing import show, write_files
 from cospan.cli.terminal import Terminal
-from cospan.comparison import Comparison
-from cospan.comparison import compare as compare_sets
+from cospan.comparison.columns import score_columns
+from cospan.comparison.fitting import Model
 from cospan.comparison.plain import plain
 from cospan.comparison.score_files import check_table_path, csv_text, table_file
-from cospan.comparison.scoring import score_columns
-from cospan.comparison.text import number, plural, printable, summary_lines
-from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing
 
-if TYPE_CHECKING:
-    from cospan.alignment import Alignment
-    from cospan.frame import JointFrame
-    from cospan.sets import SetCosts
-
-__all__ = ["audit", "compare", "demo", "reproduce", "score"]
-
-
-# ---- compare -----------------------------------------------------------------------------------
-
-
-def compare(
-    terminal: Terminal,
-    what: dict[str, Any],
-    settings: dict[str, Any],
-    reading: dict[str, Any],
-    outputs: Outputs,
-    thresholds: Sequence[Threshold],
-    scheduler: str | None = None,
-) -> list[Threshold]:
-    """Compare, print, write what was asked for; returns the thresholds that were crossed."""
-    sets, rest = what["sets"], {key: value for key, value in what.items() if key != "sets"}
-    _check_outputs(outputs, [*sets, what["Z"], *files_among(what["label"], what["labels"])])
-    if many_commands.is_asked(sets, rest, reading, scheduler):
-        return many_commands.compare(
-            terminal, sets, rest, settings, reading, outputs, thresholds, scheduler
-        )
-    if settings.get("n_permutations") == 0 and any(t.quantity == "p" for t in thresholds):
-        raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
-    with on_cluster(scheduler), _scores_file(outputs.scores) as sink:
-        if scheduler is not None:
-            sets, rest = _left_to_workers(sets, rest, reading)
-        comparison = compare_sets(
-            A=sets[0],
-            B=sets[1] if len(sets) > 1 else None,
-            **rest,
-            **settings,
-            **reading,
-            progress=terminal.progress,
-            sink=sink,
-        )
-    write_files(comparison, comparison.frame, outputs)
-    show(terminal, comparison, summary_lines, outputs)
-    return _crossed(terminal, comparison, thresholds)
-
-
-def _left_to_workers(
-    paths: Sequence[str], rest: dict[str, Any], reading: dict[str, Any]
-) -> tuple[list[Any], dict[str, Any]]:
-    """Paths as Dask collections, which keep the names they would have had."""
-    keep = (rest["label"], rest["labels"], reading.get("id_column"))
-    named = {}
-    if rest["label"] is None:  # else the classes give the names
-        named = {f"name_{side}": Path(path).name for side, path in zip("ab", paths, strict=False)}
-    Z = rest["Z"]
-    if Z is not None:
-        named["name_z"], Z = Path(Z).name, read_lazily(Z, keep)
-    given = {key: value for key, value in rest.items() if value is not None}
-    return [read_lazily(path, keep) for path in paths], rest | named | given | {"Z": Z}
-
-
-def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
-    """Whatever cannot be written, or would replace something, is said before the work starts."""
-    if outputs.scores is not None:
-        check_table_path(outputs.scores)
-    if outputs.format is not None and outputs.report is None:
-        raise InputError("--format is about a report; name the file to write with -o.")
-    check_places((outputs.report, outputs.scores, outputs.model), inputs)
-    if outputs.report is not None:
-        from cospan.report import format_of
-
-        format_of(outputs.report, outputs.format)
-
-
-@contextmanager
-def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
-    """Something that takes scored chunks and writes them; None where no file is wanted."""
-    if path is None:
-        yield None
-        return
-    with table_file(path) as write:
-
-        def sink(name: str, ids: Any, alignment: Alignment) -> None:
-            columns = score_columns(name, ids, alignment)
-            # the sets may number their rows in one file and name them in the other
-            columns["id"] = np.asarray(ids).astype(str)
-            write(columns)
-
-        yield sink
-
-
-def _crossed(
-    terminal: Terminal, comparison: Comparison, thresholds: Sequence[Threshold]
-) -> list[Threshold]:
-    separation = comparison.separation
-    values = {"fisher-rao": separation.fisher_rao.value, "auc": separation.auc.value}
-    if comparison.shift is not None:
-        values["p"] = comparison.shift.pvalue
-    for threshold in thresholds:
-        if threshold.quantity not in values:
-            raise InputError(
-                f"--fail-on {threshold} cannot be judged: there is no p-value; "
-                "give more rows, or a threshold on auc or fisher-rao."
-            )
-    crossed = [t for t in thresholds if t.crossed(values[t.quantity])]
-    for threshold in crossed:
-        value = number(values[threshold.quantity])
-        terminal.error(f"--fail-on {threshold}: {threshold.quantity} is {value}.")
-    return crossed
-
-
-def demo(terminal: Terminal, output: Path) -> None:
-    """scikit-learn's digits, 4 against 9: nothing to download."""
-    from sklearn.datasets import load_digits
-
-    from cospan.report import write
-
-    _check_outputs(Outputs(output), [])
-    images, digit = load_digits(return_X_y=True)
-    comparison = compare_sets(
-        images[digit == 4],
-        images[digit == 9],
-        name_a="digit 4",
-        name_b="digit 9",
-        image_shape=(8, 8),
-        progress=terminal.progress,
-    )
-    show(terminal, comparison, summary_lines, Outputs())
-    write(comparison, output)
-    terminal.result(f"Open the report in a browser:\n{output.resolve()}")
+__all__ = ["audit", "reproduce", "score"]
 
 
 # ---- score and audit ---------------------------------------------------------------------------
@@ -174,7 +40,7 @@ def score(
 
     if output is not None:
         check_places([check_table_path(output)], [data, str(model)])
-    scorer = load_scorer(model, weighting)
+    scorer, names = load_scorer(model, weighting)
     frame = scorer.model
     source = _open_for(frame, data, reading)
     if source.n_features != frame.n_features:
@@ -185,7 +51,7 @@ def score(
     rows = 0
     with _table_or_stdout(terminal, output) as write:
         for chunk in source.chunks():
-            write(scorer.columns(source.name, chunk))
+            write(score_columns(names, source.name, scorer.score(chunk)))
             rows += len(chunk.rows)
             terminal.progress(f"scoring {source.name}", rows, source.n_rows)
         if not rows:
@@ -194,7 +60,7 @@ def score(
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
 
 
-def _open_for(frame: JointFrame | SetCosts, data: str, reading: dict[str, Any]) -> Source:
+def _open_for(frame: Model, data: str, reading: dict[str, Any]) -> Source:
     """The frame's own columns of a table, whatever else it holds; arrays have no names to match."""
     names = frame.feature_names
     if names is None:

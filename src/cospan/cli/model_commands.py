@@ -4,49 +4,33 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._text import printable
 from cospan.cli.terminal import Terminal
 from cospan.comparison.plain import plain
-from cospan.comparison.scoring import score_columns
-from cospan.comparison.text import NAME_WIDTH, printable
+from cospan.comparison.scorer import Scorer
+from cospan.comparison.text import NAME_WIDTH
 from cospan.errors import InputError, ModelFileError
 from cospan.frame import JointFrame
-from cospan.multiway.scoring import score_columns as weight_columns
 from cospan.sets import Geometry, SetCosts
-from cospan.sources import Chunk, open_source
+from cospan.sources import open_source
 
-__all__ = ["Scorer", "directions", "info", "load_frame", "load_scorer"]
+__all__ = ["directions", "info", "load_frame", "load_scorer"]
 
 LISTED_NAMES = 20
 
 
-class Scorer(NamedTuple):
-    """A saved model that scores rows: two sets by their frame, more by their costs."""
-
-    model: JointFrame | SetCosts
-    names: tuple[str, ...]  # of the sets, where there are more than two
-    weighting: str
-
-    def columns(self, name: str, chunk: Chunk) -> dict[str, NDArray[Any]]:
-        """The columns of a table of scores."""
-        if isinstance(self.model, JointFrame):
-            alignment = self.model.align(chunk.rows, weighting=self.weighting)
-            return score_columns(name, chunk.ids, alignment)
-        weights = np.asarray(self.model.weights(chunk.rows), dtype=np.float64)
-        return weight_columns(self.names, name, chunk.ids, weights)
-
-
-def load_scorer(path: Path, weighting: str = "cost") -> Scorer:
-    """Whatever a model file holds that can score rows."""
+def load_scorer(path: Path, weighting: str = "cost") -> tuple[Scorer, tuple[str, ...]]:
+    """Whatever a model file holds that can score rows, and the names of more than two sets."""
     found = _loaded(path)
     costs = getattr(found, "costs_", None)
     if isinstance(costs, SetCosts):
-        return Scorer(costs, tuple(map(str, found.classes_)), costs.weighting)
-    return Scorer(_frame_of(found, path), (), weighting)
+        return Scorer(costs, costs.weighting), tuple(map(str, found.classes_))
+    return Scorer(_frame_of(found, path), weighting), ()
 
 
 def load_frame(path: Path) -> JointFrame:
@@ -147,9 +131,9 @@ def _looks_like_model(file: str) -> bool:
 
 
 def _model_facts(path: Path) -> dict[str, Any]:
-    scorer = load_scorer(path)
+    scorer, names = load_scorer(path)
     if isinstance(scorer.model, SetCosts):
-        return _costs_facts(path, scorer.model, scorer.names)
+        return _costs_facts(path, scorer.model, names)
     return _frame_facts(path, scorer.model)
 
 

@@ -1,460 +1,283 @@
 """The options of the command line: each one's flag, help text and check, said once.
 
-Commands in :mod:`cospan.cli` name these types; groups of them that travel together come as
-frozen settings at the end.
+Options that travel together are fields of one dataclass; see `groups`.
 """
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
-SETTINGS = "How to compare"
-READING = "How to read the data"
-OUTPUT = "What to write"
+from cospan.cli.parsing import (
+    parse_columns,
+    parse_names,
+    parse_number_or_auto,
+    parse_shape,
+    parse_shrinkage,
+    parse_threshold,
+)
 
+__all__ = ["Files", "Json", "Outputs", "Reading", "Settings", "WeightingOption", "What"]
 
-class Center(StrEnum):
-    pooled = "pooled"
-    each = "each"
-    none = "none"
+Center = StrEnum("Center", ["pooled", "each", "none"])
+Weighting = StrEnum("Weighting", ["cost", "frame"])
+Span = StrEnum("Span", ["affine", "linear"])
+Units = StrEnum("Units", ["auto", "own", "common"])
+Missing = StrEnum("Missing", ["indicator", "mean", "drop", "error"])
+ImageMode = StrEnum("ImageMode", {"gray": "L", "colour": "RGB"})
+Preset = StrEnum("Preset", ["paper"])
+Format = StrEnum("Format", ["html", "md", "json"])
 
+_how = partial(typer.Option, rich_help_panel="How to compare")
+_read = partial(typer.Option, rich_help_panel="How to read the data")
+_write = partial(typer.Option, rich_help_panel="What to write")
 
-class Weighting(StrEnum):
-    cost = "cost"
-    frame = "frame"
-
-
-class Span(StrEnum):
-    affine = "affine"
-    linear = "linear"
-
-
-class Units(StrEnum):
-    auto = "auto"
-    own = "own"
-    common = "common"
-
-
-class Missing(StrEnum):
-    indicator = "indicator"
-    mean = "mean"
-    drop = "drop"
-    error = "error"
-
-
-class ImageMode(StrEnum):
-    gray = "L"
-    colour = "RGB"
-
-
-class Preset(StrEnum):
-    paper = "paper"
-
-
-class Format(StrEnum):
-    html = "html"
-    md = "md"
-    json = "json"
-
-
-class Threshold(NamedTuple):
-    """A condition of --fail-on: ``auc>0.7``, ``fisher-rao>1.5`` or ``p<0.01``.
-
-    Examples
-    --------
-    >>> Threshold("auc", 0.7).crossed(0.9), Threshold("p", 0.01).crossed(0.9)
-    (True, False)
-    """
-
-    quantity: str
-    bound: float
-
-    def crossed(self, value: float) -> bool:
-        return value < self.bound if self.quantity == "p" else value > self.bound
-
-    def __str__(self) -> str:
-        return f"{self.quantity}{'<' if self.quantity == 'p' else '>'}{self.bound:g}"
-
-
-# ---- parsers: a wrong value is wrong usage, exit code 2 -----------------------------------------
-
-
-def parse_shrinkage(text: str) -> float | str:
-    """``auto``, or a number in [0, 1)."""
-    if text == "auto":
-        return text
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise typer.BadParameter(f"{text!r} is neither 'auto' nor a number from 0 to below 1.")
-    return value
-
-
-def parse_threshold(text: str) -> Threshold:
-    """A condition of --fail-on."""
-    match = re.fullmatch(r"\s*(fisher-rao\s*>|auc\s*>|p\s*<)\s*(\S+)\s*", text)
-    try:
-        bound = float(match[2]) if match else None
-    except ValueError:
-        bound = None
-    if match is None or bound is None or bound != bound:
-        raise typer.BadParameter(
-            f"{text!r} is not a threshold; write (quoted) 'auc>0.7', 'fisher-rao>1' or 'p<0.01'."
-        )
-    return Threshold(match[1].rstrip("<> "), bound)
-
-
-def parse_shape(text: str) -> tuple[int, ...]:
-    """``28``, ``28x28`` or ``32x32x3``."""
-    match = re.fullmatch(r"(\d{1,5})(?:x(\d{1,5}))?(?:x(\d{1,2}))?", text.lower())
-    shape = tuple(int(part) for part in match.groups() if part) if match else ()
-    if not shape or min(shape) < 1:
-        raise typer.BadParameter(f"{text!r} is no image size; write HEIGHTxWIDTH, e.g. 28x28.")
-    return shape
-
-
-def parse_number_or_auto(text: str) -> float | str:
-    """A number, or the word auto."""
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number; give one, or auto.") from None
-
-
-def parse_columns(text: str) -> list[str | int]:
-    """Names or numbers of columns between commas."""
-    names = [part.strip() for part in text.split(",") if part.strip()]
-    if not names:
-        raise typer.BadParameter("no column is named; write names or numbers between commas.")
-    return [int(name) if name.isdigit() else name for name in names]
-
-
-def parse_names(text: str) -> list[str]:
-    """Names of columns between commas."""
-    names = [part.strip() for part in text.split(",") if part.strip()]
-    if not names:
-        raise typer.BadParameter("no column is named; write names between commas.")
-    return names
-
-
-# ---- the options ---------------------------------------------------------------------------------
-
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only results and errors.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say what is being done.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+WeightingOption = Annotated[
+    Weighting | None, _how(help="How an angle is made of coordinates (default: cost).")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-Label = Annotated[
-    str | None,
-    typer.Option(
-        help="Column (or array, or labels file) that holds the classes.", metavar="COLUMN"
-    ),
-]
-ClassName = Annotated[str | None, typer.Option(metavar="CLASS", help="The class to take.")]
-Names = Annotated[str | None, typer.Option(metavar="NAME", help="What to call the set.")]
 
-CenterOption = Annotated[
-    Center | None,
-    typer.Option(help="What to take off the rows (default: pooled).", rich_help_panel=SETTINGS),
-]
-Balance = Annotated[
-    bool | None,
-    typer.Option(
-        "--balance/--no-balance",
-        help="Give both sets equal weight, whatever their sizes, with --span linear (the default).",
-        rich_help_panel=SETTINGS,
-    ),
-]
-Shrinkage = Annotated[
-    str | None,
-    typer.Option(
-        parser=parse_shrinkage,
-        metavar="NUMBER|auto",
-        help="From 0 to below 1; auto: best by leave-one-out (default: auto).",
-        rich_help_panel=SETTINGS,
-    ),
-]
-WeightingOption = Annotated[
-    Weighting | None,
-    typer.Option(
-        help="How an angle is made of coordinates (default: cost).", rich_help_panel=SETTINGS
-    ),
-]
-Tol = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        max=1,
-        help="Relative tolerance of rank decisions (default: from the data's precision).",
-        rich_help_panel=SETTINGS,
-    ),
-]
-SpanOption = Annotated[
-    Span | None,
-    typer.Option(
-        help="affine: each set about its own mean (default); linear: about one centre, as in the "
-        "paper.",
-        rich_help_panel=SETTINGS,
-    ),
-]
-UnitsOption = Annotated[
-    Units | None,
-    typer.Option(
-        help="Shrink each column towards its own variance, or all towards a common one "
-        "(default: what separates better).",
-        rich_help_panel=SETTINGS,
-    ),
-]
-Pooling = Annotated[
-    str | None,
-    typer.Option(
-        parser=parse_number_or_auto,
-        metavar="NUMBER|auto",
-        help="From 0 to 1: pull the sets' covariances towards their mean (default: auto).",
-        rich_help_panel=SETTINGS,
-    ),
-]
-Dof = Annotated[
-    str | None,
-    typer.Option(
-        parser=parse_number_or_auto,
-        metavar="NUMBER|auto",
-        help="Degrees of freedom: how much distance counts (default: auto).",
-        rich_help_panel=SETTINGS,
-    ),
-]
-Calibrate = Annotated[
-    bool | None,
-    typer.Option(
-        "--calibrate/--raw",
-        help="Angles as probabilities, or raw (default: calibrated, except in the linear span).",
-        rich_help_panel=SETTINGS,
-    ),
-]
-Standardize = Annotated[
-    bool,
-    typer.Option("--standardize", help="The old name of --units own.", rich_help_panel=SETTINGS),
-]
-PresetOption = Annotated[
-    Preset | None,
-    typer.Option(
-        help="paper: the paper's own method, linear, each set centred, no shrinkage, raw angles.",
-        rich_help_panel=SETTINGS,
-    ),
-]
-Seed = Annotated[
-    int,
-    typer.Option(min=0, help="For samples and permutations.", rich_help_panel=SETTINGS),
-]
-Permutations = Annotated[
-    int,
-    typer.Option(min=0, help="For the p-value; 0 leaves it out.", rich_help_panel=SETTINGS),
-]
-AllRows = Annotated[
-    bool | None,
-    typer.Option(
-        "--all-rows/--sample",
-        help="Score every row in a second pass, or a sample "
-        "(default: every row up to 200,000 rows in all).",
-        rich_help_panel=SETTINGS,
-    ),
-]
-Exact = Annotated[
-    bool | None,
-    typer.Option(
-        "--exact/--fast",
-        help="QR or Gram matrices (default: exact where shrinkage is below 0.001).",
-        rich_help_panel=SETTINGS,
-    ),
-]
+class Given:
+    """A group of options that a call takes as keyword arguments."""
 
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        parser=parse_columns,
-        metavar="NAME,NAME,…",
-        help="Features to take, by name or number (default: every column).",
-        rich_help_panel=READING,
-    ),
-]
-Categorical = Annotated[
-    list[Any] | None,
-    typer.Option(
-        parser=parse_names,
-        metavar="NAME,NAME,…",
-        help="Columns that are categories whatever they look like. May be repeated.",
-        rich_help_panel=READING,
-    ),
-]
-Numeric = Annotated[
-    list[Any] | None,
-    typer.Option(
-        parser=parse_names,
-        metavar="NAME,NAME,…",
-        help="Columns that are numbers; other text in them is missing. May be repeated.",
-        rich_help_panel=READING,
-    ),
-]
-Drop = Annotated[
-    list[Any] | None,
-    typer.Option(
-        parser=parse_names,
-        metavar="NAME,NAME,…",
-        help="Columns that are no features. May be repeated.",
-        rich_help_panel=READING,
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Dask scheduler (tcp://host:port) whose workers read Parquet or CSV files.",
-        rich_help_panel=READING,
-    ),
-]
-IdColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--id",
-        metavar="COLUMN",
-        help="Column that identifies a row; it is no feature then.",
-        rich_help_panel=READING,
-    ),
-]
-MissingOption = Annotated[
-    Missing | None,
-    typer.Option(
-        help="Missing values: fill by the sets' mean with a feature that says where, or without "
-        "one; drop the rows; refuse (default: indicator for tables, else error).",
-        rich_help_panel=READING,
-    ),
-]
-Strict = Annotated[
-    bool,
-    typer.Option(
-        "--strict",
-        help="Refuse non-numeric columns instead of encoding them.",
-        rich_help_panel=READING,
-    ),
-]
-ChunkRows = Annotated[
-    int | None,
-    typer.Option(min=1, help="Rows in memory at a time (default: 32 MB).", rich_help_panel=READING),
-]
-ImageSize = Annotated[
-    str | None,
-    typer.Option(
-        parser=parse_shape,
-        metavar="HxW",
-        help="Resize images to this size.",
-        rich_help_panel=READING,
-    ),
-]
-ImageModeOption = Annotated[
-    ImageMode,
-    typer.Option(help="Images in gray (L) or colour (RGB).", rich_help_panel=READING),
-]
-MaxBadImages = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        help="Unreadable images to leave out before giving up (default: 10).",
-        rich_help_panel=READING,
-    ),
-]
-ImageShape = Annotated[
-    str | None,
-    typer.Option(
-        parser=parse_shape,
-        metavar="HxW[xC]",
-        help="The features are the pixels of images of this shape.",
-        rich_help_panel=READING,
-    ),
-]
-
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write a report: .html, .md or .json.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-FormatOption = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        help="Format of the report (default: by the name of the file).",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Scores = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write one row a sample: .parquet, .arrow, .csv or .tsv.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Save = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Save the frame, to score more rows later with 'cospan score'.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-FailOn = Annotated[
-    list[Any] | None,
-    typer.Option(
-        parser=parse_threshold,
-        metavar="CONDITION",
-        help="End with exit code 3 if 'auc>X', 'fisher-rao>X' or 'p<X'. May be repeated.",
-        rich_help_panel=OUTPUT,
-    ),
-]
+    def given(self) -> dict[str, Any]:
+        """Those that were given; what is left has a default."""
+        found = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return {
+            name: str(value) if isinstance(value, StrEnum) else value
+            for name, value in found.items()
+            if value is not None
+        }
 
 
-# ---- options that travel together ----------------------------------------------------------------
+@dataclass(frozen=True)
+class What:
+    """What to compare, besides the sets themselves."""
+
+    score: Annotated[str | None, typer.Option(metavar="Z", help="More rows to score.")] = None
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column (or array, or labels file) that holds the classes."
+        ),
+    ] = None
+    a: Annotated[str | None, typer.Option("--a", metavar="CLASS", help="Class to take as A.")] = (
+        None
+    )
+    b: Annotated[str | None, typer.Option("--b", metavar="CLASS", help="Class to take as B.")] = (
+        None
+    )
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of Z that holds labels to be checked."),
+    ] = None
+    name_a: Annotated[str | None, typer.Option(metavar="NAME", help="What to call A.")] = None
+    name_b: Annotated[str | None, typer.Option(metavar="NAME", help="What to call B.")] = None
+    image_shape: Annotated[
+        str | None,
+        _read(
+            parser=parse_shape,
+            metavar="HxW[xC]",
+            help="The features are the pixels of images of this shape.",
+        ),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        _read(
+            metavar="ADDRESS",
+            help="Dask scheduler (tcp://host:port) whose workers read Parquet or CSV files.",
+        ),
+    ] = None
 
 
-def settings(**given: Any) -> dict[str, Any]:
-    """Settings of a comparison that were given; what is left has a default."""
-    chosen = {key: value for key, value in given.items() if value is not None}
-    return {key: str(v) if isinstance(v, StrEnum) else v for key, v in chosen.items()}
+@dataclass(frozen=True)
+class Outputs:
+    """Files to write, whether stdout gets JSON, and when to fail."""
+
+    output: Annotated[
+        Path | None,
+        _write("--output", "-o", metavar="FILE", help="Write a report: .html, .md or .json."),
+    ] = None
+    format: Annotated[
+        Format | None, _write(help="Format of the report (default: by the name of the file).")
+    ] = None
+    scores: Annotated[
+        Path | None,
+        _write(metavar="FILE", help="Write one row per sample: .parquet, .arrow, .csv or .tsv."),
+    ] = None
+    save: Annotated[
+        Path | None,
+        _write(metavar="FILE", help="Save the frame, to score more rows with 'cospan score'."),
+    ] = None
+    json: Json = False
+    fail_on: Annotated[
+        list[Any] | None,
+        _write(
+            parser=parse_threshold,
+            metavar="CONDITION",
+            help="End with exit code 3 if 'auc>X', 'fisher-rao>X' or 'p<X'. May be repeated.",
+        ),
+    ] = None
 
 
-def reading(**given: Any) -> dict[str, Any]:
-    """Options of the sources, without those that were not given."""
-    for key in ("categorical", "numeric", "drop"):
-        if given.get(key):
-            given[key] = [name for names in given[key] for name in names]
-    size = given.pop("image_size", None)
-    if size is not None:
-        given["image_size"] = (size[0], size[-1])
-    return {
-        key: str(value) if isinstance(value, StrEnum) else value
-        for key, value in given.items()
-        if value is not None
-    }
+@dataclass(frozen=True)
+class Settings(Given):
+    """How to compare."""
+
+    preset: Annotated[
+        Preset | None,
+        _how(help="paper: the paper's own: linear, each set centred, no shrinkage, raw angles."),
+    ] = None
+    span: Annotated[
+        Span | None,
+        _how(help="affine: each set about its own mean (default); linear: about one centre."),
+    ] = None
+    units: Annotated[
+        Units | None,
+        _how(
+            help="Shrink each column towards its own variance, or all towards a common one "
+            "(default: what separates better)."
+        ),
+    ] = None
+    shrinkage: Annotated[
+        str | None,
+        _how(
+            parser=parse_shrinkage,
+            metavar="NUMBER|auto",
+            help="From 0 to below 1; auto: best by leave-one-out (default: auto).",
+        ),
+    ] = None
+    pooling: Annotated[
+        str | None,
+        _how(
+            parser=parse_number_or_auto,
+            metavar="NUMBER|auto",
+            help="From 0 to 1: pull the sets' covariances towards their mean (default: auto).",
+        ),
+    ] = None
+    dof: Annotated[
+        str | None,
+        _how(
+            parser=parse_number_or_auto,
+            metavar="NUMBER|auto",
+            help="Degrees of freedom: how much distance counts (default: auto).",
+        ),
+    ] = None
+    calibrate: Annotated[
+        bool | None,
+        _how(
+            "--calibrate/--raw",
+            help="Angles as probabilities, or raw (default: calibrated, not in the linear span).",
+        ),
+    ] = None
+    center: Annotated[Center | None, _how(help="What to take off the rows (default: pooled).")] = (
+        None
+    )
+    balance: Annotated[
+        bool | None,
+        _how(
+            "--balance/--no-balance",
+            help="Give all sets equal weight, whatever their sizes, with --span linear (default).",
+        ),
+    ] = None
+    weighting: WeightingOption = None
+    tol: Annotated[
+        float | None,
+        _how(min=0, max=1, help="Relative tolerance of ranks (default: by the data's precision)."),
+    ] = None
+    standardize: Annotated[bool, _how("--standardize", help="The old name of --units own.")] = False
+    n_permutations: Annotated[
+        int, _how("--permutations", min=0, help="For the p-value; 0 leaves it out.")
+    ] = 999
+    seed: Annotated[int, _how(min=0, help="For samples and permutations.")] = 0
+    score_all: Annotated[
+        bool | None,
+        _how(
+            "--all-rows/--sample",
+            help="Score every row in a second pass, or a sample "
+            "(default: every row up to 200,000 rows in all).",
+        ),
+    ] = None
+    exact: Annotated[
+        bool | None,
+        _how(
+            "--exact/--fast",
+            help="QR or Gram matrices (default: exact where shrinkage is below 0.001).",
+        ),
+    ] = None
 
 
-class Outputs(NamedTuple):
-    """Files to write, and whether stdout gets JSON."""
+@dataclass(frozen=True)
+class Files(Given):
+    """How to read rows whose columns are known."""
 
-    report: Path | None = None
-    format: str | None = None
-    scores: Path | None = None
-    model: Path | None = None
-    json: bool = False
+    id_column: Annotated[
+        str | None,
+        _read("--id", metavar="COLUMN", help="Column that identifies a row; it is no feature."),
+    ] = None
+    missing: Annotated[
+        Missing | None,
+        _read(
+            help="Missing values: fill by the sets' mean with a feature that says where, or "
+            "without one; drop the rows; refuse (default: indicator for tables, else error)."
+        ),
+    ] = None
+    chunk_rows: Annotated[
+        int | None, _read(min=1, help="Rows in memory at a time (default: 32 MB).")
+    ] = None
+    image_size: Annotated[
+        str | None, _read(parser=parse_shape, metavar="HxW", help="Resize images to this size.")
+    ] = None
+    image_mode: Annotated[ImageMode, _read(help="Images in gray (L) or colour (RGB).")] = (
+        ImageMode.gray
+    )
+
+    def given(self) -> dict[str, Any]:
+        found = super().given()
+        if "image_size" in found:
+            found["image_size"] = (found["image_size"][0], found["image_size"][-1])
+        for key in ("categorical", "numeric", "drop"):
+            if key in found:
+                found[key] = [name for names in found[key] for name in names]
+        return found
+
+
+_names = partial(_read, parser=parse_names, metavar="NAME,NAME,…")
+
+
+@dataclass(frozen=True)
+class Reading(Files):
+    """How to read the data."""
+
+    columns: Annotated[
+        str | None,
+        _read(
+            parser=parse_columns,
+            metavar="NAME,NAME,…",
+            help="Features to take, by name or number (default: every column).",
+        ),
+    ] = None
+    categorical: Annotated[
+        list[Any] | None,
+        _names(help="Columns that are categories whatever they look like. May be repeated."),
+    ] = None
+    numeric: Annotated[
+        list[Any] | None,
+        _names(help="Columns that are numbers; other text in them is missing. May be repeated."),
+    ] = None
+    drop: Annotated[
+        list[Any] | None, _names(help="Columns that are no features. May be repeated.")
+    ] = None
+    strict: Annotated[
+        bool, _read("--strict", help="Refuse non-numeric columns instead of encoding them.")
+    ] = False
+    max_bad_images: Annotated[
+        int | None,
+        _read(min=0, help="Unreadable images to leave out before giving up (default: 10)."),
+    ] = None

@@ -8,7 +8,6 @@ one sentence there and exit code 1. Programming errors keep their traceback out 
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
 import threading
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import typer
 
+from cospan._surface import on_command_line
+from cospan._text import printable
 from cospan.cli.process import (
     Stopped,
     never_fail_on_characters,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-__all__ = ["FAILED", "THRESHOLD", "USAGE", "Terminal", "as_options"]
+__all__ = ["FAILED", "THRESHOLD", "USAGE", "Terminal"]
 
 FAILED = 1  # it could not be done
 USAGE = 2  # wrong arguments; typer's own code for them
@@ -67,12 +68,14 @@ class Terminal:
         self._warned: set[str] = set()  # of those, what was printed
         self._handlers: dict[signal.Signals, Any] = {}
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
+        self._surface = on_command_line()
 
     def __enter__(self) -> Self:
         open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             never_fail_on_characters(stream)
         self._handlers = unwinding_signals()
+        self._surface.__enter__()
         self._caught.__enter__()
         warnings.simplefilter("default" if self.verbose else "ignore")
         warnings.simplefilter("always", CospanWarning)
@@ -89,6 +92,7 @@ class Terminal:
     ) -> None:
         self.stop_progress()
         self._caught.__exit__(kind, error, trace)
+        self._surface.__exit__(None, None, None)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         if isinstance(error, Stopped):
@@ -107,8 +111,6 @@ class Terminal:
         """Plain text to stdout, as it is; on a terminal without the escapes that names may hold."""
         text = text if text.endswith("\n") else text + "\n"
         if sys.stdout.isatty():
-            from cospan.comparison.text import printable
-
             text = "\n".join(map(printable, text.split("\n")))
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -142,8 +144,8 @@ class Terminal:
         """A warning on stderr, once."""
         if not self.quiet and text not in self._said:
             self._said.add(text)
-            self._warned.add(as_options(text))
-            self._stderr(f"warning: {as_options(text)}", "yellow")
+            self._warned.add(text)
+            self._stderr(f"warning: {text}", "yellow")
 
     def error(self, text: str) -> None:
         """What went wrong, in one line on stderr."""
@@ -188,13 +190,11 @@ class Terminal:
             return
         for stage, (done, total) in self._stages.items():
             if stage not in self._tasks:
-                self._tasks[stage] = self._bars.add_task(_harmless(stage), total=total)
+                self._tasks[stage] = self._bars.add_task(printable(stage), total=total)
             self._bars.update(self._tasks[stage], completed=done, total=total)
 
     def _stderr(self, text: str, style: str = "") -> None:
         from rich.text import Text
-
-        from cospan.comparison.text import printable
 
         console = self._bars.console if self._bars is not None else _console(sys.stderr)
         console.print(Text(printable(text), style=style), soft_wrap=True)
@@ -209,68 +209,6 @@ class Terminal:
         line: str | None = None,
     ) -> None:
         self.warn(str(message))
-
-
-# Messages of the library name its arguments; on the command line these are options.
-_ARGUMENTS = {
-    "a": "--a",
-    "b": "--b",
-    "balance": "--balance",
-    "calibrate": "--calibrate",
-    "categorical": "--categorical",
-    "center": "--center",
-    "chunk_rows": "--chunk-rows",
-    "columns": "--columns",
-    "dof": "--dof",
-    "drop": "--drop",
-    "exact": "--exact",
-    "id_column": "--id",
-    "image_mode": "--image-mode",
-    "image_shape": "--image-shape",
-    "image_size": "--image-size",
-    "label": "--label",
-    "labels": "--labels",
-    "max_bad_images": "--max-bad-images",
-    "missing": "--missing",
-    "n_permutations": "--permutations",
-    "numeric": "--numeric",
-    "pooling": "--pooling",
-    "preset": "--preset",
-    "score_all": "--all-rows",
-    "shrinkage": "--shrinkage",
-    "span": "--span",
-    "standardize": "--standardize",
-    "strict": "--strict",
-    "tol": "--tol",
-    "units": "--units",
-    "weighting": "--weighting",
-    "Z": "--score",
-}
-_ARGUMENT = re.compile(
-    rf"\b({'|'.join(_ARGUMENTS)})=(?:True\b|['\"]([^'\"\s]*)['\"]|(\w[\w.]*\w|\w)?)"
-)
-
-
-def as_options(message: str) -> str:
-    """A message of the library in the words of the command line.
-
-    Examples
-    --------
-    >>> as_options("say missing='drop', name columns= or leave out strict=True")
-    'say --missing drop, name --columns or leave out --strict'
-    """
-
-    def option(match: re.Match[str]) -> str:
-        value = match[2] or match[3]
-        return _ARGUMENTS[match[1]] + (f" {value}" if value else "")
-
-    return _ARGUMENT.sub(option, message)
-
-
-def _harmless(text: str) -> str:
-    from cospan.comparison.text import printable
-
-    return printable(text)
 
 
 def _console(stream: TextIO) -> Console:
@@ -309,7 +247,7 @@ _EXTRAS = {
 def _sentence(error: BaseException) -> str | None:
     """What to tell a user about an error; None for those that are not theirs to solve."""
     if isinstance(error, CospanError):
-        return as_options(" ".join(str(error).split()))
+        return " ".join(str(error).split())
     if isinstance(error, BrokenPipeError):
         return None  # the reader of our output went away: typer ends quietly
     if isinstance(error, OSError):

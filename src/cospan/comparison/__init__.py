@@ -1,13 +1,27 @@
-"""Two sets in, everything about them out.
+"""Sets in, everything about them out: one pipeline, whatever the number of sets.
 
-:func:`compare` opens its arguments as sources (`opening`), reads each once (`reading`), fits the
-joint frame, scores every row, a set's own rows by leave-one-out (`scoring`), tests, audits and
-explains (`stages`). What it finds is a :class:`Comparison` (`result`): plain frozen data that the
-terminal (`text`), JSON (`plain`), the report and the pictures read.
+:func:`compare` and :func:`compare_many` (`api`) open what they are given as sources with the same
+features (`opening`, `classes`), read each once (`reading`, `sampling`), fit a model (`fitting`),
+score every row, a set's own rows by leave-one-out (`scorer`, `scoring`), compare every pair
+(`pairs`), look for rows that belong elsewhere (`auditing`) and say what a reader should know
+(`remarks`); `pipeline` has these stages in order. Two sets also have a joint frame, and with it a
+test and a list of what changed (`testing`).
+
+What is found is a `result`: plain frozen data. :class:`Comparison` (`pair`) is the view of one with
+a joint frame, :class:`ManyComparison` (`many`) that of any other. The terminal (`text`), JSON
+(`plain`), tables of scores (`columns`, `score_files`), the report and the pictures read these.
 """
 
-from cospan.comparison.api import compare
-from cospan.comparison.result import Comparison, TopFeatures
+from cospan.comparison.api import compare, compare_many
+from cospan.comparison.many import ManyComparison
+from cospan.comparison.pair import Comparison, TopFeatures
 from cospan.comparison.scoring import ScoredGroup
 
-__all__ = ["Comparison", "ScoredGroup", "TopFeatures", "compare"]
+__all__ = [
+    "Comparison",
+    "ManyComparison",
+    "ScoredGroup",
+    "TopFeatures",
+    "compare",
+    "compare_many",
+]

@@ -1,32 +1,43 @@
-"""What a comparison is given becomes two or three sources with one set of features.
+"""What a comparison is given becomes sources with one set of features.
 
-Two sets may come as two things, or as two classes of one table (`label`, `a`, `b`). Either way
-both end up named differently, with the same features in the same order.
+Two sets may come as two things, or as two classes of one table (`label`, `a`, `b`); K sets as a
+mapping, as a list, or as all classes of one table. Either way they end up named differently, with
+the same features in the same order, and so do the rows to score.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+from cospan._surface import option
 from cospan._warnings import warn
-from cospan.errors import InputError
+from cospan.comparison.classes import ClassesOf, refuse_too_many
+from cospan.comparison.reading import Sets
+from cospan.errors import InputError, SourceError
 from cospan.sources import Source, check_same_features, encode_together, open_source
 from cospan.sources.base import listing
+from cospan.summary import Summary
 
-__all__ = ["Sets", "like_sets", "open_sets"]
-
-
-class Sets(NamedTuple):
-    """The sources of a comparison and their names; `z` is None where only two sets are given."""
-
-    a: Source
-    b: Source
-    z: Source | None
-    names: tuple[str, str, str]
+__all__ = ["Opened", "named_sets", "names_of", "open_many", "open_pair"]
 
 
-def open_sets(
+class Opened(NamedTuple):
+    """The sets of a comparison, and further rows to score where there are some."""
+
+    sets: Sets
+    further: Source | None = None
+    name_z: str | None = None
+    labelled: bool = False  # whether the further rows have labels to be checked
+    classes: tuple[Any, ...] = ()  # taken as the sets, so the labels may name them
+
+
+# ---- two sets ----------------------------------------------------------------------------------
+
+
+def open_pair(
     A: Any,
     B: Any = None,
     Z: Any = None,
@@ -37,79 +48,64 @@ def open_sets(
     labels: Any = None,
     names: tuple[str | None, str | None, str | None] = (None, None, None),
     **options: Any,
-) -> Sets:
-    """Open the sets to compare, and the rows to score with them.
+) -> Opened:
+    """Open two sets, and the rows to score with them.
 
     Parameters
     ----------
     A, B, Z
         Anything :func:`cospan.sources.open_source` takes. Without `B`, two classes of `A`.
     label, a, b
-        Where the classes of `A` and `B` stand, and which class to take from each.
+        Where the classes of `A` and `B` are, and which class to take from each.
     labels
-        Where the labels of `Z` stand, or one label a row.
+        Where the labels of `Z` are, or one label for each row.
     names : tuple of three str or None
         What to call the sets; default: the classes, the files, or A, B and Z.
     **options
         Passed on to :func:`cospan.sources.open_source`.
     """
     if labels is not None and Z is None:
-        raise InputError("labels= belong to Z, and there is no Z; pass the rows they label as Z=.")
+        raise InputError(
+            f"{option('labels')} belong to Z, and there is no Z; pass the rows they label as "
+            f"{option('Z')}."
+        )
     if B is None:
         B, (a, b) = A, _two_classes(A, label, a, b, options)
     elif label is None and (a is not None or b is not None):
-        raise InputError("a= and b= name classes; label= must say where the classes stand.")
-    first = _open(A, label, a, names[0] or "A", options)
-    second = _open(B, label, b, names[1] or "B", options)
-    first, second = encode_together([first, second])
-    second = check_same_features(first, second)
-    third = None
-    if Z is not None:
-        third = like_sets(_open(Z, labels, None, names[2] or "Z", options), first)
+        raise InputError(
+            f"{option('a')} and {option('b')} name classes; {option('label')} must say where the "
+            f"classes stand."
+        )
+    parts = [
+        _open(thing, name or letter, options, label=label, label_value=value)
+        for thing, name, letter, value in ((A, names[0], "A", a), (B, names[1], "B", b))
+    ]
+    parts = _alike(parts)
     called = [
-        name or (source.name if value is None else str(value))
-        for name, source, value in zip(names[:2], (first, second), (a, b), strict=True)
+        name or (str(value) if value is not None else _name_of(part, letter))
+        for name, part, value, letter in zip(names[:2], parts, (a, b), "AB", strict=True)
     ]
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
-    return Sets(
-        first, second, third, (called[0], called[1], names[2] or (third.name if third else "Z"))
-    )
-
-
-def _open(obj: Any, label: Any, value: Any, name: str, options: Any) -> Source:
-    """A file keeps its own name for messages; a variable has none, so it gets the set's."""
-    named = isinstance(obj, (str, os.PathLike, Source))
-    return open_source(obj, label=label, label_value=value, name=None if named else name, **options)
-
-
-def like_sets(source: Source, first: Source) -> Source:
-    """Rows to score, with the features of the sets, encoded as the first set is.
-
-    A table may hold further columns: they are left out, with a word.
-    """
-    plan = first.plan
-    if plan is not None and source.table is not None and not source.bound:
-        known = {column.name for column in plan.columns}
-        further = [name for name in source.table.columns if name not in known]
-        if further:
-            it = "it is" if len(further) == 1 else "they are"
-            warn(f"{source.name}: the sets have no {listing(further)}; {it} left out.")
-        source = source.encoded(plan)
-    return check_same_features(first, source)
+    sets = Sets(called, parts)
+    further = _further(Z, names[2], sets, label, labels, options)
+    name_z = None if further is None else names[2] or further.name
+    return Opened(sets, further, name_z, labels is not None, (a, b))
 
 
 def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
     """The two classes to take out of one table: those named, or the only two there are."""
     if label is None:
         raise InputError(
-            "only one set is given; pass a second one, or label=, a= and b= for two classes of it."
+            f"only one set is given; pass a second one, or {option('label')}, {option('a')} and "
+            f"{option('b')} for two classes of it."
         )
     if a is None or b is None:
         a, b = _only_two(A, label, a, b, options)
     if str(a) == str(b):
         raise InputError(
-            f"both sets are class {str(a)!r}; name two different classes as a= and b=."
+            f"both sets are class {str(a)!r}; name two different classes as {option('a')} and "
+            f"{option('b')}."
         )
     return a, b
 
@@ -119,7 +115,7 @@ def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, An
     if len(found) != 2:
         raise InputError(
             f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to compare "
-            "with a= and b=."
+            f"with {option('a')} and {option('b')}."
         )
     first, second = found
     if a is not None:
@@ -127,3 +123,133 @@ def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, An
     if b is not None:
         return (second if str(first) == str(b) else first), b
     return first, second
+
+
+# ---- K sets ------------------------------------------------------------------------------------
+
+
+def open_many(
+    sets: Any, Z: Any = None, *, label: Any = None, name_z: str | None = None, **options: Any
+) -> Opened:
+    """Open K sets: a mapping of names to things, a list of things, or one thing with `label`.
+
+    Things are whatever :func:`cospan.sources.open_source` takes, Dask collections, and summaries.
+    """
+    if label is not None:
+        if isinstance(sets, Mapping):
+            raise InputError(
+                f"{option('label')} takes the classes of one table; pass it instead of a mapping."
+            )
+        source = open_source(sets, label=label, **options)
+        opened: Sets = ClassesOf(encode_together([source])[0])
+    else:
+        things = named_sets(sets)
+        if len(things) < 2:
+            how_many = "is one set" if things else "are no sets"
+            raise InputError(f"There {how_many} to compare; give two or more.")
+        refuse_too_many(len(things), "sets")
+        opened = Sets(
+            tuple(things), _alike([_open(thing, name, options) for name, thing in things.items()])
+        )
+    further = _further(Z, name_z, opened, label, None, options)
+    return Opened(opened, further, None if further is None else name_z or further.name)
+
+
+def named_sets(sets: Any) -> dict[str, Any]:
+    """The sets of a mapping or a list, with their names."""
+    if isinstance(sets, Mapping):
+        things = {str(name): thing for name, thing in sets.items()}
+        if len(things) < len(sets):
+            raise InputError("Two sets have the same name, as text; give each its own.")
+        return things
+    if isinstance(sets, (list, tuple)):
+        return dict(zip(names_of(sets), sets, strict=True))
+    raise InputError(
+        f"sets is a {type(sets).__name__}; give a mapping of names to sets, a list of sets, "
+        f"or one table with {option('label')}."
+    )
+
+
+def names_of(things: Sequence[Any]) -> list[str]:
+    """Files have names; other things get numbers. A name that occurs twice gets its number, too."""
+    names = [
+        os.path.basename(os.fspath(thing)) or os.fspath(thing)
+        if isinstance(thing, (str, os.PathLike))
+        else getattr(thing, "name", None)
+        if isinstance(thing, Source)
+        else None
+        for thing in things
+    ]
+    named = [str(name) if name is not None else f"set {k}" for k, name in enumerate(names, 1)]
+    return [f"{name} ({k})" if named.count(name) > 1 else name for k, name in enumerate(named, 1)]
+
+
+# ---- any number of sets ------------------------------------------------------------------------
+
+
+def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Source | Summary:
+    """A file keeps its own name for messages; a variable has none, so it gets the set's."""
+    if isinstance(thing, Summary):
+        return thing
+    named = isinstance(thing, (str, os.PathLike, Source))
+    return open_source(thing, name=None if named else name, **classes, **options)
+
+
+def _name_of(part: Source | Summary, letter: str) -> str:
+    return part.name if isinstance(part, Source) else letter
+
+
+def _alike(parts: Sequence[Source | Summary]) -> list[Source | Summary]:
+    """The same sets with one encoding and one order of the features."""
+    encoded = iter(encode_together([part for part in parts if isinstance(part, Source)]))
+    found = [next(encoded) if isinstance(part, Source) else part for part in parts]
+    first = next((part for part in found if isinstance(part, Source)), None)
+    if first is None:
+        return found
+    return [check_same_features(first, p) if isinstance(p, Source) else p for p in found]
+
+
+def _further(
+    Z: Any, name: str | None, sets: Sets, label: Any, labels: Any, options: dict[str, Any]
+) -> Source | None:
+    """Z, opened, with the features of the sets, encoded as the first set is.
+
+    A table may hold further columns: they are left out, with a word.
+    """
+    if Z is None:
+        return None
+    source = _with_labels(Z, name or "Z", label, labels, options)
+    first = sets.first
+    if first is None:
+        if source.n_features != sets.n_features:
+            raise InputError(
+                f"{source.name} has {source.n_features:,} features and the sets have "
+                f"{sets.n_features:,}; all must describe their rows by the same features."
+            )
+        return source
+    plan = first.plan
+    if plan is not None and source.table is not None and not source.bound:
+        known = {column.name for column in plan.columns}
+        more = [column for column in source.table.columns if column not in known]
+        if more:
+            it = "it is" if len(more) == 1 else "they are"
+            text = f"{source.name}: the sets have no {listing(more)}; {it} left out."
+            warn(text, code="columns left out")
+        source = source.encoded(plan)
+    return check_same_features(first, source)
+
+
+def _with_labels(Z: Any, name: str, label: Any, labels: Any, options: dict[str, Any]) -> Source:
+    """Z opened; a table to score often has the column of the classes, too: there no feature."""
+    opened_before = isinstance(Z, Source) or (isinstance(Z, str) and Z == "-")
+    if labels is None and isinstance(label, str) and not opened_before:
+        with suppress(InputError, SourceError):  # it has no such column, or is no such table
+            return _opened_source(Z, name, options, label=label)
+    return _opened_source(Z, name, options, label=labels)
+
+
+def _opened_source(Z: Any, name: str, options: dict[str, Any], **classes: Any) -> Source:
+    source = _open(Z, name, options, **classes)
+    if isinstance(source, Summary):
+        raise InputError("Z is a summary, which has no rows to score; pass the rows themselves.")
+    return source

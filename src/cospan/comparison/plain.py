@@ -1,23 +1,31 @@
 """A comparison as plain types, ready for JSON: numbers, texts, lists and dictionaries.
 
-JSON has no NaN and no infinity, so both become None; arrays become lists.
+JSON has no NaN and no infinity, so both become None; arrays become lists. `schema.json` in this
+folder says what there is; :data:`SCHEMA` counts its versions.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cospan._warnings import Remark
+
 if TYPE_CHECKING:
-    from cospan.comparison import Comparison
+    from cospan.audit import LabelAudit
+    from cospan.comparison.many import ManyComparison
+    from cospan.comparison.pair import Comparison
     from cospan.comparison.scoring import ScoredGroup
+    from cospan.sets import Geometry
 
-__all__ = ["comparison_dict", "plain"]
+__all__ = ["SCHEMA", "many_dict", "pair_dict", "plain"]
 
+SCHEMA = 1  # raised whenever something that was there is gone or means something else
 COARSE_BINS = 90  # one degree each
 LISTED_ROWS = 100
 
@@ -49,14 +57,16 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def comparison_dict(c: Comparison) -> dict[str, object]:
-    """Everything in a comparison but the values of its rows."""
+def pair_dict(c: Comparison) -> dict[str, object]:
+    """Everything in a comparison of two sets but the values of its rows."""
     r, k, t = c.frame.blocks
+    groups = [_group(group) for group in c.groups]
     return {
-        "cospan": c.version,
-        "a": _group(c.group_a),
-        "b": _group(c.group_b),
-        "scored": None if c.group_z is None else _group(c.group_z),
+        **_common(c, "pair"),
+        "sets": groups[:2],
+        "a": groups[0],
+        "b": groups[1],
+        "scored": groups[2] if len(groups) > 2 else None,
         "features": {
             "names": list(c.feature_names),
             "effect_a": plain(c.effect_a),
@@ -69,12 +79,7 @@ def comparison_dict(c: Comparison) -> dict[str, object]:
         "frame": {
             "rank": int(c.frame.rank),
             "blocks": {"a_only": int(r), "shared": int(k), "b_only": int(t)},
-            "span": c.frame.span,
-            "units": c.frame.units,
-            "shrinkage": float(c.frame.shrinkage),
-            "pooling": float(c.frame.pooling),
-            "dof": float(c.frame.dof),
-            "gain": plain(float(c.frame.gain)),
+            **_geometry(c.frame.geometry),
             "zero": plain(float(c.frame.zero)),
             "parts": _parts(c),
             "angles_degrees": plain(np.degrees(np.asarray(c.frame.angles))),
@@ -82,11 +87,67 @@ def comparison_dict(c: Comparison) -> dict[str, object]:
         "changes": None if c.changes is None else plain(c.changes.to_dict()),
         "separation": plain(c.separation),
         "shift_test": _shift(c),
-        "audit": _audit(c),
+        "audit": _pair_audit(c),
+    }
+
+
+def many_dict(c: ManyComparison) -> dict[str, object]:
+    """Everything in a comparison of K sets but the values of its rows."""
+    return {
+        **_common(c, "sets"),
+        "sets": [_one_of_many(c, k) for k in range(len(c.names))],
+        "scored": None if c.name_z is None else _one_of_many(c, len(c.names)),
+        "fisher_rao": {
+            "value": plain(c.fisher_rao),
+            "low": plain(c.fisher_rao_low),
+            "high": plain(c.fisher_rao_high),
+            "confidence": c.confidence,
+        },
+        "order": [c.names[k] for k in c.order],
+        "linkage": plain(c.linkage),
+        "confusion": plain(c.confusion),
+        "accuracy": c.accuracy,
+        "frame": {
+            "rank": c.frame.rank,
+            "common": len(c.frame.common),
+            "partial": len(c.frame.partial),
+            "isolated": {name: len(c.frame.isolated(k)) for k, name in enumerate(c.names)},
+            "sigma": plain(c.frame.sigma),
+            "strength": plain(c.frame.strength),
+        },
+        **_geometry(c.costs.geometry),
+        "misplaced": _listed(
+            c.audit,
+            lambda i: {
+                "id": plain(c.ids[i]),
+                "set": str(c.audit.labels[i]),
+                "nearest": str(c.audit.suggested[i]),
+                "weights": plain(c.weights[i].round(6)),
+            },
+        ),
+    }
+
+
+def _common(c: Comparison | ManyComparison, kind: str) -> dict[str, object]:
+    return {
+        "schema": SCHEMA,
+        "cospan": c.version,
+        "kind": kind,
         "image_shape": plain(c.image_shape),
         "settings": plain(c.settings),
-        "warnings": list(c.warnings),
+        "warnings": [Remark.of(text).to_dict() for text in c.warnings],
         "seconds": c.seconds,
+    }
+
+
+def _geometry(g: Geometry) -> dict[str, object]:
+    return {
+        "span": g.span,
+        "units": g.units,
+        "shrinkage": float(g.shrinkage),
+        "pooling": float(g.pooling),
+        "dof": float(g.dof),
+        "gain": plain(float(g.calibration.gain)),
     }
 
 
@@ -106,12 +167,30 @@ def _group(group: ScoredGroup) -> dict[str, object]:
         "rows_scored": group.n,
         "sampled": group.sampled,
         "leave_one_out": group.leave_one_out,
+        "like_neither": int(group.neither.sum()),
         "theta_degrees": {
             "mean": float(theta.mean()),
             **{f"q{q}": float(v) for q, v in zip((5, 25, 50, 75, 95), quantiles, strict=True)},
         },
         "counts_per_degree": plain(group.counts.reshape(COARSE_BINS, -1).sum(axis=1)),
         "relational_share": float(np.mean(np.asarray(group.alignment.relational))),
+    }
+
+
+def _one_of_many(c: ManyComparison, k: int) -> dict[str, object]:
+    mine = c.group == k
+    further = k == len(c.names)
+    rows, scored = (c.rows_z, c.rows_z) if further else (c.rows[k], c.scored[k])
+    recall = None if further else float(c.confusion[k, k] / max(c.confusion[k].sum(), 1))
+    return {
+        "name": c.name_z if further else c.names[k],
+        "rows": rows,
+        "rows_scored": scored,
+        "sampled": scored < rows,
+        "leave_one_out": not further,
+        "like_neither": int(c.neither[mine].sum()),
+        "mean_weights": plain(c.weights[mine].mean(axis=0)),
+        "recall": recall,
     }
 
 
@@ -122,29 +201,37 @@ def _shift(c: Comparison) -> dict[str, object] | None:
         "statistic": plain(float(c.shift.statistic)),
         "pvalue": float(c.shift.pvalue),
         "n_permutations": int(c.shift.n_permutations),
+        "held_out_auc": plain(c.shift.effect),
+        "parts": plain(dict(c.shift.parts)),
     }
 
 
-def _audit(c: Comparison) -> dict[str, object] | None:
-    """How many labels are in conflict, and the rows where it is worst."""
-    if c.audit is None:
+def _pair_audit(c: Comparison) -> dict[str, object] | None:
+    """How many rows are in conflict, and those where it is worst."""
+    audit = c.audit
+    if audit is None:
         return None
-    flagged = np.asarray(c.audit.flagged)
-    suspicion = np.asarray(c.audit.suspicion)
-    order = np.argsort(-suspicion, kind="stable")
-    order = order[flagged[order]][:LISTED_ROWS]
     ids, degrees = c.audit_ids, c.audit_degrees
     return {
         "of": c.audit_of,
-        "flagged": int(flagged.sum()),
-        "rows": [
-            {
+        **_listed(
+            audit,
+            lambda i: {
                 "id": plain(ids[i]),
-                "label": plain(c.audit.labels[i]),
-                "suggested": plain(c.audit.suggested[i]),
-                "suspicion": plain(float(suspicion[i])),
+                "label": plain(audit.labels[i]),
+                "suggested": plain(audit.suggested[i]),
                 "theta_degrees": float(degrees[i]),
-            }
-            for i in order
-        ],
+            },
+        ),
+    }
+
+
+def _listed(audit: LabelAudit, row: Callable[[int], dict[str, object]]) -> dict[str, object]:
+    """The flagged rows of an audit, the clearest ones first."""
+    flagged, suspicion = np.asarray(audit.flagged), np.asarray(audit.suspicion)
+    order = np.argsort(-suspicion, kind="stable")
+    order = order[flagged[order]][:LISTED_ROWS]
+    return {
+        "flagged": int(flagged.sum()),
+        "rows": [{**row(i), "suspicion": float(suspicion[i])} for i in order.tolist()],
     }

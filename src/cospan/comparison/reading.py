@@ -1,12 +1,16 @@
-"""One pass over a set: its summary, and a uniform sample of its rows with their identifiers."""
+"""One pass over a set: its summary, and a uniform sample of its rows with their identifiers.
+
+A set comes as a source of its own, or as a summary that was made before; `classes` reads all
+classes of one source at once. Either way the rows can be gone through again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +18,9 @@ from numpy.typing import NDArray
 from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.errors import InputError
 from cospan.sources import Chunk, Source
+from cospan.summary import Summary
 
-if TYPE_CHECKING:
-    from cospan.summary import Summary
-
-__all__ = ["Progress", "ReadSet", "read_set", "watched"]
+__all__ = ["OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
 
 SAMPLE_ROWS = 20_000
 SAMPLE_BYTES = 3 * 2**24  # 48 MB a set
@@ -30,27 +32,80 @@ class ReadSet(NamedTuple):
     """A set after one pass: `sample` holds all its rows where `complete`."""
 
     name: str
-    source: Source
     summary: Summary
     sample: Chunk
     complete: bool
     rows: int
+    weights: NDArray[np.float64] | None = None  # of the sample, where rows do not count 1 each
 
 
-def read_set(
-    source: Source,
-    name: str,
-    *,
-    exact: bool,
-    seed: int = 0,
-    progress: Progress | None = None,
+class OwnRows(NamedTuple):
+    """Rows of one set, and the set's number."""
+
+    number: int
+    chunk: Chunk
+    weights: NDArray[np.float64] | None = None
+
+
+class Sets:
+    """K sets to compare, each opened as a source of its own, or summarised already."""
+
+    def __init__(self, names: Sequence[str], parts: Sequence[Source | Summary]) -> None:
+        self.names = tuple(names)
+        self.parts = tuple(parts)
+
+    @property
+    def sources(self) -> list[Source]:
+        return [part for part in self.parts if isinstance(part, Source)]
+
+    @property
+    def first(self) -> Source | None:
+        """The source whose features the others have, too."""
+        return next(iter(self.sources), None)
+
+    @property
+    def n_features(self) -> int:
+        return self.parts[0].n_features
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows in all, where that is known before reading."""
+        known = [p.n_rows if isinstance(p, Source) else p.count for p in self.parts]
+        return None if None in known else sum(n or 0 for n in known)
+
+    def read(self, *, exact: bool, seed: int, progress: Progress | None) -> list[ReadSet]:
+        """One pass over each set. The seed is the same for all: their order does not matter."""
+        return [
+            _read_summary(name, part)
+            if isinstance(part, Summary)
+            else _read_source(name, part, exact=exact, seed=seed, progress=progress)
+            for name, part in zip(self.names, self.parts, strict=True)
+        ]
+
+    def rows(
+        self, read: Sequence[ReadSet], every: bool, progress: Progress | None
+    ) -> Iterator[OwnRows]:
+        """The rows once more: `every` one, by a second pass where only a sample was kept."""
+        for number, (part, one) in enumerate(zip(self.parts, read, strict=True)):
+            if isinstance(part, Source) and every and not one.complete:
+                for chunk in watched(part, f"scoring {one.name}", progress):
+                    yield OwnRows(number, chunk)
+            else:
+                yield OwnRows(number, one.sample, one.weights)
+
+
+def sample_size(n_features: int) -> int:
+    """How many rows of a set are kept while it is read."""
+    return rows_within(SAMPLE_BYTES, n_features, SAMPLE_ROWS)
+
+
+def _read_source(
+    name: str, source: Source, *, exact: bool, seed: int, progress: Progress | None
 ) -> ReadSet:
     """Summarise a source in one pass and keep a sample of its rows."""
-    from cospan.summary import Summary
-
-    size = rows_within(SAMPLE_BYTES, source.n_features, SAMPLE_ROWS)
+    size = sample_size(source.n_features)
     if source.lazy is not None:
-        return _read_where_it_is(source, name, exact=exact, size=size, seed=seed)
+        return _read_where_it_is(name, source, exact=exact, size=size, seed=seed)
     sample: Reservoir[Chunk] = Reservoir(size, seed)
 
     def rows() -> Iterator[NDArray[Any]]:
@@ -63,19 +118,31 @@ def read_set(
 
     summary = Summary.of_chunks(rows(), exact=exact, seed=seed, name=name)
     summary = replace(summary, feature_names=source.feature_names)
-    return ReadSet(name, source, summary, sample.result(), sample.complete, sample.seen)
+    return ReadSet(name, summary, sample.result(), sample.complete, sample.seen)
 
 
-def _read_where_it_is(source: Source, name: str, *, exact: bool, size: int, seed: int) -> ReadSet:
+def _read_where_it_is(name: str, source: Source, *, exact: bool, size: int, seed: int) -> ReadSet:
     """The same for a Dask collection: its workers summarise and draw, and only that comes here."""
-    from cospan.summary import Summary
-
     summary = Summary.of(source.lazy, exact=exact, sample_size=size, seed=seed, name=name)
     if summary.count < 2:
         raise InputError(f"{name} has one row; a set needs at least 2, better 30.")
-    order = np.argsort(summary.sample.index)
-    sample = Chunk(summary.sample.rows[order], summary.sample.index[order])
-    return ReadSet(name, source, summary, sample, len(order) == summary.count, summary.count)
+    return _kept(name, summary)
+
+
+def _read_summary(name: str, summary: Summary) -> ReadSet:
+    if len(summary.sample.index) < 2:
+        raise InputError(f"The summary of {name} keeps no rows; make it with sample_size > 0.")
+    return _kept(name, summary)
+
+
+def _kept(name: str, summary: Summary) -> ReadSet:
+    """The rows that a summary carries, in their own order."""
+    kept = summary.sample
+    order = np.argsort(kept.index)
+    weights = None if summary.n == summary.count else kept.weights[order]
+    complete = len(order) == summary.count
+    sample = Chunk(kept.rows[order], kept.index[order])
+    return ReadSet(name, summary, sample, complete, int(summary.count), weights)
 
 
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:

@@ -1,184 +1,106 @@
-"""What a comparison of two sets found: plain frozen data that every surface reads."""
+"""What a comparison of K sets found: plain frozen data that every surface reads.
+
+:class:`~cospan.Comparison` and :class:`~cospan.ManyComparison` are views of a :class:`Result`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import abc
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from cospan.comparison.auditing import Audited
+from cospan.comparison.fitting import Model
+from cospan.comparison.pairs import Linkage, Pairs
+from cospan.comparison.scoring import Group
+from cospan.comparison.testing import PairFindings
+from cospan.frame import ManyFrame
 
-from cospan.comparison.plain import comparison_dict
-from cospan.comparison.scoring import ScoredGroup, score_columns
-from cospan.comparison.text import summary_lines
+__all__ = ["Line", "Result", "View", "shared"]
 
-if TYPE_CHECKING:
-    from cospan.audit import LabelAudit
-    from cospan.changes import Changes, FeatureTable, PairTable, Verdict
-    from cospan.frame import JointFrame
-    from cospan.significance import Separation, ShiftTest
-
-__all__ = ["Comparison", "TopFeatures"]
-
-NEGLIGIBLE = 0.05  # of the largest effect: features below pull to no side worth naming
-NO_PULL = 0.01  # together and times the gain: all features pull by less than a third of a degree
+Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
 
 
-class TopFeatures(NamedTuple):
-    """Indices of the features that pull most to A, that both sets share, that pull most to B."""
-
-    a: NDArray[np.intp]
-    shared: NDArray[np.intp]
-    b: NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
-    """What :func:`compare` found out about two sets.
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What was found about K sets.
 
     Parameters
     ----------
-    name_a, name_b : str
-        What the two sets are called.
-    frame : JointFrame
-        The joint frame of the two sets; ``frame.align`` scores more rows.
-    group_a, group_b : ScoredGroup
-        The rows of A and of B, scored by leave-one-out.
-    group_z : ScoredGroup or None
-        The rows of Z, where some were given.
-    separation : Separation
-        How far apart the angles of A and of B are, with confidence intervals.
-    shift : ShiftTest or None
-        Whether A and B may be samples of one distribution; None where it was not asked for or
-        where there are too few rows.
-    audit : LabelAudit or None
-        Rows that look more like the other set. They are the kept rows of `group_z` where labels
-        were given for Z (``audit_of == "z"``); otherwise those of `group_a` followed by those of
-        `group_b`, with the set's name as the label (``audit_of == "sets"``).
-    effect_a, effect_b : ndarray of shape (d,)
-        Mean attribution of each feature over rows of A and of B: how far it pulls them.
-    feature_names : tuple of str
-        One name per feature; where the data has none ``x0``, ``x1``, … or ``pixel 3,5``, …
-    image_shape : tuple of int or None
-        (height, width) or (height, width, channels) where a row is a picture.
-    settings : dict
-        The settings used, ready for JSON.
-    warnings : tuple of str
-        What a reader should know before believing the numbers.
-    version : str
-        The version of cospan that made this.
-    seconds : float
-        How long it took.
-    audit_of : str
-        ``"sets"`` or ``"z"``: which rows `audit` is about.
-    changes : Changes or None
-        Which columns and relations changed, data quality, and the verdict; None in the linear
-        span.
+    names : tuple of K str
+    model : JointFrame or SetCosts
+        Scores more rows.
+    groups : tuple of K Group
+        The sets' own rows, each scored as if it had not been part of its set.
+    further : Group or None
+        Rows that belong to no set.
+    pairs : Pairs
+        How far apart any two sets are.
+    audited : Audited
+        Rows that look like another set.
+    directions, linkage
+        Without a joint frame: the directions of all sets, and which sets join first.
+    pair : PairFindings or None
+        With one: the test, what changed, and how far each feature pulls.
+    feature_names, image_shape, settings, warnings, version, seconds
     """
 
-    name_a: str
-    name_b: str
-    frame: JointFrame
-    group_a: ScoredGroup
-    group_b: ScoredGroup
-    group_z: ScoredGroup | None
-    separation: Separation
-    shift: ShiftTest | None
-    audit: LabelAudit | None
-    effect_a: NDArray[np.float64]
-    effect_b: NDArray[np.float64]
+    names: tuple[str, ...]
+    model: Model
+    groups: tuple[Group, ...]
+    further: Group | None
+    pairs: Pairs
+    audited: Audited
+    directions: ManyFrame | None
+    linkage: Linkage | None
+    pair: PairFindings | None
     feature_names: tuple[str, ...]
     image_shape: tuple[int, ...] | None
     settings: dict[str, object]
     warnings: tuple[str, ...]
     version: str
     seconds: float
-    audit_of: str = "sets"
-    changes: Changes | None = None
+
+
+def shared(result: Result, view: Any) -> dict[str, Any]:
+    """What a view has under the same name."""
+    names = {field.name for field in fields(view)} & {field.name for field in fields(result)}
+    return {name: getattr(result, name) for name in names}
+
+
+class View(abc.ABC):
+    """How a comparison is shown, whatever the number of sets."""
+
+    @abc.abstractmethod
+    def lines(self, width: int = 80) -> Iterator[Line]:
+        """The summary, line by line, each with the name of its style."""
 
     @property
-    def groups(self) -> tuple[ScoredGroup, ...]:
-        """The scored groups: A, B and, where there is one, Z."""
-        both = (self.group_a, self.group_b)
-        return both if self.group_z is None else (*both, self.group_z)
+    @abc.abstractmethod
+    def model(self) -> Any:
+        """What scores more rows, and can be saved by :func:`cospan.save`."""
 
-    @property
-    def verdict(self) -> Verdict | None:
-        """Whether the sets differ, how much, in what and how sure that is; print it."""
-        return None if self.changes is None else self.changes.verdict
+    @abc.abstractmethod
+    def to_dict(self) -> dict[str, object]:
+        """Everything but the rows, as plain types: ``json.dumps`` takes it."""
 
-    @property
-    def features(self) -> FeatureTable | None:
-        """One row for each column of the data, changed ones first."""
-        return None if self.changes is None else self.changes.features
-
-    @property
-    def feature_pairs(self) -> PairTable | None:
-        """Relations between columns that changed, the surest first."""
-        return None if self.changes is None else self.changes.feature_pairs
-
-    @property
-    def separated(self) -> bool:
-        """Whether left-out rows lean to their own set at all.
-
-        Where they do not, the sets are alike (or share rows): every calibrated angle is 45°, and
-        every distance 0.
-        """
-        return self.frame.gain > 0 and self.separation.auc.value > 0.5
-
-    @property
-    def audit_ids(self) -> NDArray[Any]:
-        """Identifiers of the rows of `audit`, in its order."""
-        if self.audit_of == "z" and self.group_z is not None:
-            return self.group_z.ids
-        return _join([self.group_a.ids, self.group_b.ids])
-
-    @property
-    def audit_degrees(self) -> NDArray[np.float64]:
-        """Angles in degrees of the rows of `audit`, in its order."""
-        groups = self.groups[2:] if self.audit_of == "z" else self.groups[:2]
-        return np.concatenate([np.asarray(group.alignment.degrees) for group in groups])
-
-    @property
-    def feature_spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Root mean square of each feature about the centre, in A and in B, shrinkage included."""
-        H = np.asarray(self.frame.H, dtype=float)
-        c, s = np.asarray(self.frame.c, dtype=float), np.asarray(self.frame.s, dtype=float)
-        spread = [np.sqrt((w * w) @ (H * H)) for w in (c, s)]
-        if not self.frame.balance:  # then the frame holds sums over rows, not means
-            spread[0] /= np.sqrt(self.frame.n_a)
-            spread[1] /= np.sqrt(self.frame.n_b)
-        return spread[0], spread[1]
-
-    def top_features(self, n: int = 5) -> TopFeatures:
-        """The features to name first.
-
-        Most A-like are those with the lowest `effect_a` (on average they pull A's rows to A),
-        most B-like those with the highest `effect_b`; most shared are, of the others, those
-        whose spread is large in A and in B alike.
-        """
-        largest = max(np.abs(self.effect_a).max(), np.abs(self.effect_b).max())
-        # In sets that are alike the largest pull is no pull either. The angle has the gain in it.
-        pull = self.frame.gain * len(self.effect_a)
-        weak = max(NEGLIGIBLE * largest, NO_PULL / pull if pull > 0 else np.inf)
-        to_a = np.argsort(self.effect_a, kind="stable")[:n]
-        to_b = np.argsort(-self.effect_b, kind="stable")[:n]
-        to_a, to_b = to_a[self.effect_a[to_a] < -weak], to_b[self.effect_b[to_b] > weak]
-        common = np.minimum(*self.feature_spread)
-        common[np.concatenate([to_a, to_b])] = -1
-        shared = np.argsort(-common, kind="stable")[:n]
-        return TopFeatures(to_a, shared[common[shared] > 0], to_b)
+    @abc.abstractmethod
+    def score_columns(self) -> dict[str, Any]:
+        """The columns of the table of scores."""
 
     def summary(self, width: int = 80) -> str:
         """The comparison as text of about `width` columns, as the command line prints it."""
-        return "\n".join(text for _, text in summary_lines(self, width)).rstrip() + "\n"
+        return "\n".join(text for _, text in self.lines(width)).rstrip() + "\n"
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per scored sample, as a dataframe of the first library found.
 
-        Columns: set, id, theta (degrees), cost_a, cost_b, share_a, share_shared, share_b,
-        outside, relational, and suspicion where the audit covers the row (else NaN).
+        Of two sets: set, id, theta (degrees), cost_a, cost_b, share_a, share_shared, share_b,
+        outside, relational, typicality_a, typicality_b, and suspicion where the audit covers the
+        row (else NaN). Of K sets: set, id, nearest, second, theta between these two, entropy, and
+        a typicality and a weight for each set.
 
         Parameters
         ----------
@@ -186,47 +108,15 @@ class Comparison:
         """
         from cospan._tables import make_frame
 
-        tables = [score_columns(g.name, g.ids, g.alignment) for g in self.groups]
-        columns = {key: _join([table[key] for table in tables]) for key in tables[0]}
-        columns["suspicion"] = np.concatenate(self._suspicion())
-        return make_frame(columns, backend)
-
-    def _suspicion(self) -> list[NDArray[np.float64]]:
-        """The audit's suspicion group by group, NaN where it does not reach."""
-        parts = [np.full(len(group.ids), np.nan) for group in self.groups]
-        if self.audit is not None:
-            audited = slice(2, None) if self.audit_of == "z" else slice(0, 2)
-            start = 0
-            for part in parts[audited]:
-                part[:] = np.asarray(self.audit.suspicion)[start : start + len(part)]
-                start += len(part)
-        return parts
-
-    def to_dict(self) -> dict[str, object]:
-        """Everything but the rows, as plain types: ``json.dumps`` takes it."""
-        return comparison_dict(self)
-
-    def __repr__(self) -> str:
-        z = "" if self.group_z is None else f", {self.group_z.n} scored"
-        return (
-            f"<Comparison of {self.name_a!r} ({self.group_a.total} rows) with {self.name_b!r} "
-            f"({self.group_b.total} rows){z}: Fisher-Rao {self.separation.fisher_rao.value:.3f}>"
-        )
+        return make_frame(self.score_columns(), backend)
 
     def save_html(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML file, and return its path."""
         from cospan.report import save_html  # the report reads comparisons, so it comes in late
 
-        return save_html(self, path)
+        return save_html(self, path)  # type: ignore[arg-type]
 
     def _repr_html_(self) -> str:
         from cospan.report import fragment
 
-        return fragment(self)
-
-
-def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Concatenate; identifiers of different kinds (row numbers, file names) become text."""
-    if len({part.dtype.kind for part in parts}) > 1:
-        parts = [part.astype(str) for part in parts]
-    return np.concatenate(parts)
+        return fragment(self)  # type: ignore[arg-type]

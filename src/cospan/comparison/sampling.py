@@ -19,7 +19,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 FEWEST_ROWS = 200
 
 
-def rows_within(n_bytes: int, n_features: int, most: int) -> int:
+def rows_within(n_bytes: int, n_features: int, most: int, fewest: int | None = None) -> int:
     """How many float64 rows fit into so many bytes: at most `most`, but never just a handful.
 
     Examples
@@ -27,7 +27,8 @@ def rows_within(n_bytes: int, n_features: int, most: int) -> int:
     >>> rows_within(2**25, 64, 2_000), rows_within(2**25, 100_000, 2_000)
     (2000, 200)
     """
-    return min(most, max(FEWEST_ROWS, n_bytes // (8 * n_features)))
+    fewest = FEWEST_ROWS if fewest is None else fewest
+    return min(most, max(fewest, n_bytes // (8 * n_features)))
 
 
 class Reservoir(Generic[T]):

@@ -1,41 +1,175 @@
-"""Scored rows of one set, whatever its size: counts of all, angles of many, values of a few.
+"""Scored rows of one set, whatever its size: counts of all, scores of many, values of a few.
 
-A set may have a thousand rows or a billion. :class:`ScoredGroup` holds what pictures, tables and
-reports need of either: a fine histogram of every angle, the alignments of at most
-:data:`KEPT_ROWS` rows and the values of at most :data:`SHOWN_ROWS` of these.
+A set may have a thousand rows or a billion. A :class:`Group` holds what pictures, tables and
+reports need of either: histograms of every angle, the scores of at most :data:`KEPT_ROWS` rows
+and, of two sets, the values of at most :data:`SHOWN_ROWS` of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.alignment import Alignment
 from cospan.attribution import attribute
+from cospan.comparison.reading import OwnRows
 from cospan.comparison.sampling import Reservoir, rows_within
+from cospan.comparison.scorer import Scored, Scorer, like_neither, pair_angle
+from cospan.comparison.telling import TELLING_ROWS, KeptRows, Telling
 from cospan.errors import InputError
+from cospan.frame import JointFrame
 from cospan.sources import Chunk
 
-if TYPE_CHECKING:
-    from cospan.alignment import Alignment
-    from cospan.frame import JointFrame
+__all__ = ["Group", "ScoredGroup", "Tally"]
 
-__all__ = ["BINS", "KEPT_ROWS", "SHOWN_ROWS", "ScoredGroup", "Scorer", "score_columns"]
+Floats = NDArray[np.float64]
 
-BINS = 900  # a tenth of a degree each; 30, 45, 60 or 90 bins are sums of these
-KEPT_ROWS = 100_000  # alignments kept in memory
+FINE_BINS = 900  # a tenth of a degree each; 30, 45, 60 or 90 bins are sums of these
+DEGREE_BINS = 90  # of the histograms of each pair of more sets
+KEPT_ROWS = 100_000  # scores kept in memory, of each of two sets
+FEWEST_KEPT = 1_000  # and of each of a hundred
 SHOWN_ROWS = 2_000  # rows whose values are kept, to be drawn
 SHOWN_BYTES = 2**25  # and no more of them than this much memory holds
+TELLING_BYTES = 2**22  # for the rows of each kind that a reader will ask about
 
-Sink = Callable[[str, NDArray[Any], "Alignment"], None]  # set's name, identifiers, angles
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The scored rows of one set, or of further rows.
+
+    Parameters
+    ----------
+    name : str
+    own : int or None
+        The number of the set; None for further rows.
+    n, total : int
+        How many rows were scored, and how many there are.
+    nearest : ndarray of shape (K,), int
+        How many of the `n` rows each set explains best.
+    pair_counts : ndarray of shape (K, 90), int
+        ``pair_counts[j]``: histogram, a degree per bin, of the angle between the own set (0°) and
+        set j (90°).
+    kept : Scored
+        All `n` rows, or a uniform sample of them.
+    counts : ndarray of shape (900,), int, or None
+        Of two sets with a joint frame: histogram of θ, a tenth of a degree per bin.
+    rows, row_index, attribution, telling
+        Of these, values of some kept rows, which they are, and how far every feature pulls them;
+        and the same of the rows that a reader will ask about.
+    """
+
+    name: str
+    own: int | None
+    n: int
+    total: int
+    nearest: NDArray[np.int64]
+    pair_counts: NDArray[np.int64]
+    kept: Scored
+    counts: NDArray[np.int64] | None = None
+    rows: NDArray[np.floating[Any]] | None = None
+    row_index: NDArray[np.intp] | None = None
+    attribution: Floats | None = None
+    telling: KeptRows | None = None
+
+    @property
+    def sampled(self) -> bool:
+        return self.total > self.n
+
+    @property
+    def leave_one_out(self) -> bool:
+        return self.own is not None
+
+    @property
+    def alignment(self) -> Alignment | None:
+        return self.kept.alignment
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        return self.kept.ids
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        return self.kept.labels
+
+    @property
+    def neither(self) -> NDArray[np.bool_]:
+        """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
+        return like_neither(self.kept.typicality)
+
+
+class Tally:
+    """What is counted of every scored row of one group, and the rows kept of it."""
+
+    def __init__(self, scorer: Scorer, own: int | None, seed: int) -> None:
+        K = scorer.n_sets
+        self._scorer, self._own = scorer, own
+        self._nearest = np.zeros(K, dtype=np.int64)
+        self._pair_counts = np.zeros((K, DEGREE_BINS), dtype=np.int64)
+        self._counts = np.zeros(FINE_BINS, dtype=np.int64)
+        self._kept: Reservoir[Scored] = Reservoir(_kept_rows(K), seed)
+        # The same seed, so the same draws: the rows shown are among the rows kept.
+        size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
+        self._shown: Reservoir[Chunk] = Reservoir(size, seed)
+        told = rows_within(TELLING_BYTES, scorer.model.n_features, TELLING_ROWS, fewest=10)
+        self._telling = Telling(None if own is None else "AB"[own % 2], told)
+
+    def add(self, part: OwnRows) -> Scored:
+        """Score more rows of the group, and count them."""
+        chunk = part.chunk
+        scored = self._scorer.score(chunk, self._own, part.weights)
+        self._kept.add(scored)
+        K = len(self._nearest)
+        self._nearest += np.bincount(scored.weights.argmax(axis=1), minlength=K)
+        if scored.alignment is not None:
+            self._counts += _histogram(scored.theta, FINE_BINS)
+            self._shown.add(Chunk(chunk.rows, chunk.ids, None))
+            self._telling.add(scored.alignment, chunk.rows, chunk.labels)
+        elif self._own is not None:
+            for j in range(K):
+                if j != self._own:
+                    theta = pair_angle(scored.weights, self._own, j)
+                    self._pair_counts[j] += _histogram(theta, DEGREE_BINS)
+        return scored
+
+    def finish(self, name: str, total: int | None = None) -> Group:
+        """The group, once all rows were added; `total` where these were only a sample."""
+        n = self._kept.seen
+        if n == 0:
+            raise InputError(f"{name} has no rows to score; check the file and its filters.")
+        kept = self._kept.result()
+        total = n if total is None else total
+        found = Group(name, self._own, n, total, self._nearest, self._pair_counts, kept)
+        if not isinstance(self._scorer.model, JointFrame):
+            return found
+        rows, (asked, places) = self._shown.result().rows, self._telling.among(self._kept.positions)
+        return replace(
+            found,
+            counts=self._counts,
+            rows=rows,
+            row_index=np.searchsorted(self._kept.positions, self._shown.positions),
+            attribution=self._pulls(self._scorer.model, rows),
+            telling=KeptRows(asked, places, self._pulls(self._scorer.model, asked)),
+        )
+
+    def _pulls(self, frame: JointFrame, rows: NDArray[Any]) -> Floats:
+        """How far every feature pulls each row."""
+        return np.asarray(attribute(frame, rows, weighting=self._scorer.weighting).features)
+
+
+def _kept_rows(n_sets: int) -> int:
+    return max(2 * KEPT_ROWS // n_sets, min(FEWEST_KEPT, KEPT_ROWS))
+
+
+def _histogram(theta: Floats, bins: int) -> NDArray[np.int64]:
+    return np.histogram(np.degrees(theta), bins=bins, range=(0, 90))[0]
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredGroup:
-    """The scored rows of one set.
+    """The scored rows of one of two sets.
 
     Parameters
     ----------
@@ -64,6 +198,9 @@ class ScoredGroup:
         How many rows the set has; `n` unless `sampled`.
     labels : ndarray of shape (kept,) or None
         Labels of the kept rows, where some came with the data.
+    telling : KeptRows or None
+        Values of the rows that look most like the other set, that neither set finds usual, or
+        that are on the border; `rows` is a uniform sample, these are not.
     """
 
     name: str
@@ -78,92 +215,26 @@ class ScoredGroup:
     sampled: bool
     total: int = 0
     labels: NDArray[Any] | None = None
+    telling: KeptRows | None = None
 
     def __post_init__(self) -> None:
         if self.total == 0:
             object.__setattr__(self, "total", self.n)
 
+    @classmethod
+    def of(cls, group: Group) -> ScoredGroup:
+        """The view of a group that a joint frame scored."""
+        return cls(**{field.name: getattr(group, field.name) for field in fields(cls)})
+
+    @property
+    def scored(self) -> Scored:
+        """The kept rows as any number of sets has them."""
+        return Scored.of(self.alignment, self.ids, self.labels)
+
+    @property
+    def neither(self) -> NDArray[np.bool_]:
+        """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
+        return like_neither(self.scored.typicality)
+
     def __repr__(self) -> str:
         return f"ScoredGroup({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
-
-
-class Scorer(NamedTuple):
-    """How rows are scored: the frame, the weighting, and the side a row belongs to."""
-
-    frame: JointFrame
-    weighting: str
-    side: str | None = None  # "A" or "B": leave the row itself out; None: rows of neither set
-
-    def align(self, rows: NDArray[Any]) -> Alignment:
-        """Angles of the rows, honest ones where they helped to make the frame."""
-        if self.side is None:
-            return cast("Alignment", self.frame.align(rows, weighting=self.weighting))
-        return self.frame.left_out(rows, self.side, weighting=self.weighting)
-
-    def score(
-        self,
-        name: str,
-        chunks: Iterable[Chunk],
-        *,
-        seed: int = 0,
-        total: int | None = None,
-        sink: Sink | None = None,
-    ) -> ScoredGroup:
-        """Score every row of the chunks.
-
-        `total` is the size of the set where the chunks are only a sample of it; `sink` gets
-        every chunk's angles, e.g. to write them to a file.
-        """
-        counts = np.zeros(BINS, dtype=np.int64)
-        kept: Reservoir[_Scored] = Reservoir(KEPT_ROWS, seed)
-        # The same seed, so the same draws: the rows shown are among the rows kept.
-        size = rows_within(SHOWN_BYTES, self.frame.n_features, SHOWN_ROWS)
-        shown: Reservoir[Chunk] = Reservoir(size, seed)
-        for chunk in chunks:
-            alignment = self.align(chunk.rows)
-            counts += np.histogram(alignment.degrees, bins=BINS, range=(0, 90))[0]
-            kept.add(_Scored(alignment, chunk.ids, chunk.labels))
-            shown.add(Chunk(chunk.rows, chunk.ids, None))
-            if sink is not None:
-                sink(name, chunk.ids, alignment)
-        if kept.seen == 0:
-            raise InputError(f"{name} has no rows to score; check the file and its filters.")
-        alignment, ids, labels = kept.result()
-        rows = shown.result().rows
-        return ScoredGroup(
-            name=name,
-            n=kept.seen,
-            counts=counts,
-            alignment=alignment,
-            ids=ids,
-            rows=rows,
-            row_index=np.searchsorted(kept.positions, shown.positions),
-            attribution=np.asarray(attribute(self.frame, rows, weighting=self.weighting).features),
-            leave_one_out=self.side is not None,
-            sampled=total is not None and total > kept.seen,
-            total=kept.seen if total is None else total,
-            labels=labels,
-        )
-
-
-class _Scored(NamedTuple):
-    alignment: Alignment
-    ids: NDArray[Any]
-    labels: NDArray[Any] | None
-
-
-def score_columns(name: str, ids: NDArray[Any], alignment: Alignment) -> dict[str, NDArray[Any]]:
-    """The columns of a table of scores: one row per sample, angles in degrees."""
-    shares = np.asarray(alignment.shares)
-    return {
-        "set": np.full(len(ids), name),
-        "id": ids,
-        "theta": np.asarray(alignment.degrees),
-        "cost_a": np.asarray(alignment.cost_a),
-        "cost_b": np.asarray(alignment.cost_b),
-        "share_a": shares[:, 0],
-        "share_shared": shares[:, 1],
-        "share_b": shares[:, 2],
-        "outside": np.asarray(alignment.outside),
-        "relational": np.asarray(alignment.relational),
-    }

@@ -2,51 +2,67 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypedDict
 
 import numpy as np
 
+from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
-from cospan._validate import as_flag, as_option, as_shrinkage
+from cospan._validate import as_confidence, as_count, as_flag, as_option, as_shrinkage
 from cospan._warnings import warn
 from cospan.errors import InputError
-from cospan.frame.fitting import DEFAULTS, settled
+from cospan.sets import Settings as SetSettings
+from cospan.sets.settings import DEFAULTS, settled
 
-__all__ = ["GEOMETRY", "Settings"]
+__all__ = ["Options", "Settings", "split_options"]
 
-# Settings of the geometry, as JointFrame.fit has them.
-GEOMETRY = (
-    "span",
-    "units",
-    "shrinkage",
-    "pooling",
-    "dof",
-    "calibrate",
-    "preset",
-    "center",
-    "balance",
-    "tol",
-)
+
+class Options(TypedDict, total=False):
+    """Settings of a comparison, and options of its sources: what may be left out of a call."""
+
+    span: str
+    units: str
+    shrinkage: float | str
+    pooling: float | str
+    dof: float | str
+    calibrate: bool | None
+    preset: str | None
+    center: Any
+    balance: bool
+    weighting: str
+    tol: float | None
+    standardize: bool
+    seed: int
+    n_permutations: int
+    confidence: float
+    n_bootstrap: int
+    score_all: bool | None
+    exact: bool | None
+    columns: Sequence[str | int] | None
+    id_column: str | None
+    chunk_rows: int | None
+    missing: str | None
+    categorical: Sequence[str] | None
+    numeric: Sequence[str] | None
+    drop: Sequence[str] | None
+    strict: bool
+    image_size: int | tuple[int, int] | None
+    image_mode: str
+    max_bad_images: int
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(SetSettings):
     """How to compare; see :func:`cospan.compare` for each."""
 
-    span: str = "affine"
-    units: str = "auto"
-    shrinkage: float | str = "auto"
-    pooling: float | str = "auto"
-    dof: float | str = "auto"
-    calibrate: bool | None = None
     preset: str | None = None
-    center: Any = "pooled"
-    balance: bool = True
     weighting: str = "cost"
-    tol: float | None = None
     seed: int = 0
     n_permutations: int = 999
+    confidence: float = 0.95
+    n_bootstrap: int = 1000
     score_all: bool | None = None
     exact: bool | None = None
 
@@ -55,31 +71,34 @@ class Settings:
         """Settings as :func:`cospan.compare` takes them, the preset and the old alias resolved."""
         if as_flag(standardize, "standardize"):
             if given.get("units", "auto") not in ("auto", "own"):
-                raise InputError("standardize=True is units='own'; give one of them.")
+                raise InputError(
+                    f"{option('standardize', True)} is {option('units', 'own')}; give one of them."
+                )
             warn(
-                "standardize=True is now units='own', which tables have by default: no result "
-                "depends on the unit of a column. Leave it out."
+                f"{option('standardize', True)} is now {option('units', 'own')}, which tables "
+                "have by default: no result depends on the unit of a column.",
+                code="renamed",
+                remedy="Leave it out.",
             )
             given["units"] = "own"
-        asked = {name: given[name] for name in GEOMETRY if name in given}
+        known = {*DEFAULTS, "preset"}
+        asked = {name: value for name, value in given.items() if name in known}
         return cls(**{**given, **settled(asked, DEFAULTS)})
 
     def __post_init__(self) -> None:
         weighting = as_option(self.weighting, "weighting", ("cost", "frame"))
         if weighting == "frame" and self.span == "affine":
             raise InputError(
-                'weighting="frame" belongs to the linear span; give span="linear" with it.'
+                f"{option('weighting', 'frame')} belongs to the linear span; give "
+                f"{option('span', 'linear')} with it."
             )
         as_shrinkage(self.shrinkage)
+        as_confidence(self.confidence)
+        as_count(self.n_bootstrap, "n_bootstrap")
         for name in ("n_permutations", "seed"):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < 0:
                 raise InputError(f"{name} is {value!r}; it must be a whole number, 0 or more.")
-
-    @property
-    def geometry(self) -> dict[str, Any]:
-        """The settings that a model of the sets is fitted with."""
-        return {name: getattr(self, name) for name in GEOMETRY}
 
     def as_dict(self) -> dict[str, object]:
         """The settings as plain values."""
@@ -95,3 +114,10 @@ class Settings:
         # With fewer rows than features, factors are smaller than matrices, and as fast to make.
         wide = n_rows is not None and n_rows < n_features
         return replace(self, exact=weak or wide)
+
+
+def split_options(given: Options) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of a comparison among what was given, and the options of its sources."""
+    known = {"standardize", *(field.name for field in fields(Settings))}
+    settings = {name: value for name, value in given.items() if name in known}
+    return settings, {name: value for name, value in given.items() if name not in known}

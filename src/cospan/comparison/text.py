@@ -1,26 +1,30 @@
-"""A comparison as text: what ``Comparison.summary()`` returns and the terminal shows.
+"""A comparison as text: what ``summary()`` returns and the terminal shows.
 
-Lines come with the name of a style, so that the terminal can colour them; the text itself is the
-same everywhere. Names from the data are made printable first: a column may be called anything,
-escape sequences included.
+The verdict comes first, then the numbers behind it. Lines come with the name of a style, so that
+the terminal can colour them; the text itself is the same everywhere. Names from the data are made
+printable first: a column may be called anything, escape sequences included.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._text import number, plural, printable
+
 if TYPE_CHECKING:
-    from cospan.comparison import Comparison
+    from cospan.audit import LabelAudit
+    from cospan.comparison.many import ManyComparison
+    from cospan.comparison.pair import Comparison
+    from cospan.comparison.result import Line
+    from cospan.sets import Geometry
     from cospan.significance import Estimate
 
-__all__ = ["bars", "number", "plural", "printable", "summary_lines"]
-
-Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
+__all__ = ["NAME_WIDTH", "bars", "many_lines", "pair_lines"]
 
 RAMP = " ▁▂▃▄▅▆▇█"
 PLOT_WIDTHS = (90, 75, 60, 50, 45, 36, 30, 25, 20)  # divisors of the 900 bins of a tenth degree
@@ -28,44 +32,9 @@ NAME_WIDTH = 28
 TOP_FEATURES = 5
 TOP_ROWS = 5
 TOP_COLUMNS = 8
-
-
-def printable(text: object, width: int | None = None) -> str:
-    """Any name as one line of harmless text, cut to `width` characters.
-
-    Examples
-    --------
-    >>> printable("tab\\there, bell\\x07")
-    'tab\\\\there, bell\\\\x07'
-    >>> printable("a very long name indeed", 12)
-    'a very long…'
-    """
-    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
-    if width is not None and len(shown) > width:
-        return shown[: width - 1].rstrip() + "…"
-    return shown
-
-
-def plural(n: int, thing: str) -> str:
-    """A count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "row"), plural(12345, "row")
-    ('1 row', '12,345 rows')
-    """
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
-
-
-def number(value: float) -> str:
-    """A number in a few characters.
-
-    Examples
-    --------
-    >>> [number(v) for v in (0.5, 12.0, 1234567.0, 0.00001234, float("nan"))]
-    ['0.5', '12', '1.23e+06', '1.23e-05', 'nan']
-    """
-    return f"{value:.3g}"
+CELL = 6  # columns of a number in the matrix
+MATRIX_NAME = 16  # and of a name beside it
+CLOSEST = 5
 
 
 def bars(counts: NDArray[Any] | Sequence[float], width: int) -> str:
@@ -84,162 +53,235 @@ def bars(counts: NDArray[Any] | Sequence[float], width: int) -> str:
     return "".join(RAMP[level] for level in levels)
 
 
-def summary_lines(comparison: Comparison, width: int = 80) -> Iterator[Line]:
-    """The summary, line by line, each with its style."""
-    c = comparison
+# ---- for any number of sets --------------------------------------------------------------------
+
+
+def _short(name: object) -> str:
+    return printable(name, NAME_WIDTH)
+
+
+def _section(title: str, lines: Iterator[str] | Sequence[str]) -> Iterator[Line]:
+    """A title and its lines; nothing where there are none."""
+    shown = list(lines)
+    if shown:
+        yield "head", title
+        yield from (("plain", line) for line in shown)
+        yield "plain", ""
+
+
+def _wrapped(sentences: Sequence[str], width: int) -> Iterator[Line]:
+    for sentence in sentences:
+        yield from (("plain", line) for line in textwrap.wrap(printable(sentence), width))
+    if sentences:
+        yield "plain", ""
+
+
+def _level(estimate: Estimate) -> str:
+    return f"with {100 * estimate.confidence:.0f} % intervals"
+
+
+def _settings(geometry: Geometry, chosen: bool) -> str:
+    how = " (chosen by leave-one-out)" if chosen else ""
+    return (
+        f"{geometry.span} span, {geometry.units} units, shrinkage "
+        f"{number(float(geometry.shrinkage))}{how}, pooling {number(geometry.pooling)}"
+    )
+
+
+def _worst_rows(
+    audit: LabelAudit, ids: NDArray[Any], where: str, sure: Callable[[int], str]
+) -> Iterator[str]:
+    """The rows that look most like another set."""
+    flagged = np.flatnonzero(np.asarray(audit.flagged))
+    order = np.argsort(-np.asarray(audit.suspicion)[flagged], kind="stable")
+    for i in flagged[order][:TOP_ROWS].tolist():
+        own, other = _short(audit.labels[i]), _short(audit.suggested[i])
+        yield f"  {_short(ids[i])}  {where} {own}, looks like {other} ({sure(i)})"
+
+
+def _closing(warnings: Sequence[str]) -> Iterator[Line]:
+    yield from (("warn", f"! {printable(warning)}") for warning in warnings)
+
+
+# ---- two sets ----------------------------------------------------------------------------------
+
+
+def pair_lines(c: Comparison, width: int = 80) -> Iterator[Line]:
+    """The summary of two sets, line by line, each with its style."""
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
-    yield from _sentences(c, width)
-    yield from _columns(c, width)
-    yield from _verdict(c)
+    yield from _wrapped(() if c.verdict is None else c.verdict.sentences, width)
+    yield from _section(f"How far apart ({_level(c.separation.auc)})", _numbers(c))
+    if c.features is not None:
+        changed = len(c.features.changed)
+        title = f"What changed: {plural(changed, 'column')} of {len(c.features):,}"
+        yield from _section(title, _columns(c, width))
+    title = "Angles: 0° explained by A, 45° by both alike, 90° by B"
+    yield from _section(title, _angles(c, width))
+    title = "Features (mean pull on their own rows: minus to A, plus to B)"
+    yield from _section(title, _features(c))
+    yield from _section(f"Rows worth a look ({_flagged(c)})", _rows(c))
+    yield from (("plain", line) for line in _sizes(c))
     yield "plain", ""
-    yield from _angles(c, width)
-    yield "plain", ""
-    yield from _features(c)
-    yield from _rows(c)
-    yield from _sizes(c)
-    yield "plain", ""
-    for warning in c.warnings:
-        yield "warn", f"! {printable(warning)}"
+    yield from _closing(c.warnings)
 
 
 def _with_letter(name: str, letter: str) -> str:
     """The name and the letter it goes by in the summary, unless one shows the other."""
-    shown = printable(name, NAME_WIDTH)
+    shown = _short(name)
     return shown if shown == letter or shown.endswith(f"({letter})") else f"{shown} ({letter})"
 
 
-def _sentences(c: Comparison, width: int) -> Iterator[Line]:
-    """The verdict, in words."""
-    if c.verdict is None:
-        return
-    for sentence in c.verdict.sentences:
-        for line in textwrap.wrap(printable(sentence), width):
-            yield "plain", line
-    yield "plain", ""
-
-
-def _columns(c: Comparison, width: int) -> Iterator[Line]:
-    """The columns that changed, and how."""
-    if c.features is None or not c.features.changed:
-        return
-    changed = c.features.changed
-    total = len(c.features)
-    yield "head", f"What changed: {plural(len(changed), 'column')} of {total:,}"
-    label = min(max(len(printable(one.name)) for one in changed[:TOP_COLUMNS]), NAME_WIDTH)
-    for one in changed[:TOP_COLUMNS]:
-        share = f"{one.share:4.0%}" if one.share == one.share else "    "
-        text = (
-            f"  {printable(one.name, label):<{label}}  {one.change:<8}  {share} of the difference"
-        )
-        yield "plain", f"{text}  p {_small(one.p_adjusted)}"[:width]
-    if len(changed) > TOP_COLUMNS:
-        yield "plain", f"  and {plural(len(changed) - TOP_COLUMNS, 'more column')}"
-    yield "plain", ""
-
-
-def _small(p: float) -> str:
-    return "below 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _sizes(c: Comparison) -> Iterator[Line]:
-    r, k, t = c.frame.blocks
-    yield (
-        "plain",
-        (
-            f"{plural(c.group_a.total, 'row')} against {plural(c.group_b.total, 'row')}, "
-            f"{plural(len(c.feature_names), 'feature')}"
-            + ("" if c.group_z is None else f", {plural(c.group_z.total, 'row')} to score")
-        ),
-    )
-    yield (
-        "plain",
-        (f"rank {c.frame.rank}: {plural(r, 'direction')} only in A, {k} shared, {t} only in B"),
-    )
-    chosen = " (chosen by leave-one-out)" if c.settings.get("shrinkage") == "auto" else ""
-    yield (
-        "plain",
-        (
-            f"{c.frame.span} span, {c.frame.units} units, shrinkage "
-            f"{number(float(c.frame.shrinkage))}{chosen}, pooling {number(c.frame.pooling)}"
-        ),
-    )
-
-
-def _angles(c: Comparison, width: int) -> Iterator[Line]:
-    room = max(width - 30, PLOT_WIDTHS[-1])
-    columns = next(w for w in PLOT_WIDTHS if w <= room)
-    yield "head", "Angles: 0° explained by A, 45° by both alike, 90° by B"
-    for side, group in zip("ABZ", c.groups, strict=False):
-        theta = group.alignment.degrees
-        low, middle, high = np.quantile(np.asarray(theta), [0.1, 0.5, 0.9])
-        label = f"  {side} rows      "
-        yield (
-            "plain",
-            (f"{label}{bars(group.counts, columns)}  {middle:.0f}° ({low:.0f}°-{high:.0f}°)"),
-        )
-    spectrum = np.degrees(np.asarray(c.frame.angles))
-    counts, _ = np.histogram(spectrum, bins=columns, range=(0, 90))
-    yield (
-        "plain",
-        (f"  directions  {bars(counts, columns)}  {spectrum.min():.0f}° to {spectrum.max():.0f}°"),
-    )
-    axis = "0°".ljust(columns // 2 - 1) + "45°"
-    yield "plain", f"  {'':12}{axis.ljust(columns - 2)}90°"
-
-
-def _verdict(c: Comparison) -> Iterator[Line]:
+def _numbers(c: Comparison) -> Iterator[str]:
     s = c.separation
-    level = f"{s.fisher_rao.confidence:.0%}".replace("%", " %")
-    yield "head", f"How far apart (with {level} intervals)"
-    yield "plain", f"  Fisher-Rao  {_interval(s.fisher_rao)}  between 0 and π"
-    yield "plain", f"  AUC         {_interval(s.auc)}  0.5: no difference, 1: apart"
-    yield "plain", f"  overlap     {_interval(s.overlap)}  what both have in common"
+    yield f"  AUC         {s.auc}  0.5: no difference, 1: apart"
+    if c.shift is not None:
+        yield f"  held out    {c.shift.effect}  AUC of rows that had no part in the fit"
+    yield f"  Fisher-Rao  {s.fisher_rao}  between 0 and π"
+    yield f"  overlap     {s.overlap}  what both have in common"
     if c.shift is None:
         return
     p = float(c.shift.pvalue)
     word = "the two sets differ" if p <= 0.05 else "no evidence that the two sets differ"
-    yield "plain", f"  p-value     {p:.4g}  {word} ({c.shift.n_permutations} permutations)"
+    yield f"  p-value     {p:.4g}  {word} ({c.shift.n_permutations} permutations)"
+    parts = ", ".join(f"{name} {float(p):.3g}" for name, p in c.shift.parts.items())
+    yield f"  p-values    {parts}  (adjusted for all three)"
 
 
-def _interval(estimate: Estimate) -> str:
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+def _columns(c: Comparison, width: int) -> Iterator[str]:
+    """The columns that changed, and how."""
+    changed = c.features.changed if c.features is not None else ()
+    label = min(max((len(printable(one.name)) for one in changed[:TOP_COLUMNS]), default=0), 28)
+    for one in changed[:TOP_COLUMNS]:
+        share = f"{one.share:4.0%}" if one.share == one.share else "    "
+        p = "below 0.001" if one.p_adjusted < 0.001 else f"{one.p_adjusted:.3f}"
+        text = f"  {printable(one.name, label):<{label}}  {one.change:<8}  {share}"
+        yield f"{text} of the difference  p {p}"[:width]
+    if len(changed) > TOP_COLUMNS:
+        yield f"  and {plural(len(changed) - TOP_COLUMNS, 'more column')}"
 
 
-def _features(c: Comparison) -> Iterator[Line]:
+def _angles(c: Comparison, width: int) -> Iterator[str]:
+    room = max(width - 30, PLOT_WIDTHS[-1])
+    columns = next(w for w in PLOT_WIDTHS if w <= room)
+    for side, group in zip("ABZ", c.groups, strict=False):
+        low, middle, high = np.quantile(np.asarray(group.alignment.degrees), [0.1, 0.5, 0.9])
+        shown = bars(group.counts, columns)
+        yield f"  {side} rows      {shown}  {middle:.0f}° ({low:.0f}°-{high:.0f}°)"
+    spectrum = np.degrees(np.asarray(c.frame.angles))
+    counts, _ = np.histogram(spectrum, bins=columns, range=(0, 90))
+    ends = f"{spectrum.min():.0f}° to {spectrum.max():.0f}°"
+    yield f"  directions  {bars(counts, columns)}  {ends}"
+    axis = "0°".ljust(columns // 2 - 1) + "45°"
+    yield f"  {'':12}{axis.ljust(columns - 2)}90°"
+
+
+def _features(c: Comparison) -> Iterator[str]:
     top = c.top_features(TOP_FEATURES)
-    yield "head", "Features (mean pull on their own rows: minus to A, plus to B)"
     for title, index, effect in (
         ("most A-like", top.a, c.effect_a),
         ("most B-like", top.b, c.effect_b),
     ):
-        parts = [f"{printable(c.feature_names[j], NAME_WIDTH)} {effect[j]:+.3f}" for j in index]
-        yield "plain", f"  {title}  {', '.join(parts) or 'none'}"
-    shared = [printable(c.feature_names[j], NAME_WIDTH) for j in top.shared]
-    yield "plain", f"  most shared  {', '.join(shared) or 'none'}"
+        parts = [f"{_short(c.feature_names[j])} {effect[j]:+.3f}" for j in index]
+        yield f"  {title}  {', '.join(parts) or 'none'}"
+    shared = [_short(c.feature_names[j]) for j in top.shared]
+    yield f"  most shared  {', '.join(shared) or 'none'}"
+
+
+def _flagged(c: Comparison) -> str:
+    """How many rows are worth a look, and why."""
+    labelled = "labelled row" if c.audit_of == "z" else "row"
+    flagged = 0 if c.audit is None else int(np.sum(np.asarray(c.audit.flagged)))
+    return f"{plural(flagged, labelled)} more like the other set"
+
+
+def _rows(c: Comparison) -> Iterator[str]:
+    if c.audit is not None:
+        degrees = c.audit_degrees
+        where = "labelled" if c.audit_of == "z" else "in"
+        yield from _worst_rows(c.audit, c.audit_ids, where, lambda i: f"{degrees[i]:.0f}°")
+
+
+def _sizes(c: Comparison) -> Iterator[str]:
+    r, k, t = c.frame.blocks
+    z = "" if c.group_z is None else f", {plural(c.group_z.total, 'row')} to score"
+    rows = " against ".join(plural(group.total, "row") for group in c.groups[:2])
+    yield f"{rows}, {plural(len(c.feature_names), 'feature')}{z}"
+    yield f"rank {c.frame.rank}: {plural(r, 'direction')} only in A, {k} shared, {t} only in B"
+    yield _settings(c.frame.geometry, c.settings.get("shrinkage") == "auto")
+
+
+# ---- more sets ---------------------------------------------------------------------------------
+
+
+def many_lines(c: ManyComparison, width: int = 80) -> Iterator[Line]:
+    """The summary of K sets, line by line, each with its style."""
+    yield "title", f"{len(c.names)} sets: {printable(', '.join(c.names), max(width - 10, 20))}"
     yield "plain", ""
+    yield from (("plain", line) for line in _many_sizes(c))
+    yield "plain", ""
+    title = "Fisher-Rao distances (0: alike, π: apart), close sets side by side"
+    yield from _section(title, _matrix(c, width))
+    closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
+    title = f"Closest pairs ({_level(c.distance(*closest[0]))})"
+    yield from _section(title, _pairs(c, closest))
+    title = f"Rows that their own set explains best: {c.accuracy:.1%}"
+    yield from _section(f"{title} (leave-one-out, every set counting alike)", _sets(c))
+    flagged = plural(int(np.sum(np.asarray(c.audit.flagged))), "row")
+    worst = _worst_rows(c.audit, c.ids, "in", lambda i: f"{c.weights[i].max():.0%} likely")
+    yield from _section(f"Rows worth a look ({flagged} more like another set)", worst)
+    yield from _closing(c.warnings)
 
 
-def _rows(c: Comparison) -> Iterator[Line]:
-    """The rows that look most like the other set."""
-    if c.audit is None:
-        return
-    flagged = np.flatnonzero(np.asarray(c.audit.flagged))
-    if not len(flagged):
-        return
-    order = flagged[np.argsort(-np.asarray(c.audit.suspicion)[flagged], kind="stable")]
-    ids, degrees = c.audit_ids, c.audit_degrees
-    labelled = c.audit_of == "z"
-    found = plural(len(flagged), "labelled row" if labelled else "row")
-    yield "head", f"Rows worth a look ({found} more like the other set)"
-    for i in order[:TOP_ROWS]:
-        label = printable(c.audit.labels[i], NAME_WIDTH)
-        other = printable(c.audit.suggested[i], NAME_WIDTH)
+def _many_sizes(c: ManyComparison) -> Iterator[str]:
+    scored = f", {plural(c.rows_z, 'row')} of {_short(c.name_z)} to score"
+    features = plural(c.costs.n_features, "feature")
+    rows = plural(sum(c.rows), "row")
+    yield f"{rows}, {features}{scored if c.name_z is not None else ''}"
+    f = c.frame
+    alone = f.rank - len(f.common) - len(f.partial)
+    yield (
+        f"rank {f.rank}: {plural(len(f.common), 'direction')} common to all sets, "
+        f"{len(f.partial)} to some, {alone} to one"
+    )
+    yield _settings(c.costs.geometry, c.settings.get("shrinkage") == "auto")
+
+
+def _matrix(c: ManyComparison, width: int) -> Iterator[str]:
+    """Distances of all pairs, close sets side by side; only as many sets as fit."""
+    heads = [printable(name) for name in c.names]
+    rows = [printable(name, MATRIX_NAME) for name in c.names]
+    if max(map(len, heads)) >= CELL:  # names too long for a column: numbers stand for them
+        for place, k in enumerate(c.order, start=1):
+            heads[k], rows[k] = str(place), f"{place:>2} {rows[k]}"
+    label = max(map(len, rows))
+    shown = c.order[: max((width - label - 2) // CELL, 2)]
+    yield "  " + " " * label + "".join(f"{heads[k]:>{CELL}}" for k in shown)
+    for i in shown:
+        cells = ("·" if i == j else f"{c.fisher_rao[i, j]:.2f}" for j in shown)
+        yield f"  {rows[i]:<{label}}" + "".join(f"{cell:>{CELL}}" for cell in cells)
+    if len(shown) < len(c.names):
+        yield f"  and {plural(len(c.names) - len(shown), 'more set')}"
+
+
+def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:
+    shown = [" - ".join(_short(c.names[k]) for k in pair) for pair in pairs]
+    for text, pair in zip(shown, pairs, strict=True):
+        yield f"  {text:<{max(map(len, shown))}}  {c.distance(*pair)}"
+
+
+def _sets(c: ManyComparison) -> Iterator[str]:
+    label = min(max(len(printable(name)) for name in c.names), NAME_WIDTH)
+    for k, name in enumerate(c.names):
+        counts = c.confusion[k].copy()
+        right, total = int(counts[k]), int(counts.sum())
+        counts[k] = -1
+        rival = int(counts.argmax())
+        astray = f", most others like {_short(c.names[rival])}"
+        own = len(c.frame.isolated(k))
+        alone = f"; {plural(own, 'direction')} of its own"
         yield (
-            "plain",
-            (
-                f"  {printable(ids[i], NAME_WIDTH)}  {'labelled' if labelled else 'in'} {label}, "
-                f"looks like {other} ({degrees[i]:.0f}°)"
-            ),
+            f"  {printable(name, label):<{label}}  {right / max(total, 1):6.1%} of "
+            f"{plural(total, 'row')}{astray if counts[rival] > 0 else ''}"
+            f"{alone if own else ''}"
         )
-    yield "plain", ""

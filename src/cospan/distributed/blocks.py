@@ -11,7 +11,8 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._validate import as_rows, as_weights
 from cospan.errors import InputError
-from cospan.summary import Summary
+from cospan.summary import Summary, SummaryOptions
+from cospan.summary.making import of_rows
 
 __all__ = [
     "block_classes",
@@ -69,13 +70,12 @@ def block_summary(
     block: Any,
     weights: np.ndarray | None,
     names: tuple[str, ...] | None,
-    seed: int,
-    options: dict[str, Any],
+    options: SummaryOptions,
 ) -> Summary | None:
     """Summary of one block; None if it has no rows, or none that count."""
     if len(block) == 0 or (weights is not None and not weights.any()):
         return None
-    summary = Summary.of(block, weights, seed=seed, **options)
+    summary = of_rows(block, weights, options)
     return replace(summary, feature_names=names)
 
 
@@ -92,8 +92,7 @@ def block_classes(
     labels: np.ndarray,
     weights: np.ndarray | None,
     names: tuple[str, ...] | None,
-    seed: int,
-    options: dict[str, Any],
+    options: SummaryOptions,
 ) -> dict[Any, Summary]:
     """Summary of each class in one block."""
     rows = as_rows(block, "X", allow_empty=True)
@@ -101,7 +100,7 @@ def block_classes(
     for label in np.unique(labels).tolist():
         own = np.flatnonzero(labels == label)
         weight = None if weights is None else weights[own]
-        summary = block_summary(arrays.rows_at(rows, own), weight, names, seed, options)
+        summary = block_summary(arrays.rows_at(rows, own), weight, names, options)
         if summary is not None:
             found[label] = summary
     return found

@@ -19,21 +19,12 @@ from cospan.distributed.blocks import (
 )
 from cospan.errors import InputError
 from cospan.sets import curved
-from cospan.summary import Summary
+from cospan.summary import Summary, SummaryOptions
 
 __all__ = ["class_summaries", "mapped_summary", "summary_of"]
 
 
-def summary_of(
-    X: Any,
-    sample_weight: Any = None,
-    *,
-    exact: bool = True,
-    rank: int | None = None,
-    sample_size: int = 2000,
-    seed: int = 0,
-    name: str = "X",
-) -> Summary:
+def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     """Summary of a Dask array or dataframe, as :meth:`cospan.Summary.of` has it.
 
     The blocks' own summaries merge on the workers, so that the whole never comes together; only
@@ -50,14 +41,14 @@ def summary_of(
     """
     import dask
 
+    name = options.name
     blocks = row_blocks(X, name)
     weights = split(sample_weight, blocks, "sample_weight")
-    options = {"exact": exact, "rank": rank, "sample_size": sample_size, "name": name}
     names = feature_names_of(X)
     leaf = dask.delayed(block_summary, pure=False)
     found: Summary | None = reduced(
         [
-            leaf(block, weight, names, seed + i, {**options, "name": _of_block(name, i, blocks)})
+            leaf(block, weight, names, _of_block(options, i, blocks))
             for i, (block, weight) in enumerate(zip(blocks, weights, strict=True))
         ],
         merged,
@@ -104,7 +95,7 @@ def class_summaries(
     import dask
 
     blocks = row_blocks(X, "X")
-    options = {"exact": exact, "sample_size": sample_size, "name": "X"}
+    options = SummaryOptions(exact=exact, sample_size=sample_size)
     names = feature_names_of(X)
     leaf = dask.delayed(block_classes, pure=False)
     parts = zip(
@@ -114,11 +105,16 @@ def class_summaries(
         strict=True,
     )
     found: dict[Any, Summary] = reduced(
-        [leaf(*part, names, i, options) for i, part in enumerate(parts)], merged_classes
+        [leaf(*part, names, options._replace(seed=i)) for i, part in enumerate(parts)],
+        merged_classes,
     )
     return found
 
 
-def _of_block(name: str, number: int, blocks: list[Any]) -> str:
-    """What messages call a block: the rows they count are those of the block."""
-    return name if len(blocks) == 1 else f"{name} (block {number} of {len(blocks)}, from 0)"
+def _of_block(options: SummaryOptions, number: int, blocks: list[Any]) -> SummaryOptions:
+    """A seed of its own for each block, and a name: the rows that messages count are its own."""
+    options = options._replace(seed=options.seed + number)
+    if len(blocks) == 1:
+        return options
+    name = f"{options.name} (block {number} of {len(blocks)}, from 0)"
+    return options._replace(name=name)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
+from cospan._surface import option
 from cospan._validate import as_option
 from cospan.alignment import Alignment
 from cospan.errors import InputError
@@ -58,7 +59,9 @@ class FittedClasses:
         threshold = _as_threshold(settings.threshold, len(summaries))
         options = settings.of_the_sets()
         if weighting == "frame" and settings.span == "affine":
-            raise InputError('weighting="frame" belongs to span="linear"; give both.')
+            raise InputError(
+                f"{option('weighting', 'frame')} belongs to {option('span', 'linear')}; give both."
+            )
         model: JointFrame | SetCosts
         if len(summaries) == 2:
             model = JointFrame.from_summaries(summaries[0], summaries[1], **options)
@@ -92,7 +95,8 @@ class FittedClasses:
         if known is None or self.weighting == "frame":
             raise InputError(
                 "There is no typicality here: it needs leave-one-out costs of the training rows, "
-                "which weighting='frame', files of older models and single rows do not have."
+                f"which {option('weighting', 'frame')}, files of older models and single rows do "
+                f"not have."
             )
         return np.asarray(known.p_values(self.model.squared_costs(X)), dtype=np.float64)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from cospan import _arrays as arrays
 from cospan import distributed
 from cospan._arrays import Array
+from cospan._surface import option
 from cospan._validate import as_rows, as_weights
 from cospan._warnings import warn
 from cospan.curves import CurveMap
@@ -113,5 +114,7 @@ def warn_if_nothing_shared(found: Fitted, a: Summary, b: Summary) -> None:
         warn(
             f"A ({a.count} rows) and B ({b.count} rows) share no direction of the "
             f"{a.n_features}-dimensional feature space, so without shrinkage no sample has a "
-            "meaningful angle; use more rows, or shrinkage='auto'."
+            "meaningful angle.",
+            code="nothing shared",
+            remedy=f"Use more rows, or {option('shrinkage', 'auto')}.",
         )

@@ -5,7 +5,9 @@ whole files, `container` is the file as bytes (format version, digest), `parts` 
 costs apart and puts them together again, `estimators` does so for fitted estimators, `reader`
 checks every entry, and `first_format` reads what cospan 0.1 wrote. Reading a model file executes
 nothing and unpickles nothing, and it holds no rows of the data: what a frame needs are positions
-and directions.
+and directions, and for "neither" what its own rows cost, one number for each of up to 4,096 rows
+in the order of their size. (Of rows with a single column that number tells the distance from the
+mean; pass on models of one column as you would its values.)
 """
 
 from cospan.model_file.container import FORMAT_VERSION, from_bytes, is_model_file, to_bytes

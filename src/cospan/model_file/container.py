@@ -23,7 +23,7 @@ from cospan.model_file.parts import Parts, put_together, take_apart
 __all__ = ["FORMAT_VERSION", "from_bytes", "is_model_file", "to_bytes"]
 
 # 1: cospan 0.1, one centre and raw angles. 2: the geometry of K sets, each with its own mean,
-# units and calibration.
+# units, calibration and costs of its own rows.
 FORMAT_VERSION = 2
 _FORMAT = "cospan model"
 _NO_DIGEST = "0" * 64

@@ -2,7 +2,8 @@
 
 Taking apart is easy; putting together trusts nothing: every entry is asked for by name and
 checked (`reader`), so that a file that is not a model gives one clear error and never a half-built
-object. Rows of data are no part of any model.
+object. Rows of data are no part of any model: of the rows that typicality compares with, a file
+holds what each cost its own set, in order, and no more than 4,096 of them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from cospan.errors import ModelFileError
 from cospan.frame import JointFrame
 from cospan.model_file.reader import ABOVE_0, BELOW_1, Reader
 from cospan.sets import Calibration, Geometry, SetCosts
+from cospan.typicality import Typicality
 
 __all__ = [
     "Directions",
@@ -35,6 +37,8 @@ _UNIT = 1e-4
 _LINEAR_CENTERS = ("pooled", "each", "none", "given")
 # More sets than any machine holds.
 _MOST_SETS = 2**31
+# Costs of a set's own rows in a file: summaries sample 2,000 rows, and these are kept as they are.
+_MOST_COSTS = 4096
 
 
 class Parts(NamedTuple):
@@ -136,6 +140,30 @@ def _geometry(read: Reader, n_sets: int) -> Geometry:
     )
 
 
+# ---- what the sets' own rows cost --------------------------------------------------------------
+
+
+def _typicality_parts(known: Typicality | None) -> dict[str, NDArray[Any]]:
+    if known is None:
+        return {}
+    known = known.bounded(_MOST_COSTS)
+    costs = {f"own_costs{k}": host(one) for k, one in enumerate(known.costs)}
+    return costs | {f"rows_above{k}": host(one) for k, one in enumerate(known.above)}
+
+
+def _typicality(read: Reader, n_sets: int) -> Typicality | None:
+    """What the sets' own rows cost, if the file says so; it does of all sets or of none."""
+    if "own_costs0" not in read.tensors:
+        return None
+    costs = [read.tensor(f"own_costs{k}", None, least=0.0) for k in range(n_sets)]
+    above = [read.tensor(f"rows_above{k}", len(own) + 1, least=0.0) for k, own in enumerate(costs)]
+    for own, rows in zip(costs, above, strict=True):
+        ordered = bool(np.all(np.diff(own) >= 0) and np.all(np.diff(rows) <= 0))
+        if not (0 < len(own) <= _MOST_COSTS and ordered and rows[0] > 0):
+            raise ModelFileError("The costs of the model's own rows are not in order.")
+    return Typicality(tuple(costs), tuple(above))
+
+
 # ---- frames -----------------------------------------------------------------------------------
 
 
@@ -144,6 +172,7 @@ def _frame_parts(frame: JointFrame) -> Parts:
     tensors |= {name: host(getattr(frame, name)) for name in ("c", "s", "core", "inverse")}
     if frame.basis is not None:
         tensors["basis"] = host(frame.basis)
+    tensors |= _typicality_parts(frame.typicality)
     settings |= {
         "kind": "frame",
         "blocks": [int(n) for n in frame.blocks],
@@ -154,7 +183,11 @@ def _frame_parts(frame: JointFrame) -> Parts:
 
 def _frame(read: Reader) -> JointFrame:
     geometry = _geometry(read, 2)
-    return JointFrame(geometry=geometry, **read_directions(read, geometry.n_features)._asdict())
+    return JointFrame(
+        geometry=geometry,
+        typicality=_typicality(read, 2),
+        **read_directions(read, geometry.n_features)._asdict(),
+    )
 
 
 class Directions(NamedTuple):
@@ -200,6 +233,7 @@ def _costs_parts(costs: SetCosts) -> Parts:
     tensors |= {f"map{k}": host(one) for k, one in enumerate(costs.maps)}
     if costs.basis is not None:
         tensors["basis"] = host(costs.basis)
+    tensors |= _typicality_parts(costs.typicality)
     settings |= {"kind": "costs", "sets": len(costs.maps), "weighting": costs.weighting}
     return Parts(settings, tensors)
 
@@ -213,4 +247,10 @@ def _costs(read: Reader) -> SetCosts:
     # Shrunk moments are invertible; they are found again as the inverses of their maps.
     square = weighting == "cost" and (geometry.shrinkage > 0 or geometry.pooling > 0)
     maps = tuple(read.tensor(f"map{k}", e, e if square else None) for k in range(n_sets))
-    return SetCosts(geometry=geometry, weighting=weighting, maps=maps, basis=basis)
+    return SetCosts(
+        geometry=geometry,
+        weighting=weighting,
+        maps=maps,
+        basis=basis,
+        typicality=_typicality(read, n_sets),
+    )

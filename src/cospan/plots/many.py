@@ -14,7 +14,7 @@ from ._style import BLUE, DARK, GREY, ORANGE, axes, label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cospan.multiway import ManyComparison
+    from cospan.comparison import ManyComparison
 
 __all__ = ["plot_dendrogram", "plot_ternary"]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from cospan._files import write_text
+from cospan.comparison import ManyComparison
 from cospan.errors import InputError
-from cospan.multiway import ManyComparison
 
 from .content import ReportContent, content_of
 from .many import ManyContent, many_content_of

@@ -16,7 +16,7 @@ from ._text import clean, count, percent, significant
 from ._words import Number, _plain, isolated
 
 if TYPE_CHECKING:
-    from cospan.multiway import ManyComparison
+    from cospan.comparison import ManyComparison
 
 __all__ = ["Kinds", "ManyContent", "ManyGroup", "ManySample", "many_content_of"]
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_flag, as_option, as_shrinkage, as_tol
 from cospan.errors import InputError
@@ -60,7 +61,10 @@ def _as_asked(prepared: PreparedSets, settings: Settings, picture: bool) -> Aske
     if not prepared.affine:
         if fixed_pooling or fixed_dof is not None or units == "own":
             name = "pooling" if fixed_pooling else "units" if units == "own" else "dof"
-            raise InputError(f'{name} belongs to span="affine"; leave it out with span="linear".')
+            raise InputError(
+                f"{name} belongs to {option('span', 'affine')}; leave it out with "
+                f"{option('span', 'linear')}."
+            )
         units, fixed_pooling, fixed_dof = "common", 0.0, 0.0
     return Asked(
         units=None if units == "auto" else units,

@@ -26,6 +26,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_option, as_rows
 from cospan.errors import InputError
@@ -140,7 +141,9 @@ class SetCosts:
     ) -> SetCosts:
         weighting = as_option(weighting, "weighting", ("cost", "frame"))
         if weighting == "frame" and settings.span == "affine":
-            raise InputError('weighting="frame" belongs to span="linear"; give both.')
+            raise InputError(
+                f"{option('weighting', 'frame')} belongs to {option('span', 'linear')}; give both."
+            )
         working, geometry = chosen_sets(summaries, settings, labels, picture)
         maps = maps_of(working, geometry, weighting)
         costs = cls(geometry, weighting, tuple(maps), working.basis)

@@ -18,13 +18,14 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._surface import option
 from cospan._tolerance import rank_tolerance
 from cospan._validate import as_flag, as_option, check_same_library
 from cospan.errors import InputError
 from cospan.sets import span
 from cospan.sets.geometry import Geometry, as_center, common_names
 from cospan.sets.units import Spreads
-from cospan.summary import Summary
+from cospan.summary import Summary, as_factors
 
 __all__ = ["PreparedSets", "TrialRows", "WorkingSets", "shrunk_factor"]
 
@@ -128,7 +129,7 @@ class WorkingSets:
         per_unit = np.where(host > 0, 1 / np.where(host > 0, host, 1.0), 0.0)
         self.per_unit = arrays.like(per_unit, prepared.center)
         self.basis: Array | None = None
-        self.factored = all(part.is_factored for part in prepared.summaries)
+        self.factored = as_factors(prepared.summaries)
         self._moments = self._factors() if self.factored else self._matrices()
         self._spectra: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -289,7 +290,7 @@ def check_enough(prepared: PreparedSets, alpha: float, fast: float) -> None:
         lacks = "directions" if any(part.rank is not None for part in summaries) else "digits"
         raise InputError(
             f"A fast summary has too few {lacks} for shrinkage {alpha:g}; use at least {fast:g}, "
-            "or make the summaries with exact=True and without a rank."
+            f"or make the summaries with {option('exact', True)} and without a rank."
         )
     spread = prepared.unit("common") if prepared.affine else prepared.spreads.variances
     if alpha > 0 and not spread.any():

@@ -5,7 +5,8 @@ size, which does not grow with the number of rows. :func:`shift_test` asks of tw
 whether they come from one distribution, with an exact permutation p-value, which is never 0, and
 whether location, scale or shape differ.
 
-Where things are: `angles` holds :func:`separation`, `bootstrap` its intervals, and `reliability`
+Where things are: `angles` holds :func:`separation` (and :func:`pair_separation`, which every
+comparison calls), `bootstrap` its intervals, and `reliability`
 :func:`fit_reliability`, the fit's part in them for leave-one-out angles; `shift` holds
 :func:`shift_test`, which settles identical rows (`copies`), learns features from the pooled rows
 (`views`), permutes the labels (`relabelling`), makes one p-value of several views (`combining`)
@@ -13,17 +14,19 @@ and one for each of location, scale and shape (`parts`), and measures the AUC on
 (`effect`).
 """
 
-from cospan.significance.angles import Separation, separation
+from cospan.significance.angles import RAW_BINS, Separation, pair_separation, separation
 from cospan.significance.estimate import Estimate
 from cospan.significance.reliability import fit_reliabilities, fit_reliability
 from cospan.significance.shift import ShiftTest, shift_test
 
 __all__ = [
+    "RAW_BINS",
     "Estimate",
     "Separation",
     "ShiftTest",
     "fit_reliabilities",
     "fit_reliability",
+    "pair_separation",
     "separation",
     "shift_test",
 ]

@@ -11,12 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.significance.copies import BOTH, IN_A, IN_B, Units
+from cospan.significance.views import SINGLE_PRECISION
 
 __all__ = ["contrasts"]
-
-# From so many units on, labellings are kept in single precision: half the time and memory. With
-# fewer, labellings often coincide, and their statistics must agree to count as ties.
-_SINGLE_PRECISION = 1000
 
 
 def contrasts(units: Units, count: int, rng: np.random.Generator) -> NDArray[np.floating]:
@@ -32,6 +29,6 @@ def contrasts(units: Units, count: int, rng: np.random.Generator) -> NDArray[np.
     n_b = np.count_nonzero(units.places != IN_A)
     weights = np.empty(3)
     weights[[IN_A, IN_B, BOTH]] = 1 / n_a, -1 / n_b, 1 / n_a - 1 / n_b
-    if len(units.places) >= _SINGLE_PRECISION:
+    if len(units.places) >= SINGLE_PRECISION:
         return weights.astype(np.float32)[places]
     return weights[places]

@@ -2,16 +2,19 @@
 
 Two distributions are equal when all means are equal: of the columns, of their squares and
 products, of whatever else is computed from a row. Each view is a family of such features. Its
-statistic adds up how far the two sets' means are apart, Σ |difference|^power: with power 2 many
-small differences count as much as one large one, with a higher power one large difference among
-many columns stands out.
+statistic says how far the two sets' means are apart, in one of two ways (`sizes`). Σ |difference|^
+power: with power 2 many small differences count as much as one large one, with a higher power one
+large difference among many columns stands out. Of second moments, the fourth powers of the
+eigenvalues of their difference: a few rows of a new kind change one direction, which need not be
+any column's, and a single large eigenvalue stands out where the entries of the matrix do not.
 
 ================  =====================================================  ======================
 view              features                                               sees
 ================  =====================================================  ======================
 ``location``      columns                                                means of columns
 ``discriminant``  strong and weak directions, at equal variance          means, across columns
-``spread``        products of directions, and the squared length         covariances, new kinds
+``spread``        products of directions                                 covariances, new kinds
+``length``        the squared length                                     scale, rows far out
 ``margins``       Legendre polynomials 1 to 4 of each column's rank      columns, in any way
 ``pairs``         products of polynomials 1 and 2 of two columns         dependence of columns
 ================  =====================================================  ======================
@@ -24,7 +27,7 @@ do not matter, unless at least half of them span the same range, as pixels do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,44 +35,44 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from cospan._tolerance import constant_column
+from cospan.significance.sizes import Eigenvalues, PowerSum
 
 __all__ = ["VIEWS", "Coordinates", "View", "principal", "statistic", "witness"]
 
 Floats = NDArray[np.float64]
 
-# Columns whose ranks are looked at one by one, and in pairs; wider rows are first rotated to as
-# many leading directions. Pairs are three features each: 40 columns make 2,340.
-MAX_MARGINS = 512
-MAX_PAIRED = 40
+# Columns whose ranks are looked at one by one, and in pairs. Pairs are three features each: 40
+# columns make 2,340. Of wider rows the leading directions are taken instead, and not as many in
+# pairs: columns mean something, and the weaker directions little.
+MAX_MARGINS, MARGIN_DIRECTIONS = 512, 40
+MAX_PAIRED, PAIRED_DIRECTIONS = 40, 24
 # Directions whose products enter `spread`: more of them found no more on 64 pixels.
 MAX_SPREAD = 32
 # Share of the mean variance under the variances of directions, so that weak ones do not blow up:
 # in `spread`, and in `discriminant`, which is there for steps across the weak ones.
 _FLOOR = 0.1
 _LOW_FLOOR = 1e-3
-# Weight of the squared length beside all products: one feature that sees a change of scale, and
-# rows far out, better than hundreds do.
-_RADIAL = 0.04
 # Columns in one unit: at least half of them span at least this part of the widest range.
 _SAME_RANGE = 0.9
-# A length without any spread, as on a sphere, is divided by this instead of 0.
-_TINY = np.finfo(np.float64).tiny
 # Numbers in a block of features, 16 MB.
 _BLOCK = 2_000_000
+# From so many rows on, features are kept in single precision: half the time and memory. With
+# fewer, labellings often coincide, and their statistics must agree to count as ties.
+SINGLE_PRECISION = 1000
 
 
 class View(NamedTuple):
-    """A family of features: their blocks, the power of the statistic, its weight in the test.
+    """A family of features: their blocks, the size of differences, its weight in the test.
 
     A view's weight is its share of the false alarms. Location and spread are what most shifts
-    change; the other three need little of it, since what they see they see clearly. Where columns
+    change; the others need little of it, since what they see they see clearly. Where columns
     are strongly correlated, as pixels are, few directions hold the variance and most shifts show
     in their products: hence a weight for each end, columns without correlation and with.
     """
 
     name: str
-    blocks: Callable[[Coordinates, Floats], Iterator[Floats]]
-    power: float
+    blocks: Callable[[Coordinates, Floats], Iterator[NDArray[np.floating]]]
+    size: PowerSum | Eigenvalues
     uncorrelated: float
     correlated: float
 
@@ -96,8 +99,6 @@ class Coordinates:
         Variances along them; `mean_variance` is their mean over all d.
     sorted_margins, sorted_pairs : array, (n, m)
         Sorted pooled values behind the ranks of `margins` and of `pairs`.
-    radial : float
-        Factor of the squared length beside the products in `spread`.
     """
 
     varies: NDArray[np.bool_]
@@ -109,7 +110,6 @@ class Coordinates:
     mean_variance: float
     sorted_margins: Floats
     sorted_pairs: Floats
-    radial: float = 1.0
 
     @classmethod
     def fit(cls, pooled: Floats) -> Coordinates:
@@ -125,17 +125,13 @@ class Coordinates:
         common = common if one_unit else np.ones_like(scale)
         directions, variances = principal(columns * common)
         mean_variance = float(np.mean(common**2))
-        leading = columns * common @ directions[:, :MAX_PAIRED]
-        ranked = [
-            columns if columns.shape[1] <= most else leading for most in (MAX_MARGINS, MAX_PAIRED)
-        ]
+        leading = columns * common @ directions[:, :MARGIN_DIRECTIONS]
+        limits = ((MAX_MARGINS, MARGIN_DIRECTIONS), (MAX_PAIRED, PAIRED_DIRECTIONS))
+        ranked = [columns if len(scale) <= most else leading[:, :few] for most, few in limits]
         margins, pairs = (np.sort(values, axis=0) for values in ranked)
-        at = cls(
+        return cls(
             varies, centre, scale, common, directions, variances, mean_variance, margins, pairs
         )
-        products, length = _spread(at, pooled)
-        radial = np.sqrt(_RADIAL * np.sum(products.var(axis=0)) / max(length.var(), _TINY))
-        return replace(at, radial=float(radial))
 
     @property
     def evenness(self) -> float:
@@ -154,12 +150,17 @@ class Coordinates:
         damped = (self.variances[:most] + floor * self.mean_variance) ** exponent
         return np.asarray((columns * self.common) @ (self.directions[:, :most] / damped))
 
-    def ranks(self, columns: Floats, ordered: Floats) -> Floats:
-        """Midranks among the pooled values, from -1 to 1."""
+    @property
+    def dtype(self) -> type[np.floating]:
+        """The precision of features."""
+        return np.float32 if len(self.sorted_pairs) >= SINGLE_PRECISION else np.float64
+
+    def ranks(self, columns: Floats, ordered: Floats) -> NDArray[np.floating]:
+        """Midranks among the pooled values, from -1 to 1, in the precision of features."""
         if columns.shape[1] != ordered.shape[1]:
             columns = (columns * self.common) @ self.directions[:, : ordered.shape[1]]
         n = len(ordered)
-        ranks = np.empty_like(columns)
+        ranks = np.empty(columns.shape, dtype=self.dtype)
         for j, values in enumerate(ordered.T):
             below, upto = (
                 np.searchsorted(values, columns[:, j], side) for side in ("left", "right")
@@ -180,36 +181,55 @@ def principal(rows: Floats) -> tuple[Floats, Floats]:
     return vectors, values / n
 
 
-def _location(at: Coordinates, rows: Floats) -> Iterator[Floats]:
+def _location(at: Coordinates, rows: Floats) -> Iterator[NDArray[np.floating]]:
     yield at.columns(rows)
 
 
-def _discriminant(at: Coordinates, rows: Floats) -> Iterator[Floats]:
+def _discriminant(at: Coordinates, rows: Floats) -> Iterator[NDArray[np.floating]]:
     yield at.along(at.columns(rows), 0.5, _LOW_FLOOR)
 
 
-def _spread(at: Coordinates, rows: Floats) -> Iterator[Floats]:
+def _spread(at: Coordinates, rows: Floats) -> Iterator[NDArray[np.floating]]:
     columns = at.columns(rows)
     # The fourth root of the variances: halfway between strong directions alone and all alike.
-    along = at.along(columns, 0.25, _FLOOR, MAX_SPREAD)
+    along = at.along(columns, 0.25, _FLOOR, MAX_SPREAD).astype(at.dtype)
     first, second = np.triu_indices(along.shape[1])
-    products = along[:, first] * along[:, second] * np.where(first == second, 1, np.sqrt(2))
-    length = np.sum((columns * at.common) ** 2, axis=1, keepdims=True)
-    yield products
-    yield at.radial * length
+    weight = np.where(first == second, 1, np.sqrt(2)).astype(at.dtype)
+    yield along[:, first] * along[:, second] * weight
 
 
-def _margins(at: Coordinates, rows: Floats) -> Iterator[Floats]:
+def _length(at: Coordinates, rows: Floats) -> Iterator[NDArray[np.floating]]:
+    yield np.sum((at.columns(rows) * at.common) ** 2, axis=1, keepdims=True)
+
+
+# Legendre polynomials 1 to 4, with a mean square of 1 over the interval from -1 to 1.
+_POLYNOMIALS: tuple[Callable[[NDArray[np.floating]], NDArray[np.floating]], ...] = (
+    lambda x: np.sqrt(x.dtype.type(3)) * x,
+    lambda x: np.sqrt(x.dtype.type(5)) * (3 * x**2 - 1) / 2,
+    lambda x: np.sqrt(x.dtype.type(7)) * x * (5 * x**2 - 3) / 2,
+    lambda x: 3 * (x**2 * (35 * x**2 - 30) + 3) / 8,
+)
+_MARGINS_SIZE = PowerSum(2.5)
+
+
+def _margins(at: Coordinates, rows: Floats) -> Iterator[NDArray[np.floating]]:
     x = at.ranks(at.columns(rows), at.sorted_margins)
-    yield np.sqrt(3) * x
-    yield np.sqrt(5) * (3 * x**2 - 1) / 2
-    yield np.sqrt(7) * (5 * x**3 - 3 * x) / 2
-    yield 3 * (35 * x**4 - 30 * x**2 + 3) / 8
+    low = at.sorted_margins[0]
+    at_low = at.sorted_margins == low
+    two = np.all(at_low | (at.sorted_margins == at.sorted_margins[-1]), axis=0)
+    # Of two values, as indicators have, each polynomial is the indicator with a factor: so one
+    # feature does for all four, with a factor that adds up what they would add to the size.
+    share = at_low[:, two].mean(axis=0)  # the two ranks are share - 1 and share
+    steps = np.stack([polynomial(share) - polynomial(share - 1) for polynomial in _POLYNOMIALS])
+    factor = _MARGINS_SIZE.of(steps.T) ** (1 / _MARGINS_SIZE.power)
+    yield x[:, two] * factor.astype(x.dtype)
+    for polynomial in _POLYNOMIALS:
+        yield polynomial(x[:, ~two])
 
 
-def _pairs(at: Coordinates, rows: Floats) -> Iterator[Floats]:
+def _pairs(at: Coordinates, rows: Floats) -> Iterator[NDArray[np.floating]]:
     x = at.ranks(at.columns(rows), at.sorted_pairs)
-    line, curve = np.sqrt(3) * x, np.sqrt(5) * (3 * x**2 - 1) / 2
+    line, curve = (polynomial(x) for polynomial in _POLYNOMIALS[:2])
     first, second = np.triu_indices(x.shape[1], 1)
     step = max(1, _BLOCK // len(x))
     for left, right in ((line, line), (line, curve), (curve, line)):
@@ -220,11 +240,12 @@ def _pairs(at: Coordinates, rows: Floats) -> Iterator[Floats]:
 
 # Chosen for power on the designs of benchmarks/bench_shift_test.py.
 VIEWS = (
-    View("location", _location, power=2.25, uncorrelated=0.60, correlated=0.12),
-    View("discriminant", _discriminant, power=2.0, uncorrelated=0.03, correlated=0.03),
-    View("spread", _spread, power=2.0, uncorrelated=0.30, correlated=0.78),
-    View("margins", _margins, power=2.5, uncorrelated=0.04, correlated=0.04),
-    View("pairs", _pairs, power=3.0, uncorrelated=0.03, correlated=0.03),
+    View("location", _location, PowerSum(2.25), uncorrelated=0.75, correlated=0.12),
+    View("discriminant", _discriminant, PowerSum(2.0), uncorrelated=0.02, correlated=0.03),
+    View("spread", _spread, Eigenvalues(), uncorrelated=0.13, correlated=0.73),
+    View("length", _length, PowerSum(2.0), uncorrelated=0.03, correlated=0.05),
+    View("margins", _margins, _MARGINS_SIZE, uncorrelated=0.04, correlated=0.04),
+    View("pairs", _pairs, PowerSum(3.0), uncorrelated=0.03, correlated=0.03),
 )
 
 
@@ -235,8 +256,7 @@ def statistic(view: View, at: Coordinates, rows: Floats, contrasts: NDArray[np.f
     """
     total = np.zeros(len(contrasts))
     for features in view.blocks(at, rows):
-        apart = np.abs(contrasts @ features.astype(contrasts.dtype, copy=False))
-        total += np.sum(apart**view.power, axis=1)
+        total += view.size.of(contrasts @ features.astype(contrasts.dtype, copy=False))
     return total
 
 
@@ -247,6 +267,6 @@ def witness(view: View, at: Coordinates, rows: Floats, contrasts: Floats) -> Flo
     """
     scores = np.zeros((len(rows), len(contrasts)))
     for features in view.blocks(at, rows):
-        apart = -(contrasts @ features)
-        scores += features @ (np.sign(apart) * np.abs(apart) ** (view.power - 1)).T
+        apart = contrasts.astype(features.dtype, copy=False) @ features
+        scores -= features @ view.size.slope(apart).T
     return scores

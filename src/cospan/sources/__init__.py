@@ -53,6 +53,8 @@ def open_source(
     image_size: int | tuple[int, int] | None = None,
     image_mode: str = "L",
     max_bad_images: int = 10,
+    text: str | None = None,
+    embed: Any = None,
     name: str | None = None,
 ) -> Source:
     """Open anything as rows in chunks.
@@ -93,6 +95,12 @@ def open_source(
         Gray or colour.
     max_bad_images : int
         This many unreadable images are left out with a warning; more are an error.
+    text : str, optional
+        The column of a table that holds texts: its embeddings are the rows, and no other column
+        is a feature. The lines of a ``.txt`` file of prose are embedded without being asked.
+    embed : path, str or callable, optional
+        The model that makes rows of texts or of images: a folder, a package, an ONNX file (see
+        :mod:`cospan.embedding`), or a function of a list of texts or of an array of images.
     name : str, optional
         What to call the data; default: the file's name.
 
@@ -126,6 +134,8 @@ def open_source(
         image_size=(image_size, image_size) if isinstance(image_size, int) else image_size,
         image_mode=image_mode,
         max_bad_images=max_bad_images,
+        text=text,
+        embed=embed,
     )
     if isinstance(obj, Source):
         if options != Options():

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cospan import _arrays
+from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options
@@ -60,7 +61,9 @@ class ArrayReader:
         self.n_features = self._width if self._columns is None else len(self._columns)
         self.image_shape = _image_shape(shape) if self._columns is None else None
         if options.id_column is not None:
-            raise InputError(f"{name}: an array has no columns by name, so id_column= cannot be.")
+            raise InputError(
+                f"{name}: an array has no columns by name, so {option('id_column')} cannot be."
+            )
 
     def _chosen(self, options: Options) -> NDArray[Any] | None:
         if options.columns is not None:
@@ -111,7 +114,8 @@ def label_array(
         label = None if label.lstrip("-").isdigit() else lookup(label)
         if label is None and not options.label.lstrip("-").isdigit():
             raise InputError(
-                f"{name}: an array has no column {options.label!r}; give label= as a column "
+                f"{name}: an array has no column {options.label!r}; give {option('label')} as a "
+                f"column "
                 "number or as an array with one label a row."
             )
     if label is None or isinstance(label, int | np.integer):

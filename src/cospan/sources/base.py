@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
 from cospan._warnings import warn
 from cospan.errors import InputError
 
@@ -132,6 +133,8 @@ class Options:
     image_size: tuple[int, int] | None = None
     image_mode: str = "L"
     max_bad_images: int = 10
+    text: str | None = None
+    embed: Any = None
 
     def __post_init__(self) -> None:
         if self.missing is not None:
@@ -156,7 +159,8 @@ class Options:
             raise InputError(f"columns names {twice[0]!r} twice; name each feature once.")
         if self.label_value is not None and self.label is None:
             raise InputError(
-                f"label_value={self.label_value!r} needs label= to say where the classes stand."
+                f"label_value={self.label_value!r} needs {option('label')} to say where the "
+                f"classes stand."
             )
 
     def rows_per_chunk(self, n_features: int, dtype: np.dtype[Any]) -> int:

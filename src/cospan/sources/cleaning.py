@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing
@@ -41,7 +42,9 @@ def clean(reader: Reader, options: Options, size: int, name: str) -> Iterator[Ch
             yield chunk
     gaps.refuse_if_any()
     if not given:
-        raise SourceError(f"{name}: every row has a missing value, so missing='drop' leaves none.")
+        raise SourceError(
+            f"{name}: every row has a missing value, so {option('missing', 'drop')} leaves none."
+        )
 
 
 def even(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
@@ -186,7 +189,7 @@ def _labelled(block: Any, options: Options, name: str) -> Any:
     if bare.any() and options.missing != "drop":
         raise InputError(
             f"{name}: {int(bare.sum()):,} rows have no label, the first of them "
-            f"{block.ids[bare][0]}; label them, or leave them out with missing='drop'."
+            f"{block.ids[bare][0]}; label them, or leave them out with {option('missing', 'drop')}."
         )
     block = block.take(~bare)
     if labels.dtype.kind == "O" and block.labels is not None and len(block.labels):
@@ -229,7 +232,7 @@ def _column_means(reader: Reader, options: Options, size: int, name: str) -> NDA
         names = [reader.feature_names[i] if reader.feature_names else str(i) for i in empty]
         raise InputError(
             f"{name}: column {listing(names)} has no value at all, so there is no mean to put in; "
-            "leave it out with columns=."
+            f"leave it out with {option('columns')}."
         )
     return (total / count).astype(reader.dtype)
 
@@ -264,7 +267,11 @@ class _Gaps:
         more = f" and {len(worst) - limit:,} more columns" if len(worst) > limit else ""
         raise InputError(
             f"{self._source}: values are missing in {self._rows:,} rows, in column "
-            f"{', '.join(parts)}{more}; missing='drop' leaves these rows out, "
-            "missing='mean' puts in the column's mean"
-            + (", missing='indicator' also a feature that says where." if self.encodable else ".")
+            f"{', '.join(parts)}{more}; {option('missing', 'drop')} leaves these rows out, "
+            f"{option('missing', 'mean')} puts in the column's mean"
+            + (
+                f", {option('missing', 'indicator')} also a feature that says where."
+                if self.encodable
+                else "."
+            )
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cospan._surface import option
 from cospan.errors import InputError
 
 from .base import listing
@@ -66,7 +67,7 @@ def _by_name(a: Source, b: Source) -> Source:
     ]
     raise InputError(
         f"{a.name} and {b.name} have different features: {'; '.join(parts)}. "
-        "Name the common ones with columns=."
+        f"Name the common ones with {option('columns')}."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cospan.errors import InputError, MissingDependencyError, SourceError
@@ -88,6 +89,8 @@ def _file(path: Path, part: str | None, options: Options) -> Reader | EncodableT
         return npy_reader(path, options)
     if kind in IMAGE_SUFFIXES:
         raise SourceError(f"{path}: is a single image; give the folder that holds the images.")
+    if kind == ".txt" and options.text is None and _prose(path):
+        return _lines([path], path, options)
     return table_reader(_table([path], path, kind, options), options)
 
 
@@ -104,12 +107,35 @@ def _folder(path: Path, part: str | None, options: Options) -> Reader | Encodabl
     images = [file for file in files if file.suffix.lower() in IMAGE_SUFFIXES]
     tables = [file for file in files if _suffix(file) in PARQUET | ARROW | TEXT]
     if len(images) > len(tables):
-        return ImageReader(path, images, options)
+        return _images(path, images, options)
     _refuse_mixture(path, files, images, tables)
     for file in tables:
         check_readable(file)
         _kind(file)
+    if options.text is None and all(_suffix(f) == ".txt" and _prose(f) for f in tables):
+        return _lines(tables, path, options)
     return table_reader(_table(tables, path, _suffix(tables[0]), options), options)
+
+
+def _images(path: Path, images: list[Path], options: Options) -> Reader:
+    if options.embed is None:
+        return ImageReader(path, images, options)
+    from .embedded import EmbeddedImages
+
+    return EmbeddedImages(path, images, options)
+
+
+def _prose(path: Path) -> bool:
+    from .embedded import is_prose
+
+    return is_prose(path)
+
+
+def _lines(files: list[Path], path: Path, options: Options) -> Reader | EncodableTable:
+    """Files of prose: one text in each line."""
+    from .embedded import LINE, Lines
+
+    return table_reader(Lines(files, path.name), replace(options, text=LINE))
 
 
 def _refuse_mixture(path: Path, files: list[Path], images: list[Path], tables: list[Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from cospan.errors import InputError, MissingDependencyError
 
 from .arrow_rows import has_gaps
-from .base import Options
+from .base import Options, Reader, listing
 from .encoding.table import EncodableTable, table_reader
-from .tables import TableReader
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -35,9 +35,7 @@ TABLE_ATTRIBUTES = (
 )
 
 
-def frame_reader(
-    obj: Any, options: Options, name: str | None
-) -> TableReader | EncodableTable | None:
+def frame_reader(obj: Any, options: Options, name: str | None) -> Reader | EncodableTable | None:
     """A reader for a dataframe, or None if `obj` is none."""
     if not isinstance(obj, Mapping) and not _looks_like_a_table(obj):
         return None
@@ -196,9 +194,10 @@ def _narwhals_frame(obj: Any) -> nw.DataFrame[Any] | None:
     try:
         frame = nw.from_native(obj, pass_through=True)
     except nw.exceptions.DuplicateError as error:
+        times = Counter(map(str, getattr(obj, "columns", ())))
+        twice = [column for column, n in times.items() if n > 1]
         raise InputError(
-            "The dataframe has more than one column of the same name "
-            f"({' '.join(str(error).split()[6:])}); rename them."
+            f"The dataframe has more than one column called {listing(twice)}; rename them."
         ) from error
     if isinstance(frame, nw.LazyFrame):
         return frame.collect()

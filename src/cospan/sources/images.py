@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, listing, warn
@@ -38,7 +39,9 @@ class ImageReader:
         self._max_bad = options.max_bad_images
         self._warned = False
         if options.columns is not None or options.id_column is not None:
-            raise InputError(f"{folder}: images have no columns; image_size= makes them smaller.")
+            raise InputError(
+                f"{folder}: images have no columns; {option('image_size')} makes them smaller."
+            )
         self._decoder = Decoder(options, str(folder))
         self._learn_size()
         self.image_shape: tuple[int, ...] | None = self._decoder.shape
@@ -62,7 +65,8 @@ class ImageReader:
             self._warned = True
             warn(
                 f"{self.name}: {len(bad)} of {len(self._files):,} images cannot be read and are "
-                f"left out: {listing(bad)}."
+                f"left out: {listing(bad)}.",
+                code="images left out",
             )
 
     def _chunk(self, rows: list[NDArray[Any]], kept: list[int]) -> Chunk:
@@ -118,7 +122,8 @@ def _checked_label(label: Any, folder: Path, n_files: int) -> str | NDArray[Any]
     labels = np.asarray(label)
     if labels.shape != (n_files,):
         raise InputError(
-            f"{folder}: label= must be 'folder' (an image's class is the name of its folder) or "
+            f"{folder}: {option('label')} must be 'folder' (an image's class is the name of its "
+            f"folder) or "
             f"one label for each of the {n_files:,} images."
         )
     return labels

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
 from cospan.errors import InputError
 
 from .base import Chunk, Options, listing, warn
@@ -55,7 +56,7 @@ class LazyReader:
     def _take_table(self, options: Options) -> None:
         frame = self.collection.rename(columns=str)
         if options.label is not None and not isinstance(options.label, str):
-            raise InputError(f"{self.name}: label= names a column of a Dask dataframe.")
+            raise InputError(f"{self.name}: {option('label')} names a column of a Dask dataframe.")
         self._label, self._id = options.label, options.id_column
         require(frame, [x for x in (self._label, self._id) if x is not None], self.name)
         features = self._features(frame, options)
@@ -85,10 +86,12 @@ class LazyReader:
         if odd:
             said = f"{self.name}: column {listing(odd)} is not numeric"
             if options.columns is not None:
-                raise InputError(f"{said}; take it out of columns=, or turn it into numbers.")
+                raise InputError(
+                    f"{said}; take it out of {option('columns')}, or turn it into numbers."
+                )
             if options.strict:
-                raise InputError(f"{said}; strict=True refuses the table as it is.")
-            warn(f"{said} and left out.")
+                raise InputError(f"{said}; {option('strict', True)} refuses the table as it is.")
+            warn(f"{said} and left out.", code="columns left out")
         useful = [column for column in chosen if column in numeric]
         if not useful:
             raise InputError(f"{self.name}: no column holds numbers.")

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
 from cospan.errors import CospanError, InputError, MissingDependencyError, SourceError
 
 from .base import Options
@@ -62,7 +63,7 @@ class Decoder:
         if self._given is None and size[0] * size[1] > MAX_PIXELS_UNSIZED:
             raise InputError(
                 f"{self._source}: its images are large ({name} is {_by(size)} pixels) and every "
-                "pixel is a feature; give image_size=, for example 64."
+                f"pixel is a feature; give {option('image_size')}, for example 64."
             )
         self._size = self._size or size
 
@@ -78,7 +79,7 @@ class Decoder:
             if upright.size != size and self._given is None:
                 raise InputError(
                     f"{self._source}: {name} is {_by(upright.size)} pixels and the first image "
-                    f"{_by(size)}; give image_size= to bring all to one size."
+                    f"{_by(size)}; give {option('image_size')} to bring all to one size."
                 )
             plain = _eight_bits(upright).convert(self._mode)
         if plain.size != size:

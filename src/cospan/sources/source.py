@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
 from cospan.errors import InputError
 
 from .base import Chunk, Encodable, Options, Reader
@@ -76,8 +77,10 @@ class Source:
         self._n_rows: int | None = None
         if self.table is None and options.missing == "indicator":
             raise InputError(
-                f"{self.name}: missing='indicator' is for tables with columns of their own; "
-                "missing='mean' or missing='drop' deals with missing values here."
+                f"{self.name}: {option('missing', 'indicator')} is for tables with columns of "
+                f"their own; "
+                f"{option('missing', 'mean')} or {option('missing', 'drop')} deals with missing "
+                f"values here."
             )
 
     @property

@@ -15,11 +15,10 @@ from typing import IO, TYPE_CHECKING
 from cospan.errors import CospanError, SourceError
 
 from .arrays import ArrayReader
-from .base import Chunk, Options
+from .base import Chunk, Options, Reader
 from .encoding.table import EncodableTable, table_reader
 from .numpy_files import npy_reader
 from .paths import reading, sniff
-from .tables import TableReader
 from .text import TextFiles
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ __all__ = ["stdin_reader"]
 NAME = "standard input"
 
 
-def stdin_reader(options: Options) -> SpooledReader | TableReader | EncodableTable:
+def stdin_reader(options: Options) -> Reader | EncodableTable:
     """Copy standard input to a temporary file and open that; a second call opens the same copy."""
     stream = sys.stdin.buffer
     if stream.isatty():
@@ -89,7 +88,7 @@ class SpooledText(TextFiles):
             yield from super().batches(columns, size)
 
 
-def _opened(copy: _Copy, options: Options) -> SpooledReader | TableReader | EncodableTable:
+def _opened(copy: _Copy, options: Options) -> Reader | EncodableTable:
     kind, size = sniff(copy.path), copy.path.stat().st_size
     if size == 0:
         raise SourceError(f"{NAME}: is empty.")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
 from . import arrow_rows
@@ -244,7 +245,9 @@ class TableReader:
             beside = [column for column in chosen if column not in pictures]
             warn(
                 f"{self.name}: column {listing(beside)} is left out beside the images in "
-                f"{listing(pictures)}; name the features with columns= to have both."
+                f"{listing(pictures)}.",
+                code="columns left out",
+                remedy=f"Name the features with {option('columns')} to have both.",
             )
             chosen = pictures
         shapes = self._table.shapes([column for column in chosen if column not in pictures])
@@ -276,10 +279,12 @@ class TableReader:
             f"{'are' if many else 'is'} not numeric ({listing(sorted(set(types)), 3)})"
         )
         if options.columns is not None:
-            raise InputError(f"{described}; take it out of columns=, or turn it into numbers.")
+            raise InputError(
+                f"{described}; take it out of {option('columns')}, or turn it into numbers."
+            )
         if options.strict:
-            raise InputError(f"{described}; strict=True refuses the table as it is.")
-        warn(f"{described} and left out.")
+            raise InputError(f"{described}; {option('strict', True)} refuses the table as it is.")
+        warn(f"{described} and left out.", code="columns left out")
 
     def _image_feature(self, column: str, options: Options) -> _Feature:
         decoder = Decoder(options, self.name)
@@ -302,11 +307,11 @@ def _refuse_duplicates(stream: TableStream) -> None:
         )
 
 
-def require(stream: TableStream, columns: Sequence[str], option: str) -> None:
+def require(stream: TableStream, columns: Sequence[str], given: str) -> None:
     there = set(stream.schema.names)
     absent = [column for column in columns if column not in there]
     if absent:
         raise InputError(
-            f"{stream.name}: has no column {listing(absent)} (asked for by {option}=); "
+            f"{stream.name}: has no column {listing(absent)} (asked for by {option(given)}); "
             f"its columns are {listing(stream.schema.names, 20)}."
         )

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cospan._surface import option
 from cospan.errors import SourceError
 
 from .base import listing
@@ -218,7 +219,7 @@ class TextFiles:
             return (
                 f"column {self.schema.names[int(number)]!r} holds {value!r} in line {line or '?'} "
                 f"after values of type {kind} in its first rows; correct it, leave the column out "
-                "with drop=, or make it a category with categorical="
+                f"with {option('drop')}, or make it a category with {option('categorical')}"
             )
         return None
 

@@ -27,21 +27,44 @@ _THREADED_FEATURES = 128
 class Moments(NamedTuple):
     n: float  # sum of the weights
     mean: Array
+    low: Array  # what rounding took from the mean: mean + low is right to far below eps
     trace: float
     scatter: Array  # a factor, (rows, d), or the matrix, (d, d)
+    factored: bool
 
 
 def merged(a: Moments, b: Moments, *, factors: bool, rank: int | None = None) -> Moments:
-    """Moments of the rows of both."""
+    """Moments of the rows of both.
+
+    With `factors` a factor in any case; else only as long as it has fewer rows than columns.
+    """
     n = a.n + b.n
-    step = b.mean - a.mean
+    # Far from 0 the means are rounded by more than the spread allows; their low parts know better.
+    step = (b.mean - a.mean) + (b.low - a.low)
     apart = math.sqrt(a.n * b.n / n) * step
-    if not factors:
-        scatter = a.scatter + b.scatter + apart[:, None] * apart[None, :]
+    if a.factored and b.factored and (factors or _stay_few(a, b)):
+        scatter, factored = _merged_factors(a.scatter, b.scatter, apart[None, :], rank), True
     else:
-        scatter = _merged_factors(a.scatter, b.scatter, apart[None, :], rank)
+        scatter, factored = _matrix(a) + _matrix(b) + apart[:, None] * apart[None, :], False
     trace = a.trace + b.trace + float(apart @ apart)
-    return Moments(n, a.mean + (b.n / n) * step, trace, scatter)
+    mean, low = _two_sum(a.mean, (b.n / n) * step)
+    return Moments(n, mean, low + a.low, trace, scatter, factored)
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b, and what its rounding left out (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _stay_few(a: Moments, b: Moments) -> bool:
+    rows = int(a.scatter.shape[0]) + int(b.scatter.shape[0]) + 1
+    return rows < int(a.mean.shape[0])
+
+
+def _matrix(moments: Moments) -> Array:
+    return arrays.gram(moments.scatter) if moments.factored else moments.scatter
 
 
 def _merged_factors(a: Array, b: Array, row: Array, rank: int | None) -> Array:
@@ -95,15 +118,19 @@ class MomentTree:
         if weights is None:
             n, mean = float(rows), xp.mean(block, axis=0)
             block -= mean[None, :]
+            low = xp.mean(block, axis=0)
         else:
             weight = arrays.like(weights, block)
             n = float(weights.sum())
             mean = (weight @ block) / n
             block -= mean[None, :]
+            low = (weight @ block) / n
             block *= xp.sqrt(weight)[:, None]
         trace = None if self.rank is None else arrays.sum_of_squares(block)
         factor = _compact(block, self.rank)
-        return Moments(n, mean, arrays.sum_of_squares(factor) if trace is None else trace, factor)
+        if trace is None:
+            trace = arrays.sum_of_squares(factor)
+        return Moments(n, mean, low, trace, factor, True)
 
 
 class MomentSum:
@@ -164,4 +191,5 @@ class MomentSum:
         shift = self.total / self.n
         scatter = arrays.mirrored(self.matrix) - self.n * (shift[:, None] * shift[None, :])
         trace = float(xp.sum(xp.linalg.diagonal(scatter)))
-        return Moments(self.n, self.origin + shift, trace, scatter)
+        mean, low = _two_sum(self.origin, shift)
+        return Moments(self.n, mean, low, trace, scatter, False)

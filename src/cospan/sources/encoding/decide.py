@@ -21,6 +21,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from cospan._surface import option
 from cospan.errors import InputError
 
 from .learn import ColumnLearner, TextLearner, looks_like_identifier
@@ -118,7 +119,9 @@ def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -
     rows, distinct = sum(t.count for t in texts), sum(t.n_distinct for t in texts)
     if distinct > MOST_FREQUENT and _mostly_numbers(texts):
         odd = next(text.odd for text in texts if text.odd)
-        return _left(name, f"numbers, but for text such as {odd[:40]!r}, which numeric= skips")
+        return _left(
+            name, f"numbers, but for text such as {odd[:40]!r}, which {option('numeric')} skips"
+        )
     if distinct > FEW * len(texts):
         if distinct >= HALF * rows and sum(t.words for t in texts) >= FREE_TEXT_WORDS * rows:
             return _left(name, "free text")
@@ -137,7 +140,8 @@ def _forced_number(name: str, texts: Sequence[TextLearner], parts: Parts) -> Col
     if not fits[best] and not any(part.values for part in parts):
         example = next((text.odd for text in texts), "")
         raise InputError(
-            f"Column {name!r} holds no numbers (but {example!r}, for one); take it out of numeric=."
+            f"Column {name!r} holds no numbers (but {example!r}, for one); take it out of "
+            f"{option('numeric')}."
         )
     return ColumnPlan(name, READINGS[best].kind, reading=best)
 
@@ -255,5 +259,6 @@ def _conflict(name: str, parts: Parts, names: Sequence[str]) -> str:
     kind = " and ".join(sorted({k for part in parts for k in part.values}))
     return (
         f"Column {name!r} holds values of kind {kind} in {plain} and text such as {example[:40]!r} "
-        f"in {its_name}; correct it, or say what it is with categorical=, numeric= or drop=."
+        f"in {its_name}; correct it, or say what it is with {option('categorical')}, "
+        f"{option('numeric')} or {option('drop')}."
     )

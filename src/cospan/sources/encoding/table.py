@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources import arrow_rows
-from cospan.sources.base import CHUNK_BYTES, Chunk, Options, listing
+from cospan.sources.base import CHUNK_BYTES, Chunk, Options, Reader, listing
 from cospan.sources.cleaning import taken
 from cospan.sources.tables import RawBlock, Table, TableReader, TableStream
 
@@ -31,9 +32,13 @@ MOST_CLASSES = 100
 LEARN_ROWS = 2**16
 
 
-def table_reader(stream: TableStream, options: Options) -> TableReader | EncodableTable:
-    """The reader for images and lists of numbers alone; the encodable table for all others."""
+def table_reader(stream: TableStream, options: Options) -> Reader | EncodableTable:
+    """The reader for images, texts and lists of numbers; the encodable table for all others."""
     table = Table(stream, options)
+    if options.text is not None:
+        from cospan.sources.embedded import EmbeddedTexts
+
+        return EmbeddedTexts(table, options.text, options)
     types = [stream.schema.field(column).type for column in table.columns]
     if any(map(table.is_image, table.columns)) or all(family(t) == "vector" for t in types):
         return TableReader(table, options)
@@ -136,7 +141,7 @@ class EncodableTable:
             raise InputError(
                 f"{self.name}: column{'s' if len(wrong) > 1 else ''} {listing(wrong)} "
                 f"{'are' if len(wrong) > 1 else 'is'} not numeric ({listing(types, 3)}); "
-                "strict=True refuses the table as it is."
+                f"{option('strict', True)} refuses the table as it is."
             )
 
 

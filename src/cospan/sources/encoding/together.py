@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
+from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources.base import listing, warn
 
@@ -117,25 +118,28 @@ def _forced(tables: Sequence[_Opened]) -> dict[str, str]:
     forced: dict[str, str] = {}
     for _, table in tables:
         options = table.options
-        for option, kind in (("categorical", "category"), ("numeric", "number"), ("drop", "")):
-            for column in getattr(options, option):
+        for given, kind in (("categorical", "category"), ("numeric", "number"), ("drop", "")):
+            for column in getattr(options, given):
                 if column not in there:
-                    raise InputError(_unknown(column, option, there, tables))
+                    raise InputError(_unknown(column, given, there, tables))
                 if forced.setdefault(column, kind) != kind:
                     raise InputError(
-                        f"Column {column!r} is named by two of categorical=, numeric= and drop=; "
+                        f"Column {column!r} is named by two of {option('categorical')}, "
+                        f"{option('numeric')} and {option('drop')}; "
                         "say one thing of it."
                     )
     return forced
 
 
-def _unknown(column: str, option: str, there: list[str], tables: Sequence[_Opened]) -> str:
+def _unknown(column: str, given: str, there: list[str], tables: Sequence[_Opened]) -> str:
     lower = {name.lower(): name for name in reversed(there)}
     close = get_close_matches(column.lower(), lower, 1)
     hint = (
         f"Did you mean {lower[close[0]]!r}?" if close else f"The columns are {listing(there, 20)}."
     )
-    return f"{_names(tables)}: no column is called {column!r} (asked for by {option}=). {hint}"
+    return (
+        f"{_names(tables)}: no column is called {column!r} (asked for by {option(given)}). {hint}"
+    )
 
 
 def _policy(tables: Sequence[_Opened]) -> str:
@@ -211,5 +215,6 @@ def _refuse_unlike(tables: Sequence[_Opened], used: Iterable[str]) -> None:
         if parts:
             raise InputError(
                 f"{first.name} and {other.name} have different features: {'; '.join(parts)}. "
-                "Name the common ones with columns=, or leave the others out with drop=."
+                f"Name the common ones with {option('columns')}, or leave the others out with "
+                f"{option('drop')}."
             )

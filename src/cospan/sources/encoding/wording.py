@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cospan._surface import option
+from cospan._warnings import Remark
+
 if TYPE_CHECKING:
     from .plan import ColumnPlan, EncodingPlan
 
@@ -33,7 +36,7 @@ def plan_lines(plan: EncodingPlan) -> list[str]:
 
 def plan_notes(plan: EncodingPlan) -> list[str]:
     """What a reader of a result should know of the encoding, in at most four sentences."""
-    notes = []
+    notes: list[str] = []
     counts = [
         f"{len(names)} {PLURALS[kind] if len(names) > 1 else kind}"
         + (f" ({_named(names)})" if kind not in ("number", "vector") else "")
@@ -41,28 +44,29 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
         if (names := [column.name for column in plan.used if column.kind == kind])
     ]
     if plan.n_features > len(plan.used) or any(column.kind != "number" for column in plan.used):
-        notes.append(
-            f"{len(plan.used)} columns became {plan.n_features:,} features: {', '.join(counts)}."
-        )
+        text = f"{len(plan.used)} columns became {plan.n_features:,} features: {', '.join(counts)}."
+        notes.append(Remark("encoding", text))
     gaps = [column.name for column in plan.used if column.indicator]
     if gaps:
-        notes.append(
+        text = (
             f"Missing values in {_named(gaps)} are filled by the mean of the sets' means; "
             f"{gaps[0] + ' is missing'!r}{', …' if len(gaps) > 1 else ''} says where."
         )
+        notes.append(Remark("missing values", text))
     left = left_out_note(plan)
     return [*notes, left] if left else notes
 
 
-def left_out_note(plan: EncodingPlan) -> str:
-    """The columns that are not features, with the reasons; empty if there are none."""
+def left_out_note(plan: EncodingPlan) -> Remark | None:
+    """The columns that are not features, with the reasons; None if there are none."""
     left = [f"{name!r} ({reason})" for name, reason in plan.left_out.items() if reason != DROPPED]
     if not left:
-        return ""
+        return None
     more = f" and {len(left) - SHOWN_COLUMNS:,} more" if len(left) > SHOWN_COLUMNS else ""
-    return (
-        f"Left out: {', '.join(left[:SHOWN_COLUMNS])}{more}; "
-        "categorical= or numeric= takes a column all the same."
+    return Remark(
+        "columns left out",
+        f"Left out: {', '.join(left[:SHOWN_COLUMNS])}{more}.",
+        f"{option('categorical')} or {option('numeric')} takes a column all the same.",
     )
 
 

@@ -1,27 +1,29 @@
-"""What a comparison of K sets found: plain frozen data that every surface reads."""
+"""What a comparison of K sets found: the view of a result without a joint frame."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.audit import LabelAudit
+from cospan.comparison.columns import ambiguity, joined, score_columns
+from cospan.comparison.fitting import arranged
+from cospan.comparison.plain import many_dict
+from cospan.comparison.result import Line, Result, View, shared
+from cospan.comparison.scorer import Scored, like_neither, pair_angle
+from cospan.comparison.text import many_lines
 from cospan.errors import InputError
 from cospan.frame import ManyFrame
-from cospan.multiway.plain import many_dict
-from cospan.multiway.scoring import ambiguity, pair_angle, score_columns
-from cospan.multiway.stages import arranged
-from cospan.multiway.text import many_lines
 from cospan.sets import Geometry, SetCosts
+from cospan.significance import Estimate
 
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
-    from cospan.significance import Estimate
 
 __all__ = ["ManyComparison"]
 
@@ -29,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ManyComparison:
+class ManyComparison(View):
     """What :func:`compare_many` found out about K sets.
 
     Parameters
@@ -76,6 +78,8 @@ class ManyComparison:
         What a reader should know before believing the numbers.
     version : str
     seconds : float
+    typicality : ndarray of shape (n, K) or None
+        How usual each sample is for each set: a p-value, NaN where nothing is known.
     """
 
     names: tuple[str, ...]
@@ -103,6 +107,42 @@ class ManyComparison:
     warnings: tuple[str, ...]
     version: str
     seconds: float
+    typicality: Floats | None = None
+
+    @classmethod
+    def of(cls, result: Result) -> ManyComparison:
+        """The view of a result."""
+        if not isinstance(result.model, SetCosts) or not (result.directions and result.linkage):
+            raise InputError("This result has a joint frame; look at it as a Comparison.")
+        own, further, pairs = result.groups, result.further, result.pairs
+        same = {
+            **shared(result, cls),
+            "feature_names": result.model.feature_names,
+            "linkage": result.linkage.joined,
+            "settings": {k: v for k, v in result.settings.items() if k != "n_permutations"},
+        }
+        kept = [group.kept for group in (own if further is None else (*own, further))]
+        return cls(
+            **same,
+            rows=tuple(group.total for group in own),
+            scored=tuple(group.n for group in own),
+            name_z=None if further is None else further.name,
+            rows_z=0 if further is None else further.n,
+            costs=result.model,
+            frame=result.directions,
+            weights=np.concatenate([part.weights for part in kept]),
+            group=np.repeat(np.arange(len(kept)), [len(part.ids) for part in kept]),
+            ids=joined([part.ids for part in kept]),
+            confusion=np.stack([group.nearest for group in own]),
+            pair_counts=np.stack([group.pair_counts for group in own]),
+            fisher_rao=pairs.matrix("value"),
+            fisher_rao_low=pairs.matrix("low"),
+            fisher_rao_high=pairs.matrix("high"),
+            confidence=pairs.between(0, 1).fisher_rao.confidence,
+            order=result.linkage.leaves,
+            audit=result.audited.audit,
+            typicality=np.concatenate([part.typicality for part in kept]),
+        )
 
     # ---- per sample ---------------------------------------------------------------------------
 
@@ -130,6 +170,15 @@ class ManyComparison:
         """(n,): how ambiguous each sample is: 0 for one set alone, 1 for all sets alike."""
         return ambiguity(self.weights)
 
+    @property
+    def neither(self) -> NDArray[np.bool_]:
+        """(n,): samples that are like no set, at most one in twenty of them by mistake."""
+        found = np.zeros(len(self.group), dtype=bool)
+        if self.typicality is not None:
+            for k in np.unique(self.group):
+                found[self.group == k] = like_neither(self.typicality[self.group == k])
+        return found
+
     def pair_theta(self, a: str | int, b: str | int) -> Floats:
         """(n,): the angle of each sample between two sets in radians: 0 for `a`, π/2 for `b`."""
         return pair_angle(self.weights, self._number(a), self._number(b))
@@ -148,8 +197,6 @@ class ManyComparison:
 
     def distance(self, a: str | int, b: str | int) -> Estimate:
         """Fisher-Rao distance of two sets with its interval."""
-        from cospan.significance import Estimate
-
         at = self._number(a), self._number(b)
         value, low, high = (
             float(matrix[at])
@@ -190,6 +237,10 @@ class ManyComparison:
             **affine,
         )
 
+    @property
+    def model(self) -> AlignmentAngleClassifier:
+        return self.classifier()
+
     def _number(self, name: str | int) -> int:
         if isinstance(name, str) and name in self.names:
             return self.names.index(name)
@@ -199,38 +250,19 @@ class ManyComparison:
 
     # ---- showing ------------------------------------------------------------------------------
 
-    def summary(self, width: int = 80) -> str:
-        """The comparison as text of about `width` columns, as the command line prints it."""
-        return "\n".join(text for _, text in many_lines(self, width)).rstrip() + "\n"
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """One row per sample: set, id, nearest, second, theta (degrees), entropy, and the weights.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-        """
-        from cospan._tables import make_frame
-
-        called = np.array([*self.names, self.name_z or ""])
-        return make_frame(
-            score_columns(self.names, called[self.group], self.ids, self.weights), backend
-        )
+    def lines(self, width: int = 80) -> Iterator[Line]:
+        return many_lines(self, width)
 
     def to_dict(self) -> dict[str, object]:
-        """Everything but the rows, as plain types: ``json.dumps`` takes it."""
         return many_dict(self)
 
-    def save_html(self, path: str | Path) -> Path:
-        """Write the report as one self-contained HTML file, and return its path."""
-        from cospan.report import save_html  # the report reads comparisons, so it comes in late
-
-        return save_html(self, path)
-
-    def _repr_html_(self) -> str:
-        from cospan.report import fragment
-
-        return fragment(self)
+    def score_columns(self) -> dict[str, NDArray[Any]]:
+        called = np.array([*self.names, self.name_z or ""])
+        usual = self.typicality
+        if usual is None:
+            usual = np.full_like(self.weights, np.nan)
+        scored = Scored(self.weights, usual, None, self.ids, None)
+        return score_columns(self.names, called[self.group], scored)
 
     def __repr__(self) -> str:
         z = f", {self.rows_z} scored" if self.name_z is not None else ""

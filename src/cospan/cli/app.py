@@ -1,0 +1,215 @@
+"""The commands: arguments and exit codes, nothing else.
+
+Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 done, and a
+``--fail-on`` threshold was crossed. Each command imports what it needs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cospan.cli import options as opt
+from cospan.cli.groups import with_options
+from cospan.cli.terminal import FAILED, THRESHOLD, Terminal
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="cospan",
+    help="Compare datasets by their geometry: an angle for every sample, 0° = A, 90° = B.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Sets = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="A B …",
+        help="Two or more files or folders (.csv .parquet .npy images …), '-' for standard input; "
+        "or one table with --label: all its classes, or --a and --b.",
+    ),
+]
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")]
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Compare datasets by their geometry: an angle for every sample, 0° = A, 90° = B."""
+
+
+@app.command()
+@with_options
+def compare(
+    terminal: Terminal,
+    sets: Sets,
+    what: opt.What,
+    outputs: opt.Outputs,
+    settings: opt.Settings,
+    reading: opt.Reading,
+) -> None:
+    """Compare sets: how far apart they are, where, and which rows look misplaced."""
+    from cospan.cli import comparing
+
+    if comparing.compare(terminal, sets, what, settings.given(), reading.given(), outputs):
+        raise typer.Exit(THRESHOLD)
+
+
+@app.command()
+@with_options
+def score(
+    terminal: Terminal,
+    model: Model,
+    data: Data,
+    reading: opt.Files,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to write: .parquet, .arrow, .csv or .tsv (default: CSV to stdout).",
+        ),
+    ] = None,
+    weighting: opt.WeightingOption = None,
+) -> None:
+    """Score rows with a saved frame, streaming: one line per row."""
+    from cospan.cli import commands
+
+    commands.score(terminal, model, data, output, str(weighting or "cost"), reading.given())
+
+
+@app.command()
+@with_options
+def audit(
+    terminal: Terminal,
+    data: Data,
+    label: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Column that holds the labels to check.")
+    ],
+    reading: opt.Reading,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write every row, most suspicious first: .csv, .tsv, .parquet or .arrow.",
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option("-n", min=0, help="How many rows to print.")] = 20,
+    json: opt.Json = False,
+) -> None:
+    """Find labels that conflict with their row's angle."""
+    from cospan.cli import commands
+
+    commands.audit(terminal, data, label, output, top, json, reading.given())
+
+
+@app.command()
+@with_options
+def directions(
+    terminal: Terminal,
+    model: Model,
+    number: Annotated[int, typer.Option("-n", min=1, help="How many of each kind.")] = 3,
+    features: Annotated[int, typer.Option(min=1, help="Features named for each.")] = 5,
+    json: opt.Json = False,
+) -> None:
+    """Show the directions of a saved frame: most A-like, most shared, most B-like."""
+    from cospan.cli import model_commands
+
+    model_commands.directions(terminal, model, number, features, json)
+
+
+@app.command()
+@with_options
+def info(
+    terminal: Terminal,
+    file: Annotated[str, typer.Argument(metavar="MODEL|FILE", help="A saved frame, or data.")],
+    json: opt.Json = False,
+) -> None:
+    """Say what a saved frame or a data file holds."""
+    from cospan.cli import model_commands
+
+    model_commands.info(terminal, file, json)
+
+
+@app.command()
+@with_options
+def demo(
+    terminal: Terminal,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the report goes.")
+    ] = Path("cospan-demo.html"),
+) -> None:
+    """Compare handwritten fours with nines (built-in data) and write a report."""
+    from cospan.cli import comparing
+
+    comparing.demo(terminal, output)
+
+
+@app.command()
+@with_options
+def reproduce(
+    terminal: Terminal,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder that holds mnist and fashion-mnist, or 'digits' for the small built-in "
+            "set (default: COSPAN_DATA, else a download).",
+        ),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the results go.")
+    ] = Path("cospan-reproduction"),
+    draws: Annotated[int, typer.Option(min=2, help="Random draws of training images.")] = 10,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two draws, the paper's pairs only.")
+    ] = False,
+) -> None:
+    """Repeat the paper's experiments, and show what better defaults make of them."""
+    from cospan.cli import commands
+
+    commands.reproduce(terminal, data, output, draws, quick)
+
+
+@app.command()
+@with_options
+def doctor(terminal: Terminal, json: opt.Json = False) -> None:
+    """Say what is installed here, and test that it works together."""
+    from cospan.cli.doctor import examine
+
+    if not examine(terminal, json):
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from cospan import __version__
+
+    typer.echo(__version__)
+
+
+def main() -> None:
+    """Run the command line; the console script and ``python -m cospan`` call this."""
+    app(prog_name="cospan")

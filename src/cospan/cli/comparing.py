@@ -1,0 +1,235 @@
+"""``cospan compare``: two or more files, or the classes of one table.
+
+Its files are written first, then it is printed: a closed pipe loses nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from cospan._text import number, printable
+from cospan._warnings import heard
+from cospan.cli.options import Outputs, What
+from cospan.cli.parsing import Threshold
+from cospan.cli.places import check_places, files_among
+from cospan.cli.terminal import Terminal
+from cospan.comparison import Comparison, ManyComparison
+from cospan.comparison import compare as compare_pair
+from cospan.comparison import compare_many as compare_sets
+from cospan.comparison.columns import score_columns
+from cospan.comparison.opening import names_of
+from cospan.comparison.score_files import check_table_path, table_file
+from cospan.comparison.scorer import Scored
+from cospan.distributed import on_cluster, read_lazily
+from cospan.errors import InputError
+from cospan.sources import open_source
+
+__all__ = ["compare", "demo"]
+
+FOR_TWO = ("a", "b", "labels", "name_a", "name_b")
+Found = Comparison | ManyComparison
+
+
+def compare(
+    terminal: Terminal,
+    sets: Sequence[str],
+    what: What,
+    settings: dict[str, Any],
+    reading: dict[str, Any],
+    outputs: Outputs,
+) -> list[Threshold]:
+    """Compare, print, write what was asked for; returns the thresholds that were crossed."""
+    _check_outputs(outputs, [*sets, what.score, *files_among(what.label, what.labels)])
+    thresholds = outputs.fail_on or []
+    with on_cluster(what.scheduler):
+        if _are_more_than_two(sets, what, reading):
+            _refuse_what_two_sets_have(sets, what, thresholds)
+            call = _call_for_many
+        elif settings.get("n_permutations") == 0 and any(t.quantity == "p" for t in thresholds):
+            raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
+        else:
+            call = _call_for_two
+        with _scores_file(outputs.scores) as write_scores:
+            options = {**settings, **reading, "image_shape": what.image_shape}
+            found = call(sets, what, write_scores, progress=terminal.progress, **options)
+    _write_files(found, outputs)
+    _show(terminal, found, outputs)
+    return _crossed(terminal, found, thresholds)
+
+
+def demo(terminal: Terminal, output: Path) -> None:
+    """scikit-learn's digits, 4 against 9: nothing to download."""
+    from sklearn.datasets import load_digits
+
+    from cospan.report import write
+
+    _check_outputs(Outputs(output), [])
+    images, digit = load_digits(return_X_y=True)
+    sets = {f"digit {k}": images[digit == k] for k in (4, 9)}
+    found = compare_pair(sets, image_shape=(8, 8), progress=terminal.progress)
+    _show(terminal, found, Outputs())
+    write(found, output)
+    terminal.result(f"Open the report in a browser:\n{output.resolve()}")
+
+
+# ---- two or more -------------------------------------------------------------------------------
+
+
+def _are_more_than_two(sets: Sequence[str], what: What, reading: dict[str, Any]) -> bool:
+    """Whether there are more than two sets: that many files, or classes of one table."""
+    if len(sets) > 2:
+        return True
+    one_table = len(sets) == 1 and sets[0] != "-" and what.label is not None
+    if not one_table or what.a is not None or what.b is not None:
+        return False
+    with heard():  # warnings come when the sets are read
+        table = _left_to_workers(sets, what, reading)[0]
+        return len(open_source(table, label=what.label, **reading).classes()) > 2
+
+
+def _call_for_two(sets: Sequence[str], what: What, write: Any, **options: Any) -> Found:
+    names: dict[str, Any] = {"name_a": what.name_a, "name_b": what.name_b}
+    if what.scheduler is not None:
+        if what.label is None:  # else the classes give the names
+            names = {
+                key: names[key] or Path(path).name for key, path in zip(names, sets, strict=False)
+            }
+        if what.score is not None:
+            names["name_z"] = Path(what.score).name
+
+    def sink(name: str, ids: Any, alignment: Any) -> None:
+        write(score_columns((), name, Scored.of(alignment, ids, None)))
+
+    A, B, Z = _left_to_workers([*sets, *[None] * (2 - len(sets)), what.score], what, options)
+    found: Found = compare_pair(
+        A,
+        B,
+        Z,
+        label=what.label,
+        a=what.a,
+        b=what.b,
+        labels=what.labels,
+        sink=None if write is None else sink,
+        **names,
+        **options,
+    )
+    return found
+
+
+def _call_for_many(sets: Sequence[str], what: What, write: Any, **options: Any) -> Found:
+    given = _left_to_workers(sets, what, options)
+    called: Any = given[0] if len(sets) == 1 else dict(zip(names_of(sets), given, strict=True))
+    return compare_sets(called, what.score, label=what.label, sink=write, **options)
+
+
+def _left_to_workers(paths: Sequence[str | None], what: What, reading: dict[str, Any]) -> list[Any]:
+    """Paths as Dask collections, where there is a scheduler whose workers read them."""
+    if what.scheduler is None:
+        return list(paths)
+    keep = (what.label, what.labels, reading.get("id_column"))
+    return [None if path is None else read_lazily(path, keep) for path in paths]
+
+
+def _refuse_what_two_sets_have(
+    sets: Sequence[str], what: What, thresholds: Sequence[Threshold]
+) -> None:
+    given = [f"--{name.replace('_', '-')}" for name in FOR_TWO if getattr(what, name) is not None]
+    if len(sets) > 1 and what.label is not None:
+        given.append("--label")
+    judged = {threshold.quantity for threshold in thresholds}
+    given += [f"--fail-on {quantity}" for quantity in ("p", "auc") if quantity in judged]
+    if given:
+        raise typer.BadParameter(f"{' and '.join(given)}: for two sets only, and there are more.")
+
+
+# ---- what comes out ----------------------------------------------------------------------------
+
+
+def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
+    """Whatever cannot be written, or would replace something, is said before the work starts."""
+    if outputs.scores is not None:
+        check_table_path(outputs.scores)
+    if outputs.format is not None and outputs.output is None:
+        raise InputError("--format is about a report; name the file to write with -o.")
+    check_places((outputs.output, outputs.scores, outputs.save), inputs)
+    if outputs.output is not None:
+        from cospan.report import format_of
+
+        format_of(outputs.output, outputs.format)
+
+
+@contextmanager
+def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
+    """Something that takes the columns of scored chunks; None where no file is wanted."""
+    if path is None:
+        yield None
+        return
+    with table_file(path) as write_table:
+
+        def write_scores(columns: dict[str, Any]) -> None:
+            # the sets may number their rows in one file and name them in the other
+            write_table({**columns, "id": np.asarray(columns["id"]).astype(str)})
+
+        yield write_scores
+
+
+def _write_files(found: Found, outputs: Outputs) -> None:
+    """The model and the report, where they were asked for."""
+    if outputs.save is not None:
+        from cospan.model_file import save
+
+        save(outputs.save, found.model)
+    if outputs.output is not None:
+        from cospan.report import write
+
+        write(found, outputs.output, outputs.format)
+
+
+def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:
+    """The comparison as text or JSON, and which files were written."""
+    terminal.stop_progress()
+    terminal.heard(found.warnings)
+    if outputs.json:
+        terminal.result(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        lines = found.lines(terminal.width)
+        terminal.lines(line for line in lines if not terminal.repeats(*line))
+    for path in (outputs.scores, outputs.save, outputs.output):
+        if path is not None:
+            terminal.note(f"wrote {path}")
+
+
+def _crossed(terminal: Terminal, found: Found, thresholds: Sequence[Threshold]) -> list[Threshold]:
+    """The thresholds that any pair of sets crosses."""
+    values = _judged(found)
+    for threshold in thresholds:
+        if threshold.quantity not in values:
+            raise InputError(
+                f"--fail-on {threshold} cannot be judged: there is no p-value; "
+                "give more rows, or a threshold on auc or fisher-rao."
+            )
+    crossed = [t for t in thresholds if t.crossed(values[t.quantity][0])]
+    for threshold in crossed:
+        value, where = values[threshold.quantity]
+        terminal.error(f"--fail-on {threshold}: {threshold.quantity} is {number(value)}{where}.")
+    return crossed
+
+
+def _judged(found: Found) -> dict[str, tuple[float, str]]:
+    """What a threshold may be about, and where that is."""
+    if isinstance(found, Comparison):
+        apart = found.separation
+        values = {"fisher-rao": (apart.fisher_rao.value, ""), "auc": (apart.auc.value, "")}
+        if found.shift is not None:
+            values["p"] = (found.shift.pvalue, "")
+        return values
+    i, j = np.unravel_index(int(np.argmax(found.fisher_rao)), found.fisher_rao.shape)
+    pair = " and ".join(printable(found.names[k], 40) for k in (i, j))
+    return {"fisher-rao": (float(found.fisher_rao[i, j]), f" between {pair}")}

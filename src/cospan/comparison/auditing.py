@@ -1,0 +1,86 @@
+"""Rows that look like another set, or that have the other set's label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.audit import LabelAudit
+from cospan.comparison.classes import as_text
+from cospan.comparison.scoring import Group
+from cospan.errors import InputError
+from cospan.sources.base import listing
+
+__all__ = ["Audited", "audit_rows", "sides_of_labels"]
+
+LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
+
+
+class Audited(NamedTuple):
+    """The audit, and whether it is of the labels of further rows (``"z"``) or of the ``"sets"``."""
+
+    audit: LabelAudit
+    of: str
+
+
+def audit_rows(
+    groups: Sequence[Group],
+    names: Sequence[str],
+    further: Group | None = None,
+    classes: tuple[Any, ...] = (),
+) -> Audited:
+    """Rows against their sets, or the labels of `further` rows where some are to be checked.
+
+    Angles that do not separate two sets are no evidence against any row of them.
+    """
+    weights = np.concatenate([group.kept.weights for group in groups])
+    own = np.repeat(np.arange(len(groups)), [len(group.kept.ids) for group in groups])
+    if further is None or further.kept.labels is None:
+        return Audited(_of_sets(LabelAudit.from_weights(weights, own, np.array(names))), "sets")
+    labels = further.kept.labels
+    sides = sides_of_labels(labels, (names[0], names[1]), classes)
+    audit = LabelAudit.from_weights(
+        further.kept.weights, sides, np.array(names), labels=labels, reference=(weights, own)
+    )
+    return Audited(audit, "z")
+
+
+def _of_sets(audit: LabelAudit) -> LabelAudit:
+    """The audit of rows that have a set and no label: flagged is what looks like another set.
+
+    A label may be flipped, and the audit asks whether it is. A file is what it is: its rows that
+    look like another file's are worth a look, mistake or not.
+    """
+    own, best = 1 - audit.suspicion, audit.weights.max(axis=1, initial=0.0)
+    alike = {frozenset(map(str, pair)) for pair in audit.inseparable}
+    pairs = zip(audit.labels.tolist(), audit.suggested.tolist(), strict=True)
+    apart = [frozenset(map(str, pair)) not in alike for pair in pairs]
+    flagged = (best > own) & (best >= LOOKS_ELSEWHERE * (best + own)) & np.array(apart, dtype=bool)
+    return replace(audit, flagged=flagged)
+
+
+def sides_of_labels(
+    labels: NDArray[Any], names: tuple[str, str], classes: tuple[Any, ...]
+) -> NDArray[np.intp]:
+    """0 for a label that means A, 1 for B.
+
+    A label may be the set's name, the class taken for it, or 0 and 1.
+
+    Examples
+    --------
+    >>> sides_of_labels(np.array(["dog", "cat", "dog"]), ("cat", "dog"), (None, None))
+    array([1, 0, 1])
+    """
+    texts = np.array([as_text(label) for label in np.asarray(labels).tolist()])
+    found = set(texts.tolist())
+    for pair in (names, tuple(map(as_text, classes)), ("0", "1")):
+        if found <= set(pair):
+            return np.asarray(texts == pair[1], dtype=np.intp)
+    unknown = sorted(found - set(names))
+    raise InputError(
+        f"labels hold {listing(unknown)}; each label must be {names[0]!r} or {names[1]!r}."
+    )

@@ -1,0 +1,229 @@
+"""What a comparison of two sets found: the view of a result that has a joint frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.comparison.columns import joined, score_columns
+from cospan.comparison.plain import pair_dict
+from cospan.comparison.result import Line, Result, View, shared
+from cospan.comparison.scoring import ScoredGroup
+from cospan.comparison.text import pair_lines
+from cospan.errors import InputError
+from cospan.frame import JointFrame
+
+if TYPE_CHECKING:
+    from cospan.audit import LabelAudit
+    from cospan.changes import Changes, FeatureTable, PairTable, Verdict
+    from cospan.significance import Separation, ShiftTest
+
+__all__ = ["Comparison", "TopFeatures"]
+
+NEGLIGIBLE = 0.05  # of the largest effect: features below pull to no side worth naming
+NO_PULL = 0.01  # together and times the gain: all features pull by less than a third of a degree
+
+
+class TopFeatures(NamedTuple):
+    """Indices of the features that pull most to A, that both sets share, that pull most to B."""
+
+    a: NDArray[np.intp]
+    shared: NDArray[np.intp]
+    b: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(View):
+    """What :func:`compare` found out about two sets.
+
+    Parameters
+    ----------
+    name_a, name_b : str
+        What the two sets are called.
+    frame : JointFrame
+        The joint frame of the two sets; ``frame.align`` scores more rows.
+    group_a, group_b : ScoredGroup
+        The rows of A and of B, scored by leave-one-out.
+    group_z : ScoredGroup or None
+        The rows of Z, where some were given.
+    separation : Separation
+        How far apart the angles of A and of B are, with confidence intervals.
+    shift : ShiftTest or None
+        Whether A and B may be samples of one distribution; None where it was not asked for or
+        where there are too few rows.
+    audit : LabelAudit or None
+        Rows that look more like the other set. They are the kept rows of `group_z` where labels
+        were given for Z (``audit_of == "z"``); otherwise those of `group_a` followed by those of
+        `group_b`, with the set's name as the label (``audit_of == "sets"``).
+    effect_a, effect_b : ndarray of shape (d,)
+        Mean attribution of each feature over rows of A and of B: how far it pulls them.
+    feature_names : tuple of str
+        One name per feature; where the data has none ``x0``, ``x1``, … or ``pixel 3,5``, …
+    image_shape : tuple of int or None
+        (height, width) or (height, width, channels) where a row is a picture.
+    settings : dict
+        The settings used, ready for JSON.
+    warnings : tuple of str
+        What a reader should know before believing the numbers.
+    version : str
+        The version of cospan that made this.
+    seconds : float
+        How long it took.
+    audit_of : str
+        ``"sets"`` or ``"z"``: which rows `audit` is about.
+    changes : Changes or None
+        Which columns and relations changed, data quality, and the verdict; None in the linear
+        span.
+    """
+
+    name_a: str
+    name_b: str
+    frame: JointFrame
+    group_a: ScoredGroup
+    group_b: ScoredGroup
+    group_z: ScoredGroup | None
+    separation: Separation
+    shift: ShiftTest | None
+    audit: LabelAudit | None
+    effect_a: NDArray[np.float64]
+    effect_b: NDArray[np.float64]
+    feature_names: tuple[str, ...]
+    image_shape: tuple[int, ...] | None
+    settings: dict[str, object]
+    warnings: tuple[str, ...]
+    version: str
+    seconds: float
+    audit_of: str = "sets"
+    changes: Changes | None = None
+
+    @classmethod
+    def of(cls, result: Result) -> Comparison:
+        """The view of a result."""
+        if not isinstance(result.model, JointFrame) or result.pair is None:
+            raise InputError("This result has no joint frame; look at it as a ManyComparison.")
+        return cls(
+            **shared(result, cls),
+            name_a=result.names[0],
+            name_b=result.names[1],
+            frame=result.model,
+            group_a=ScoredGroup.of(result.groups[0]),
+            group_b=ScoredGroup.of(result.groups[1]),
+            group_z=None if result.further is None else ScoredGroup.of(result.further),
+            separation=result.pairs.between(0, 1),
+            audit=result.audited.audit,
+            audit_of=result.audited.of,
+            **result.pair._asdict(),
+        )
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two sets are called."""
+        return self.name_a, self.name_b
+
+    @property
+    def model(self) -> JointFrame:
+        return self.frame
+
+    @property
+    def groups(self) -> tuple[ScoredGroup, ...]:
+        """The scored groups: A, B and, where there is one, Z."""
+        both = (self.group_a, self.group_b)
+        return both if self.group_z is None else (*both, self.group_z)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether the sets differ, how much, in what and how sure that is; print it."""
+        return None if self.changes is None else self.changes.verdict
+
+    @property
+    def features(self) -> FeatureTable | None:
+        """One row for each column of the data, changed ones first."""
+        return None if self.changes is None else self.changes.features
+
+    @property
+    def feature_pairs(self) -> PairTable | None:
+        """Relations between columns that changed, the surest first."""
+        return None if self.changes is None else self.changes.feature_pairs
+
+    @property
+    def separated(self) -> bool:
+        """Whether left-out rows lean to their own set at all.
+
+        Where they do not, the sets are alike (or share rows): every calibrated angle is 45°, and
+        every distance 0.
+        """
+        return self.frame.gain > 0 and self.separation.auc.value > 0.5
+
+    @property
+    def audited(self) -> tuple[ScoredGroup, ...]:
+        """The groups whose rows `audit` is about, in its order."""
+        return self.groups[2:] if self.audit_of == "z" else self.groups[:2]
+
+    @property
+    def audit_ids(self) -> NDArray[Any]:
+        """Identifiers of the rows of `audit`, in its order."""
+        return joined([group.ids for group in self.audited])
+
+    @property
+    def audit_degrees(self) -> NDArray[np.float64]:
+        """Angles in degrees of the rows of `audit`, in its order."""
+        return np.concatenate([np.asarray(group.alignment.degrees) for group in self.audited])
+
+    @property
+    def feature_spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Root mean square of each feature about the centre, in A and in B, shrinkage included."""
+        H = np.asarray(self.frame.H, dtype=float)
+        c, s = np.asarray(self.frame.c, dtype=float), np.asarray(self.frame.s, dtype=float)
+        spread = [np.sqrt((w * w) @ (H * H)) for w in (c, s)]
+        if not self.frame.balance:  # then the frame holds sums over rows, not means
+            spread[0] /= np.sqrt(self.frame.n_a)
+            spread[1] /= np.sqrt(self.frame.n_b)
+        return spread[0], spread[1]
+
+    def top_features(self, n: int = 5) -> TopFeatures:
+        """The features to name first.
+
+        Most A-like are those with the lowest `effect_a` (on average they pull A's rows to A),
+        most B-like those with the highest `effect_b`; most shared are, of the others, those
+        whose spread is large in A and in B alike.
+        """
+        largest = max(np.abs(self.effect_a).max(), np.abs(self.effect_b).max())
+        # In sets that are alike the largest pull is no pull either. The angle has the gain in it.
+        pull = self.frame.gain * len(self.effect_a)
+        weak = max(NEGLIGIBLE * largest, NO_PULL / pull if pull > 0 else np.inf)
+        to_a = np.argsort(self.effect_a, kind="stable")[:n]
+        to_b = np.argsort(-self.effect_b, kind="stable")[:n]
+        to_a, to_b = to_a[self.effect_a[to_a] < -weak], to_b[self.effect_b[to_b] > weak]
+        common = np.minimum(*self.feature_spread)
+        common[np.concatenate([to_a, to_b])] = -1
+        shared = np.argsort(-common, kind="stable")[:n]
+        return TopFeatures(to_a, shared[common[shared] > 0], to_b)
+
+    def lines(self, width: int = 80) -> Iterator[Line]:
+        return pair_lines(self, width)
+
+    def to_dict(self) -> dict[str, object]:
+        return pair_dict(self)
+
+    def score_columns(self) -> dict[str, NDArray[Any]]:
+        tables = [score_columns(self.names, g.name, g.scored) for g in self.groups]
+        columns = {key: joined([table[key] for table in tables]) for key in tables[0]}
+        suspicion = [np.full(len(group.ids), np.nan) for group in self.groups]
+        if self.audit is not None:
+            of_z = self.audit_of == "z"
+            sizes = np.cumsum([len(group.ids) for group in self.audited])[:-1]
+            suspicion[slice(2, None) if of_z else slice(0, 2)] = np.split(
+                np.asarray(self.audit.suspicion), sizes
+            )
+        return {**columns, "suspicion": np.concatenate(suspicion)}
+
+    def __repr__(self) -> str:
+        z = "" if self.group_z is None else f", {self.group_z.n} scored"
+        return (
+            f"<Comparison of {self.name_a!r} ({self.group_a.total} rows) with {self.name_b!r} "
+            f"({self.group_b.total} rows){z}: Fisher-Rao {self.separation.fisher_rao.value:.3f}>"
+        )

@@ -1,0 +1,141 @@
+"""Every pair of sets: how far apart their rows are on its angle, and which sets join first."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._arrays import one_blas_thread
+from cospan.comparison.fitting import Fitted
+from cospan.comparison.reading import ReadSet
+from cospan.comparison.sampling import Reservoir
+from cospan.comparison.scorer import pair_angle
+from cospan.comparison.scoring import Group
+from cospan.comparison.settings import Settings
+from cospan.sets import Geometry, angles_of, fit_calibration, log_odds_of
+from cospan.significance import Separation, fit_reliabilities, separation
+from cospan.sources import Chunk
+
+__all__ = ["Linkage", "Pairs", "join_sets", "separate_pairs", "tested_rows"]
+
+Floats = NDArray[np.float64]
+
+TESTED_ROWS = 2_500  # rows of each set that repeated fits and permutations take, at most
+TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
+RAW_BINS = 30  # of the histograms of raw angles, 3° each, as the paper has them
+FEWEST_HALVED = 4  # rows of a set, of which the halves are fitted to see how much a fit strays
+
+
+class Pairs(NamedTuple):
+    """The separation of each pair of K sets, once for (i, j) or (j, i)."""
+
+    n_sets: int
+    found: dict[tuple[int, int], Separation]
+
+    def between(self, i: int, j: int) -> Separation:
+        return self.found[(i, j) if (i, j) in self.found else (j, i)]
+
+    def matrix(self, end: str) -> Floats:
+        """(K, K): Fisher-Rao distances (`end` "value"), or an end of their intervals."""
+        matrix = np.zeros((self.n_sets, self.n_sets))
+        for (i, j), one in self.found.items():
+            matrix[i, j] = matrix[j, i] = getattr(one.fisher_rao, end)
+        return matrix
+
+
+def separate_pairs(
+    groups: Sequence[Group], fitted: Fitted, samples: Sequence[Floats], settings: Settings
+) -> Pairs:
+    """How far apart each pair's own rows are; the intervals know that the model was fitted."""
+    geometry, order = fitted.model.geometry, fitted.order
+    calibrated = bool(geometry.calibration.offsets)
+    known = _reliabilities(geometry, [samples[k] for k in order], settings.seed)
+    back = np.argsort(order)
+    known = known[np.ix_(back, back)]
+    found = {
+        (i, j): separation(
+            *_pair_angles(groups, i, j, calibrated),
+            # Raw angles are no probabilities: they are compared as histograms.
+            bins=None if calibrated else RAW_BINS,
+            confidence=settings.confidence,
+            n_bootstrap=settings.n_bootstrap,
+            reliability=known[i, j],
+            random_state=settings.seed,
+        )
+        for i, j in itertools.combinations(order, 2)
+    }
+    return Pairs(len(groups), found)
+
+
+def _pair_angles(
+    groups: Sequence[Group], i: int, j: int, calibrated: bool
+) -> tuple[Floats, Floats]:
+    """Angles of the rows of sets i and j between the two, 0 for i.
+
+    One gain serves all sets, and two of many may differ less than the others do: their own rows
+    say what the angle between them is worth, as when the two are compared alone.
+    """
+    kept = [groups[k].kept for k in (i, j)]
+    if kept[0].alignment is not None:
+        return kept[0].theta, kept[1].theta
+    if not calibrated or len(groups) == 2:
+        return pair_angle(kept[0].weights, i, j), pair_angle(kept[1].weights, i, j)
+    both = np.concatenate([one.weights[:, [i, j]] for one in kept])
+    own = np.repeat([0, 1], [len(one.ids) for one in kept])
+    log_odds = -log_odds_of(both)
+    found = fit_calibration(log_odds, own, np.ones(len(own)))
+    theta = angles_of(np.exp(-log_odds[:, 0]), np.exp(-log_odds[:, 1]), found)
+    return theta[own == 0], theta[own == 1]
+
+
+def tested_rows(read: Sequence[ReadSet], seed: int) -> list[Floats]:
+    """Rows of each set, as many as repeated fits can take."""
+    width = min(read[0].sample.rows.shape[1], 128)  # the test itself keeps no more directions
+    size = min(TESTED_ROWS, TESTED_WORK // width**2)
+    found = []
+    for one in read:
+        sample: Reservoir[Chunk] = Reservoir(size, seed)
+        sample.add(one.sample)
+        found.append(sample.result().rows.astype(np.float64))
+    return found
+
+
+def _reliabilities(geometry: Geometry, samples: Sequence[Floats], seed: int) -> Floats:
+    """How far the angles of each pair are the sets' and not the fit's noise, (K, K).
+
+    0, so the widest intervals, where halves of a set would be too small to say, or nothing
+    keeps a fit to them steady.
+    """
+    found = np.zeros((len(samples), len(samples)))
+    enough = [k for k, rows in enumerate(samples) if len(rows) >= FEWEST_HALVED]
+    if len(enough) > 1 and geometry.shrinkage > 0:
+        with one_blas_thread():
+            known = fit_reliabilities(geometry, [samples[k] for k in enough], random_state=seed)
+        found[np.ix_(enough, enough)] = known
+    return found
+
+
+class Linkage(NamedTuple):
+    """Which sets join first, as SciPy writes it, and the sets with close ones side by side."""
+
+    joined: Floats
+    leaves: NDArray[np.intp]
+
+
+def join_sets(distance: Floats, order: Sequence[int]) -> Linkage:
+    """Average linkage of K sets."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    # Ties are broken by place, so the places are those that the sets' content gives.
+    places = np.asarray(order, dtype=np.intp)
+    arranged = distance[np.ix_(places, places)]
+    joined = linkage(squareform(arranged, checks=False), "average", optimal_ordering=True)
+    nodes = joined[:, :2].astype(np.intp)
+    single = nodes < len(order)
+    nodes[single] = places[nodes[single]]
+    return Linkage(np.column_stack([nodes, joined[:, 2:]]), places[leaves_list(joined)])

@@ -1,0 +1,91 @@
+"""What a reader should know before believing the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from cospan._surface import option
+from cospan._text import plural
+from cospan._warnings import Remark, heard, warn
+from cospan.comparison.auditing import Audited
+from cospan.comparison.fitting import Model
+from cospan.comparison.opening import Opened
+from cospan.comparison.scoring import Group
+from cospan.frame import JointFrame
+from cospan.sources.base import listing
+
+__all__ = ["heard_warnings", "remarks"]
+
+FEW_ROWS = 30
+WORTH_SAYING = 0.05  # a share of rows that deserves a remark
+
+
+@contextmanager
+def heard_warnings() -> Iterator[list[Remark]]:
+    """Passes warnings on at the end, each once; the list then holds what cospan warned of."""
+    texts: list[Remark] = []
+    try:
+        with heard() as caught:
+            yield texts
+    finally:  # after an error too: a column left out may be the reason
+        texts.extend(dict.fromkeys(caught))
+        for text in texts:
+            warn(text)
+
+
+def remarks(
+    opened: Opened,
+    model: Model,
+    groups: Sequence[Group],
+    audited: Audited,
+    heard: Sequence[Remark],
+) -> tuple[Remark, ...]:
+    """The remarks on a comparison, those of the sources first."""
+    sources = [*opened.sets.sources, *([opened.further] if opened.further is not None else [])]
+    found = [Remark.of(note) for source in sources for note in source.notes]
+    found += heard
+    for group in groups:
+        found += _of_group(group, model)
+    found += _constant(opened, model)
+    flagged = float(np.mean(np.asarray(audited.audit.flagged)))
+    if flagged > WORTH_SAYING:
+        rows = "labelled rows" if audited.of == "z" else "rows"
+        other = "the other" if model.geometry.n_sets == 2 else "another"
+        text = f"{flagged:.0%} of the {rows} look more like {other} set."
+        found.append(Remark("rows elsewhere", text))
+    return tuple(dict.fromkeys(found))
+
+
+def _of_group(group: Group, model: Model) -> Iterator[Remark]:
+    if group.own is not None and group.total < FEW_ROWS:
+        rows = plural(group.total, "row")
+        yield Remark("few rows", f"{group.name} has only {rows}: expect wide intervals.")
+    if group.sampled:
+        yield Remark(
+            "sampled",
+            f"Of {group.name} a uniform sample of {plural(group.n, 'row')} was scored, not all "
+            f"{group.total:,}.",
+            f"{option('score_all', True)} scores every one.",
+        )
+    if isinstance(model, JointFrame) and group.kept.alignment is not None and model.blocks.k:
+        astray = 1 - float(np.mean(np.asarray(group.kept.alignment.relational)))
+        if astray > WORTH_SAYING:
+            yield Remark(
+                "outside the sets",
+                f"{astray:.0%} of the rows of {group.name} reach outside what both sets span; "
+                "without shrinkage their angles mislead.",
+                f"Give {option('shrinkage', 'auto')}.",
+            )
+
+
+def _constant(opened: Opened, model: Model) -> Iterator[Remark]:
+    first = opened.sets.first
+    constant = model.geometry.constant_features
+    if first is None or first.feature_names is None or first.image_shape or not len(constant):
+        return
+    shown = listing([first.feature_names[j] for j in constant])
+    sets = "both sets" if model.geometry.n_sets == 2 else "all sets"
+    yield Remark("constant columns", f"Constant in {sets}, and kept out: {shown}.")

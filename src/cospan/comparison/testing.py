@@ -1,0 +1,90 @@
+"""What only a pair has: a test of "no difference", and which columns and relations changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._arrays import one_blas_thread
+from cospan._warnings import Remark
+from cospan.changes import Changes, find_changes
+from cospan.comparison.reading import Progress, ReadSet, Sets
+from cospan.comparison.scoring import Group
+from cospan.comparison.settings import Settings
+from cospan.errors import InputError
+from cospan.frame import JointFrame
+from cospan.significance import Separation, ShiftTest, shift_test
+
+__all__ = ["PairFindings", "study_pair"]
+
+Floats = NDArray[np.float64]
+
+
+class PairFindings(NamedTuple):
+    """What two sets have besides what K sets have."""
+
+    shift: ShiftTest | None
+    changes: Changes | None
+    effect_a: Floats  # mean attribution of each feature, over rows of A
+    effect_b: Floats
+
+
+def study_pair(
+    frame: JointFrame,
+    sets: Sets,
+    read: Sequence[ReadSet],
+    groups: Sequence[Group],
+    separation: Separation,
+    samples: Sequence[Floats],
+    feature_names: Sequence[str],
+    settings: Settings,
+    progress: Progress,
+) -> tuple[PairFindings, tuple[Remark, ...]]:
+    """Test two sets and say which columns and relations changed; and why there is no test.
+
+    In the linear span nothing is said about columns.
+    """
+    shift, remarks = _shift_of(samples, settings, progress)
+    effect_a, effect_b = (np.mean(np.asarray(group.attribution), axis=0) for group in groups)
+    changes = None
+    if frame.geometry.affine:
+        profiles = [source.profiles for source in sets.sources]
+        known = len(profiles) == 2 and all(len(one) == 1 for one in profiles)
+        changes = find_changes(
+            frame,
+            *(one.sample.rows for one in read),
+            names=feature_names,
+            plan=None if sets.first is None else sets.first.plan,
+            profiles=(profiles[0][0], profiles[1][0]) if known else None,
+            auc=separation.auc,
+            shift=shift,
+            pulls=effect_b - effect_a,
+            set_names=(sets.names[0], sets.names[1]),
+        )
+    return PairFindings(shift, changes, effect_a, effect_b), remarks
+
+
+def _shift_of(
+    samples: Sequence[Floats], settings: Settings, progress: Progress
+) -> tuple[ShiftTest | None, tuple[Remark, ...]]:
+    """Are two sets samples of one distribution? And why there is no answer, if none."""
+    if settings.n_permutations == 0:
+        return None, ()
+    progress("testing for a shift", 0, 1)
+    try:
+        # Thousands of small products: threads would wait for each other longer than they work,
+        # ten times longer where other programs want the same cores.
+        with one_blas_thread():
+            test = shift_test(
+                *samples,
+                n_permutations=settings.n_permutations,
+                confidence=settings.confidence,
+                random_state=settings.seed,
+            )
+    except InputError as error:  # too few rows for a test are still enough for a comparison
+        return None, (Remark("no p-value", f"There is no p-value: {error}"),)
+    progress("testing for a shift", 1, 1)
+    return test, ()

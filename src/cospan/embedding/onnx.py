@@ -1,0 +1,80 @@
+"""Models in ONNX files, run by onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.embedding.tokens import Tokens
+from cospan.errors import InputError, MissingDependencyError
+
+__all__ = ["OnnxImageModel", "OnnxTextModel"]
+
+# Mean and spread of ImageNet's pixels in red, green and blue, which its models were trained with.
+_MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
+_SPREAD = np.array([0.229, 0.224, 0.225], dtype=np.float32)
+
+
+def _session(path: Path) -> Any:
+    try:
+        import onnxruntime
+    except ModuleNotFoundError:
+        raise MissingDependencyError(
+            "ONNX files need onnxruntime: pip install 'cospan[embed]'."
+        ) from None
+    try:
+        return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    except Exception as error:  # the library raises its own, without a common base
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{path}: cannot be read as an ONNX model ({reason}).") from error
+
+
+class OnnxTextModel:
+    """A text model: tokens in, states of tokens or one row for each text out."""
+
+    def __init__(self, path: Path, tokenizer: Path, limit: int, key: str) -> None:
+        self.key = key
+        self._tokens = Tokens(tokenizer, limit)
+        self._session = _session(path)
+        self._inputs = {one.name for one in self._session.get_inputs()}
+        if "input_ids" not in self._inputs:
+            raise InputError(f"{path}: has no input called input_ids; it is not a text model.")
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        ids, mask = self._tokens(texts)
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        found = self._session.run(None, {k: v for k, v in given.items() if k in self._inputs})
+        rows = next((one for one in found if np.ndim(one) == 2), None)
+        if rows is None:  # states of tokens: their mean
+            weight = mask[:, :, None].astype(np.float32)
+            rows = (found[0] * weight).sum(axis=1) / weight.sum(axis=1).clip(min=1)
+        length = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(rows / np.where(length > 0, length, 1), dtype=np.float32)
+
+
+class OnnxImageModel:
+    """An image model: (n, 3, height, width) in, one row for each image out."""
+
+    def __init__(self, path: Path, key: str) -> None:
+        self.key = key
+        self._session = _session(path)
+        first = self._session.get_inputs()[0]
+        if len(first.shape) != 4 or first.shape[1] != 3:
+            raise InputError(
+                f"{path}: its input has the shape {first.shape}; an image model takes "
+                "(n, 3, height, width)."
+            )
+        self._name = first.name
+        #: (height, width), or None where the model takes any.
+        self.size = (
+            tuple(first.shape[2:]) if all(isinstance(n, int) for n in first.shape[2:]) else None
+        )
+
+    def __call__(self, images: NDArray[np.uint8]) -> NDArray[np.float32]:
+        scaled = (images.astype(np.float32) / 255 - _MEAN) / _SPREAD
+        found = self._session.run(None, {self._name: scaled.transpose(0, 3, 1, 2)})
+        return np.asarray(found[0], dtype=np.float32).reshape(len(images), -1)

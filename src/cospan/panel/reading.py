@@ -1,0 +1,63 @@
+"""Two sets of rows as numbers: encoded by one plan, sampled, in comparable units."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._validate import as_count, as_option, as_seed
+from cospan.errors import InputError
+from cospan.sources import encode_together, open_source
+
+__all__ = ["Pair", "read_pair"]
+
+Floats = NDArray[np.float64]
+
+FEWEST_ROWS = 10  # of each set: below, half of them train no classifier
+
+
+class Pair(NamedTuple):
+    """Rows of both sets, where they were in the data, and the features' names."""
+
+    a: Floats
+    b: Floats
+    rows_a: NDArray[np.intp]
+    rows_b: NDArray[np.intp]
+    names: tuple[str, ...]
+    sampled: bool
+
+
+def read_pair(
+    A: Any, B: Any, *, units: str, rows: int, random_state: int, names: tuple[str, str] = ("A", "B")
+) -> Pair:
+    """Read two sets of anything that `compare` takes, at most `rows` rows of each at random.
+
+    With ``units="own"`` every feature is divided by its spread: the root of the mean of the two
+    variances. A feature that never varies in either set is left as it is: its distance counts.
+    """
+    units = as_option(units, "units", ("own", "raw"))
+    most, seed = as_count(rows, "rows", least=FEWEST_ROWS), as_seed(random_state)
+    opened = [open_source(X, name=name) for X, name in zip((A, B), names, strict=True)]
+    found = [source.read() for source in encode_together(opened)]
+    sets = [np.asarray(chunk.rows, dtype=np.float64) for chunk in found]
+    for name, one in zip(names, sets, strict=True):
+        if len(one) < FEWEST_ROWS:
+            raise InputError(
+                f"{name} has {len(one)} rows; other measures need at least {FEWEST_ROWS}."
+            )
+    if sets[0].shape[1] != sets[1].shape[1]:
+        raise InputError(
+            f"{names[0]} has {sets[0].shape[1]} features and {names[1]} {sets[1].shape[1]}; "
+            "pass rows with the same features."
+        )
+    rng = np.random.default_rng(seed)
+    kept = [np.sort(rng.permutation(len(one))[:most]) for one in sets]
+    a, b = (one[index] for one, index in zip(sets, kept, strict=True))
+    if units == "own":
+        spread = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
+        spread[spread == 0] = 1.0
+        a, b = a / spread, b / spread
+    features = opened[0].feature_names or tuple(f"x{i}" for i in range(a.shape[1]))
+    return Pair(a, b, kept[0], kept[1], features, any(len(one) > most for one in sets))

@@ -1,0 +1,300 @@
+"""Real against synthetic rows: what is impossible, what is never produced, what is copied.
+
+Every row has a ball that reaches to its k-th nearest neighbour in its own set. Precision (Sajjadi
+and others 2018, Kynkäänniemi and others 2019), recall, density and coverage (Naeem and others
+2020) count which rows of one set lie in balls of the other. For single rows the same distances
+are compared with what real rows have among themselves, each left out in turn: that gives
+p-values (see `_p_values`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.stats
+from numpy.typing import NDArray
+
+from cospan._validate import as_count
+from cospan.errors import InputError
+from cospan.panel.reading import read_pair
+
+__all__ = ["Fidelity", "fidelity"]
+
+Floats = NDArray[np.float64]
+
+NEIGHBOURS = 5
+ROWS = 5_000  # of each set; all distances between two such sets are 200 MB
+FEWEST_IN_TAIL = 10  # rows from which the exponent of a tail is estimated
+RATE = 0.05  # expected share of false rows among those listed
+
+
+@dataclass(frozen=True, repr=False)
+class Fidelity:
+    """How well synthetic rows stand for real ones. Print it.
+
+    Attributes
+    ----------
+    precision : float
+        Share of the synthetic rows that lie where real rows are.
+    recall : float
+        Share of the real rows that lie where synthetic rows are.
+    density : float
+        How many balls of real rows hold a synthetic row, in units of what is expected: 1 for
+        fresh real rows, above 1 for rows that crowd where real ones are dense.
+    coverage : float
+        Share of the real rows whose ball holds a synthetic row.
+    distance : ndarray of shape (n_synthetic,)
+        Distance to the nearest real row, in units of that row's own ball: large is impossible.
+    copying : ndarray of shape (n_synthetic,)
+        Distance to the nearest real row, in units of that row's distance to its own nearest real
+        neighbour: near 0 is a copy.
+    missed : ndarray of shape (n_real,)
+        Distance of every real row to the nearest synthetic row, in units of that row's ball.
+    p_impossible, p_copy : ndarray of shape (n_synthetic,)
+        How usual is this distance among real rows, each left out in turn?
+    impossible, copies, never_produced : ndarray of int
+        Row numbers worth a look, the worst first: the first two at a false discovery rate of
+        5 %, the last where no ball of a synthetic row holds the real row.
+    rows_real, rows_synthetic : ndarray of int
+        Row numbers in the data of the rows that were used: all, or random samples.
+    """
+
+    precision: float
+    recall: float
+    density: float
+    coverage: float
+    distance: Floats
+    copying: Floats
+    missed: Floats
+    p_impossible: Floats
+    p_copy: Floats
+    impossible: NDArray[np.intp]
+    copies: NDArray[np.intp]
+    never_produced: NDArray[np.intp]
+    rows_real: NDArray[np.intp]
+    rows_synthetic: NDArray[np.intp]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only, for JSON; rows as row numbers."""
+        return {
+            "precision": self.precision,
+            "recall": self.recall,
+            "density": self.density,
+            "coverage": self.coverage,
+            "n_real": len(self.rows_real),
+            "n_synthetic": len(self.rows_synthetic),
+            "impossible": self.impossible.tolist(),
+            "copies": self.copies.tolist(),
+            "never_produced": self.never_produced.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        n, m = len(self.rows_synthetic), len(self.rows_real)
+        return "\n".join(
+            [
+                f"precision {self.precision:.3f}  recall {self.recall:.3f}  "
+                f"density {self.density:.3f}  coverage {self.coverage:.3f}",
+                f"{len(self.impossible)} of {n} synthetic rows are like no real row",
+                f"{len(self.copies)} of {n} synthetic rows are nearly copies of a real row",
+                f"{len(self.never_produced)} of {m} real rows lie where no synthetic row is",
+            ]
+        )
+
+
+def fidelity(
+    real: Any,
+    synthetic: Any,
+    *,
+    neighbours: int = NEIGHBOURS,
+    units: str = "own",
+    rows: int = ROWS,
+    random_state: int = 0,
+) -> Fidelity:
+    """Compare synthetic rows with the real ones they stand for.
+
+    Parameters
+    ----------
+    real, synthetic : array-like, dataframe, path, ...
+        Anything that :func:`compare` takes. Pass the rows that the generator was trained on as
+        `real` to find copies of them.
+    neighbours : int
+        How far a row's ball reaches.
+    units : {"own", "raw"}
+        As in :func:`measure_panel`.
+    rows : int
+        How many rows of each set are used at most, drawn at random.
+    random_state : int
+
+    Returns
+    -------
+    Fidelity
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan.panel import fidelity
+    >>> rng = np.random.default_rng(0)
+    >>> real = rng.normal(size=(500, 4))
+    >>> synthetic = rng.normal(size=(500, 4))
+    >>> synthetic[:3] = real[:3] + 1e-4  # copies
+    >>> synthetic[3:5] += 20  # impossible
+    >>> found = fidelity(real, synthetic)
+    >>> sorted(found.copies.tolist()), sorted(found.impossible.tolist())
+    ([0, 1, 2], [3, 4])
+    """
+    k = as_count(neighbours, "neighbours")
+    pair = read_pair(
+        real,
+        synthetic,
+        units=units,
+        rows=rows,
+        random_state=random_state,
+        names=("real", "synthetic"),
+    )
+    if min(len(pair.a), len(pair.b)) <= k + 1:
+        raise InputError(
+            f"neighbours is {k}, and there are {min(len(pair.a), len(pair.b))} rows in one set; "
+            "pass fewer neighbours or more rows."
+        )
+    inner, outer = _Neighbours(pair.a), _Neighbours(pair.b)
+    around = inner.own(k + 1)[0]
+    to_real = _relative(pair.b, pair.a, around[:, -2])
+    to_made = _relative(pair.a, pair.b, outer.own(k)[0][:, -1])
+    copying = inner.copying(pair.b)
+    alone = _relative(pair.a, pair.a, around[:, -2], without=around[:, -1])
+    p_impossible = _p_values(_inverse(to_real.nearest), _inverse(alone.nearest))
+    p_copy = _p_values(copying, inner.copying_among_themselves())
+    return Fidelity(
+        precision=float(np.mean(to_real.nearest <= 1)),
+        recall=float(np.mean(to_made.nearest <= 1)),
+        density=float(to_real.inside.sum() / (k * len(pair.b))),
+        coverage=float(np.mean(to_real.reached <= 1)),
+        distance=to_real.nearest,
+        copying=copying,
+        missed=to_made.nearest,
+        p_impossible=p_impossible,
+        p_copy=p_copy,
+        impossible=pair.rows_b[_discoveries(p_impossible, -to_real.nearest)],
+        copies=pair.rows_b[_discoveries(p_copy, copying)],
+        never_produced=pair.rows_a[_worst_first(to_made.nearest)],
+        rows_real=pair.rows_a,
+        rows_synthetic=pair.rows_b,
+    )
+
+
+class _Neighbours:
+    """Nearest neighbours within one set, and of other rows in it."""
+
+    def __init__(self, rows: Floats) -> None:
+        from sklearn.neighbors import NearestNeighbors
+
+        self._index = NearestNeighbors(algorithm="auto").fit(rows)
+
+    def own(self, k: int) -> tuple[Floats, NDArray[np.intp]]:
+        """Distances and numbers of the k nearest other rows of the set itself."""
+        found = self._index.kneighbors(n_neighbors=k)
+        return found[0], found[1]
+
+    def copying(self, others: Floats) -> Floats:
+        """Distance to the nearest row here, against that row's own nearest neighbour."""
+        distance, nearest = self._index.kneighbors(others, n_neighbors=1)
+        return _ratio(distance[:, 0], self.own(1)[0][nearest[:, 0], 0])
+
+    def copying_among_themselves(self) -> Floats:
+        """The same for the rows of the set, each left out in turn."""
+        distance, nearest = self.own(2)
+        here = np.arange(len(nearest))
+        first = nearest[:, 0]
+        # The neighbour's own neighbour may be the row left out: then its second one counts.
+        other = np.where(nearest[first, 0] == here, distance[first, 1], distance[first, 0])
+        return _ratio(distance[:, 0], other)
+
+
+@dataclass(frozen=True)
+class _Relative:
+    nearest: Floats  # least distance of every point in units of a ball
+    inside: NDArray[np.intp]  # how many balls hold it
+    reached: Floats  # least distance of a point from every ball's centre, in its units
+
+
+def _relative(
+    points: Floats, centres: Floats, radius: Floats, *, without: Floats | None = None
+) -> _Relative:
+    """Distances of points from centres in units of the centres' balls, block by block.
+
+    With `without` the points are the centres themselves, each left out in turn: a ball that held
+    the point reaches one neighbour further without it.
+    """
+    from scipy.spatial.distance import cdist
+
+    nearest, inside = np.empty(len(points)), np.empty(len(points), dtype=np.intp)
+    reached = np.full(len(centres), np.inf)
+    for start in range(0, len(points), 1000):
+        block = slice(start, min(start + 1000, len(points)))
+        distance = cdist(points[block], centres)
+        if without is None:
+            ratio = _ratio(distance, radius)
+        else:
+            ratio = _ratio(distance, np.where(distance <= radius, without, radius))
+            here = np.arange(block.start, block.stop)
+            ratio[here - start, here] = np.inf
+        nearest[block] = ratio.min(axis=1)
+        inside[block] = np.count_nonzero(ratio <= 1, axis=1)
+        np.minimum(reached, ratio.min(axis=0), out=reached)
+    return _Relative(nearest, inside, reached)
+
+
+def _inverse(ratio: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray(1 / ratio)
+
+
+def _ratio(distance: Floats, unit: Floats) -> Floats:
+    """distance / unit, with 0/0 = 1: among rows that have twins one more twin is usual."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = distance / unit
+    return np.asarray(np.where((distance == 0) & (unit == 0), 1.0, found), dtype=np.float64)
+
+
+def _p_values(scores: Floats, usual: Floats) -> Floats:
+    """How usual are scores as low as these?
+
+    The conformal rank, the row itself counted; ranks cannot fall below 1/n, too coarse to find
+    three copies among thousands of rows. So below the lowest tenth of the usual scores a power
+    law takes over, with Hill's exponent: distances to a nearest neighbour follow one near 0 (the
+    exponent is the dimension), and tails that fall faster get p-values that are too large.
+    """
+    usual = np.sort(usual)
+    rank = np.searchsorted(usual, scores, side="right")
+    p_values = np.asarray((1.0 + rank) / (1.0 + len(usual)))
+    tail = usual[: len(usual) // 10]
+    if len(tail) < FEWEST_IN_TAIL or not 0 < tail[0] < tail[-1]:
+        return p_values  # too few, or values that repeat: ranks alone
+    edge, decay = tail[-1], _decay(tail)
+    beyond = scores < edge
+    p_values[beyond] = len(tail) / len(usual) * (scores[beyond] / edge) ** (1 / decay)
+    return p_values
+
+
+def _decay(tail: Floats) -> float:
+    """Hill's estimate on the careful side: the largest of the tail, its half, its quarter and so
+    on (a heavy tail shows only far out), each two standard errors up."""
+    found = [0.0]
+    while len(tail) >= FEWEST_IN_TAIL and tail[0] < tail[-1]:
+        found.append(np.mean(np.log(tail[-1] / tail[:-1])) * (1 + 2 / np.sqrt(len(tail) - 1)))
+        tail = tail[: len(tail) // 2]
+    return float(max(found))
+
+
+def _discoveries(p_values: Floats, scores: Floats) -> NDArray[np.intp]:
+    """Rows at a false discovery rate of 5 %, the lowest scores first."""
+    adjusted = scipy.stats.false_discovery_control(p_values)
+    found = np.flatnonzero(adjusted <= RATE)
+    return found[np.argsort(scores[found], kind="stable")]
+
+
+def _worst_first(missed: Floats) -> NDArray[np.intp]:
+    found = np.flatnonzero(missed > 1)
+    return found[np.argsort(-missed[found], kind="stable")]

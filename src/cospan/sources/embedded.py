@@ -1,0 +1,180 @@
+"""Texts and images as the rows that a model makes of them.
+
+A text column of any table, the lines of a text file, the images of a folder. A source is read
+more than once; what a model of ours made is found again in the cache of embeddings, what a
+function of the user's made is kept in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.embedding import embed_images, embed_texts, load_image_model, load_text_model
+from cospan.errors import InputError, SourceError
+
+from .base import Chunk, Options, warn
+from .cleaning import taken
+from .images import ImageReader
+from .paths import reading
+from .tables import RawBlock, Table, require
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["EmbeddedImages", "EmbeddedTexts", "Lines", "is_prose"]
+
+#: Texts that are read and embedded at a time.
+TEXTS = 4096
+#: Lines that decide whether a file holds prose.
+LOOKED_AT = 50
+LINE = "text"  # what the only column of a file of lines is called
+
+
+def is_prose(path: Path) -> bool:
+    """Does a .txt file hold one text in each line, and no table?
+
+    A table has the same separators in every line, or a number in each.
+    """
+    with reading(path, "text"), path.open(encoding="utf-8", errors="replace") as file:
+        lines = [line.strip() for line, _ in zip(file, range(LOOKED_AT), strict=False)]
+    lines = [line for line in lines if line]
+    if not lines or any("\0" in line for line in lines):
+        return False
+    for separator in (",", ";", "\t", "|"):
+        if len({line.count(separator) for line in lines} - {0}) == 1 and separator in lines[0]:
+            return False
+    first = [line.split()[0].replace(",", ".") for line in lines[1:] or lines]
+    return not all(map(_is_number, first))
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+class Lines:
+    """The lines of text files as a table with one column; empty lines are no rows."""
+
+    schema: pa.Schema
+    n_rows: int | None = None
+    index: str | None = None
+    hidden: frozenset[str] = frozenset()
+    unreadable: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, files: Sequence[Path], name: str) -> None:
+        import pyarrow as pa
+
+        self.name = name
+        self.schema = pa.schema([(LINE, pa.string())])
+        self._files = list(files)
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for path in self._files:
+            waiting: list[str] = []
+            with reading(path, "text"), path.open(encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    if line.strip():
+                        waiting.append(line.strip())
+                    if len(waiting) == size:
+                        yield pa.record_batch({LINE: waiting})
+                        waiting = []
+            if waiting:
+                yield pa.record_batch({LINE: waiting})
+
+    def complete(self, columns: Sequence[str]) -> bool:
+        return True
+
+
+class _Embedded:
+    """What embedded sources share: rows without names, one width."""
+
+    feature_names: tuple[str, ...] | None = None
+    image_shape: tuple[int, ...] | None = None
+    dtype: np.dtype[Any] = np.dtype(np.float32)
+
+    name: str
+    n_rows: int | None
+    notes: tuple[str, ...]
+
+
+class EmbeddedTexts(_Embedded):
+    """A column of texts, embedded; a missing text counts as an empty one."""
+
+    def __init__(self, table: Table, column: str, options: Options) -> None:
+        require(table.stream, [column], "text")
+        self.name, self.n_rows, self.notes = table.name, table.n_rows, table.stream.notes
+        self._table = table
+        self._column = column
+        self._options = options
+        self._model = options.embed if callable(options.embed) else load_text_model(options.embed)
+        self._kept: dict[str, NDArray[np.float32]] | None = (
+            None if hasattr(self._model, "key") else {}
+        )
+        self.n_features = self._rows([""]).shape[1]
+
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        for block in taken(_Column(self._table, self._column), self._options, TEXTS, self.name):
+            texts = block.rows.column(0)
+            if texts.null_count:
+                warn(f"{self.name}: {texts.null_count:,} texts are missing; they count as empty.")
+            words = [text or "" for text in texts.cast("string").to_pylist()]
+            yield Chunk(self._rows(words), block.ids, block.labels)
+
+    def _rows(self, texts: list[str]) -> NDArray[np.float32]:
+        if self._kept is None:
+            return embed_texts(texts, self._model)
+        new = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        if new:
+            self._kept.update(zip(new, embed_texts(new, self._model), strict=True))
+        return np.stack([self._kept[text] for text in texts])
+
+
+class _Column:
+    """One column of a table as a reader of raw blocks."""
+
+    def __init__(self, table: Table, column: str) -> None:
+        self._table = table
+        self._column = column
+
+    def blocks(self, size: int) -> Iterator[RawBlock]:
+        return self._table.blocks([self._column], size)
+
+
+class EmbeddedImages(_Embedded):
+    """The images of a folder, embedded."""
+
+    def __init__(self, folder: Path, files: list[Path], options: Options) -> None:
+        embed = options.embed
+        if embed is None:
+            raise InputError(f"{folder}: images need a model to be embedded by; name one.")
+        self._model = embed if callable(embed) else load_image_model(embed)
+        size = getattr(self._model, "size", None) or options.image_size
+        if size is None:
+            raise InputError(f"{folder}: the model takes images of any size; give image_size=.")
+        self._images = ImageReader(
+            folder, files, replace(options, image_mode="RGB", image_size=size, embed=None)
+        )
+        self.name, self.n_rows = self._images.name, None
+        self.notes = self._images.notes
+        blank = np.zeros((1, *size, 3), dtype=np.uint8)
+        self.n_features = embed_images(blank, self._model).shape[1]
+
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        shape = self._images.image_shape
+        if shape is None:
+            raise SourceError(f"{self.name}: no image can be read.")
+        for block in self._images.blocks(256):
+            pixels = block.rows.reshape(-1, *shape).astype(np.uint8)
+            yield block._replace(rows=embed_images(pixels, self._model))

@@ -1,0 +1,203 @@
+"""Takes rows as they come and ends as a Summary."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._validate import (
+    as_count,
+    as_flag,
+    as_rows_with_eps,
+    as_seed,
+    check_names,
+    check_same_library,
+    feature_names_of,
+)
+from cospan.errors import InputError
+from cospan.summary.checks import check_range
+from cospan.summary.moments import MomentSum, MomentTree
+from cospan.summary.row_sample import RowSample
+from cospan.summary.summary import Summary
+
+__all__ = ["SummaryBuilder", "SummaryOptions"]
+
+# Rows that are factored at once: enough that merging the triangular factors costs little (d/4
+# against the block), few enough that a block of float64 stays small.
+BLOCK_ROWS = 8192
+# Rows whose Gram matrix is added at once: narrow rows in small blocks would keep the threads of
+# BLAS waiting for each other.
+HOST_BLOCK_BYTES = 2**23
+# The same where many sets are summarised side by side.
+SMALL_BLOCK_BYTES = 2**20
+# The same for an accelerator, which needs large products to be busy.
+DEVICE_BLOCK_BYTES = 2**30
+
+
+class SummaryOptions(NamedTuple):
+    """How to make a summary; see :meth:`cospan.Summary.of` for each."""
+
+    exact: bool = True
+    rank: int | None = None
+    sample_size: int = 2000
+    seed: int = 0
+    name: str = "X"
+
+
+class SummaryBuilder:
+    """Takes rows as they come and ends as a Summary.
+
+    Rows are gathered into blocks, so that the result does not depend on how they were chunked.
+    Factors of blocks merge in a balanced tree; Gram matrices are added up, but not before there
+    are as many rows as features: until then the rows themselves are smaller.
+
+    Parameters
+    ----------
+    options : SummaryOptions
+    small : bool
+        Blocks of a megabyte, or of twice as many rows as features: for many builders side by
+        side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> builder = SummaryBuilder(SummaryOptions(exact=False))
+    >>> for start in range(0, 12, 3):
+    ...     builder.take(np.arange(24.0).reshape(12, 2)[start : start + 3])
+    >>> builder.finish()
+    Summary(12 rows, 2 features, fast)
+    """
+
+    def __init__(self, options: SummaryOptions, *, small: bool = False) -> None:
+        rank = options.rank
+        self.rank = None if rank is None else as_count(rank, "rank")
+        self.exact = as_flag(options.exact, "exact") and rank is None
+        self.feature_names: tuple[str, ...] | None = None
+        self._name = options.name
+        self._sample_size = as_count(options.sample_size, "sample_size", least=0)
+        self._seed = as_seed(options.seed, "seed")
+        self._small = small
+        self._waiting: list[tuple[Array, np.ndarray | None]] = []
+        self._waiting_rows = 0
+        self._first: Array | None = None
+        self._sum: MomentTree | MomentSum | None = None
+        self._sample: RowSample | None = None
+        self._rng: np.random.Generator | None = None
+        self._count = 0
+        self._chunks = 0
+        self._blocks = 0
+        self._weighted = False
+        self._eps = 0.0
+
+    @property
+    def count(self) -> int:
+        """How many rows came so far."""
+        return self._count
+
+    def take(self, chunk: Any) -> None:
+        """Take the next rows of a stream; the caller may reuse their memory."""
+        d = None if self._first is None else int(self._first.shape[1])
+        rows, eps = as_rows_with_eps(
+            chunk, self._name, d=d, allow_empty=True, first_row=self._count
+        )
+        label = f"{self._name}, chunk {self._chunks}"
+        check_names(chunk, self.feature_names, label, whose="the first chunk's")
+        self.feature_names = self.feature_names or feature_names_of(chunk)
+        self._chunks += 1
+        self.add(rows, None, eps)
+        if self._waiting:
+            part, weight = self._waiting[-1]
+            self._waiting[-1] = (arrays.copied(part), weight)
+
+    def add(self, rows: Array, weights: np.ndarray | None, eps: float) -> None:
+        """Take rows that `as_rows` has checked, and the eps that they came with."""
+        if self._first is None:
+            self._first = rows[:0, :]
+        elif type(rows) is not type(self._first):
+            check_same_library(self._first, rows, "The first chunk", "a later one")
+        if rows.shape[0] == 0:
+            return
+        self._eps = max(self._eps, eps)
+        self._weighted = self._weighted or weights is not None
+        self._take_sample(rows, weights)
+        self._count += rows.shape[0]
+        size = self._block_rows(rows)
+        start = 0
+        while start < rows.shape[0]:
+            room = size - self._waiting_rows
+            stop = min(start + room, rows.shape[0])
+            part = rows[start:stop, :]
+            weight = None if weights is None else weights[start:stop]
+            self._waiting.append((part, weight))
+            self._waiting_rows += part.shape[0]
+            start += part.shape[0]
+            if part.shape[0] == room:
+                self._flush()
+
+    def finish(self) -> Summary:
+        """The summary of all rows that were added."""
+        self._flush()
+        if self._sum is None or self._sample is None:
+            raise InputError("There are no rows to summarise; at least one sample is needed.")
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments = self._sum.finish()
+        check_range(moments, self._name, self._sample)
+        whole = self.rank is None and moments.factored and self._count < moments.mean.shape[0]
+        return Summary(
+            n=moments.n,
+            count=self._count,
+            mean=moments.mean,
+            trace=moments.trace,
+            exact=self.exact,
+            eps=self._eps,
+            sample=self._sample,
+            feature_names=self.feature_names,
+            _scatter=moments.scatter,
+            rank=self.rank,
+            _holds_rows=whole and not self._weighted and self._blocks == 1,
+            _factored=moments.factored,
+            _mean_low=moments.low,
+        )
+
+    def _block_rows(self, rows: Array) -> int:
+        d = int(rows.shape[1])
+        if self.rank is not None:
+            return max(256, 4 * self.rank)
+        if arrays.on_accelerator(rows):
+            return max(DEVICE_BLOCK_BYTES // (8 * d), 2 * d)
+        if self._small:
+            return max(SMALL_BLOCK_BYTES // (8 * d), 2 * d)
+        if not self.exact:
+            return max(2 * BLOCK_ROWS, HOST_BLOCK_BYTES // (8 * d), 2 * d)
+        return max(BLOCK_ROWS, 2 * d)
+
+    def _take_sample(self, rows: Array, weights: np.ndarray | None) -> None:
+        if self._sample is None or self._rng is None:
+            # Summaries made apart must draw apart, or merging them would favour the rows whose
+            # number happens to be lucky: the first row's bytes tell them apart.
+            first = zlib.crc32(arrays.to_numpy(rows[0, :]).tobytes())
+            self._rng = np.random.default_rng([self._seed, first])
+            self._sample = RowSample.empty(rows.shape[1], self._sample_size)
+        priority = self._rng.random(rows.shape[0])
+        self._sample = self._sample.with_rows(rows, weights, priority)
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        parts = [rows for rows, _ in self._waiting]
+        weights = None
+        if self._weighted:
+            weights = np.concatenate([w for _, w in self._waiting if w is not None])
+        self._waiting, self._waiting_rows = [], 0
+        self._blocks += 1
+        with np.errstate(over="ignore", invalid="ignore"):  # told by `finish`
+            if self._sum is None:
+                # Blocks have more rows than features, so fewer are all that there are.
+                few = self._count < parts[0].shape[1]
+                factors = few or self.exact or self.rank is not None
+                self._sum = MomentTree(self.rank) if factors else MomentSum(parts)
+            self._sum.add(parts, weights)

@@ -1,0 +1,283 @@
+"""What a set of rows looks like as a whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan.errors import InputError
+from cospan.summary.checks import check_range, mergeable_names
+from cospan.summary.moments import Moments, merged
+from cospan.summary.row_sample import RowSample
+
+__all__ = ["Summary", "as_factors"]
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What a set of rows looks like as a whole: enough to fit any frame without seeing it again.
+
+    Make one with :meth:`of` or :meth:`of_chunks`; merge with ``+``.
+
+    Attributes
+    ----------
+    n : float
+        Sum of the weights; without weights the number of rows.
+    count : int
+        The number of rows.
+    mean : array, (d,)
+    trace : float
+        Sum of the squared distances to the mean: the trace of the scatter matrix.
+    exact : bool
+        Whether the scatter is held as a factor with all its digits (QR), however many rows there
+        are; else as a matrix (Gram) once there are as many rows as features or, with a `rank`, as
+        a factor that leaves out the weakest directions.
+    eps : float
+        Of the rows' own dtype. Everything is held in float64, but rank decisions about float32
+        rows must not trust more digits than they had.
+    sample : RowSample
+        A uniform random sample of the rows, for choosing the shrinkage and for histograms.
+    feature_names : tuple of str or None
+    rank : int or None
+        How many directions are kept, where not all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import Summary
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 9.0]])
+    >>> whole = Summary.of(X)
+    >>> whole.n, whole.mean
+    (3.0, array([3., 5.]))
+    >>> parts = Summary.of(X[:1]) + Summary.of(X[1:])
+    >>> bool(np.allclose(parts.R.T @ parts.R, whole.R.T @ whole.R))
+    True
+    """
+
+    n: float
+    count: int
+    mean: Array
+    trace: float
+    exact: bool
+    eps: float
+    sample: RowSample
+    feature_names: tuple[str, ...] | None
+    _scatter: Array = field(repr=False)  # a factor, (rows, d), or the matrix, (d, d)
+    rank: int | None = None
+    # Whether the factor's rows are the rows themselves, less the mean: few, and of weight 1.
+    _holds_rows: bool = field(repr=False, default=False)
+    _factored: bool = field(repr=False, default=True)
+    # What rounding took from the mean.
+    _mean_low: Array = field(repr=False, default=None)
+
+    # ---- making -------------------------------------------------------------------------------
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        sample_weight: Any = None,
+        exact: bool = True,
+        *,
+        rank: int | None = None,
+        sample_size: int = 2000,
+        seed: int = 0,
+        name: str = "X",
+    ) -> Summary:
+        """Summary of rows in memory, or of a Dask collection, made by its workers.
+
+        Parameters
+        ----------
+        X : array-like, dataframe or Dask array or dataframe, (n, d)
+        sample_weight : array-like, (n,), optional
+            A weight of 2 counts like a row that occurs twice.
+        exact : bool
+            QR (True) or a Gram matrix in float64 (False: faster; only for frames with shrinkage).
+        rank : int, optional
+            Keep this many directions at most, in memory of rank times d instead of d times d. For
+            wide data (d up to 100,000) and frames with shrinkage.
+        sample_size : int
+            How many rows to keep as a uniform random sample.
+        seed : int
+            For that sample.
+        name : str
+            What to call X in messages.
+        """
+        from cospan.summary import making  # stands above: it builds summaries
+
+        options = making.SummaryOptions(exact, rank, sample_size, seed, name)
+        return making.of_rows(X, sample_weight, options)
+
+    @classmethod
+    def of_chunks(
+        cls,
+        chunks: Iterable[Any],
+        exact: bool = True,
+        *,
+        rank: int | None = None,
+        sample_size: int = 2000,
+        seed: int = 0,
+        name: str = "X",
+    ) -> Summary:
+        """Summary of rows that come in chunks, in constant memory.
+
+        Any chunking of the same rows gives the same summary up to rounding, and the same sample.
+
+        Parameters
+        ----------
+        chunks : iterable of array-like, each (any, d)
+        exact, rank, sample_size, seed, name
+            As in :meth:`of`.
+        """
+        from cospan.summary import making  # stands above: it builds summaries
+
+        options = making.SummaryOptions(exact, rank, sample_size, seed, name)
+        return making.of_chunks(chunks, options)
+
+    # ---- using --------------------------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        return int(self.mean.shape[0])
+
+    @property
+    def is_factored(self) -> bool:
+        """Whether the scatter is held as a factor rather than as a matrix."""
+        return self._factored
+
+    @property
+    def captured(self) -> float:
+        """The share of the trace that the directions kept account for; 1 without a `rank`."""
+        if self.rank is None or self.trace == 0:
+            return 1.0
+        return min(arrays.sum_of_squares(self._scatter) / self.trace, 1.0)
+
+    @property
+    def R(self) -> Array:
+        """Triangular factor of the centred rows: RᵀR is the scatter matrix."""
+        return arrays.triangular_factor(self._factor())
+
+    def about(self, center: Any = None, weight: float = 1.0) -> Array:
+        """Triangular factor of the rows about `center`, each times the square root of `weight`.
+
+        ``R.T @ R`` is ``weight * Σ wᵢ (xᵢ - center)(xᵢ - center)ᵀ``.
+
+        Parameters
+        ----------
+        center : array-like (d,), optional
+            Default: the mean.
+        weight : float
+            At least 0.
+        """
+        return arrays.triangular_factor(self.factor_about(center, weight))
+
+    def factor_about(self, center: Any = None, weight: float = 1.0) -> Array:
+        """Like `about`, but any factor, not always a triangular one: nothing is factored.
+
+        To be read only: where nothing has to be done it is the summary's own array.
+        """
+        if not (isinstance(weight, (int, float, np.number)) and 0 <= weight < math.inf):
+            raise InputError(f"weight is {weight!r}; it must be a finite number of at least 0.")
+        parts = self.factor_parts(center)
+        factor = parts[0] if len(parts) == 1 else arrays.namespace(*parts).concat(parts, axis=0)
+        return factor if weight == 1.0 else math.sqrt(weight) * factor
+
+    def factor_parts(self, center: Any = None) -> list[Array]:
+        """The rows of a factor about `center`, in parts to put below each other."""
+        parts = [self._factor()]
+        if center is not None:
+            offset = math.sqrt(self.n) * self._offset(center)
+            if bool(arrays.namespace(offset).any(offset != 0)):
+                parts.append(offset[None, :])
+        return parts
+
+    def scatter_about(self, center: Any = None, weight: float = 1.0) -> Array:
+        """The matrix ``weight * Σ wᵢ (xᵢ - center)(xᵢ - center)ᵀ``."""
+        scatter = arrays.gram(self._scatter) if self.is_factored else self._scatter
+        if center is not None:
+            offset = self._offset(center)
+            scatter = scatter + self.n * (offset[:, None] * offset[None, :])
+        return weight * scatter
+
+    def trace_about(self, center: Any, weight: float = 1.0) -> float:
+        """Trace of `scatter_about`."""
+        offset = self._offset(center)
+        return weight * (self.trace + self.n * float(offset @ offset))
+
+    def __add__(self, other: Summary) -> Summary:
+        if not isinstance(other, Summary):
+            return NotImplemented
+        names = mergeable_names(self, other)
+        rank = max(self.rank, other.rank) if self.rank and other.rank else None
+        with np.errstate(over="ignore", invalid="ignore"):
+            factors = self.exact or rank is not None
+            both = merged(self._moments, other._moments, factors=factors, rank=rank)
+        check_range(both, "The rows of both", self.sample)
+        return Summary(
+            n=both.n,
+            count=self.count + other.count,
+            mean=both.mean,
+            trace=both.trace,
+            exact=self.exact,
+            eps=max(self.eps, other.eps),
+            sample=self.sample.merged(other.sample),
+            feature_names=names,
+            _scatter=both.scatter,
+            rank=rank,
+            _factored=both.factored,
+            _mean_low=both.low,
+        )
+
+    def without_sample(self) -> Summary:
+        """The same summary holding no rows of the data."""
+        return replace(self, sample=RowSample.empty(self.n_features, 0))
+
+    @property
+    def _moments(self) -> Moments:
+        low = 0 * self.mean if self._mean_low is None else self._mean_low
+        return Moments(self.n, self.mean, low, self.trace, self._scatter, self._factored)
+
+    def _offset(self, center: Any) -> Array:
+        """The mean less `center`, if that is a vector to measure from."""
+        try:
+            vector = arrays.like(center, self.mean)
+        except (TypeError, ValueError):
+            raise InputError("center must be numbers, one for each feature.") from None
+        if tuple(vector.shape) != (self.n_features,):
+            raise InputError(
+                f"center has shape {tuple(vector.shape)} where ({self.n_features},) is expected."
+            )
+        offset = self.mean - vector
+        if not math.isfinite(float(arrays.namespace(offset).sum(offset))):
+            raise InputError("center contains NaN or Inf; every entry must be finite.")
+        return offset
+
+    def _factor(self) -> Array:
+        if self.is_factored:
+            return self._scatter
+        xp = arrays.namespace(self._scatter)
+        values, vectors = arrays.eigh(self._scatter)
+        return xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * vectors.T
+
+    def __repr__(self) -> str:
+        way = "exact" if self.exact else "fast" if self.rank is None else f"rank {self.rank}"
+        return f"Summary({self.count:,} rows, {self.n_features} features, {way})"
+
+
+def as_factors(summaries: Sequence[Summary]) -> bool:
+    """Whether to compute with factors of these summaries rather than with matrices.
+
+    Exact ones and those of a rank have nothing else. Fast ones hold factors where rows are few; a
+    matrix is quicker to work with once all rows together are more than the features.
+    """
+    if not all(part.is_factored for part in summaries):
+        return False
+    if all(part.exact or part.rank is not None for part in summaries):
+        return True
+    return sum(part.count for part in summaries) < summaries[0].n_features

@@ -1,0 +1,276 @@
+"""Other measures: each against a closed form or brute force, and valid where it gives a p-value."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.linalg
+import scipy.stats
+from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.metrics import average_precision_score
+
+from cospan.errors import InputError
+from cospan.panel import (
+    covariance_cka,
+    energy_distance,
+    fidelity,
+    frechet_distance,
+    largest_column_distance,
+    linear_cka,
+    measure_panel,
+    mmd,
+    principal_angles,
+    sliced_wasserstein,
+)
+
+
+@pytest.fixture
+def pair():
+    rng = np.random.default_rng(0)
+    mix = rng.normal(size=(4, 4))
+    return rng.normal(size=(70, 4)) @ mix, rng.normal(0.3, 1.2, size=(50, 4))
+
+
+def test_frechet_is_the_formula_with_a_matrix_root(pair):
+    A, B = pair
+    S, T = np.cov(A, rowvar=False), np.cov(B, rowvar=False)
+    step = A.mean(axis=0) - B.mean(axis=0)
+    root = scipy.linalg.sqrtm(S @ T).real
+    assert_allclose(frechet_distance(A, B), step @ step + np.trace(S + T - 2 * root), rtol=1e-10)
+
+
+def test_frechet_of_fewer_rows_than_features():
+    rng = np.random.default_rng(1)
+    A, B = rng.normal(size=(6, 20)), rng.normal(size=(8, 20))
+    S, T = np.cov(A, rowvar=False), np.cov(B, rowvar=False)
+    step = A.mean(axis=0) - B.mean(axis=0)
+    # The root of S T has the eigenvalues of the root of S^½ T S^½, which is symmetric.
+    values, vectors = np.linalg.eigh(S)
+    half = vectors * np.sqrt(values.clip(0) * (values > 1e-10)) @ vectors.T
+    values = np.sort(np.linalg.eigvalsh(half @ T @ half))[-5:]  # the rank of S
+    wanted = step @ step + np.trace(S + T) - 2 * np.sqrt(values).sum()
+    assert_allclose(frechet_distance(A, B), wanted, rtol=1e-6)
+
+
+def test_mmd_is_the_unbiased_sum_over_pairs(pair):
+    A, B = pair
+    both = np.vstack([A, B])
+    width = np.median([np.linalg.norm(x - y) for i, x in enumerate(both) for y in both[:i]])
+
+    def mean(X, Y, same):
+        values = [
+            np.exp(-((np.linalg.norm(x - y) / width) ** 2) / 2)
+            for i, x in enumerate(X)
+            for j, y in enumerate(Y)
+            if not (same and i == j)
+        ]
+        return np.mean(values)
+
+    wanted = mean(A, A, True) + mean(B, B, True) - 2 * mean(A, B, False)
+    assert_allclose(mmd(A, B).value, wanted, rtol=1e-10)
+
+
+def test_energy_distance_is_the_sum_over_pairs(pair):
+    A, B = pair
+    wanted = np.sqrt(2 * cdist(A, B).mean() - cdist(A, A).mean() - cdist(B, B).mean())
+    assert_allclose(energy_distance(A, B).value, wanted, rtol=1e-10)
+
+
+@pytest.mark.parametrize("measure", [mmd, energy_distance])
+def test_permutation_p_values_are_those_of_a_loop(pair, measure):
+    A, B = pair
+    both = np.vstack([A, B])
+    found = measure(A, B, permutations=19, random_state=3)
+    rng = np.random.default_rng(3)
+    values = [measure(A, B, permutations=1).value]
+    for _ in range(19):
+        order = rng.permutation(len(both))
+        index = np.zeros(len(both), dtype=bool)
+        index[order[: len(A)]] = True
+        values.append(measure(both[index], both[~index], permutations=1).value)
+    assert found.p_value == np.mean(np.array(values) >= values[0] - 1e-12)
+
+
+@pytest.mark.parametrize("measure", [mmd, energy_distance])
+def test_permutation_p_values_keep_their_level(measure):
+    rng = np.random.default_rng(5)
+    p = [
+        measure(*rng.standard_cauchy(size=(2, 25, 3)), permutations=39, random_state=i).p_value
+        for i in range(200)
+    ]
+    assert np.mean(np.array(p) <= 0.05) <= scipy.stats.binom.ppf(0.999, 200, 0.05) / 200
+
+
+def test_sliced_wasserstein_of_a_shift_in_one_dimension_is_the_shift():
+    A = np.random.default_rng(0).normal(size=(50, 1))
+    assert_allclose(sliced_wasserstein(A, A + 3.0), 3.0, rtol=1e-10)
+
+
+def test_cka_is_its_definition_with_centred_kernels(pair):
+    X = pair[0]
+    Y = np.column_stack([X[:, 0] ** 2, X[:, 1], X[:, 2] * X[:, 3]])
+    centre = np.eye(len(X)) - 1 / len(X)
+    K, L = centre @ X @ X.T @ centre, centre @ Y @ Y.T @ centre
+    wanted = np.sum(K * L) / np.sqrt(np.sum(K * K) * np.sum(L * L))
+    assert_allclose(linear_cka(X, Y), wanted, rtol=1e-10)
+
+
+def test_cka_refuses_different_rows(pair):
+    with pytest.raises(InputError, match="same rows"):
+        linear_cka(*pair)
+
+
+def test_covariance_cka_sees_a_rotation_and_no_shift(pair):
+    A, _ = pair
+    assert_allclose(covariance_cka(A, A * 5 - 9), 1)
+    one = np.random.default_rng(0).normal(size=(500, 2)) * [10, 0.1]
+    assert covariance_cka(one, one[:, ::-1]) < 0.01
+
+
+def test_principal_angle_of_a_turned_line_is_the_turn():
+    t = np.radians(25.0)
+    A = np.linspace(-1, 1, 40)[:, None] * [1.0, 0.0]
+    B = np.linspace(-2, 2, 30)[:, None] * [np.cos(t), np.sin(t)] + 7
+    assert_allclose(principal_angles(A, B), [25.0], atol=1e-8)
+
+
+def test_a_set_that_does_not_vary_has_no_principal_angles():
+    assert len(principal_angles(np.ones((5, 2)), np.eye(2)[[0, 1, 0, 1]])) == 0
+
+
+def test_the_largest_column_distance_is_scipys(pair):
+    A, B = pair
+    found = [scipy.stats.ks_2samp(a, b) for a, b in zip(A.T, B.T, strict=True)]
+    column, tested = largest_column_distance(A, B)
+    assert tested.value == max(one.statistic for one in found) == found[column].statistic
+    assert tested.p_value == min(1.0, 4 * min(one.pvalue for one in found))
+
+
+def test_the_panel_runs_every_measure_on_a_mixed_table():
+    rng = np.random.default_rng(0)
+    A = pd.DataFrame({"x": rng.normal(size=90), "kind": rng.choice(list("abc"), 90)})
+    B = pd.DataFrame({"x": rng.normal(2, size=80), "kind": rng.choice(list("ab"), 80)})
+    panel = measure_panel(A, B)
+    assert (panel.n_a, panel.n_b, panel.sampled) == (90, 80, False)
+    assert all(one.value is not None and np.isfinite(one.value) for one in panel.measures)
+    assert panel["largest KS"].note == "in column x"
+    assert panel["MMD"].p_value == panel["energy distance"].p_value == 1 / 200
+    assert panel["C2ST, logistic"].value > 0.9
+    assert set(panel.to_frame("pandas")["name"]) == {one.name for one in panel.measures}
+    assert "MMD" in repr(panel)
+    assert panel.to_dict()["n_a"] == 90
+    with pytest.raises(KeyError):
+        panel["none"]
+
+
+def test_units_do_not_matter_by_default_and_do_when_raw():
+    X, y = load_iris(return_X_y=True)
+    A, B = X[y == 0], X[y == 1]
+    scale = np.array([1e3, 1, 1, 1e-3])
+    own, other = measure_panel(A, B), measure_panel(A * scale, B * scale)
+    for one, two in zip(own.measures, other.measures, strict=True):
+        assert_allclose(one.value, two.value, rtol=1e-6)
+    raw = measure_panel(A * scale, B * scale, units="raw")
+    assert raw["Fréchet distance"].value > 1e3 * own["Fréchet distance"].value
+
+
+def test_a_constant_column_and_identical_sets_give_no_warning():
+    X = load_breast_cancer().data[:60].copy()
+    X[:, 3] = 1.0
+    panel = measure_panel(X, X)
+    assert panel["Fréchet distance"].value < 1e-10
+    assert panel["MMD"].p_value > 0.5
+
+
+def test_the_panel_is_sampled_and_says_so():
+    rng = np.random.default_rng(0)
+    panel = measure_panel(*rng.normal(size=(2, 300, 2)), rows=100)
+    assert (panel.n_a, panel.n_b, panel.sampled) == (100, 100, True)
+    assert repr(panel).startswith("random samples of 100 and 100 rows")
+
+
+@pytest.mark.parametrize(
+    ("A", "B", "words"),
+    [
+        (np.zeros((5, 2)), np.zeros((50, 2)), "A has 5 rows"),
+        (np.zeros((50, 2)), np.zeros((50, 3)), "2 features and B 3"),
+    ],
+)
+def test_bad_rows_get_one_sentence(A, B, words):
+    with pytest.raises(InputError, match=words):
+        measure_panel(A, B)
+
+
+# ---- synthetic rows ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Real rows, a Gaussian copy of them, five near-copies and five impossible rows."""
+    rng = np.random.default_rng(0)
+    real = load_breast_cancer().data[:, :8]
+    latent = scipy.stats.norm.ppf((scipy.stats.rankdata(real, axis=0) - 0.5) / len(real))
+    drawn = rng.multivariate_normal(np.zeros(8), np.corrcoef(latent, rowvar=False), len(real))
+    synthetic = np.column_stack(
+        [np.quantile(r, scipy.stats.norm.cdf(d)) for r, d in zip(real.T, drawn.T, strict=True)]
+    )
+    sd = real.std(axis=0)
+    synthetic[:5] = real[:5] + 0.01 * sd * rng.normal(size=(5, 8))
+    synthetic[5:10] = real[5:10] + 6 * sd * rng.choice([-1, 1], size=(5, 8))
+    return real, synthetic, fidelity(real, synthetic)
+
+
+def test_the_four_shares_are_their_definitions(made):
+    real, synthetic, found = made
+    unit = np.sqrt((real.var(axis=0) + synthetic.var(axis=0)) / 2)
+    R, S = real / unit, synthetic / unit
+    radius = [np.sort(cdist(X, X), axis=1)[:, 5] for X in (R, S)]
+    between = cdist(R, S)
+    in_real = between <= radius[0][:, None]
+    assert_allclose(found.precision, in_real.any(axis=0).mean())
+    assert_allclose(found.recall, (between <= radius[1][None, :]).any(axis=1).mean())
+    assert_allclose(found.density, in_real.sum() / (5 * len(S)))
+    assert_allclose(found.coverage, in_real.any(axis=1).mean())
+
+
+def test_planted_copies_and_impossible_rows_are_found(made):
+    _, synthetic, found = made
+    number = np.arange(len(synthetic))
+    assert average_precision_score(number < 5, -found.copying) >= 0.95
+    assert average_precision_score((number >= 5) & (number < 10), found.distance) >= 0.95
+    assert set(range(5)) <= set(found.copies.tolist())
+    assert len(found.copies) <= 8
+    assert set(range(5, 10)) <= set(found.impossible.tolist())
+
+
+def test_fresh_real_rows_are_neither_copies_nor_impossible():
+    rng = np.random.default_rng(0)
+    listed = []
+    for _ in range(20):
+        real, fresh = rng.standard_t(4, size=(2, 300, 5))
+        found = fidelity(real, fresh)
+        listed.append(len(found.copies) + len(found.impossible))
+        assert abs(found.density - 1) < 0.2
+    assert np.mean(np.array(listed) > 0) <= 0.25  # two lists at 5 %, twenty draws
+
+
+def test_twins_among_the_real_rows_make_no_copies():
+    rng = np.random.default_rng(0)
+    real, fresh = rng.integers(0, 3, size=(2, 200, 3)).astype(float)
+    assert len(fidelity(real, fresh).copies) == 0
+
+
+def test_fidelity_refuses_more_neighbours_than_rows():
+    with pytest.raises(InputError, match="fewer neighbours"):
+        fidelity(np.zeros((12, 2)), np.zeros((12, 2)), neighbours=11)
+
+
+def test_rows_never_produced_are_named():
+    rng = np.random.default_rng(0)
+    real = np.vstack([rng.normal(size=(200, 2)), rng.normal(30, size=(10, 2))])
+    found = fidelity(real, rng.normal(size=(200, 2)))
+    assert set(range(200, 210)) <= set(found.never_produced.tolist())
+    assert found.recall < 0.97
+    assert "real rows lie where no synthetic row is" in repr(found)
+    assert found.to_dict()["n_real"] == 210
