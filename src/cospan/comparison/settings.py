@@ -33,6 +33,7 @@ class Options(TypedDict, total=False):
     balance: bool
     weighting: str
     tol: float | None
+    curve: int | str | None
     standardize: bool
     seed: int
     n_permutations: int

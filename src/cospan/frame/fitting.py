@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from cospan import _arrays as arrays
 from cospan import distributed
 from cospan._arrays import Array
@@ -39,6 +41,7 @@ class Fitted(NamedTuple):
 
     working: WorkingSets
     geometry: Geometry
+    squared: np.ndarray | None  # (n, 2): of the rows of `trial`, left out, where it is known
     factors: GSVD
     basis: Array | None
 
@@ -61,13 +64,13 @@ def fitted(
     picture: bool = False,
 ) -> Fitted:
     """Prepare, choose and decompose."""
-    working, geometry = chosen_sets(summaries, settings, labels, picture)
+    working, geometry, squared = chosen_sets(summaries, settings, labels, picture)
     left, right = (working.shrunk(k, geometry.shrinkage) for k in (0, 1))
     tol = geometry.tol
     if geometry.shrinkage == 0 and tol is None:
         tol = working.tolerance()
     factors = decompose(left, right, tol=tol, compute_uv=False)
-    return Fitted(working, geometry, *compressed(factors, working.basis))
+    return Fitted(working, geometry, squared, *compressed(factors, working.basis))
 
 
 def again_through(sets: Sequence[tuple[Any, Any]]) -> Again:

@@ -77,8 +77,8 @@ class JointFrame(ScoringFrame):
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
-        picture: bool = False,
         curve: int | str | None = "auto",
+        picture: bool = False,
         sample_weight_a: Any = None,
         sample_weight_b: Any = None,
         keep_uv: bool = False,
@@ -159,13 +159,14 @@ class JointFrame(ScoringFrame):
             center=center,
             balance=balance,
             tol=tol,
+            curve=curve,
         )
         weighted = sample_weight_a is not None or sample_weight_b is not None
         size = _SAMPLED_ROWS if weighted else _rows_to_try(A, B)
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
         rows = ((A, sample_weight_a), (B, sample_weight_b))
-        frame = cls._of(a, b, settings, picture, curve, again_through(rows))
+        frame = cls._of(a, b, settings, picture, again_through(rows))
         if not keep_uv:
             return frame
         return with_left_factors(frame, A, B, sample_weight_a, sample_weight_b)
@@ -186,8 +187,8 @@ class JointFrame(ScoringFrame):
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
+        curve: int | str | None = "auto",
         picture: bool = False,
-        curve: int | str | None = None,
         again: Again | None = None,
     ) -> JointFrame:
         """Fit the frame to two summaries; settings as in :meth:`fit`.
@@ -211,8 +212,9 @@ class JointFrame(ScoringFrame):
             center=center,
             balance=balance,
             tol=tol,
+            curve=curve,
         )
-        return cls._of(a, b, settings, picture, curve, again)
+        return cls._of(a, b, settings, picture, again)
 
     @classmethod
     def _of(
@@ -221,7 +223,6 @@ class JointFrame(ScoringFrame):
         b: Summary,
         settings: Settings,
         picture: bool,
-        curve: int | str | None,
         again: Again | None,
     ) -> JointFrame:
         found = fitted((a, b), ("A", "B"), settings, picture)
@@ -236,13 +237,13 @@ class JointFrame(ScoringFrame):
         )
         warn_if_nothing_shared(found, a, b)
         trial = found.trial()
-        squared = trial_costs(frame, trial)
+        squared = trial_costs(frame, trial) if found.squared is None else found.squared
         frame = replace(frame, typicality=typicality_of(trial, squared))
         if resolved_calibration(settings.calibrate, found.geometry):
             calibration = calibrated(frame, trial, squared)
             frame = replace(frame, geometry=frame.geometry.with_calibration(calibration))
         plain = Plain(frame.geometry.calibration, frame.typicality)
-        curved = fitted_curve(found.working, settings, curve, trial, squared, plain, again)
+        curved = fitted_curve(found.working, settings, trial, squared, plain, again)
         return frame if curved is None else with_curve(frame, curved)
 
     # ---- looking ------------------------------------------------------------------------------

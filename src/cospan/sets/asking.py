@@ -26,6 +26,8 @@ class ChosenSets(NamedTuple):
 
     working: WorkingSets
     geometry: Geometry
+    # (n, K): leave-one-out squared costs of the sampled rows, where the choice computed them.
+    squared: np.ndarray | None
 
 
 def chosen_sets(
@@ -48,7 +50,8 @@ def chosen_sets(
     geometry = choice.working.geometry(
         shrinkage=choice.shrinkage, pooling=choice.pooling, dof=choice.dof
     )
-    return ChosenSets(choice.working, geometry)
+    squared = None if choice.squared is None else choice.squared.T
+    return ChosenSets(choice.working, geometry, squared)
 
 
 def _as_asked(prepared: PreparedSets, settings: Settings, picture: bool) -> Asked:

@@ -92,33 +92,48 @@ def fit_calibration(
     >>> round(found.gain, 3)
     0.405
     """
-    n, K = log_odds.shape
-    totals = np.bincount(own, count, minlength=K)
-    target = np.repeat((1 / (totals[own] + K))[:, None], K, axis=1)
-    target[np.arange(n), own] *= totals[own] + 1
+    K = log_odds.shape[1]
+    nothing = Calibration(0.0, (0.0,) * K)
     weight = balanced_weights(own, count, K)
-    # About its mean and in units of its deviation every problem is of one size. What all sets
-    # have in common in a row says nothing.
-    relative = log_odds - log_odds.mean(axis=1, keepdims=True)
-    middle = weight @ relative
-    size = float(np.sqrt(weight @ ((relative - middle) ** 2).sum(axis=1)))
+    # Only what a set has over the first one says anything in a row. About its mean and in units of
+    # its deviation every problem is of one size.
+    x = np.ascontiguousarray((log_odds[:, 1:] - log_odds[:, :1]).T)
+    middle = x @ weight
+    x -= middle[:, None]
+    size = float(np.sqrt(np.sum(np.square(x) @ weight)))
     if size == 0 or not np.isfinite(size):
-        return Calibration(0.0, (0.0,) * K)
+        return nothing
+    x /= size
     parameters = np.zeros(K)  # the gain, and the biases of all sets but the first
     if start is not None and start.gain > 0:
-        biases = start.gain * middle - np.asarray(start.offsets or (0.0,) * K)
-        parameters = np.append(start.gain * size, biases[1:] - biases[0])
-    parameters = _newton((relative - middle) / size, target, weight, parameters)
+        offsets = np.asarray(start.offsets or (0.0,) * K)
+        parameters[0] = start.gain * size
+        parameters[1:] = start.gain * middle - (offsets[1:] - offsets[0])
+    parameters = _newton(x, weight, _target_sums(x, own, count, weight), parameters)
     if parameters[0] <= 0:
-        return Calibration(0.0, (0.0,) * K)
+        return nothing
     gain = float(parameters[0]) / size
-    offsets = gain * middle - np.append(0.0, parameters[1:])
+    offsets = np.append(0.0, gain * middle - parameters[1:])
     return Calibration(gain, tuple((offsets - offsets.mean()).tolist()))
 
 
-def _newton(x: Floats, target: Floats, weight: Floats, parameters: Floats) -> Floats:
+def _target_sums(x: Floats, own: NDArray[np.intp], count: Floats, weight: Floats) -> Floats:
+    """All that smoothed targets t add to the loss: Σ weight·t·x, and Σ weight·t of every set."""
+    K = len(x) + 1
+    others = weight / (np.bincount(own, count, minlength=K)[own] + K)
+    mine = weight - K * others  # on top of what it gets as one of all
+    sums = np.full(K, others.sum())
+    sums[0] = others @ x.sum(axis=0)
+    for k in range(1, K):
+        member = np.flatnonzero(own == k)
+        sums[k] += mine[member].sum()
+        sums[0] += mine[member] @ x[k - 1, member]
+    return sums
+
+
+def _newton(x: Floats, weight: Floats, targets: Floats, parameters: Floats) -> Floats:
     """The minimum of the weighted cross-entropy; convex, so that halved steps always get there."""
-    loss, gradient, hessian = _derivatives(x, target, weight, parameters)
+    loss, gradient, hessian = _derivatives(x, weight, targets, parameters)
     ridge = NEWTON_RIDGE * np.eye(len(parameters))
     for _ in range(_STEPS):
         step = np.linalg.solve(hessian + ridge, gradient)
@@ -128,7 +143,7 @@ def _newton(x: Floats, target: Floats, weight: Floats, parameters: Floats) -> Fl
         scale = 1.0
         while scale > SMALLEST_STEP:
             trial = parameters - scale * step
-            found = _derivatives(x, target, weight, trial)
+            found = _derivatives(x, weight, targets, trial)
             if found[0] <= loss:
                 break
             scale /= 2
@@ -139,35 +154,37 @@ def _newton(x: Floats, target: Floats, weight: Floats, parameters: Floats) -> Fl
 
 
 def _derivatives(
-    x: Floats, target: Floats, weight: Floats, parameters: Floats
+    x: Floats, weight: Floats, targets: Floats, parameters: Floats
 ) -> tuple[float, Floats, Floats]:
-    """Cross-entropy of softmax(gain·x + bias), its gradient and its second derivatives."""
+    """Cross-entropy of softmax(0, gain·x + bias), its gradient and its second derivatives."""
     score = parameters[0] * x
-    score[:, 1:] += parameters[1:]
-    score -= score.max(axis=1, keepdims=True)
-    p = np.exp(score)
-    total = p.sum(axis=1, keepdims=True)
+    score += parameters[1:, None]
+    highest = np.maximum(score.max(axis=0), 0.0)
+    score -= highest
+    p = np.exp(score, out=score)
+    total = p.sum(axis=0) + np.exp(-highest)
+    loss = float(weight @ (np.log(total) + highest) - targets @ parameters)
     p /= total
-    loss = float(weight @ (np.log(total[:, 0]) - (target * score).sum(axis=1)))
-    away = weight[:, None] * (p - target)
-    mean = (p * x).sum(axis=1, keepdims=True)
-    gradient = np.append(np.sum(away * x), away[:, 1:].sum(axis=0))
-    weighted = weight[:, None] * p
+    px = p * x
+    mean = px.sum(axis=0)
+    p_sum = p @ weight
+    gradient = np.append(mean @ weight, p_sum) - targets
+    weighted = p * weight
     hessian = np.empty((len(parameters), len(parameters)))
-    hessian[0, 0] = np.sum(weighted * x * (x - mean))
-    hessian[0, 1:] = hessian[1:, 0] = (weighted * (x - mean))[:, 1:].sum(axis=0)
-    hessian[1:, 1:] = np.diag(weighted[:, 1:].sum(axis=0)) - weighted[:, 1:].T @ p[:, 1:]
+    hessian[0, 0] = np.sum((px * x) @ weight) - weight @ mean**2
+    hessian[0, 1:] = hessian[1:, 0] = px @ weight - weighted @ mean
+    hessian[1:, 1:] = np.diag(p_sum) - weighted @ p.T
     return loss, gradient, hessian
 
 
 def log_losses(log_odds: Floats, own: NDArray[np.intp], calibration: Calibration) -> Floats:
     """-log p of each row's own set."""
-    score = calibration.gain * log_odds
+    score = np.ascontiguousarray(log_odds.T) * calibration.gain
     if calibration.offsets:
-        score = score - np.asarray(calibration.offsets)
-    highest = score.max(axis=1)
-    total = highest + np.log(np.exp(score - highest[:, None]).sum(axis=1))
-    return np.asarray(total - score[np.arange(len(own)), own])
+        score -= np.asarray(calibration.offsets)[:, None]
+    score -= score[own, np.arange(len(own))]  # of every set, over the row's own
+    highest = score.max(axis=0)
+    return np.asarray(highest + np.log(np.exp(score - highest).sum(axis=0)))
 
 
 def theoretical(dof: float, n_varying: int, log_determinants: Floats) -> Calibration:

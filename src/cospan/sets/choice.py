@@ -16,16 +16,16 @@ One eigendecomposition of each set gives the costs of all rows for a whole grid 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan._tolerance import FAST_SHRINKAGE
-from cospan.sets.calibration import balanced_weights
-from cospan.sets.judging import Candidate, Choice, Judge, judged
+from cospan.sets.judging import Candidate, Judge
 from cospan.sets.prepared import PreparedSets, TrialRows, WorkingSets
-from cospan.sets.trials import left_out_grid, linear_grid, pooled_costs, pooled_grid
+from cospan.sets.trials import left_out_grid, linear_grid, pooled_costs
 
 __all__ = ["SHRINKAGE_GRID", "Asked", "Choice", "choose", "preferred_units", "tried_rows"]
 
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 SHRINKAGE_GRID: tuple[float, ...] = tuple(
     float(f"{x:.3g}") for x in np.geomspace(FAST_SHRINKAGE, 0.95, 12)
 )
-POOLING_GRID = (0.1, 0.25, 0.5, 0.75, 0.9)
+POOLING_GRID = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 DEFAULT_SHRINKAGE = 0.3
 # Standard errors by which another value must be better. Measured on 43 pairs of real tables and
 # on pairs without a difference: below two for α and ν, leave-one-out angles of equal sets begin to
@@ -48,6 +48,17 @@ SOMEWHAT = 1.5
 # Rows tried in all, shared among the sets.
 _TRIED_ROWS = 5000
 _MOST_OF_A_SET = 2000
+
+
+class Choice(NamedTuple):
+    """What was chosen, with the working coordinates it was chosen in."""
+
+    working: WorkingSets
+    shrinkage: float
+    pooling: float
+    dof: float
+    # (K, n): leave-one-out squared costs of the sampled rows, where they are exact.
+    squared: Floats | None = None
 
 
 class Asked(NamedTuple):
@@ -67,122 +78,157 @@ def tried_rows(n_sets: int) -> int:
 
 def choose(prepared: PreparedSets, asked: Asked) -> Choice:
     """Settle what was left to the data."""
-    chosen = _chosen(prepared, asked)
-    if not chosen.working.outlined:
-        return chosen
-    # The other units' basis is gone by now: of many features, two would not fit in memory.
-    return chosen._replace(working=prepared.working(chosen.working.units))
-
-
-def _chosen(prepared: PreparedSets, asked: Asked) -> Choice:
-    preferred = asked.units or asked.prefer_units
-    working = prepared.working(preferred)
+    working = prepared.working(asked.units or asked.prefer_units)
     trial = working.trial(tried_rows(working.n_sets))
-    default = Choice(
-        working,
-        DEFAULT_SHRINKAGE if asked.shrinkage is None else asked.shrinkage,
-        asked.pooling or 0.0,
-        1.0 if asked.dof is None else asked.dof,
-    )
     free = None in (asked.units, asked.shrinkage, asked.pooling, asked.dof)
     few = prepared.sizes.min() <= 1.5
     if trial is None or not free or few or asked.shrinkage == 0 or working.n_varying == 0:
-        return default
-    weight = balanced_weights(trial.own, trial.counts, working.n_sets)
-    judge = Judge(trial.own, weight, trial.counts)
-    if not prepared.affine:
-        alphas = _alphas(asked)
-        squared = linear_grid(working, trial, alphas)
-        family = judged(working, trial, squared, alphas, 0.0, 0.0)
-        return _best_of_family(judge, family, asked).chosen()
-    current = _without_pooling(judge, working, trial, asked)
-    if asked.units is None:
-        other = prepared.working("common" if preferred == "own" else "own", outlined=True)
-        rival = _without_pooling(judge, other, other.trial(tried_rows(other.n_sets)), asked)
-        # Own units make no result depend on a column's unit: they are given up for more.
-        if judge.better(rival, current, RATHER if preferred == "common" else CLEARLY):
-            current = rival
-    if asked.pooling is None or asked.pooling > 0:
-        trial = current.working.trial(tried_rows(working.n_sets))
-        current = _with_pooling(judge, current, trial, asked)
-    return current.chosen()
+        return Choice(
+            working,
+            DEFAULT_SHRINKAGE if asked.shrinkage is None else asked.shrinkage,
+            asked.pooling or 0.0,
+            1.0 if asked.dof is None else asked.dof,
+        )
+    found = _Search(prepared, asked, working, Judge(trial)).found()
+    squared = found.squared if prepared.affine and trial.equal_weights else None
+    working = found.working
+    if working.outlined:
+        # The other units' basis is gone by now: of many features, two would not fit in memory.
+        working = prepared.working(working.units)
+    return Choice(working, found.shrinkage, found.pooling, found.dof, squared)
 
 
-# ---- α and ν ----------------------------------------------------------------------------------
+class _Search:
+    """The way through the settings: α and ν, then the other units, then pooling."""
 
+    def __init__(
+        self, prepared: PreparedSets, asked: Asked, working: WorkingSets, judge: Judge
+    ) -> None:
+        self.prepared = prepared
+        self.asked = asked
+        self.working, self.judge = working, judge
+        fixed = asked.shrinkage
+        self.alphas = np.array(SHRINKAGE_GRID if fixed is None else [fixed])
 
-def _without_pooling(
-    judge: Judge, working: WorkingSets, trial: TrialRows | None, asked: Asked
-) -> Candidate:
-    assert trial is not None  # `choose` looked
-    alphas = _alphas(asked)
-    squared = left_out_grid(working, trial, alphas)
-    best: Candidate | None = None
-    for dof in _dofs(asked, working):
-        family = judged(working, trial, squared + dof, alphas, 0.0, dof)
-        found = _best_of_family(judge, family, asked)
-        if best is None or judge.better(found, best, CLEARLY):
-            best = found
-    assert best is not None
-    return best
+    def found(self) -> Candidate:
+        """The settings that were found."""
+        working = self.working
+        if not self.prepared.affine:
+            squared = linear_grid(working, self.judge.trial, self.alphas)
+            family = self.judge.family(working, squared, self.alphas, 0.0)
+            return self._best_alpha(family)
+        current = self._without_pooling(working, self.judge.trial)
+        if self.asked.units is None and self._may_compare_units():
+            current = self._in_other_units(current)
+        if self.asked.pooling is None or self.asked.pooling > 0:
+            current = self._with_pooling(current)
+        return current
 
+    # ---- α and ν ------------------------------------------------------------------------------
 
-def _alphas(asked: Asked) -> Floats:
-    return np.array(SHRINKAGE_GRID if asked.shrinkage is None else [asked.shrinkage])
-
-
-def _dofs(asked: Asked, working: WorkingSets) -> list[float]:
-    if asked.dof is not None:
-        return [asked.dof]
-    d = working.n_varying
-    # 1 is the plain weighted mean; with many, the cost grows with the distance as a Gaussian's
-    # does, which is what separates sets that differ in scale alone.
-    return [1.0, float(d), 10.0 * d] if d > 1 else [1.0, 10.0]
-
-
-def _best_of_family(judge: Judge, family: list[Candidate], asked: Asked) -> Candidate:
-    """The α nearest to the default among those that are not clearly worse than the best."""
-    best = min(family, key=lambda one: judge.mean(one.losses))
-    if asked.shrinkage is not None:
+    def _without_pooling(self, working: WorkingSets, trial: TrialRows) -> Candidate:
+        squared = left_out_grid(working, trial, self.alphas)
+        best: Candidate | None = None
+        for dof in self._dofs:
+            family = self.judge.family(working, squared + dof, self.alphas, dof)
+            found = self._best_alpha(family)
+            if best is None or self.judge.better(found, best, CLEARLY):
+                best = found
+        assert best is not None
         return best
-    near = sorted(family, key=lambda one: abs(math.log(one.shrinkage / DEFAULT_SHRINKAGE)))
-    return next(one for one in near if one is best or not judge.better(best, one, CLEARLY))
+
+    @property
+    def _dofs(self) -> list[float]:
+        if self.asked.dof is not None:
+            return [self.asked.dof]
+        d = self.working.n_varying
+        # 1 is the plain weighted mean; with many, the cost grows with the distance as a Gaussian's
+        # does, which is what separates sets that differ in scale alone.
+        return [1.0, float(d), 10.0 * d] if d > 1 else [1.0, 10.0]
+
+    def _best_alpha(self, family: list[Candidate]) -> Candidate:
+        """The α nearest to the default among those that are not clearly worse than the best."""
+        best = self.judge.best(family)
+        if self.asked.shrinkage is not None:
+            return best
+        near = sorted(family, key=lambda one: abs(math.log(one.shrinkage / DEFAULT_SHRINKAGE)))
+        return next(one for one in near if one is best or not self.judge.better(best, one, CLEARLY))
+
+    # ---- units --------------------------------------------------------------------------------
+
+    def _may_compare_units(self) -> bool:
+        """Is a row's part in the features' own variances too small to be seen in its cost?
+
+        Those variances are held when rows are left out. A row of n makes its own squared length
+        smaller by a part of 1/n, and lengths of normal rows vary by √(2/d): with fewer rows than
+        that tells apart, own units would look better than they are.
+        """
+        return bool(2 * self.prepared.sizes.min() ** 2 >= self.working.n_varying)
+
+    def _in_other_units(self, current: Candidate) -> Candidate:
+        """The current candidate, or one in the other units that is better than it."""
+        common = self.asked.prefer_units == "common"
+        other = self.prepared.working("own" if common else "common", outlined=True)
+        trial = other.trial(tried_rows(other.n_sets))
+        assert trial is not None  # the same rows
+        rival = self._without_pooling(other, trial)
+        # Own units make no result depend on a column's unit: they are given up for more.
+        errors = RATHER if common else CLEARLY
+        return rival if self.judge.better(rival, current, errors) else current
+
+    # ---- pooling ------------------------------------------------------------------------------
+
+    def _with_pooling(self, current: Candidate) -> Candidate:
+        """The current candidate, or a pooled one that is better than it."""
+        fixed = self.asked.pooling
+        gammas = POOLING_GRID if fixed is None else (fixed,)
+        climb = _Climb(self.judge, current.working, self.alphas, gammas, self._dofs)
+        place = (int(np.argmin(np.abs(self.alphas - current.shrinkage))), len(gammas) - 1)
+        if fixed is None and self.judge.better(current, climb.at(place), CLEARLY):
+            return current  # where pooling all the way is clearly worse, so is half of it
+        best = climb.top(place)
+        return best if fixed is not None or self.judge.better(best, current, SOMEWHAT) else current
 
 
-# ---- pooling ----------------------------------------------------------------------------------
+class _Climb:
+    """A walk over the grid of α and γ to where no neighbour is better."""
 
+    def __init__(
+        self,
+        judge: Judge,
+        working: WorkingSets,
+        alphas: Floats,
+        gammas: Sequence[float],
+        dofs: Sequence[float],
+    ) -> None:
+        trial = working.trial(tried_rows(working.n_sets))
+        assert trial is not None  # the search began with rows
+        self.judge, self.working, self.trial = judge, working, trial
+        self.alphas, self.gammas, self.dofs = alphas, gammas, dofs
+        self.tried: dict[tuple[int, int], Candidate] = {}
 
-def _with_pooling(
-    judge: Judge, current: Candidate, trial: TrialRows | None, asked: Asked
-) -> Candidate:
-    """The current candidate, or a pooled one that is better than it."""
-    assert trial is not None
-    working = current.working
-    full = _fully_pooled(judge, working, trial, asked)
-    fixed = asked.pooling is not None
-    if not fixed and judge.better(current, full, CLEARLY):
-        return current  # where pooling all the way is clearly worse, so is half of it
-    family = [] if fixed and asked.pooling != 1 else [full]
-    for alpha in sorted({current.shrinkage, full.shrinkage}):
-        for pooling in [asked.pooling] if fixed else POOLING_GRID:
-            squared = pooled_costs(working, trial, alpha, float(pooling or 0.0))
-            for dof in _dofs(asked, working):
-                more = squared[:, :, None] + dof
-                family += judged(working, trial, more, [alpha], float(pooling or 0.0), dof)
-    best = min(family, key=lambda one: judge.mean(one.losses))
-    return best if fixed or judge.better(best, current, SOMEWHAT) else current
+    def at(self, place: tuple[int, int]) -> Candidate:
+        """The best of the degrees of freedom at one place of the grid."""
+        if place not in self.tried:
+            alpha, gamma = float(self.alphas[place[0]]), self.gammas[place[1]]
+            squared = pooled_costs(self.working, self.trial, alpha, gamma)
+            self.tried[place] = self.judge.best(
+                self.judge.candidate(self.working, squared + dof, alpha, gamma, dof)
+                for dof in self.dofs
+            )
+        return self.tried[place]
 
-
-def _fully_pooled(judge: Judge, working: WorkingSets, trial: TrialRows, asked: Asked) -> Candidate:
-    """The best with one covariance for all sets."""
-    alphas = _alphas(asked)
-    squared = pooled_grid(working, trial, alphas)
-    family = [
-        one
-        for dof in _dofs(asked, working)
-        for one in judged(working, trial, squared + dof, alphas, 1.0, dof)
-    ]
-    return min(family, key=lambda one: judge.mean(one.losses))
+    def top(self, place: tuple[int, int]) -> Candidate:
+        while True:
+            i, j = place
+            around = [(i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
+            inside = [
+                (a, g) for a, g in around if 0 <= a < len(self.alphas) and 0 <= g < len(self.gammas)
+            ]
+            best = min([place, *inside], key=lambda one: self.judge.mean(self.at(one)))
+            if best == place:
+                return self.at(place)
+            place = best
 
 
 def preferred_units(named: bool, picture: bool) -> str:

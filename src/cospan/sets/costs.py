@@ -108,9 +108,9 @@ class SetCosts:
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
+        curve: int | str | None = "auto",
         weighting: str = "cost",
         picture: bool = False,
-        curve: int | str | None = None,
         again: Again | None = None,
     ) -> SetCosts:
         """Prepare K ≥ 2 sets; as :meth:`cospan.JointFrame.from_summaries` does two."""
@@ -125,8 +125,9 @@ class SetCosts:
             center=center,
             balance=balance,
             tol=tol,
+            curve=curve,
         )
-        return cls._of(summaries, settings, labels, weighting, picture, curve, again)
+        return cls._of(summaries, settings, labels, weighting, picture, again)
 
     @classmethod
     def _of(
@@ -136,7 +137,6 @@ class SetCosts:
         labels: Sequence[str] | None,
         weighting: str,
         picture: bool,
-        curve: int | str | None,
         again: Again | None,
     ) -> SetCosts:
         weighting = as_option(weighting, "weighting", ("cost", "frame"))
@@ -144,14 +144,15 @@ class SetCosts:
             raise InputError(
                 f"{option('weighting', 'frame')} belongs to {option('span', 'linear')}; give both."
             )
-        working, geometry = chosen_sets(summaries, settings, labels, picture)
+        working, geometry, squared = chosen_sets(summaries, settings, labels, picture)
         maps = maps_of(working, geometry, weighting)
         costs = cls(geometry, weighting, tuple(maps), working.basis)
         calibrates = resolved_calibration(settings.calibrate, geometry)
         if weighting == "frame" and not calibrates:
             return costs
         trial = working.trial(tried_rows(geometry.n_sets))
-        squared = trial_costs(costs, trial)
+        if squared is None:
+            squared = trial_costs(costs, trial)
         if weighting == "cost":
             costs = replace(costs, typicality=typicality_of(trial, squared))
         if calibrates:
@@ -160,7 +161,7 @@ class SetCosts:
         if weighting == "frame":
             return costs
         plain = Plain(costs.geometry.calibration, costs.typicality)
-        curved = fitted_curve(working, settings, curve, trial, squared, plain, again)
+        curved = fitted_curve(working, settings, trial, squared, plain, again)
         return costs if curved is None else with_curve(costs, curved)
 
     # ---- looking ------------------------------------------------------------------------------

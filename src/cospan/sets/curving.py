@@ -52,7 +52,6 @@ def as_curve(curve: Any) -> int | str | None:
 def fitted_curve(
     working: WorkingSets,
     settings: Settings,
-    curve: int | str | None,
     trial: TrialRows | None,
     squared: np.ndarray | None,
     plain: Plain,
@@ -64,8 +63,6 @@ def fitted_curve(
     ----------
     working : WorkingSets
         The plain sets.
-    curve : int, "auto" or None
-        As in :meth:`cospan.JointFrame.fit`.
     trial, squared
         Sampled rows, and their leave-one-out squared costs by the plain model.
     plain : Plain
@@ -73,7 +70,7 @@ def fitted_curve(
     again : callable, optional
         Needed where the summaries' samples do not hold all rows.
     """
-    asked = as_curve(curve)
+    asked = as_curve(settings.curve)
     summaries = working.prepared.summaries
     held = all(len(part.sample) == part.count for part in summaries)
     if asked is None or not _possible(asked, working, settings, trial, held or again is not None):
@@ -149,7 +146,7 @@ def _costs_of(
     for part, known in zip(mapped, summaries, strict=True):
         rows = mapping(known.sample.rows).astype(np.float64)
         whole.append(replace(part, sample=replace(known.sample, rows=rows)))
-    options = settings.of_the_sets() | {"units": "own"}
+    options = settings.of_the_sets() | {"units": "own", "curve": None}
     return SetCosts.from_summaries(whole, **options)
 
 

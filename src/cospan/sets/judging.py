@@ -16,75 +16,85 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._tolerance import SAME_LOSS
-from cospan.sets.calibration import fit_calibration, log_losses, log_odds_of
+from cospan.sets.calibration import (
+    Calibration,
+    balanced_weights,
+    fit_calibration,
+    log_losses,
+    log_odds_of,
+)
 from cospan.sets.prepared import TrialRows, WorkingSets
 
-__all__ = ["Candidate", "Choice", "Judge", "judged"]
+__all__ = ["Candidate", "Judge"]
 
 Floats = NDArray[np.float64]
 
 
-class Choice(NamedTuple):
-    """What was chosen, with the working coordinates it was chosen in."""
-
-    working: WorkingSets
-    shrinkage: float
-    pooling: float
-    dof: float
-
-
 class Candidate(NamedTuple):
+    """Settings that were tried, and what came of them."""
+
     working: WorkingSets
     shrinkage: float
     pooling: float
     dof: float
-    losses: Floats
+    squared: Floats  # (K, n): leave-one-out squared costs
+    calibration: Calibration
+    losses: Floats  # (n,)
 
-    def chosen(self) -> Choice:
-        return Choice(self.working, self.shrinkage, self.pooling, self.dof)
 
+class Judge:
+    """Compares candidates by the losses of the same rows, every set counting alike."""
 
-class Judge(NamedTuple):
-    """Compares candidates by the losses of the same rows."""
+    def __init__(self, trial: TrialRows) -> None:
+        self.trial = trial
+        self.n_sets = int(trial.own.max()) + 1
+        self.weight = balanced_weights(trial.own, trial.counts, self.n_sets)
+        self.members = [np.flatnonzero(trial.own == k) for k in range(self.n_sets)]
+        # A row of weight 2 is two rows, also in how sure we are.
+        self.totals = [float(trial.counts[member].sum()) for member in self.members]
 
-    own: NDArray[np.intp]
-    weight: Floats
-    counts: Floats
+    def mean(self, candidate: Candidate) -> float:
+        return float(self.weight @ candidate.losses)
 
-    def mean(self, losses: Floats) -> float:
-        return float(self.weight @ losses)
+    def best(self, family: Iterable[Candidate]) -> Candidate:
+        return min(family, key=self.mean)
 
     def gain(self, candidate: Candidate, current: Candidate) -> tuple[float, float]:
         """How much lower the candidate's loss is, and the standard error of that."""
         difference = current.losses - candidate.losses
         error = 0.0
-        for k in range(int(self.own.max()) + 1):
-            member = self.own == k
-            # A row of weight 2 is two rows, also in how sure we are.
-            total = float(self.counts[member].sum())
-            weight = self.counts[member] / total
+        for member, total in zip(self.members, self.totals, strict=True):
+            weight = self.trial.counts[member] / total
             about = difference[member] - weight @ difference[member]
             error += float(weight @ about**2) / max(total - 1, 0.5 * total)
-        return self.mean(difference), math.sqrt(error) / (self.own.max() + 1)
+        return float(self.weight @ difference), math.sqrt(error) / self.n_sets
 
     def better(self, candidate: Candidate, current: Candidate, errors: float) -> bool:
+        """Is a candidate's loss lower by so many standard errors?"""
         gain, error = self.gain(candidate, current)
         return gain > errors * error + SAME_LOSS
 
+    def candidate(
+        self,
+        working: WorkingSets,
+        squared: Floats,
+        alpha: float,
+        pooling: float,
+        dof: float,
+        start: Calibration | None = None,
+    ) -> Candidate:
+        """What comes of squared costs (K, n), calibrated; `start` helps where it is near."""
+        log_odds = log_odds_of(squared.T)
+        found = fit_calibration(log_odds, self.trial.own, self.trial.counts, start)
+        losses = log_losses(log_odds, self.trial.own, found)
+        return Candidate(working, alpha, pooling, dof, squared, found, losses)
 
-def judged(
-    working: WorkingSets,
-    trial: TrialRows,
-    squared: Floats,
-    alphas: Iterable[float],
-    pooling: float,
-    dof: float,
-) -> list[Candidate]:
-    """Candidates for each α, from squared costs (n, K, α)."""
-    found, start = [], None
-    for i, alpha in enumerate(alphas):
-        log_odds = log_odds_of(squared[:, :, i])
-        start = fit_calibration(log_odds, trial.own, trial.counts, start)
-        losses = log_losses(log_odds, trial.own, start)
-        found.append(Candidate(working, float(alpha), pooling, dof, losses))
-    return found
+    def family(
+        self, working: WorkingSets, squared: Floats, alphas: Floats, dof: float
+    ) -> list[Candidate]:
+        """Candidates for each α without pooling, from squared costs (α, K, n)."""
+        found: list[Candidate] = []
+        for cost, alpha in zip(squared, alphas.tolist(), strict=True):
+            start = found[-1].calibration if found else None
+            found.append(self.candidate(working, cost, alpha, 0.0, dof, start))
+        return found

@@ -45,6 +45,11 @@ class TrialRows(NamedTuple):
         """The weight that leaves together with a row: a row of weight 2 loses one occurrence."""
         return np.asarray(np.minimum(self.counts, 1.0))
 
+    @property
+    def equal_weights(self) -> bool:
+        """Does the same weight leave with every row?"""
+        return bool(np.all(self.removed == self.removed[:1]))
+
 
 class PreparedSets:
     """Summaries of K sets with their means, centre and variances."""

@@ -35,6 +35,7 @@ class Settings:
     center: Any = "pooled"
     balance: bool = True
     tol: float | None = None
+    curve: int | str | None = "auto"
 
     @classmethod
     def of(cls, **given: Any) -> Settings:
@@ -54,6 +55,7 @@ PAPER = {
     "balance": False,
     "shrinkage": 0.0,
     "calibrate": False,
+    "curve": None,
 }
 
 
