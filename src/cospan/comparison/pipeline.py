@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,15 @@ def compare_sets(
             settings = replace(settings, score_all=sum(r.rows for r in read) <= SCORED_ROWS)
         stage = "fitting the frame" if joint else "fitting the sets"
         say(stage, 0, 1)
-        fitted = fit_sets(read, settings, joint=joint, picture=shape is not None, first=sets.first)
+        again = partial(sets.mapped, read, progress=progress) if sets.has_rows(read) else None
+        fitted = fit_sets(
+            read,
+            settings,
+            joint=joint,
+            picture=shape is not None,
+            first=sets.first,
+            again=again,
+        )
         say(stage, 1, 1)
         scorer = Scorer(fitted.model, settings.weighting)
         groups = _score_own(opened, read, scorer, settings, progress, sink)

@@ -163,6 +163,7 @@ class ManyFrame:
             center=center,
             balance=balance,
             tol=tol,
+            curve=None,  # directions are those of the rows as they are
             weighting=weighting,
             picture=picture,
         )

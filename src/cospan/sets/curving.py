@@ -17,10 +17,9 @@ from cospan import _arrays as arrays
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan.curves import CurveMap, curve_map
 from cospan.errors import InputError
-from cospan.sets.calibration import balanced_weights, fit_calibration, log_losses, log_odds_of
 from cospan.sets.choice import CLEARLY, tried_rows
 from cospan.sets.curved import CurvedSets, Plain, mapped_summary
-from cospan.sets.judging import Candidate, Judge
+from cospan.sets.judging import Judge
 from cospan.sets.prepared import TrialRows, WorkingSets
 from cospan.sets.settings import Settings
 from cospan.summary import Summary
@@ -161,12 +160,6 @@ def _better(
 ) -> bool:
     if plain is None:
         return False
-
-    def judged(squared: np.ndarray) -> Candidate:
-        log_odds = log_odds_of(squared)
-        found = fit_calibration(log_odds, trial.own, trial.counts)
-        return Candidate(working, 0.0, 0.0, 0.0, log_losses(log_odds, trial.own, found))
-
-    weight = balanced_weights(trial.own, trial.counts, working.n_sets)
-    judge = Judge(trial.own, weight, trial.counts)
-    return judge.better(judged(curved), judged(plain), CLEARLY)
+    judge = Judge(trial)
+    rival, current = (judge.candidate(working, one.T, 0.0, 0.0, 0.0) for one in (curved, plain))
+    return judge.better(rival, current, CLEARLY)

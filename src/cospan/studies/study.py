@@ -154,6 +154,7 @@ def sensitivity(
         center=center,
         balance=balance,
         tol=tol,
+        curve=None,  # fewer directions, say, mean nothing to curved features
         weighting=weighting,
     )
     theta, alpha = study.angles(settings)
