@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
@@ -135,16 +136,23 @@ class CurvedSets:
     @cached_property
     def _table(self) -> _Table:
         g = self.costs.geometry
-        per_unit = arrays.to_numpy(g.per_unit())[:, None]
         maps = [arrays.to_numpy(one) for one in self.costs.scoring_maps]
         K, m = g.n_sets, maps[0].shape[1]
         if K == 2:
             turn, values, _ = np.linalg.svd(np.linalg.solve(*maps))
-            across = per_unit * (maps[0] @ turn)
+            across = maps[0] @ turn
             weights = np.stack([np.ones(m), values**2])
         else:
-            across = per_unit * np.concatenate(maps, axis=1)
+            across = np.concatenate(maps, axis=1)
             weights = np.repeat(np.eye(K), m, axis=1)
+        if self.costs.basis is not None:
+            # Off the span of few rows every set has the variance α.
+            inside = arrays.to_numpy(self.costs.basis)
+            outside = scipy.linalg.null_space(inside.T)
+            across = np.concatenate([inside @ across, outside], axis=1)
+            constant = np.full((K, outside.shape[1]), 1 / g.shrinkage)
+            weights = np.concatenate([weights, constant], axis=1)
+        across = arrays.to_numpy(g.per_unit())[:, None] * across
         center = arrays.to_numpy(g.center)
         at = (arrays.to_numpy(g.means) - center) @ across
         return _Table(center, across, at, weights)

@@ -115,8 +115,12 @@ def _possible(
         wrong = "curve needs features that vary."
     if wrong and asked != "auto":
         raise InputError(wrong)
+    if wrong or asked != "auto":
+        return wrong is None
+    # Who settles α, γ or ν asks for the plain formula with that value.
+    free = all(x == "auto" for x in (settings.shrinkage, settings.pooling, settings.dof))
     few = working.prepared.sizes.min() < _FEWEST_ROWS
-    return wrong is None and not (asked == "auto" and (few or settings.calibrate is False))
+    return free and not few and settings.calibrate is not False
 
 
 def _map_for(working: WorkingSets, size: int | None) -> CurveMap:
