@@ -7,7 +7,7 @@ same ones again. Rows of data are no part of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,34 +18,37 @@ from cospan.errors import ModelFileError
 from cospan.model_file.reader import Reader
 from cospan.sets import Calibration, Geometry, SetCosts
 from cospan.sets.curved import CurvedSets, Plain
+from cospan.typicality import Typicality
 
-if TYPE_CHECKING:
-    from cospan.model_file.parts import Parts
-
-__all__ = ["curve_parts", "read_curve"]
+__all__ = ["Parts", "curve_parts", "read_curve"]
 
 _ARRAYS = ("center", "per_unit", "frequencies", "phases")
 
 
-def curve_parts(
-    curve: CurvedSets | None, take_apart: Callable[[SetCosts], Parts]
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Settings and tensors to add to those of the model; none without a curve."""
-    if curve is None:
-        return {}, {}
-    costs = take_apart(curve.costs)
+class Parts(NamedTuple):
+    """A model as it is written: settings as JSON values, arrays by name."""
+
+    settings: dict[str, Any]
+    tensors: dict[str, NDArray[Any]]
+
+
+def curve_parts(curve: CurvedSets, costs: Parts, typicality: dict[str, NDArray[Any]]) -> Parts:
+    """What a curve adds to the parts of a model; `costs` are those of its own costs."""
     tensors = {f"curve.costs.{name}": value for name, value in costs.tensors.items()}
+    tensors |= {f"curve.{name}": value for name, value in typicality.items()}
     for name in _ARRAYS:
         tensors[f"curve.{name}"] = np.ascontiguousarray(getattr(curve.map, name), dtype=float)
     plain = curve.plain.calibration
     if plain.offsets:
         tensors["curve.offsets"] = np.asarray(plain.offsets, dtype=float)
-    settings = {"costs": costs.settings, "gain": float(plain.gain)}
-    return {"curve": settings}, tensors
+    return Parts({"curve": {"costs": costs.settings, "gain": float(plain.gain)}}, tensors)
 
 
 def read_curve(
-    read: Reader, geometry: Geometry, put_together: Callable[[Reader], SetCosts]
+    read: Reader,
+    geometry: Geometry,
+    read_costs: Callable[[Reader], SetCosts],
+    read_typicality: Callable[[Reader, int], Typicality | None],
 ) -> CurvedSets | None:
     """The curve of a model with this geometry, if it has one."""
     if "curve" not in read.settings:
@@ -59,7 +62,7 @@ def read_curve(
         frequencies=frequencies,
         phases=inside.tensor("phases", len(frequencies)),
     )
-    costs = put_together(inside.section("costs"))
+    costs = read_costs(inside.section("costs"))
     g = costs.geometry
     fits = (
         g.n_sets == geometry.n_sets
@@ -73,4 +76,4 @@ def read_curve(
         raise ModelFileError("The model's curve does not belong to its sets; save it again.")
     offsets = inside.optional_tensor("offsets", g.n_sets)
     plain = Calibration(inside.number("gain"), () if offsets is None else tuple(offsets.tolist()))
-    return CurvedSets(mapping, costs, Plain(plain, None))
+    return CurvedSets(mapping, costs, Plain(plain, read_typicality(inside, g.n_sets)))
