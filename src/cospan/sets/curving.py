@@ -37,8 +37,10 @@ _FEWEST_ROWS = 20
 
 
 def as_curve(curve: Any) -> int | str | None:
-    """None, "auto", or a number of features."""
-    if curve is None or (isinstance(curve, str) and curve == "auto"):
+    """None (or "none", as a command line has it), "auto", or a number of features."""
+    if curve is None or (isinstance(curve, str) and curve == "none"):
+        return None
+    if isinstance(curve, str) and curve == "auto":
         return curve
     if isinstance(curve, (int, np.integer)) and not isinstance(curve, bool) and curve >= 1:
         return int(curve)
