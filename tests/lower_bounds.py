@@ -10,6 +10,9 @@ from pathlib import Path
 #: Not ours, but newer than what they are combined with here, and deprecating parts of it.
 OF_THEIR_TIME = ("pyparsing<3.3",)
 
+#: What the tests need; sites, linters and benchmarks take the newest there is.
+EXTRAS = ("app", "demo", "dask", "files", "torch", "test")
+
 
 def oldest(requirement):
     """``"dask[array]>=2025.1"`` as ``"dask[array]==2025.1"``; None for our own extras.
@@ -24,7 +27,8 @@ def oldest(requirement):
 
 def main():
     project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
-    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    extras = project["optional-dependencies"]
+    groups = [project["dependencies"], *(extras[name] for name in EXTRAS)]
     pins = {oldest(requirement) for group in groups for requirement in group} - {None}
     # torch is named twice: what the tests are pinned to is what is installed
     exact = {pin for group in groups for pin in group if "==" in pin}

@@ -415,9 +415,13 @@ def test_info_about_a_frame_and_about_data(folder):
     assert "joint frame" in run("info", copy).stdout
 
 
-def test_demo_ends_with_the_path_of_a_report(tmp_path):
-    result = run("demo", "-o", tmp_path / "demo.html")
-    assert "digit 4 (A) against digit 9 (B)" in result.stdout
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [([], "blood_pressure rose"), (["--pictures"], "digit 4 (A) against digit 9 (B)")],
+)
+def test_demo_ends_with_the_path_of_a_report(tmp_path, options, shown):
+    result = run("demo", *options, "-o", tmp_path / "demo.html")
+    assert shown in result.stdout
     path = result.stdout.splitlines()[-1]
     assert path == str((tmp_path / "demo.html").resolve())
     assert "<!doctype html>" in (tmp_path / "demo.html").read_text(encoding="utf-8").lower()

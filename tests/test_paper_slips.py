@@ -1,4 +1,4 @@
-"""Statements of the paper that need a correction (docs/index.md lists them), as numbers.
+"""Statements of the paper that need a correction (docs/paper.md lists them), as numbers.
 
 Two more are shown where their subject is tested: x_min in test_directions.py, and the angle of a
 sample that one set cannot represent in test_frame.py.

@@ -126,8 +126,14 @@ def test_less_reliable_angles_have_wider_intervals_about_the_same_value():
     a, b = angles(4, 4, 100, 20), angles(5, 4, 100, 21)
     known, doubtful = separation(a, b), separation(a, b, reliability=0.0)
     assert doubtful.auc.value == known.auc.value
-    width = [e.auc.high - e.auc.low for e in (known, doubtful)]
-    assert width[1] / width[0] == pytest.approx(math.sqrt(2), rel=1e-6)
+    ends = [[math.log(x / (1 - x)) for x in (e.auc.low, e.auc.high)] for e in (known, doubtful)]
+    inner = math.log(known.auc.value / (1 - known.auc.value))
+    # On the scale of log-odds, but for the source's pseudo-observations.
+    widths = [high - low for low, high in ends]
+    assert widths[1] / widths[0] == pytest.approx(math.sqrt(2), rel=0.01)
+    assert ends[1][0] < ends[0][0] < inner < ends[0][1] < ends[1][1]
+    arcs = [e.fisher_rao.high - e.fisher_rao.value for e in (known, doubtful)]
+    assert arcs[1] / arcs[0] == pytest.approx(math.sqrt(2), rel=0.01)  # but for the bias
 
 
 @pytest.mark.parametrize("bins", [None, 30])

@@ -187,3 +187,7 @@ LARGEST_LOG_TANGENT = 80.0
 # Statistics of two permutations that differ by less than this, relative to the largest, are equal:
 # sums over the same entries in another order.
 EQUAL_STATISTICS = 1e-12
+
+
+# Log-odds beyond this are no surer in double precision: their probability is 1 less one eps.
+LARGEST_LOG_ODDS = 36.0

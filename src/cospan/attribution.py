@@ -53,7 +53,7 @@ class Effect(NamedTuple):
     mean : float
         Of φ: negative pulls to A, positive to B.
     size : float
-        The mean of |φ|.
+        The mean of abs(φ).
     """
 
     feature: str
@@ -98,7 +98,7 @@ class Attribution:
         return self.total - self.base
 
     def top(self, n: int = 10) -> tuple[Effect, ...]:
-        """The n features with the largest mean of |φ| over the samples, largest first.
+        """The n features with the largest mean of abs(φ) over the samples, largest first.
 
         Sizes, because the pulls of A's and B's samples have opposite signs and would cancel.
         """

@@ -13,7 +13,7 @@ from .pairs import PairChange, PairTable
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
 from .sentences import feature_sentence, pair_sentence
-from .verdict import Verdict, size_of
+from .verdict import RowsToCheck, Verdict, size_of
 
 __all__ = [
     "Changes",
@@ -24,6 +24,7 @@ __all__ = [
     "PairTable",
     "Quality",
     "QualityNote",
+    "RowsToCheck",
     "Verdict",
     "feature_parts",
     "feature_sentence",

@@ -21,7 +21,7 @@ from .pairs import PairTable
 from .parts import feature_parts
 from .quality import Quality, check_quality
 from .relations import changed_relations
-from .verdict import Verdict, make_verdict
+from .verdict import NO_ROWS, RowsToCheck, Verdict, make_verdict
 
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
@@ -73,6 +73,7 @@ def find_changes(
     shift: ShiftTest | None = None,
     pulls: ArrayLike | None = None,
     set_names: tuple[str, str] = ("A", "B"),
+    to_check: RowsToCheck = NO_ROWS,
 ) -> Changes:
     """Find which columns and which pairs of columns changed, and say so.
 
@@ -95,6 +96,8 @@ def find_changes(
         Mean pull of each feature on the angle.
     set_names : tuple of str
         What to call the sets in sentences.
+    to_check : RowsToCheck
+        How many rows are worth a look.
 
     Returns
     -------
@@ -130,7 +133,7 @@ def find_changes(
     table = feature_table(measured, relations, rows, _grouped(columns, parts.total), own_pulls)
     quality = check_quality(table, rows, profiles, set_names)
     kinds = difference_by_kind(frame, columns, parts, table, shift)
-    verdict = make_verdict(table, relations, quality, kinds, auc, shift, set_names)
+    verdict = make_verdict(table, relations, quality, kinds, auc, shift, set_names, to_check)
     return Changes(table, relations.pairs, quality, verdict)
 
 

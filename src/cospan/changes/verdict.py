@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .columns import LEVEL, FeatureTable
 from .kinds import Kinds
@@ -28,7 +28,7 @@ from .wording import chance, share_text
 if TYPE_CHECKING:
     from cospan.significance import Estimate, ShiftTest
 
-__all__ = ["SIZES", "Verdict", "make_verdict", "size_of"]
+__all__ = ["NO_ROWS", "SIZES", "RowsToCheck", "Verdict", "make_verdict", "size_of"]
 
 #: From which AUC on a difference is called so.
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
@@ -42,6 +42,17 @@ IN_WORDS = {
     "levels": "the levels of categories",
     "missing": "missing values",
 }
+
+
+class RowsToCheck(NamedTuple):
+    """How many rows are worth a look: of A like B, of B like A, of any set like neither."""
+
+    a_like_b: int = 0
+    b_like_a: int = 0
+    neither: int = 0
+
+
+NO_ROWS = RowsToCheck()
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,8 @@ class Verdict:
         Names of the first changed columns; of pairs, ``"first and second"``.
     sentences : tuple of str
         The verdict in words, most important first.
+    rows : RowsToCheck
+        How many rows are worth a look.
     """
 
     differs: bool
@@ -81,6 +94,7 @@ class Verdict:
     features: tuple[str, ...] = ()
     pairs: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
+    rows: RowsToCheck = NO_ROWS
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -94,6 +108,7 @@ class Verdict:
             "features": list(self.features),
             "pairs": list(self.pairs),
             "sentences": list(self.sentences),
+            "rows": self.rows._asdict(),
         }
 
 
@@ -117,6 +132,7 @@ def make_verdict(
     auc: Estimate | None,
     shift: ShiftTest | None,
     names: tuple[str, str],
+    rows: RowsToCheck = NO_ROWS,
 ) -> Verdict:
     """Decide, and put it in words."""
     differs, p, by_column = _decided(features, shift)
@@ -136,6 +152,7 @@ def make_verdict(
         *_more(features),
         *[pair_sentence(pair, names) for pair in pairs],
         *_quality(quality, features),
+        *_to_check(rows, names),
     ]
     return Verdict(
         differs,
@@ -147,6 +164,7 @@ def make_verdict(
         tuple(one.name for one in told),
         tuple(f"{pair.first} and {pair.second}" for pair in pairs),
         tuple(dict.fromkeys(sentences)),
+        rows,
     )
 
 
@@ -233,3 +251,11 @@ def _quality(quality: Quality, features: FeatureTable) -> list[str]:
         return notes
     remarks = "1 more remark" if more == 1 else f"{more:,} more remarks"
     return [*notes[:FIRST_NOTES], f"The data quality table has {remarks}."]
+
+
+def _to_check(rows: RowsToCheck, names: tuple[str, str]) -> list[str]:
+    """How many rows are worth a look, and why."""
+    a, b = names
+    counts = ((rows.a_like_b, f"of {a} like {b}"), (rows.b_like_a, f"of {b} like {a}"))
+    parts = [f"{n:,} {words}" for n, words in (*counts, (rows.neither, "like neither")) if n]
+    return [f"Rows worth a look: {', '.join(parts)}."] if parts else []

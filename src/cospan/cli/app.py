@@ -159,11 +159,14 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the report goes.")
     ] = Path("cospan-demo.html"),
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Handwritten fours and nines instead of a table.")
+    ] = False,
 ) -> None:
-    """Compare handwritten fours with nines (built-in data) and write a report."""
+    """Compare two groups of patients (built-in data) and write a report."""
     from cospan.cli import comparing
 
-    comparing.demo(terminal, output)
+    comparing.demo(terminal, output, pictures)
 
 
 @app.command()

@@ -5,7 +5,6 @@ Its files are written first, then it is printed: a closed pipe loses nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from cospan._files import write_text
 from cospan._text import number, printable
 from cospan._warnings import heard
 from cospan.cli.options import Outputs, What
@@ -64,16 +64,15 @@ def compare(
     return _crossed(terminal, found, thresholds)
 
 
-def demo(terminal: Terminal, output: Path) -> None:
-    """scikit-learn's digits, 4 against 9: nothing to download."""
-    from sklearn.datasets import load_digits
-
+def demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
+    """Data that comes with scikit-learn, compared and reported: nothing to download."""
+    from cospan.cli import built_in
     from cospan.report import write
 
     _check_outputs(Outputs(output), [])
-    images, digit = load_digits(return_X_y=True)
-    sets = {f"digit {k}": images[digit == k] for k in (4, 9)}
-    found = compare_pair(sets, image_shape=(8, 8), progress=terminal.progress)
+    story = built_in.digits() if pictures else built_in.patients()
+    terminal.result(story.text + "\n")
+    found = compare_pair(story.sets, progress=terminal.progress, **story.options)
     _show(terminal, found, Outputs())
     write(found, output)
     terminal.result(f"Open the report in a browser:\n{output.resolve()}")
@@ -187,9 +186,12 @@ def _write_files(found: Found, outputs: Outputs) -> None:
 
         save(outputs.save, found.model)
     if outputs.output is not None:
-        from cospan.report import write
+        from cospan.report import format_of, write
 
-        write(found, outputs.output, outputs.format)
+        if format_of(outputs.output, outputs.format) == "json":  # the same as --json prints
+            write_text(outputs.output, found.to_json() + "\n")
+        else:
+            write(found, outputs.output, outputs.format)
 
 
 def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:
@@ -197,7 +199,7 @@ def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:
     terminal.stop_progress()
     terminal.heard(found.warnings)
     if outputs.json:
-        terminal.result(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        terminal.result(found.to_json())
     else:
         lines = found.lines(terminal.width)
         terminal.lines(line for line in lines if not terminal.repeats(*line))

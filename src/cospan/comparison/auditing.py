@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.audit import LabelAudit
+from cospan.changes import RowsToCheck
 from cospan.comparison.classes import as_text
 from cospan.comparison.scoring import Group
 from cospan.errors import InputError
 from cospan.sources.base import listing
 
-__all__ = ["Audited", "audit_rows", "sides_of_labels"]
+__all__ = ["Audited", "audit_rows", "rows_to_check", "sides_of_labels", "worst_rows"]
 
 LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
 
@@ -84,3 +85,21 @@ def sides_of_labels(
     raise InputError(
         f"labels hold {listing(unknown)}; each label must be {names[0]!r} or {names[1]!r}."
     )
+
+
+def worst_rows(audit: LabelAudit, most: int) -> NDArray[np.intp]:
+    """Numbers of the flagged rows, the clearest ones first, at most so many."""
+    flagged = np.flatnonzero(np.asarray(audit.flagged))
+    order = np.argsort(-np.asarray(audit.suspicion)[flagged], kind="stable")
+    return np.asarray(flagged[order][:most])
+
+
+def rows_to_check(audited: Audited, groups: Sequence[Group], names: Sequence[str]) -> RowsToCheck:
+    """How many rows of two sets look like the other set, and how many of all groups like neither.
+
+    Labels of further rows have an audit of their own: then none of the sets is counted.
+    """
+    audit = audited.audit
+    flagged = np.asarray(audit.flagged) & (audited.of == "sets")
+    a, b = (int(np.sum(flagged & (np.asarray(audit.labels) == name))) for name in names)
+    return RowsToCheck(a, b, int(sum(group.neither.sum() for group in groups)))

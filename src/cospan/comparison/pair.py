@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cospan.comparison.columns import joined, score_columns
 from cospan.comparison.plain import pair_dict
 from cospan.comparison.result import Line, Result, View, shared
+from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import ScoredGroup
 from cospan.comparison.text import pair_lines
 from cospan.errors import InputError
@@ -172,6 +173,14 @@ class Comparison(View):
     def audit_degrees(self) -> NDArray[np.float64]:
         """Angles in degrees of the rows of `audit`, in its order."""
         return np.concatenate([np.asarray(group.alignment.degrees) for group in self.audited])
+
+    @property
+    def rows_like_neither(self) -> LikeNeither:
+        groups = self.groups
+        names = np.repeat([group.name for group in groups], [len(group.ids) for group in groups])
+        usual = np.concatenate([group.scored.typicality for group in groups])
+        found = np.concatenate([group.neither for group in groups])
+        return LikeNeither.of(names, joined([group.ids for group in groups]), usual, found)
 
     @property
     def feature_spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from cospan import __version__
-from cospan.comparison.auditing import audit_rows
+from cospan.comparison.auditing import audit_rows, rows_to_check
 from cospan.comparison.fitting import fit_sets
 from cospan.comparison.opening import Opened
 from cospan.comparison.pairs import join_sets, separate_pairs, tested_rows
@@ -73,18 +73,26 @@ def compare_sets(
     samples = tested_rows(read, settings.seed)
     pairs = separate_pairs(groups, fitted, samples, settings)
     audited = audit_rows(groups, sets.names, further if opened.labelled else None, opened.classes)
+    every = groups if further is None else [*groups, further]
     names = sets.first.feature_names if sets.first is not None else fitted.model.feature_names
     feature_names = names or _made_names(sets.n_features, shape)
     found, linkage = None, None
     if isinstance(fitted.model, JointFrame):
-        apart = pairs.between(0, 1)
         found, why_not = study_pair(
-            fitted.model, sets, read, groups, apart, samples, feature_names, settings, say
+            fitted.model,
+            sets,
+            read,
+            groups,
+            pairs.between(0, 1),
+            samples,
+            feature_names,
+            rows_to_check(audited, every, sets.names),
+            settings,
+            say,
         )
         heard += why_not
     else:
         linkage = join_sets(pairs.matrix("value"), fitted.order)
-    every = groups if further is None else [*groups, further]
     return Result(
         names=sets.names,
         model=fitted.model,

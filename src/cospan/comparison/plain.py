@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cospan._warnings import Remark
+from cospan.comparison.auditing import worst_rows
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
@@ -133,6 +134,7 @@ def _common(c: Comparison | ManyComparison, kind: str) -> dict[str, object]:
         "schema": SCHEMA,
         "cospan": c.version,
         "kind": kind,
+        "neither": _neither(c),
         "image_shape": plain(c.image_shape),
         "settings": plain(c.settings),
         "warnings": [Remark.of(text).to_dict() for text in c.warnings],
@@ -228,10 +230,24 @@ def _pair_audit(c: Comparison) -> dict[str, object] | None:
 
 def _listed(audit: LabelAudit, row: Callable[[int], dict[str, object]]) -> dict[str, object]:
     """The flagged rows of an audit, the clearest ones first."""
-    flagged, suspicion = np.asarray(audit.flagged), np.asarray(audit.suspicion)
-    order = np.argsort(-suspicion, kind="stable")
-    order = order[flagged[order]][:LISTED_ROWS]
+    suspicion = np.asarray(audit.suspicion)
     return {
-        "flagged": int(flagged.sum()),
-        "rows": [{**row(i), "suspicion": float(suspicion[i])} for i in order.tolist()],
+        "flagged": int(np.sum(np.asarray(audit.flagged))),
+        "rows": [
+            {**row(i), "suspicion": float(suspicion[i])}
+            for i in worst_rows(audit, LISTED_ROWS).tolist()
+        ],
+    }
+
+
+def _neither(c: Comparison | ManyComparison) -> dict[str, object]:
+    """The rows that are like no set, the least usual ones first."""
+    found = c.rows_like_neither
+    rows = zip(found.sets, found.ids, found.typicality, strict=True)
+    return {
+        "count": len(found.ids),
+        "rows": [
+            {"id": plain(name), "set": str(group), "typicality": plain(usual)}
+            for group, name, usual in list(rows)[:LISTED_ROWS]
+        ],
     }

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import abc
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.pairs import Linkage, Pairs
+from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import Group
 from cospan.comparison.testing import PairFindings
 from cospan.frame import ManyFrame
@@ -86,6 +88,11 @@ class View(abc.ABC):
     def to_dict(self) -> dict[str, object]:
         """Everything but the rows, as plain types: ``json.dumps`` takes it."""
 
+    @property
+    @abc.abstractmethod
+    def rows_like_neither(self) -> LikeNeither:
+        """The kept rows that no set finds usual, at most one in twenty of them by mistake."""
+
     @abc.abstractmethod
     def score_columns(self) -> dict[str, Any]:
         """The columns of the table of scores."""
@@ -93,6 +100,10 @@ class View(abc.ABC):
     def summary(self, width: int = 80) -> str:
         """The comparison as text of about `width` columns, as the command line prints it."""
         return "\n".join(text for _, text in self.lines(width)).rstrip() + "\n"
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as text; ``schema.json`` in ``cospan/comparison`` says what is in it."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per scored sample, as a dataframe of the first library found.

@@ -15,7 +15,7 @@ from cospan.sets import calibrated_weights
 from cospan.sources import Chunk
 from cospan.typicality import below_rate
 
-__all__ = ["Scored", "Scorer", "Sink", "like_neither", "pair_angle"]
+__all__ = ["LikeNeither", "Scored", "Scorer", "Sink", "like_neither", "pair_angle"]
 
 Floats = NDArray[np.float64]
 
@@ -89,6 +89,22 @@ class Scorer(NamedTuple):
             found: Alignment = frame.align(rows, weighting=self.weighting)
             return found
         return frame.left_out(rows, "AB"[own], weighting=self.weighting, sample_weight=removed)
+
+
+class LikeNeither(NamedTuple):
+    """Rows that no set finds usual, the least usual ones first; `sets` has the names of theirs."""
+
+    sets: NDArray[Any]
+    ids: NDArray[Any]
+    typicality: Floats  # (n, K)
+
+    @classmethod
+    def of(
+        cls, sets: NDArray[Any], ids: NDArray[Any], typicality: Floats, found: NDArray[np.bool_]
+    ) -> LikeNeither:
+        place = np.flatnonzero(found)
+        place = place[np.argsort(typicality[place].max(axis=1, initial=0.0), kind="stable")]
+        return cls(sets[place], ids[place], typicality[place])
 
 
 def _known(typicality: Any, weights: Floats) -> Floats:

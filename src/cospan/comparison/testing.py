@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
 from cospan._warnings import Remark
-from cospan.changes import Changes, find_changes
+from cospan.changes import Changes, RowsToCheck, find_changes
 from cospan.comparison.reading import Progress, ReadSet, Sets
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
@@ -40,6 +40,7 @@ def study_pair(
     separation: Separation,
     samples: Sequence[Floats],
     feature_names: Sequence[str],
+    to_check: RowsToCheck,
     settings: Settings,
     progress: Progress,
 ) -> tuple[PairFindings, tuple[Remark, ...]]:
@@ -63,6 +64,7 @@ def study_pair(
             shift=shift,
             pulls=effect_b - effect_a,
             set_names=(sets.names[0], sets.names[1]),
+            to_check=to_check,
         )
     return PairFindings(shift, changes, effect_a, effect_b), remarks
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._text import number, plural, printable
+from cospan.comparison.auditing import worst_rows
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
@@ -92,11 +93,21 @@ def _worst_rows(
     audit: LabelAudit, ids: NDArray[Any], where: str, sure: Callable[[int], str]
 ) -> Iterator[str]:
     """The rows that look most like another set."""
-    flagged = np.flatnonzero(np.asarray(audit.flagged))
-    order = np.argsort(-np.asarray(audit.suspicion)[flagged], kind="stable")
-    for i in flagged[order][:TOP_ROWS].tolist():
+    for i in worst_rows(audit, TOP_ROWS).tolist():
         own, other = _short(audit.labels[i]), _short(audit.suggested[i])
         yield f"  {_short(ids[i])}  {where} {own}, looks like {other} ({sure(i)})"
+
+
+def _neither(c: Comparison | ManyComparison, sets: str) -> Iterator[Line]:
+    """The rows that no set finds usual."""
+    found = c.rows_like_neither
+    rows = list(zip(found.sets, found.ids, found.typicality, strict=True))
+    lines = [
+        f"  {_short(name)}  in {_short(group)}: at most {100 * float(usual.max()):.2g} % of the "
+        "rows of any set are as unusual"
+        for group, name, usual in rows[:TOP_ROWS]
+    ]
+    yield from _section(f"Rows like {sets} ({plural(len(rows), 'row')})", lines)
 
 
 def _closing(warnings: Sequence[str]) -> Iterator[Line]:
@@ -121,6 +132,7 @@ def pair_lines(c: Comparison, width: int = 80) -> Iterator[Line]:
     title = "Features (mean pull on their own rows: minus to A, plus to B)"
     yield from _section(title, _features(c))
     yield from _section(f"Rows worth a look ({_flagged(c)})", _rows(c))
+    yield from _neither(c, "neither set")
     yield from (("plain", line) for line in _sizes(c))
     yield "plain", ""
     yield from _closing(c.warnings)
@@ -218,8 +230,7 @@ def many_lines(c: ManyComparison, width: int = 80) -> Iterator[Line]:
     """The summary of K sets, line by line, each with its style."""
     yield "title", f"{len(c.names)} sets: {printable(', '.join(c.names), max(width - 10, 20))}"
     yield "plain", ""
-    yield from (("plain", line) for line in _many_sizes(c))
-    yield "plain", ""
+    yield from _wrapped(c.sentences, width)
     title = "Fisher-Rao distances (0: alike, π: apart), close sets side by side"
     yield from _section(title, _matrix(c, width))
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
@@ -230,6 +241,9 @@ def many_lines(c: ManyComparison, width: int = 80) -> Iterator[Line]:
     flagged = plural(int(np.sum(np.asarray(c.audit.flagged))), "row")
     worst = _worst_rows(c.audit, c.ids, "in", lambda i: f"{c.weights[i].max():.0%} likely")
     yield from _section(f"Rows worth a look ({flagged} more like another set)", worst)
+    yield from _neither(c, "no set")
+    yield from (("plain", line) for line in _many_sizes(c))
+    yield "plain", ""
     yield from _closing(c.warnings)
 
 

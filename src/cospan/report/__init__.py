@@ -1,8 +1,7 @@
 """Comparison → report: one self-contained HTML file, Markdown, or JSON.
 
-:func:`write` does all of it, for two sets and for more. Each format is written from one frozen
-:class:`~cospan.report.content.ReportContent` (more than two sets:
-:class:`~cospan.report.many.ManyContent`); ``README.md`` in this folder says how the page works.
+:func:`write` does all of it, for two sets and for more. Every format is written from one frozen
+:class:`~cospan.report.content.ReportContent`; ``README.md`` in this folder says how the page works.
 """
 
 from __future__ import annotations
@@ -12,24 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from cospan._files import write_text
-from cospan.comparison import ManyComparison
 from cospan.errors import InputError
 
 from .content import ReportContent, content_of
-from .many import ManyContent, many_content_of
 
 if TYPE_CHECKING:
-    from cospan.comparison import Comparison
+    from cospan.comparison import Comparison, ManyComparison
 
     AnyComparison: TypeAlias = Comparison | ManyComparison
 
 __all__ = [
-    "ManyContent",
     "ReportContent",
     "content_of",
     "format_of",
     "fragment",
-    "many_content_of",
     "save_html",
     "to_html",
     "to_json",
@@ -38,43 +33,29 @@ __all__ = [
 ]
 
 
-def to_html(comparison: AnyComparison) -> str:
+def to_html(comparison: AnyComparison, *, command: str | None = None) -> str:
     """The report as one HTML page that needs no other file and no network."""
-    if isinstance(comparison, ManyComparison):
-        from .many_writers import many_page
-
-        return many_page(many_content_of(comparison))
     from .html import page
 
-    return page(content_of(comparison))
+    return page(content_of(comparison, command=command))
 
 
-def to_markdown(comparison: AnyComparison) -> str:
+def to_markdown(comparison: AnyComparison, *, command: str | None = None) -> str:
     """The report as Markdown."""
-    if isinstance(comparison, ManyComparison):
-        from .many_writers import many_markdown
-
-        return many_markdown(many_content_of(comparison))
     from .markdown import markdown
 
-    return markdown(content_of(comparison))
+    return markdown(content_of(comparison, command=command))
 
 
-def to_json(comparison: AnyComparison) -> str:
+def to_json(comparison: AnyComparison, *, command: str | None = None) -> str:
     """The report's whole content as JSON."""
     from .serialise import json_text
 
-    if isinstance(comparison, ManyComparison):
-        return json_text(many_content_of(comparison), indent=2)
-    return json_text(content_of(comparison), indent=2)
+    return json_text(content_of(comparison, command=command), indent=2)
 
 
 def fragment(comparison: AnyComparison) -> str:
     """A short static summary as HTML without scripts, for notebooks."""
-    if isinstance(comparison, ManyComparison):
-        from .many_writers import many_fragment
-
-        return many_fragment(many_content_of(comparison))
     from .html import notebook_fragment
 
     return notebook_fragment(content_of(comparison))
@@ -92,7 +73,11 @@ _ENDINGS = {
 
 
 def write(
-    comparison: AnyComparison, path: str | os.PathLike[str], format: str | None = None
+    comparison: AnyComparison,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    command: str | None = None,
 ) -> Path:
     """Write the report of a comparison, whole or not at all, and return its path.
 
@@ -104,8 +89,10 @@ def write(
         Where to write.
     format : {"html", "md", "json"}, optional
         By default what the path ends in, and HTML where it has no ending.
+    command : str, optional
+        The command line that made the comparison, to be shown.
     """
-    return write_text(path, _WRITERS[format_of(path, format)](comparison))
+    return write_text(path, _WRITERS[format_of(path, format)](comparison, command=command))
 
 
 def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:

@@ -2,69 +2,71 @@
 
 from __future__ import annotations
 
+import platform
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
 
-from ._cut import SEPARATES, best_cut, cut_at
-from ._text import clean, count, percent, significant
+from cospan.changes import size_of
+from cospan.changes.wording import chance
+
+from ._text import clean, count, significant
+from .content import Measure
 
 if TYPE_CHECKING:
-    from cospan.comparison import Comparison, ScoredGroup
+    from cospan.comparison import Comparison
     from cospan.significance import Estimate
 
-    from ._samples import Samples
-
 __all__ = [
-    "Number",
-    "counted",
+    "GLOSSARY",
+    "badge_of",
+    "fallback_verdict",
     "isolated",
-    "named_groups",
-    "numbers",
-    "settings",
-    "shown",
-    "verdict",
-    "warnings",
+    "made_of",
+    "measures",
+    "of_hundred",
+    "said",
+    "settings_of",
+    "spoken",
+    "warnings_of",
 ]
 
-DOUBT = 0.05  # p-values above this are no evidence of a difference
-WORTH_SAYING = 0.02  # gain in mean recall by which another cut than 45° is mentioned
-POOR_CUT = 0.1  # and by which 45° is called a poor one
-
-
-@dataclass(frozen=True)
-class Number:
-    """A measure, its interval where it has one, and what it means."""
-
-    label: str
-    value: float
-    low: float | None
-    high: float | None
-    confidence: float | None
-    meaning: str
-
-    @property
-    def text(self) -> str:
-        if self.low is None:
-            return significant(self.value, 2)
-        if 0.9995 <= self.value < 1:  # not rounded up to certainty
-            return "0.999+"
-        return f"{self.value:.3f}"
-
-    @property
-    def interval(self) -> str:
-        if self.low is None or self.high is None or self.confidence is None:
-            return ""
-        return f"{100 * self.confidence:.0f} %: {self.low:.3f} to {self.high:.3f}"
-
-
-def named_groups(comparison: Comparison) -> Iterator[tuple[str, str, ScoredGroup]]:
-    """(key, name, group) of A, of B and, where rows were scored, of Z."""
-    yield "A", comparison.name_a, comparison.group_a
-    yield "B", comparison.name_b, comparison.group_b
-    if comparison.group_z is not None:
-        yield "Z", comparison.group_z.name, comparison.group_z
+LONGEST_IN_SENTENCE = 60
+BADGES = {
+    "none": "no evidence of a difference",
+    "small": "small difference",
+    "medium": "medium difference",
+    "large": "large difference",
+}
+#: Codes of remarks that tell how the data was read, or what the page says anyway.
+READING = ("encoding", "missing values", "constant columns", "rows elsewhere")
+VERSIONS = ("numpy", "scipy", "scikit-learn")
+GLOSSARY = (
+    ("A, B, Z", "The two sets that are compared, and rows to score, which belong to neither."),
+    ("AUC", "Of 100 pairs of rows, one from each set, how many the angle orders correctly, as a "
+     "share: 0.5 is chance, 1 always. Each row is scored as if it had not been in its set."),
+    ("angle", "Where a row is between the sets: 0° looks like A, 90° like B, 45° like both. The "
+     "square of its sine is the probability of B, both sets counting alike."),
+    ("cost", "How far a row is from a set, in the set's own spread: small if the set has many "
+     "rows like it."),
+    ("typicality", "The share of a set's own rows that are at least as unusual. Rows that are "
+     "unusual for both sets are like neither."),
+    ("pull", "How much a column moves a row towards A or towards B, less than it moves an average "
+     "row."),
+    ("location, scale, shape", "Where values are centred; how widely all of them spread; spreads "
+     "and relations of single columns. Together they are the whole difference, D."),
+    ("D", "The Bhattacharyya distance of the two sets, each taken as a normal distribution; the "
+     "parts of columns and of directions add up to it."),
+    ("direction", "A weighted sum of columns along which the sets vary by themselves: first those "
+     "that only A has, last those that only B has."),
+    ("shift", "How far the means are apart along a direction, in pooled standard deviations."),
+    ("sd", "Standard deviation."),
+    ("p-value", "How often chance alone would show a difference as large. Adjusted: over all "
+     "columns tested, so that few of those called changed are not."),
+    ("Fisher-Rao, Hellinger, overlap", "How far the two distributions of angles are apart: 0 to "
+     "3.14, 0 to 1, and what they have in common, 1 to 0."),
+)  # fmt: skip
 
 
 def isolated(name: str) -> str:
@@ -74,137 +76,122 @@ def isolated(name: str) -> str:
     return name
 
 
-def verdict(comparison: Comparison, names: dict[str, str]) -> tuple[str, str]:
-    """Two sentences: do the sets differ, and by how much."""
-    both = f"rows of {isolated(names['A'])} and {isolated(names['B'])}"
-    shift, auc = comparison.shift, comparison.separation.auc.value
-    if shift is not None and shift.pvalue > DOUBT:
-        found = f"Nothing here shows that the {both} differ"
-    elif auc >= 0.99:
-        found = f"The {both} lie almost entirely apart"
-    elif auc >= 0.9:
-        found = f"The {both} are clearly different, with some overlap"
-    elif auc >= SEPARATES:
-        found = f"The {both} differ, but overlap a good deal"
-    elif auc <= 1 - SEPARATES:
-        found = f"The angles of the {both} come out the wrong way round, A's larger than B's"
-    else:
-        found = f"The {both} are hard to separate, row by row"
-    return f"{found}: {_cut_words(comparison)}.", _distance_sentence(comparison)
-
-
-def _cut_words(comparison: Comparison) -> str:
-    """How many rows fall on their own side of 45°, and of the best cut where that is better."""
-    middle, best = cut_at(comparison, 450), best_cut(comparison)
-    words = f"cut at 45°, {percent(middle.accuracy)} of them fall on their own side"
-    if best.balanced - middle.balanced < WORTH_SAYING:
-        return words
-    return f"{words}; cut at {best.step / 10:.1f}°, {percent(best.accuracy)} do"
-
-
-def _distance_sentence(comparison: Comparison) -> str:
-    distance = comparison.separation.fisher_rao
-    text = (
-        f"Their angles are {distance.value:.2f} apart ({_level(distance)} interval "
-        f"{distance.low:.2f} to {distance.high:.2f}) on the Fisher-Rao scale from 0, the same, to "
-        "3.14, nothing in common"
-    )
-    shift = comparison.shift
-    if shift is None:
-        return f"{text}."
-    as_far = round(shift.pvalue * (shift.n_permutations + 1)) - 1
-    times = "none" if as_far == 0 else count(as_far)
-    return (
-        f"{text}; {times} of {count(shift.n_permutations)} random regroupings of the rows came out "
-        f"as far apart (p\u00a0=\u00a0{significant(shift.pvalue, 2)})."
-    )
-
-
-def _level(estimate: Estimate) -> str:
-    return f"{estimate.confidence:.0%}".replace("%", " %")
-
-
-def numbers(comparison: Comparison) -> tuple[Number, ...]:
-    """The measures of the separation, and the p-value where there is one."""
-    separation = comparison.separation
-    found = [
-        _number(
-            "Fisher-Rao distance",
-            separation.fisher_rao,
-            "Between the two distributions of angles: 0 the same, 3.14 nothing in common.",
-        ),
-        _number(
-            "AUC",
-            separation.auc,
-            "Chance that a random row of B has a larger angle than a random row of A: "
-            "0.5 no difference, 1 always.",
-        ),
-        _number(
-            "Overlap",
-            separation.overlap,
-            "What the two sets have in common: 0 nothing, 1 all.",
-        ),
-        _number(
-            "Hellinger distance",
-            separation.hellinger,
-            "The Fisher-Rao distance on another scale, from 0 to 1.",
-        ),
-    ]
-    if comparison.shift is not None:
-        meaning = (
-            f"How often one of {count(comparison.shift.n_permutations)} random regroupings of the "
-            "rows comes out as far apart; small means the difference is no accident."
-        )
-        p = float(comparison.shift.pvalue)
-        found.append(Number("p-value", p, None, None, None, meaning))
-    return tuple(found)
-
-
-def _number(label: str, estimate: Estimate, meaning: str) -> Number:
-    return Number(
-        label,
-        round(float(estimate.value), 6),
-        round(float(estimate.low), 6),
-        round(float(estimate.high), 6),
-        float(estimate.confidence),
-        meaning,
-    )
-
-
-def warnings(comparison: Comparison) -> tuple[str, ...]:
-    """What a reader should know first: what the comparison says, and what only cuts can show.
-
-    Calibrated angles meet at 45° and are never the wrong way round; raw ones may be.
-    """
-    found = [clean(text, longest=600) for text in comparison.warnings]
-    if comparison.separation.bins is None:
-        return tuple(dict.fromkeys(found))
-    best = best_cut(comparison)
-    if best.balanced - cut_at(comparison, 450).balanced > POOR_CUT:
-        found.append(
-            f"The raw angles of the two sets meet at {best.step / 10:.1f}°, not at 45°. To assign "
-            "rows, cut there, or compare with calibrated angles."
-        )
-    if comparison.separation.auc.value <= 1 - SEPARATES:
-        found.append(
-            "The raw angles come out the wrong way round, as they can with few rows for many "
-            "features or without shrinkage: do not assign rows by them."
-        )
+def spoken(sentences: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
+    """Sentences as they can be shown: names cut and isolated, control characters spelled out."""
+    found = []
+    order = sorted(set(names), key=len, reverse=True)
+    for sentence in filter(None, sentences):
+        # Names are set aside first: what is put in place of one must not be searched for another.
+        for i, name in enumerate(order):
+            if len(name) > LONGEST_IN_SENTENCE or clean(name) != name or isolated(name) != name:
+                sentence = sentence.replace(name, f"\ue000{i}\ue001")
+        sentence = clean(sentence, 700)
+        for i, name in enumerate(order):
+            short = isolated(clean(name, LONGEST_IN_SENTENCE))
+            sentence = sentence.replace(f"\ue000{i}\ue001", short)
+        found.append(sentence)
     return tuple(dict.fromkeys(found))
 
 
-def settings(comparison: Comparison) -> tuple[tuple[str, str], ...]:
-    """The settings used, as (name, value)."""
-    frame = comparison.frame
-    found = [(clean(key), _plain(value)) for key, value in comparison.settings.items()]
-    found += [
-        ("shrinkage used (α)", significant(float(frame.shrinkage))),
-        ("directions", "{} only A, {} shared, {} only B".format(*frame.blocks)),
-        ("features", count(len(comparison.feature_names))),
-        ("time taken", f"{comparison.seconds:.1f} s"),
-        ("cospan version", comparison.version),
-    ]
+def said(sentence: str, names: Iterable[str]) -> str:
+    """One sentence as it can be shown."""
+    return "".join(spoken([sentence], names))
+
+
+def badge_of(differs: bool, size: str) -> tuple[str, str]:
+    """The level and the words of the badge."""
+    if not differs:
+        return "none", BADGES["none"]
+    if size in ("none", "unknown"):
+        return "small", "very small difference" if size == "none" else "difference"
+    return size, BADGES[size]
+
+
+def of_hundred(auc: float) -> str:
+    """Never rounded up to certainty.
+
+    >>> of_hundred(0.812), of_hundred(0.998), of_hundred(1.0)
+    ('81 of 100', '99+ of 100', '100 of 100')
+    """
+    return "99+ of 100" if 0.995 <= auc < 1 else f"{100 * auc:.0f} of 100"
+
+
+def interval_text(auc: Estimate) -> str:
+    level = f"{100 * auc.confidence:.0f} %"
+    return f"{level} interval {100 * auc.low:.0f} to {100 * auc.high:.0f}; 50 is chance"
+
+
+def fallback_verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
+    """For the linear span, which has no table of changes: differs, size, two sentences."""
+    auc = c.separation.auc
+    p = None if c.shift is None else float(c.shift.pvalue)
+    differs = auc.low > 0.5 if p is None else p <= 0.05
+    sure = "" if p is None else f" ({chance(p)})"
+    first = f"{c.name_a} and {c.name_b} differ{sure}."
+    if not differs:
+        first = f"There is no evidence that {c.name_a} and {c.name_b} differ{sure}."
+    second = (
+        f"Of 100 pairs of rows, one from each set, {100 * auc.value:.0f} are ordered correctly "
+        f"({interval_text(auc)})."
+    )
+    return differs, size_of(auc.value), (first, second)
+
+
+def measures(c: Comparison) -> tuple[Measure, ...]:
+    """All measures of the separation, and the p-values."""
+    s = c.separation
+    told = (
+        ("AUC", s.auc, "share of pairs of rows that the angle orders correctly; 0.5 is chance"),
+        ("Fisher-Rao distance", s.fisher_rao, "of the two distributions of angles, 0 to 3.14"),
+        ("Hellinger distance", s.hellinger, "the same on a scale from 0 to 1"),
+        ("Overlap", s.overlap, "what the two distributions have in common, 1 to 0"),
+    )
+    found = [Measure(name, _value(e), _interval(e), meaning) for name, e, meaning in told]
+    if c.shift is None:
+        return tuple(found)
+    effect = getattr(c.shift, "effect", None)
+    if effect is not None:
+        meaning = "AUC of the shift test on rows it did not learn from"
+        found.append(Measure("Held-out AUC", _value(effect), _interval(effect), meaning))
+    n = c.shift.n_permutations
+    meaning = f"of {count(n)} random regroupings of the rows, how many come out as far apart"
+    found.append(Measure("p-value", p_text(float(c.shift.pvalue), n), "", meaning))
+    for part, p in dict(getattr(c.shift, "parts", {})).items():
+        text = p_text(float(p), n)
+        found.append(Measure(f"p-value, {part}", text, "", f"of a change in {part} alone"))
     return tuple(found)
+
+
+def p_text(p: float, n_permutations: int | None = None) -> str:
+    """A p-value; the smallest that so many permutations can give is "at most" that."""
+    if n_permutations and p <= 1.5 / (n_permutations + 1):
+        return f"at most {significant(1 / (n_permutations + 1), 1)}"
+    return "< 0.0001" if p < 1e-4 else significant(p, 2)
+
+
+def _value(estimate: Estimate) -> str:
+    if 0.9995 <= estimate.value < 1:  # not rounded up to certainty
+        return "0.999+"
+    return f"{estimate.value:.3f}"
+
+
+def _interval(estimate: Estimate) -> str:
+    level = f"{100 * estimate.confidence:.0f} %"
+    return f"{level}: {estimate.low:.3f} to {estimate.high:.3f}"
+
+
+def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    """The remark that asks for care first, one with a remedy if there is any; and all of them."""
+    told = tuple(dict.fromkeys(remarks))
+    care = [text for text in told if getattr(text, "code", "") not in READING]
+    care.sort(key=lambda text: not getattr(text, "remedy", ""))
+    return said(str(care[0]), names) if care else "", spoken(map(str, told), names)
+
+
+def settings_of(settings: Mapping[str, Any], more: Iterable[tuple[str, str]]) -> Any:
+    """(name, value) of each setting, and what was chosen where it was left open."""
+    found = [(clean(key), _plain(value)) for key, value in settings.items()]
+    return (*found, *more)
 
 
 def _plain(value: object) -> str:
@@ -215,28 +202,19 @@ def _plain(value: object) -> str:
     return clean(value)
 
 
-def counted(comparison: Comparison) -> Iterator[str]:
-    """What the histograms count."""
-    for key, name, group in named_groups(comparison):
-        label = key if key == "Z" else f"{key} ({isolated(clean(name))})"
-        if group.sampled:
-            yield (
-                f"{label}: a uniform sample of {count(group.n)} of {count(group.total)} rows was "
-                "scored; histograms and the threshold count this sample."
-            )
-        else:
-            yield (
-                f"{label}: all {count(group.n)} rows are counted in the histograms and at the "
-                "threshold."
-            )
-
-
-def shown(samples: Samples, comparison: Comparison) -> str:
-    """How many rows are shown one by one."""
-    total = sum(group.total for _, _, group in named_groups(comparison))
-    if len(samples.samples) >= total:
-        return f"All {count(total)} rows can be looked at one by one."
+def made_of(
+    version: str, seconds: float, settings: Mapping[str, Any], call: str, command: str | None
+) -> tuple[tuple[str, str], ...]:
+    """How the report was made: the command or the call, versions, time."""
+    given = ", ".join(
+        f"{clean(key, 40)}={clean(repr(value), 80)}"
+        for key, value in settings.items()
+        if value is not None and key not in ("exact", "score_all")
+    )
+    how = ("Command", clean(command, 2_000)) if command else ("Python", f"cospan.{call}, {given})")
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in VERSIONS)
     return (
-        f"{count(len(samples.samples))} rows, spread evenly over the bins, can be looked at one by "
-        f"one; the file holds no others of the {count(total)}."
+        how,
+        ("Versions", f"cospan {version}, Python {platform.python_version()}, {versions}"),
+        ("Time taken", f"{seconds:.1f} s"),
     )

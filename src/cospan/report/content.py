@@ -1,66 +1,230 @@
-"""Comparison → :class:`ReportContent`, the one frozen object that every format is written from.
+"""What a report says: one frozen object for two sets and for more, whatever their size.
 
-Whatever the size of the data, the content is small: angles are counts in 900 bins, samples are a
-few per bin, directions at most 64. :attr:`ReportContent.sampling` says what was left out.
+:func:`content_of` makes it from a comparison; every format is written from it, and its
+:meth:`ReportContent.to_dict` is the JSON format. Fields that only two sets have, or only more, are
+empty for the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from cospan.distribution import bin_posterior
-
-from . import _words
-from ._cut import best_cut
-from ._directions import Direction, Spectrum, spectrum_of
-from ._encode import PictureShape
-from ._samples import Conflict, Pictures, Sample, Samples, samples_of
-from ._text import clean
-from ._words import Number
-
 if TYPE_CHECKING:
-    from cospan.comparison import Comparison
+    from cospan.comparison import Comparison, ManyComparison
 
-__all__ = [
-    "Conflict",
-    "Direction",
-    "FeatureEffect",
-    "Group",
-    "Number",
-    "Pictures",
-    "ReportContent",
-    "Sample",
-    "Spectrum",
-    "content_of",
-]
-
-FINE_BINS = 900
-TOP_EFFECTS = 12
+__all__ = ["ReportContent", "content_of"]
 
 
 @dataclass(frozen=True)
-class Group:
-    """One set of scored rows: ``key`` is A, B or Z, ``counts`` has a bin per tenth of a degree."""
+class SetInfo:
+    """One set: ``key`` is A and B of two sets, 1, 2, … of more; Z are rows to score."""
 
     key: str
     name: str
     rows: int
     scored: int
-    counts: tuple[int, ...]
-    median: float
-    leave_one_out: bool
+    note: str = ""
 
 
 @dataclass(frozen=True)
-class FeatureEffect:
-    """Mean part of a feature in the balance of the costs, over rows of A and of B."""
+class Tile:
+    """One of the numbers to know first; ``target`` is the section that explains it."""
 
-    feature: str
-    in_a: float
-    in_b: float
+    label: str
+    value: str
+    note: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """What share of the difference one kind of change is."""
+
+    name: str
+    words: str
+    share: float
+    pvalue: float | None
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts of A and of B in equal bins from ``low`` to ``high``, or one for each level."""
+
+    low: float
+    high: float
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    labels: tuple[str, ...] = ()
+    ends: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One of the user's columns: what it holds in both sets, in words and in numbers."""
+
+    name: str
+    kind: str
+    change: str
+    changed: bool
+    sentence: str
+    a: str
+    b: str
+    numbers: Mapping[str, Any]
+    histogram: Histogram | None = None
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Two features whose relation changed; points of both sets, from 0 to 100 on each axis."""
+
+    first: str
+    second: str
+    sentence: str
+    r_a: float
+    r_b: float
+    p_adjusted: float
+    points_a: tuple[tuple[int, int], ...] = ()
+    points_b: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture as a PNG in base64, with its title."""
+
+    title: str
+    png: str
+
+
+@dataclass(frozen=True)
+class Angles:
+    """How many rows of each set have which angle: 900 bins of a tenth of a degree."""
+
+    counts: Mapping[str, tuple[int, ...]]
+    separable: bool
+
+
+@dataclass(frozen=True)
+class Point:
+    """A row on the map: ``row`` is its place among the rows, -1 where it is not listed."""
+
+    group: str
+    id: str
+    x: float
+    y: float
+    theta: float
+    row: int
+
+
+@dataclass(frozen=True)
+class Value:
+    """A row's value in a column, its percentiles in A and in B, and how far it pulls."""
+
+    column: int
+    text: str
+    a: int | None
+    b: int | None
+    pull: float
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The nearest row of the other set, and its values in the same columns."""
+
+    group: str
+    id: str
+    values: tuple[str, ...]
+    picture: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row to look at: how it was scored, what pulls it, its values, the nearest other row."""
+
+    group: str
+    id: str
+    theta: float
+    looks: str
+    words: str
+    x: float = 0.0
+    y: float = 0.0
+    label: str = ""
+    typical: tuple[float, float] | None = None
+    values: tuple[Value, ...] = ()
+    nearest: Nearest | None = None
+    weights: tuple[float, ...] = ()
+    picture: str = ""
+    pull: str = ""
+
+
+@dataclass(frozen=True)
+class Tab:
+    """Rows of one kind: how many there are in all, and those listed."""
+
+    key: str
+    title: str
+    meaning: str
+    total: int
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A direction: its angle in degrees, the shift of the means along it, its part of D."""
+
+    number: int
+    angle: float
+    shift: float
+    part: float
+    kind: str
+    weights: tuple[float, ...] = ()
+    walk: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """The strongest directions over the ``features`` they are made of; dots for all of them."""
+
+    size: int
+    blocks: tuple[int, int, int]
+    features: tuple[str, ...]
+    directions: tuple[Direction, ...]
+    dots: tuple[tuple[float, float, float], ...]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One pair of more than two sets: its AUC, angles, and the features that differ most."""
+
+    first: int
+    second: int
+    auc: float
+    distance: str
+    counts_first: tuple[int, ...]
+    counts_second: tuple[int, ...]
+    features: tuple[tuple[str, str, str, float], ...]
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark on data quality; ``differs``: between the sets, rather than a matter of both."""
+
+    code: str
+    column: str
+    text: str
+    differs: bool
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its interval, for those who want all of them."""
+
+    label: str
+    text: str
+    interval: str
+    meaning: str
 
 
 @dataclass(frozen=True)
@@ -69,186 +233,103 @@ class ReportContent:
 
     Parameters
     ----------
-    title : str
-        The two names.
-    verdict : tuple of str
-        Two plain sentences.
-    numbers : tuple of Number
-        The measures, with their intervals where they have one.
-    warnings : tuple of str
-        What a reader should know before believing the numbers.
-    groups : tuple of Group
-        A, B and, where rows were scored, Z.
-    best_cut : int
-        The threshold with the best mean recall of A and B, in tenths of a degree.
-    bins : int
-        Bins of the histograms drawn; 900 is a multiple of it.
-    posterior : tuple of float or None
-        Share of A in each bin drawn, sets of equal size assumed; None where no row fell.
-    spectrum : Spectrum
-        Angles of the directions and the directions drawn.
-    effects : tuple of FeatureEffect
-        The features that separate the sets most, strongest first.
-    effect_pictures : dict or None
-        The same as two pictures, where rows are pictures.
-    samples : tuple of Sample
-        Rows shown one by one.
-    features : tuple of str
-        Names of the features that the samples speak of.
-    pictures : Pictures or None
-        The samples' pictures, where rows are pictures.
-    conflicts : tuple of Conflict
-        Rows that look like the other set, most suspicious first.
-    n_conflicts : int or None
-        How many there are in all; None where nobody looked.
-    labelled : bool
-        Whether these rows have labels of their own, or only the set they are in.
-    settings : tuple of (str, str)
-        Settings and values.
-    sampling : tuple of str
-        What was counted in full and what was sampled.
-    version : str
-        Version of cospan.
+    title, date, version : str
+    sets : tuple of SetInfo
+        The sets, and Z last where rows were scored.
+    level, badge : str
+        ``"none"``, ``"small"``, ``"medium"`` or ``"large"``, and the words on the badge.
+    verdict, findings : tuple of str
+        The verdict in at most three sentences; then the first changes, one sentence each.
+    warning : str
+        What to know before believing the numbers; `remarks` has all of them.
+    tiles : tuple of Tile
+    parts : tuple of Part
+    features : tuple of Feature
+    n_changed : int
+    relations : tuple of Relation
+    n_relations : int
+    pictures : tuple of Picture
+        Where rows are pictures: means, their difference, prototypes, the pull.
+    angles : Angles or None
+    points : tuple of Point
+    rows : tuple of Row
+    columns : tuple of (str, str)
+        Names and kinds of the columns that the rows' values speak of.
+    tabs : tuple of Tab
+    patterns : Patterns or None
+    quality : tuple of Note
+    measures : tuple of Measure
+    remarks, sampling : tuple of str
+    settings, made, inputs : tuple of (str, str)
+        Settings; command and versions; what was read.
+    order, auc, confusion, linkage, pairs, corners
+        Of more than two sets: an order in which close ones are side by side, the matrix of AUCs,
+        which set explains the rows of which best, what joins first, the pairs, and for three sets
+        the rows' weights.
     """
 
     title: str
-    verdict: tuple[str, ...]
-    numbers: tuple[Number, ...]
-    warnings: tuple[str, ...]
-    groups: tuple[Group, ...]
-    best_cut: int
-    bins: int
-    posterior: tuple[float | None, ...]
-    spectrum: Spectrum
-    effects: tuple[FeatureEffect, ...]
-    effect_pictures: dict[str, Any] | None
-    samples: tuple[Sample, ...]
-    features: tuple[str, ...]
-    pictures: Pictures | None
-    conflicts: tuple[Conflict, ...]
-    n_conflicts: int | None
-    labelled: bool
-    settings: tuple[tuple[str, str], ...]
-    sampling: tuple[str, ...]
+    date: str
     version: str
+    sets: tuple[SetInfo, ...]
+    level: str
+    badge: str
+    verdict: tuple[str, ...]
+    findings: tuple[str, ...]
+    warning: str
+    tiles: tuple[Tile, ...]
+    parts: tuple[Part, ...] = ()
+    features: tuple[Feature, ...] = ()
+    n_changed: int = 0
+    relations: tuple[Relation, ...] = ()
+    n_relations: int = 0
+    pictures: tuple[Picture, ...] = ()
+    angles: Angles | None = None
+    points: tuple[Point, ...] = ()
+    rows: tuple[Row, ...] = ()
+    columns: tuple[tuple[str, str], ...] = ()
+    tabs: tuple[Tab, ...] = ()
+    patterns: Patterns | None = None
+    quality: tuple[Note, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    remarks: tuple[str, ...] = ()
+    sampling: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+    made: tuple[tuple[str, str], ...] = ()
+    inputs: tuple[tuple[str, str], ...] = ()
+    order: tuple[int, ...] = ()
+    auc: tuple[tuple[float | None, ...], ...] = ()
+    confusion: tuple[tuple[int, ...], ...] = ()
+    linkage: tuple[tuple[float, ...], ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    corners: tuple[tuple[float, float, int], ...] = ()
+    glossary: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def many(self) -> bool:
+        """Whether there are more than two sets."""
+        return bool(self.order)
+
+    @property
+    def named(self) -> Mapping[str, str]:
+        """Names of the sets by their keys."""
+        return {one.key: one.name for one in self.sets}
 
     def to_dict(self) -> dict[str, Any]:
         """The content as nested dicts and tuples, ready for ``json.dumps``."""
-        return {"format": "cospan report", "format_version": 1, **asdict(self)}
-
-    def group(self, key: str) -> Group:
-        """The group with this key (``"A"``, ``"B"`` or ``"Z"``)."""
-        return next(group for group in self.groups if group.key == key)
+        return {"format": "cospan report", "format_version": 2, **asdict(self)}
 
 
-def content_of(comparison: Comparison) -> ReportContent:
-    """Reduce a comparison to what its report says."""
-    shape = None
-    if comparison.image_shape is not None:
-        shape = PictureShape.of(comparison.image_shape)
-    bins = _drawn_bins(comparison)
-    groups = _groups(comparison)
-    samples = samples_of(comparison, bins, shape)
-    names = {group.key: group.name for group in groups}
-    return ReportContent(
-        title=f"{_words.isolated(names['A'])} and {_words.isolated(names['B'])}",
-        verdict=_words.verdict(comparison, names),
-        numbers=_words.numbers(comparison),
-        warnings=_words.warnings(comparison),
-        groups=groups,
-        best_cut=best_cut(comparison).step,
-        bins=bins,
-        posterior=_posterior(groups, bins),
-        spectrum=spectrum_of(comparison, shape),
-        effects=_effects(comparison),
-        effect_pictures=_effect_pictures(comparison, shape),
-        samples=samples.samples,
-        features=samples.features,
-        pictures=samples.pictures,
-        conflicts=samples.conflicts,
-        n_conflicts=samples.n_conflicts,
-        labelled=comparison.audit_of == "z",
-        settings=_words.settings(comparison),
-        sampling=_sampling(comparison, samples, shape),
-        version=comparison.version,
-    )
+def content_of(
+    comparison: Comparison | ManyComparison, *, command: str | None = None
+) -> ReportContent:
+    """Reduce a comparison to what its report says; `command` is how it was made."""
+    from cospan.comparison import ManyComparison
 
+    if isinstance(comparison, ManyComparison):
+        from .many import many_content
 
-def _drawn_bins(comparison: Comparison) -> int:
-    bins = comparison.separation.bins or 30
-    return bins if FINE_BINS % bins == 0 and bins <= 90 else 30
+        return many_content(comparison, command)
+    from .pair import pair_content
 
-
-def _groups(comparison: Comparison) -> tuple[Group, ...]:
-    return tuple(
-        Group(
-            key=key,
-            name=clean(name),
-            rows=int(scored.total),
-            scored=int(scored.n),
-            counts=tuple(int(count) for count in scored.counts),
-            median=_median(np.asarray(scored.counts)),
-            leave_one_out=bool(scored.leave_one_out),
-        )
-        for key, name, scored in _words.named_groups(comparison)
-    )
-
-
-def _median(counts: np.ndarray[Any, Any]) -> float:
-    """Median angle in degrees, read off the counts of all rows."""
-    if counts.sum() == 0:
-        return 45.0
-    half = np.searchsorted(np.cumsum(counts), counts.sum() / 2)
-    return round((float(half) + 0.5) * 90 / FINE_BINS, 2)
-
-
-def _posterior(groups: tuple[Group, ...], bins: int) -> tuple[float | None, ...]:
-    a, b = (
-        np.asarray(group.counts).reshape(bins, -1).sum(axis=1) / max(group.scored, 1)
-        for group in groups[:2]
-    )
-    return tuple(None if np.isnan(p) else round(float(p), 5) for p in bin_posterior(a, b))
-
-
-def _effects(comparison: Comparison) -> tuple[FeatureEffect, ...]:
-    difference = np.abs(comparison.effect_b - comparison.effect_a)
-    strongest = np.argsort(-difference, kind="stable")[:TOP_EFFECTS]
-    return tuple(
-        FeatureEffect(
-            feature=clean(comparison.feature_names[index]),
-            in_a=float(f"{comparison.effect_a[index]:.4g}"),
-            in_b=float(f"{comparison.effect_b[index]:.4g}"),
-        )
-        for index in strongest
-        if difference[index] > 0
-    )
-
-
-def _effect_pictures(comparison: Comparison, shape: PictureShape | None) -> dict[str, Any] | None:
-    if shape is None:
-        return None
-    from ._encode import base64_of, signed_bytes
-
-    pictures = shape.shrink(np.stack([comparison.effect_a, comparison.effect_b]))
-    both, scale = signed_bytes(pictures[None])  # one scale for both, so that they compare
-    data = base64_of(both)
-    return {
-        "height": shape.height,
-        "width": shape.width,
-        "scale": float(f"{scale[0]:.4g}"),
-        "data": data,
-    }
-
-
-def _sampling(
-    comparison: Comparison, samples: Samples, shape: PictureShape | None
-) -> tuple[str, ...]:
-    lines = list(_words.counted(comparison))
-    lines.append(_words.shown(samples, comparison))
-    if shape is not None and shape.block > 1:
-        height, width, _ = shape.full
-        lines.append(
-            f"Pictures of {height} × {width} pixels are drawn at {shape.height} × {shape.width}: "
-            f"blocks of {shape.block} × {shape.block} pixels are averaged."
-        )
-    return tuple(lines)
+    return pair_content(comparison, command)

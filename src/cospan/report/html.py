@@ -1,7 +1,8 @@
 """Report content → one HTML page, and a short static piece of HTML for notebooks.
 
-Jinja escapes everything that comes from the data; the page's own style and scripts are the only
-text marked as safe, and its policy allows just these, by their hashes: no other script runs,
+Jinja escapes everything that comes from the data; the page's own style and scripts and the charts
+of ``svg`` (which escapes names itself) are the only text marked as safe. The page's policy allows
+just these scripts, by their hashes, and pictures that are part of the page: nothing else runs,
 whatever a name contains, and nothing is loaded from anywhere.
 """
 
@@ -9,16 +10,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cospan.errors import MissingDependencyError
 
+from . import svg
+from ._text import count, percent
+from ._words import p_text
 from .content import ReportContent
 from .serialise import json_for_script
 
@@ -28,57 +28,47 @@ if TYPE_CHECKING:
 __all__ = ["notebook_fragment", "page"]
 
 FOLDER = Path(__file__).parent / "page"
-SCRIPTS = ("base", "charts", "theming", "angles", "samples", "directions", "conflicts", "main")
+SCRIPTS = ("base", "tables", "rows", "brush", "main")
+DRAWN_ROWS = 300  # rows of the table of features; scripts add the others from the content
 
 
 def page(content: ReportContent) -> str:
     """The whole report."""
     from markupsafe import Markup
 
-    charts, library = _charts(content)
     style, theme, script = _file("report.css"), _file("theme.js"), _script()
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             content=content,
-            policy=_policy(scripts=(theme, library, script), style=style),
-            rays=[_ray(content, key) for key in "AB"],
-            payload=Markup(json_for_script({"content": content.to_dict(), "charts": charts})),
+            policy=_policy(scripts=(theme, script), style=style),
+            scale=svg.map_scale(content.points),
+            payload=Markup(json_for_script(content.to_dict())),
             style=Markup(style),
             theme=Markup(theme),
-            library=Markup(library),
             script=Markup(script),
+            drawn_rows=DRAWN_ROWS,
         )
     )
 
 
 def notebook_fragment(content: ReportContent) -> str:
-    """Verdict, numbers and histograms as static HTML: no script, no style sheet, no link."""
-    from .charts import drawn_shares
-
-    shares = {group.key: drawn_shares(group, content.bins) for group in content.groups}
-    top = max(float(share.max()) for share in shares.values()) or 1.0
-    steps = {key: _outline(share / top) for key, share in shares.items()}
-    return _environment().get_template("fragment.html.j2").render(content=content, steps=steps)
-
-
-def _charts(content: ReportContent) -> tuple[dict[str, Any], str]:
-    try:
-        from .charts import javascript, specifications
-
-        return specifications(content), javascript()
-    except ImportError as error:
-        raise MissingDependencyError(_missing(error)) from error
+    """Verdict, tiles and first columns as static HTML: no script, no style sheet, no link."""
+    return _environment().get_template("fragment.html.j2").render(content=content)
 
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
+        from markupsafe import Markup
     except ImportError as error:
-        raise MissingDependencyError(_missing(error)) from error
-    return Environment(
+        raise MissingDependencyError(
+            f"a report needs the package {error.name}, which is not installed; "
+            "install it with: pip install 'cospan[app]'."
+        ) from error
+    made = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
@@ -86,28 +76,39 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
 
+    def drawn(name: str) -> Any:
+        return lambda *given: Markup(getattr(svg, name)(*given))
 
-def _missing(error: ImportError) -> str:
-    return (
-        f"a report needs the package {error.name}, which is not installed; "
-        "install it with: pip install 'cospan[app]'."
-    )
+    made.globals.update({name: drawn(name) for name in svg.__all__})
+    made.globals.update(map_place=svg.map_place, below=_below, heat=_heat)
+    made.filters.update(count=count, percent=percent, p=p_text)
+    return made
+
+
+def _below(counts: tuple[int, ...], step: int) -> int:
+    """Rows whose angle is below a cut, in tenths of a degree."""
+    return sum(counts[:step])
+
+
+def _heat(value: float, low: float, high: float) -> int:
+    """A colour from 0 to 10 on an absolute scale."""
+    return round(10 * min(1.0, max(0.0, (value - low) / (high - low))))
 
 
 def _file(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def _script(names: tuple[str, ...] = SCRIPTS) -> str:
-    parts = "\n".join(_file(f"{name}.js") for name in names)
+def _script() -> str:
+    parts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 def _policy(scripts: tuple[str, ...], style: str) -> str:
-    """Nothing may load, connect or run but these scripts and this style."""
+    """Nothing may load, connect or run but these scripts, this style and the page's pictures."""
     allowed = " ".join(_hash(script) for script in scripts)
     return (
-        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -115,21 +116,3 @@ def _policy(scripts: tuple[str, ...], style: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _ray(content: ReportContent, key: str) -> dict[str, Any]:
-    """Where the ray of a group's median angle ends on the dial of radius 148 about (20, 160)."""
-    angle = math.radians(content.group(key).median)
-    x, y = 20 + 148 * math.cos(angle), 160 - 148 * math.sin(angle)
-    return {"key": key, "x": f"{x:.1f}", "y": f"{y:.1f}"}
-
-
-def _outline(heights: NDArray[np.float64], width: float = 360, height: float = 80) -> str:
-    """The points of a histogram's outline, for an SVG polygon; heights are parts of the whole."""
-    step = width / len(heights)
-    points = [(0.0, height)]
-    for i, part in enumerate(heights):
-        y = height * (1 - float(part))
-        points += [(i * step, y), ((i + 1) * step, y)]
-    points.append((width, height))
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

@@ -1,315 +1,314 @@
-"""Comparison of K sets → :class:`ManyContent`, from which every format is written.
-
-As for two sets, the content is small whatever the size of the data: angles of pairs are counts in
-30 bins, and at most :data:`MOST_SAMPLES` rows are listed.
-"""
+"""A comparison of more than two sets → what its report says."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._text import clean, count, percent, significant
-from ._words import Number, _plain, isolated
+from cospan.changes import size_of
+from cospan.changes.wording import number
+
+from . import _words
+from ._pictures import PictureShape, grey_png, signed_png
+from ._text import clean, count, percent
+from .content import Pair, Picture, ReportContent, Row, SetInfo, Tab, Tile
 
 if TYPE_CHECKING:
     from cospan.comparison import ManyComparison
 
-__all__ = ["Kinds", "ManyContent", "ManyGroup", "ManySample", "many_content_of"]
+__all__ = ["many_content"]
 
 BINS = 30
-MOST_SAMPLES = 600  # rows listed; those in doubt come first
-MOST_CORNERS = 1500  # and rows in the triangle of three sets
-APART = 3.1415  # a distance above: no bin holds rows of both sets
-MOST_NUMBERS = 40_000  # weights in the page: fewer rows where there are many sets
+MOST_PAIRS = 45  # told one by one, the closest ones
+TOP_FEATURES = 6  # of each
+LISTED = 50  # rows in a tab
+MOST_CORNERS = 900
+MOST_NUMBERS = 20_000  # weights of rows in the page
+LARGE = 0.71  # the AUC from which sets are called clearly different
 
 
-@dataclass(frozen=True)
-class ManyGroup:
-    """One of the sets; ``key`` is its number from 1, or Z for further rows."""
-
-    key: str
-    name: str
-    rows: int
-    scored: int
-    recall: float | None
-    own_directions: int
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """How many directions all sets have, some, or one."""
-
-    common: int
-    partial: int
-    isolated: int
-
-
-@dataclass(frozen=True)
-class ManySample:
-    """A row: which group it is of, and how much each set explains it."""
-
-    id: str
-    group: int
-    weights: tuple[float, ...]
-    nearest: int
-    second: int
-    theta: float
-    entropy: float
-    misplaced: bool
-
-
-@dataclass(frozen=True)
-class ManyContent:
-    """Everything the report of K sets says, in plain values that JSON can carry.
-
-    Parameters
-    ----------
-    title, verdict, numbers, warnings, settings, sampling, version
-        As in :class:`~cospan.report.content.ReportContent`.
-    groups : tuple of ManyGroup
-        The K sets and, where further rows were scored, Z.
-    order : tuple of int
-        Numbers of the sets, close ones side by side.
-    distance, low, high : K tuples of K floats
-        Fisher-Rao distances and the ends of their intervals.
-    confidence : float
-    bins : int
-        Bins of the histograms.
-    counts : K tuples of K tuples of int
-        ``counts[i][j]``: angles of the rows of set i between set i (0°) and set j (90°).
-    confusion : K tuples of K int
-        Rows of set i that set j explains best.
-    linkage : tuple of (float, float, float, float)
-        Which sets join first, as SciPy writes it.
-    kinds : Kinds
-    samples : tuple of ManySample
-        Rows listed one by one, the most ambiguous first.
-    corners : tuple of (float, float, int)
-        For three sets: weights of the second and third set, and the group, of many rows.
-    n_misplaced : int
-        How many rows another set explains clearly better than their own.
-    """
-
-    title: str
-    verdict: tuple[str, ...]
-    numbers: tuple[Number, ...]
-    warnings: tuple[str, ...]
-    groups: tuple[ManyGroup, ...]
-    order: tuple[int, ...]
-    distance: tuple[tuple[float, ...], ...]
-    low: tuple[tuple[float, ...], ...]
-    high: tuple[tuple[float, ...], ...]
-    confidence: float
-    bins: int
-    counts: tuple[tuple[tuple[int, ...], ...], ...]
-    confusion: tuple[tuple[int, ...], ...]
-    linkage: tuple[tuple[float, ...], ...]
-    kinds: Kinds
-    samples: tuple[ManySample, ...]
-    corners: tuple[tuple[float, float, int], ...]
-    n_misplaced: int
-    settings: tuple[tuple[str, str], ...]
-    sampling: tuple[str, ...]
-    version: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The content as nested dicts and tuples, ready for ``json.dumps``."""
-        return {"format": "cospan report of many sets", "format_version": 1, **asdict(self)}
-
-    @property
-    def sets(self) -> tuple[ManyGroup, ...]:
-        """The K sets, without further rows."""
-        return self.groups[: len(self.order)]
-
-
-def many_content_of(comparison: ManyComparison) -> ManyContent:
+def many_content(c: ManyComparison, command: str | None = None) -> ReportContent:
     """Reduce a comparison of K sets to what its report says."""
-    c = comparison
-    groups = _groups(c)
-    samples = _samples(c)
-    return ManyContent(
+    auc = _auc(c)
+    names = (*c.names, *([] if c.name_z is None else [c.name_z]))
+    pairs = _pairs(c, auc)
+    rows, tabs = _rows(c)
+    warning, remarks = _words.warnings_of(c.warnings, names)
+    lead, findings = _verdict(c, auc)
+    level, badge = _badge(auc)
+    n_check = int(np.sum(c.audit.flagged))
+    return ReportContent(
         title=f"{len(c.names)} sets",
-        verdict=_verdict(c, groups),
-        numbers=_numbers(c, groups),
-        warnings=tuple(clean(text, 400) for text in c.warnings),
-        groups=groups,
+        date=datetime.date.today().isoformat(),
+        version=c.version,
+        sets=_sets(c),
+        level=level,
+        badge=badge,
+        verdict=_words.spoken(lead, names),
+        findings=_words.spoken(findings, names),
+        warning=warning,
+        tiles=_tiles(c, auc, pairs, n_check),
+        rows=rows,
+        tabs=tabs,
+        remarks=remarks,
+        sampling=_sampling(c, len(rows)),
+        settings=_settings(c),
+        made=_words.made_of(c.version, c.seconds, c.settings, "compare_many(sets", command),
+        inputs=tuple((f"{s.key}: {s.name}", f"{count(s.rows)} rows") for s in _sets(c)),
         order=tuple(int(k) for k in c.order),
-        distance=_rounded(c.fisher_rao),
-        low=_rounded(c.fisher_rao_low),
-        high=_rounded(c.fisher_rao_high),
-        confidence=c.confidence,
-        bins=BINS,
-        counts=_counts(c.pair_counts),
+        auc=tuple(
+            tuple(None if i == j else round(float(x), 4) for j, x in enumerate(row))
+            for i, row in enumerate(auc)
+        ),
         confusion=tuple(tuple(int(n) for n in row) for row in c.confusion),
         linkage=tuple(tuple(float(f"{x:.6g}") for x in row) for row in c.linkage),
-        kinds=Kinds(
-            len(c.frame.common),
-            len(c.frame.partial),
-            c.frame.rank - len(c.frame.common) - len(c.frame.partial),
-        ),
-        samples=samples,
+        pairs=pairs,
         corners=_corners(c),
-        n_misplaced=int(np.sum(c.audit.flagged)),
-        settings=_settings(c),
-        sampling=_sampling(c, groups, len(samples)),
-        version=c.version,
+        glossary=_words.GLOSSARY,
     )
 
 
-def _groups(c: ManyComparison) -> tuple[ManyGroup, ...]:
-    found = [
-        ManyGroup(
-            key=str(k + 1),
-            name=clean(name),
-            rows=int(c.rows[k]),
-            scored=int(c.scored[k]),
-            recall=float(c.confusion[k, k] / max(int(c.confusion[k].sum()), 1)),
-            own_directions=len(c.frame.isolated(k)),
-        )
-        for k, name in enumerate(c.names)
-    ]
-    if c.name_z is not None:
-        found.append(ManyGroup("Z", clean(c.name_z), c.rows_z, c.rows_z, None, 0))
-    return tuple(found)
+def _auc(c: ManyComparison) -> NDArray[np.float64]:
+    """(K, K): how well the angle between two sets orders their rows.
+
+    From the histograms of all rows, a degree per bin; rows of one bin count half.
+    """
+    known = getattr(c, "auc", None)
+    if isinstance(known, np.ndarray):
+        return np.asarray(known, dtype=np.float64)
+    K = len(c.names)
+    found = np.full((K, K), 0.5)
+    for i in range(K):
+        for j in range(i + 1, K):
+            first, second = c.pair_counts[i, j], c.pair_counts[j, i][::-1]
+            below = np.cumsum(first) - first / 2
+            total = max(1, int(first.sum())) * max(1, int(second.sum()))
+            found[i, j] = found[j, i] = float(second @ below) / total
+    return found
 
 
-def _pairs(c: ManyComparison) -> list[tuple[int, int]]:
+def _ordered(auc: NDArray[np.float64]) -> list[tuple[int, int]]:
     """Pairs of set numbers, closest first."""
-    first, second = np.triu_indices(len(c.names), 1)
-    order = np.argsort(c.fisher_rao[first, second], kind="stable")
+    first, second = np.triu_indices(len(auc), 1)
+    order = np.argsort(auc[first, second], kind="stable")
     return [(int(first[k]), int(second[k])) for k in order]
 
 
-def _verdict(c: ManyComparison, groups: tuple[ManyGroup, ...]) -> tuple[str, ...]:
-    def called(pair: tuple[int, int]) -> str:
-        return " and ".join(isolated(groups[k].name) for k in pair)
+def _badge(auc: NDArray[np.float64]) -> tuple[str, str]:
+    pairs = _ordered(auc)
+    sizes = [size_of(float(auc[pair])) for pair in pairs]
+    large = sum(size == "large" for size in sizes)
+    level = sizes[-1]
+    if large == len(pairs):
+        return level, "all pairs differ clearly"
+    if large:
+        return level, f"{large} of {len(pairs)} pairs differ clearly"
+    return level, {"none": "no clear difference"}.get(level, f"{level} differences")
 
-    pairs = _pairs(c)
+
+def _verdict(c: ManyComparison, auc: NDArray[np.float64]) -> tuple[list[str], list[str]]:
+    pairs = _ordered(auc)
     near, far = pairs[0], pairs[-1]
-    first = (
-        f"The closest of the {len(c.names)} sets are {called(near)}, at a Fisher-Rao distance of "
-        f"{c.fisher_rao[near]:.2f}"
-    )
-    apart = sum(c.fisher_rao[pair] > APART for pair in pairs)
-    if apart == len(pairs) > 1:
-        first = f"All {len(pairs)} pairs of the {len(c.names)} sets lie wholly apart (π)"
-    elif apart > 1:
-        first += f"; {apart} of the {len(pairs)} pairs lie wholly apart (π)"
-    elif far != near:
-        first += f"; the farthest are {called(far)}, at {c.fisher_rao[far]:.2f}"
-    sentences = [f"{first}."]
-    sentences.append(f"{percent(c.accuracy)} of the rows are explained best by their own set.")
-    return tuple(sentences)
+
+    def told(pair: tuple[int, int]) -> str:
+        a, b = (c.names[k] for k in pair)
+        ordered = _words.of_hundred(float(auc[pair]))
+        return f"{a} and {b} ({ordered} pairs of rows are ordered correctly)"
+
+    large = sum(auc[pair] >= LARGE for pair in pairs)
+    lead = [f"{large} of the {len(pairs)} pairs of sets differ clearly."]
+    if large == len(pairs):
+        lead = [f"All {len(pairs)} pairs of the {len(c.names)} sets differ clearly."]
+    elif large == 0:
+        lead = [f"None of the {len(pairs)} pairs of sets differs clearly."]
+    lead.append(f"The closest are {told(near)}; the farthest are {told(far)}.")
+    lead.append(f"{percent(c.accuracy)} of the rows look most like their own set.")
+    findings = []
+    if c.name_z is not None:
+        findings.append(_scored_sentence(c))
+    mixed = np.array(c.confusion, dtype=np.float64)
+    np.fill_diagonal(mixed, 0)
+    for k in np.argsort(-mixed, axis=None, kind="stable")[:3]:
+        i, j = np.unravel_index(int(k), mixed.shape)
+        if mixed[i, j] >= 1:
+            rows = int(mixed[i, j])
+            own = int(c.confusion[i].sum())
+            look = "looks" if rows == 1 else "look"
+            findings.append(
+                f"{count(rows)} of the {count(own)} rows of {c.names[i]} {look} most like "
+                f"{c.names[j]}."
+            )
+    return lead, findings
 
 
-def _numbers(c: ManyComparison, groups: tuple[ManyGroup, ...]) -> tuple[Number, ...]:
-    i, j = _pairs(c)[0]
-    near = f"{isolated(groups[i].name)} and {isolated(groups[j].name)}"
-    ends = float(c.fisher_rao_low[i, j]), float(c.fisher_rao_high[i, j])
-    found = [
-        Number(
-            "Fisher-Rao distance of the closest pair",
-            float(c.fisher_rao[i, j]),
-            *ends,
-            c.confidence,
-            f"between {near}; from 0, alike, to π, apart",
-        ),
-        Number(
-            "rows of their own set",
-            round(c.accuracy, 4),
-            None,
-            None,
-            None,
-            "part of the rows that their own set explains best, every set counting alike",
-        ),
-        Number(
-            "directions common to all",
-            float(len(c.frame.common)),
-            None,
-            None,
-            None,
-            f"of {count(c.frame.rank)}; {len(c.frame.partial)} belong to some sets only, "
-            f"{c.frame.rank - len(c.frame.common) - len(c.frame.partial)} to one",
-        ),
-    ]
+def _scored_sentence(c: ManyComparison) -> str:
+    nearest = c.nearest[c.group == len(c.names), 0]
+    counts = np.bincount(nearest, minlength=len(c.names))
+    first = np.argsort(-counts, kind="stable")[:3]
+    told = ", ".join(f"{count(int(counts[k]))} like {c.names[k]}" for k in first if counts[k])
+    return f"Of {count(len(nearest))} rows of {c.name_z}, {told}."
+
+
+def _sets(c: ManyComparison) -> tuple[SetInfo, ...]:
+    found = []
+    for k, name in enumerate(c.names):
+        right = int(c.confusion[k, k]) / max(int(c.confusion[k].sum()), 1)
+        note = f"{percent(right)} look most like their own set"
+        found.append(SetInfo(str(k + 1), clean(name), int(c.rows[k]), int(c.scored[k]), note))
+    if c.name_z is not None:
+        found.append(SetInfo("Z", clean(c.name_z), c.rows_z, c.rows_z, "rows that were scored"))
     return tuple(found)
 
 
-def _rounded(matrix: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(round(float(x), 4) for x in row) for row in matrix)
-
-
-def _counts(counts: NDArray[np.int64]) -> tuple[tuple[tuple[int, ...], ...], ...]:
-    coarse = counts.reshape(*counts.shape[:2], BINS, -1).sum(axis=-1)
-    return tuple(tuple(tuple(map(int, cell)) for cell in row) for row in coarse)
-
-
-def _samples(c: ManyComparison) -> tuple[ManySample, ...]:
-    """Rows in doubt: those that another set claims, then the most ambiguous, of every group."""
-    entropy, nearest, degrees = c.entropy, c.nearest, c.degrees
-    misplaced = np.zeros(len(c.group), dtype=bool)
-    misplaced[np.flatnonzero(c.group < len(c.names))] = np.asarray(c.audit.flagged)
-    room = min(MOST_SAMPLES, max(20, MOST_NUMBERS // len(c.names)))
-    order = np.lexsort((-entropy, ~misplaced))
-    rank_in_group = np.empty(len(order), dtype=np.intp)
-    for group in range(int(c.group.max()) + 1):
-        mine = order[c.group[order] == group]
-        rank_in_group[mine] = np.arange(len(mine))
-    chosen = order[np.argsort(rank_in_group[order], kind="stable")][:room]
-    chosen = chosen[np.argsort(-entropy[chosen], kind="stable")]
-    return tuple(
-        ManySample(
-            id=clean(c.ids[i]),
-            group=int(c.group[i]),
-            weights=tuple(round(float(w), 4) for w in c.weights[i]),
-            nearest=int(nearest[i, 0]),
-            second=int(nearest[i, 1]),
-            theta=round(float(degrees[i]), 2),
-            entropy=round(float(entropy[i]), 4),
-            misplaced=bool(misplaced[i]),
-        )
-        for i in chosen
+def _tiles(
+    c: ManyComparison, auc: NDArray[np.float64], pairs: tuple[Pair, ...], n_check: int
+) -> tuple[Tile, ...]:
+    order = _ordered(auc)
+    near = order[0]
+    names = " and ".join(clean(c.names[k], 30) for k in near)
+    large = sum(auc[pair] >= LARGE for pair in order)
+    first = ""
+    if pairs and pairs[0].features:
+        first = f"first between the closest sets: {clean(pairs[0].features[0][0], 30)}"
+    clearly = f"{large} of {len(order)}"
+    closest = _words.of_hundred(float(auc[near]))
+    look = "look more like another set" if n_check else "none stands out"
+    return (
+        Tile("Pairs that differ clearly", clearly, first or "AUC of at least 0.71", "changed"),
+        Tile("Closest pair", closest, f"{names}; 50 is chance", "pairs"),
+        Tile("Rows like their own set", percent(c.accuracy), "every set counts alike", "confusion"),
+        Tile("Rows to check", count(n_check), look, "rows"),
     )
 
 
+def _pairs(c: ManyComparison, auc: NDArray[np.float64]) -> tuple[Pair, ...]:
+    shape = None if c.image_shape is None else PictureShape.of(c.image_shape, 32)
+    coarse = c.pair_counts.reshape(len(c.names), len(c.names), BINS, -1).sum(axis=-1)
+    return tuple(
+        Pair(
+            first=i,
+            second=j,
+            auc=round(float(auc[i, j]), 4),
+            distance=str(c.distance(i, j)),
+            counts_first=tuple(map(int, coarse[i, j])),
+            counts_second=tuple(map(int, coarse[j, i][::-1])),
+            features=() if shape is not None else _differing(c, i, j),
+            pictures=() if shape is None else _pictures(c, i, j, shape),
+        )
+        for i, j in _ordered(auc)[:MOST_PAIRS]
+    )
+
+
+def _differing(c: ManyComparison, i: int, j: int) -> tuple[tuple[str, str, str, float], ...]:
+    """Features whose means are farthest apart, in their common unit: name, both means, distance."""
+    geometry = c.costs.geometry
+    means = np.asarray(geometry.means, dtype=np.float64)
+    unit = np.asarray(geometry.unit, dtype=np.float64)
+    step = np.divide(means[j] - means[i], unit, out=np.zeros_like(unit), where=unit > 0)
+    names = c.feature_names or tuple(f"x{k}" for k in range(len(unit)))
+    return tuple(
+        (clean(names[k]), number(means[i, k]), number(means[j, k]), round(float(step[k]), 2))
+        for k in np.argsort(-np.abs(step), kind="stable")[:TOP_FEATURES].tolist()
+    )
+
+
+def _pictures(c: ManyComparison, i: int, j: int, shape: PictureShape) -> tuple[Picture, ...]:
+    means = np.asarray(c.costs.geometry.means, dtype=np.float64)
+    drawn = shape.shrink(means[[i, j]], keep_colour=True)
+    low, high = float(drawn.min()), float(drawn.max())
+    names = [clean(c.names[k], 40) for k in (i, j)]
+    found = [
+        Picture(f"mean of {name}", grey_png(one, low, high))
+        for name, one in zip(names, drawn, strict=True)
+    ]
+    step = signed_png(shape.shrink(means[j : j + 1] - means[i : i + 1])[0])
+    return (*found, Picture(f"where {names[1]} is higher (orange) and lower (blue)", step))
+
+
+def _rows(c: ManyComparison) -> tuple[tuple[Row, ...], tuple[Tab, ...]]:
+    """Rows that another set explains better, the most ambiguous ones, and those scored."""
+    entropy, nearest, degrees = c.entropy, c.nearest, c.degrees
+    own = np.flatnonzero(c.group < len(c.names))
+    flagged = own[np.asarray(c.audit.flagged)]
+    sure = c.weights.max(axis=1)
+    room = min(LISTED, max(10, MOST_NUMBERS // (3 * len(c.names))))
+    kinds: list[tuple[str, str, str, NDArray[np.intp]]] = [
+        ("elsewhere", "More like another set", "Rows that another set explains clearly better.",
+         flagged[np.argsort(-sure[flagged], kind="stable")]),
+        ("border", "Borderline", "Rows that two sets explain equally well.",
+         np.flatnonzero(degrees > 40)[np.argsort(-entropy[degrees > 40], kind="stable")]),
+    ]  # fmt: skip
+    z = np.flatnonzero(c.group == len(c.names))
+    if len(z):
+        title = f"{clean(c.name_z, 40)}, all"
+        kinds.append(("z", title, "Rows that were scored, the surest first.",
+                      z[np.argsort(-sure[z], kind="stable")]))  # fmt: skip
+    chosen: dict[int, int] = {}
+    tabs = []
+    for key, title, meaning, index in kinds:
+        for i in index[:room].tolist():
+            chosen.setdefault(i, len(chosen))
+        listed = tuple(chosen[i] for i in index[:room].tolist())
+        tabs.append(Tab(key, title, meaning, len(index), listed))
+    names = [clean(name, 40) for name in c.names]
+    keys = [*(str(k + 1) for k in range(len(names))), "Z"]
+    rows = tuple(
+        Row(
+            group=keys[int(c.group[i])],
+            id=clean(c.ids[i], 80),
+            theta=round(float(degrees[i]), 2),
+            looks=keys[int(nearest[i, 0])],
+            words=(
+                f"{percent(float(c.weights[i, nearest[i, 0]]))} {names[nearest[i, 0]]}, "
+                f"{percent(float(c.weights[i, nearest[i, 1]]))} {names[nearest[i, 1]]}"
+            ),
+            weights=tuple(round(float(w), 4) for w in c.weights[i]),
+        )
+        for i in chosen
+    )
+    return rows, tuple(tabs)
+
+
 def _corners(c: ManyComparison) -> tuple[tuple[float, float, int], ...]:
+    """For three sets: the weights of the second and the third, and the group, of many rows."""
     if len(c.names) != 3:
         return ()
     step = max(1, -(-len(c.group) // MOST_CORNERS))
     return tuple(
-        (round(float(w[1]), 4), round(float(w[2]), 4), int(group))
+        (round(float(w[1]), 3), round(float(w[2]), 3), int(group))
         for w, group in zip(c.weights[::step], c.group[::step], strict=True)
     )
 
 
 def _settings(c: ManyComparison) -> tuple[tuple[str, str], ...]:
-    found = [(clean(key), _plain(value)) for key, value in c.settings.items()]
-    found += [
-        ("shrinkage used (α)", significant(c.shrinkage)),
+    geometry: Any = c.costs.geometry
+    frame: Any = c.frame
+    common, some = len(frame.common), len(frame.partial)
+    alone = frame.rank - common - some
+    more = [
+        ("shrinkage used (α)", f"{float(c.shrinkage):.3g}"),
+        ("units used", str(geometry.units)),
+        ("pooling used (γ)", f"{float(geometry.pooling):.3g}"),
         ("features", count(c.costs.n_features)),
-        ("time taken", f"{c.seconds:.1f} s"),
-        ("cospan version", c.version),
+        ("directions", f"{common} in all sets, {some} in some, {alone} in one"),
     ]
-    return tuple(found)
+    return tuple(_words.settings_of(c.settings, more))
 
 
-def _sampling(c: ManyComparison, groups: tuple[ManyGroup, ...], listed: int) -> tuple[str, ...]:
-    lines = []
-    for group in groups:
-        name = isolated(group.name)
-        if group.scored < group.rows:
-            lines.append(
-                f"{name}: a uniform sample of {count(group.scored)} of {count(group.rows)} rows "
-                "was scored and counted."
-            )
+def _sampling(c: ManyComparison, listed: int) -> tuple[str, ...]:
+    lines = [
+        f"{_words.isolated(clean(name, 60))}: a uniform sample of {count(scored)} of "
+        f"{count(rows)} rows was scored and counted."
+        for name, rows, scored in zip(c.names, c.rows, c.scored, strict=True)
+        if scored < rows
+    ]
     if not lines:
-        lines.append("All rows of all sets are counted in the matrix and the histograms.")
-    lines.append(
-        f"{count(listed)} of {count(sum(group.scored for group in groups))} scored rows are "
-        "listed: first those that another set claims, then the most ambiguous of every set."
-    )
+        lines.append("All rows of all sets were scored and counted.")
+    n = len(c.names) * (len(c.names) - 1) // 2
+    if n > MOST_PAIRS:
+        lines.append(f"Of {count(n)} pairs the {MOST_PAIRS} closest are told one by one.")
+    lines.append(f"{count(listed)} of {count(sum(c.scored) + c.rows_z)} rows are listed.")
     return tuple(lines)

@@ -1,4 +1,4 @@
-"""Report content → Markdown: the verdict, the numbers and the tables, readable as plain text."""
+"""Report content → Markdown: the same content as the page, readable as plain text."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ._text import count, percent
-from .charts import drawn_shares
-from .content import ReportContent
+from ._words import p_text
+from .content import ReportContent, Tab
 
 __all__ = ["escaped", "markdown"]
 
-_BAR = 24  # characters of the longest bar
 MOST_ROWS = 50
 # What could become a tag, a link, emphasis, code, a formula, a mention or a table cell.
 _SPECIAL = re.compile(r"://|[\\`*_\[\]|~<>&#$@]")
@@ -38,143 +37,162 @@ def markdown(content: ReportContent) -> str:
 def _lines(content: ReportContent) -> Iterator[str]:
     yield f"# {escaped(content.title)}"
     yield ""
-    yield escaped(" ".join(content.verdict))
+    yield f"**{escaped(content.badge)}**, {content.date}"
     yield ""
+    for sentence in content.verdict:
+        yield from (escaped(sentence), "")
+    yield from _items(content.findings)
+    if content.warning:
+        yield from (f"> {escaped(content.warning)}", "")
     yield from _table(
-        ("measure", "value", "interval", "meaning"),
-        ((n.label, n.text, n.interval, n.meaning) for n in content.numbers),
+        ("to know first", "", ""), ((t.label, t.value, t.note) for t in content.tiles)
     )
-    if content.warnings:
-        yield "## Before you believe the numbers"
-        yield ""
-        yield from (f"- {escaped(warning)}" for warning in content.warnings)
-        yield ""
+    yield from _changed(content)
+    yield from _pairs(content)
     yield from _angles(content)
-    yield from _directions(content)
-    yield from _features(content)
-    yield from _conflicts(content)
-    yield from _details(content)
+    yield from _rows(content)
+    yield from _patterns(content)
+    yield from _made(content)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     yield f"| {' | '.join(head)} |"
-    yield f"|{'---|' * len(head)}"
+    yield f"|{'|'.join('---' for _ in head)}|"
     for row in rows:
-        yield f"| {' | '.join(escaped(str(cell)) for cell in row)} |"
+        yield f"| {' | '.join(escaped(cell) for cell in row)} |"
     yield ""
+
+
+def _items(texts: Iterable[str]) -> Iterator[str]:
+    lines = [f"- {escaped(text)}" for text in texts]
+    yield from ((*lines, "") if lines else ())
+
+
+def _changed(content: ReportContent) -> Iterator[str]:
+    if content.many:
+        return
+    yield from ("## What changed", "")
+    parts = [f"{part.name}: {percent(part.share)} ({part.words})" for part in content.parts]
+    yield from _items(parts)
+    if content.features:
+        yield from _table(
+            ("column", "change", "A", "B", "difference", "p, adjusted", "in words"),
+            (
+                (f.name, f.change, f.a, f.b, _two(f.numbers.get("difference")),
+                 _p(f.numbers.get("p_adjusted")), f.sentence)
+                for f in content.features[:MOST_ROWS]
+            ),
+        )  # fmt: skip
+        if len(content.features) > MOST_ROWS:
+            more = len(content.features) - MOST_ROWS
+            yield from (f"{count(more)} more columns are in the JSON report.", "")
+    if content.relations:
+        yield from (f"Relations that changed: {count(content.n_relations)}.", "")
+        yield from _items(one.sentence for one in content.relations)
+    if content.quality:
+        yield from ("## Data quality", "")
+        yield from _items(note.text for note in content.quality)
+
+
+def _two(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else p_text(value)
+
+
+def _pairs(content: ReportContent) -> Iterator[str]:
+    if not content.many:
+        return
+    yield from ("## How different the sets are", "")
+    yield from ("Of 100 pairs of rows, how many are ordered correctly; 50 is chance.", "")
+    names = [content.sets[k].name for k in content.order]
+    yield from _table(
+        ("set", *map(escaped, names)),
+        (
+            (content.sets[i].name, *(_auc(content.auc[i][j]) for j in content.order))
+            for i in content.order
+        ),
+    )
+    yield from ("Which set explains the rows best:", "")
+    yield from _table(
+        ("rows of", *map(escaped, names)),
+        (
+            (content.sets[i].name, *(content.confusion[i][j] for j in content.order))
+            for i in content.order
+        ),
+    )
+    lines = []
+    for pair in content.pairs:
+        both = f"{content.sets[pair.first].name} and {content.sets[pair.second].name}"
+        told = ", ".join(f"{name} ({a} and {b})" for name, a, b, _ in pair.features[:3])
+        lines.append(f"{both}: {_auc(pair.auc)}{f'; {told}' if told else ''}")
+    yield from _items(lines)
+
+
+def _auc(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f}"
 
 
 def _angles(content: ReportContent) -> Iterator[str]:
-    yield "## Where the rows fall"
-    yield ""
-    yield (
-        "θ is an angle for every row: 0° where only A explains it, 90° where only B does, 45° "
-        "where both do alike."
-    )
-    yield ""
-    a, b = (sum(content.group(key).counts[:450]) for key in "AB")
-    n_a, n_b = (content.group(key).scored for key in "AB")
-    yield from _table(
-        ("group", "name", "rows", "median θ", "below 45°"),
-        (
-            (
-                group.key,
-                group.name,
-                count(group.rows),
-                f"{group.median:.1f}°",
-                percent(sum(group.counts[:450]) / max(group.scored, 1)),
-            )
-            for group in content.groups
-        ),
-    )
-    own_side = percent((a + n_b - b) / max(n_a + n_b, 1))
-    yield f"Cut at 45°, {own_side} of the rows of A and B fall on their own side."
-    yield ""
-    yield "```text"
-    yield from _histogram(content)
-    yield "```"
-    yield ""
-
-
-def _histogram(content: ReportContent) -> Iterator[str]:
-    """Bars for A and B, bin by bin; empty stretches are left out."""
-    shares = {key: drawn_shares(content.group(key), content.bins) for key in "AB"}
-    top = max(float(share.max()) for share in shares.values()) or 1.0
-    width = 90 / content.bins
-    for i in range(content.bins):
-        a, b = (float(shares[key][i]) for key in "AB")
-        if a + b:
-            left, right = ("█" * round(_BAR * share / top) or "·" * (share > 0) for share in (a, b))
-            edges = f"{i * width:5.1f}°-{(i + 1) * width:4.1f}°"
-            yield f"{edges}  A {left:<{_BAR}}  B {right}".rstrip()
-
-
-def _directions(content: ReportContent) -> Iterator[str]:
-    spectrum = content.spectrum
-    yield "## What they have apart, what they share"
-    yield ""
-    r, k, t = spectrum.blocks
-    yield f"{spectrum.size} directions: {r} only A, {k} shared, {t} only B."
-    yield ""
-    ends = spectrum.directions
-    if len(ends) > 10:
-        ends = ends[:5] + ends[-5:]
-    yield from _table(
-        ("direction", "angle", "belongs to", "strongest features"),
-        (
-            (
-                direction.index + 1,
-                f"{direction.angle:.1f}°",
-                direction.block,
-                ", ".join(f"{w.feature} ({w.weight:+.2f})" for w in direction.features[:4]),
-            )
-            for direction in ends
-        ),
-    )
-
-
-def _features(content: ReportContent) -> Iterator[str]:
-    yield "## Which features separate them"
-    yield ""
-    yield "Mean pull on the angle: negative towards A, positive towards B."
-    yield ""
-    yield from _table(
-        ("feature", "in rows of A", "in rows of B"),
-        ((e.feature, f"{e.in_a:+.3g}", f"{e.in_b:+.3g}") for e in content.effects),
-    )
-
-
-def _conflicts(content: ReportContent) -> Iterator[str]:
-    if content.n_conflicts is None:
+    if content.angles is None:
         return
-    kind = "Labelled rows" if content.labelled else "Rows"
-    yield f"## {kind} that look like the other set"
-    yield ""
-    if not content.conflicts:
-        yield "None."
-        yield ""
-        return
-    shown = content.conflicts[:MOST_ROWS]
-    yield f"{count(content.n_conflicts)} in all; the {len(shown)} most suspicious:"
-    yield ""
-    samples = content.samples
+    yield from ("## Where the rows fall", "")
+    yield from ("The angle of a row: 0° looks like A, 90° like B, 45° like both.", "")
+    rows = []
+    for one in content.sets:
+        counts = content.angles.counts[one.key]
+        below = sum(counts[:450])
+        rows.append((f"{one.key}: {one.name}", count(below), count(sum(counts) - below)))
+    yield from _table(("rows", "like A (below 45°)", "like B"), rows)
+
+
+def _rows(content: ReportContent) -> Iterator[str]:
+    yield from ("## Rows to check", "")
+    for tab in content.tabs:
+        if tab.key not in ("spread", "z") and tab.rows:
+            yield from _tab(content, tab)
+    if not any(tab.rows for tab in content.tabs if tab.key not in ("spread", "z", "border")):
+        yield from ("No row stands out.", "")
+
+
+def _tab(content: ReportContent, tab: Tab) -> Iterator[str]:
+    yield from (f"### {escaped(tab.title)}: {count(tab.total)}", "", escaped(tab.meaning), "")
+    rows = (content.rows[place] for place in tab.rows[:MOST_ROWS])
     yield from _table(
-        ("row", "label" if content.labelled else "set", "looks like", "θ", "suspicion"),
+        ("row", "set", "looks like", "angle", "why", "nearest row of the other set"),
         (
-            (
-                samples[c.sample].id,
-                c.label,
-                c.suggested,
-                f"{samples[c.sample].theta:.1f}°",
-                f"{c.suspicion:.3f}",
-            )
-            for c in shown
+            (r.id, content.named[r.group], content.named.get(r.looks, r.looks), f"{r.theta:.1f}°",
+             r.words, "" if r.nearest is None else r.nearest.id)
+            for r in rows
         ),
-    )
+    )  # fmt: skip
 
 
-def _details(content: ReportContent) -> Iterator[str]:
-    yield "## How this was made"
-    yield ""
+def _patterns(content: ReportContent) -> Iterator[str]:
+    if content.patterns is None:
+        return
+    found = content.patterns
+    yield from ("## Patterns", "")
+    a, shared, b = found.blocks
+    yield from (f"{count(found.size)} directions: {a} only A has, {shared} shared, {b} only B.", "")
+    rows = []
+    for d in found.directions:
+        order = sorted(range(len(d.weights)), key=lambda j: -abs(d.weights[j]))[:3]
+        mostly = ", ".join(found.features[j] for j in order)
+        rows.append((d.number, f"{d.angle:.1f}°", f"{d.shift:+.2f} sd", f"{d.part:.3g}", mostly))
+    yield from _table(("direction", "angle", "shift", "part of D", "mostly"), rows)
+
+
+def _made(content: ReportContent) -> Iterator[str]:
+    yield from ("## How sure, how made", "")
+    yield from _items(content.remarks)
+    if content.measures:
+        yield from _table(
+            ("measure", "value", "interval", "meaning"),
+            ((m.label, m.text, m.interval, m.meaning) for m in content.measures),
+        )
+    yield from _table(("made with", ""), (*content.made, *content.inputs))
     yield from _table(("setting", "value"), content.settings)
-    yield from (f"- {escaped(line)}" for line in content.sampling)
+    yield from _items(content.sampling)

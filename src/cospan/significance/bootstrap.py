@@ -27,10 +27,24 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from cospan.distribution import bin_index
 
-__all__ = ["Measures", "auc_spread", "interval", "oriented", "spread"]
+__all__ = [
+    "Measures",
+    "arc_of",
+    "auc_interval",
+    "auc_of",
+    "auc_spread",
+    "interval",
+    "normal_interval",
+    "oriented",
+    "position_of",
+    "resample",
+    "spread",
+    "widened",
+]
 
 Floats = NDArray[np.float64]
 
@@ -41,11 +55,16 @@ _PSEUDO_COUNTS = 2.0
 
 
 class Measures(NamedTuple):
-    """Measures of each replicate, minus those of the distributions they were drawn from."""
+    """Measures of each replicate, minus those of the distributions they were drawn from.
 
-    squared_hellinger: Floats
+    `distance` is the squared Hellinger distance of histograms, or Fisher-Rao of calibrated
+    angles; `source_auc` is the AUC of the distributions themselves.
+    """
+
+    distance: Floats
     auc: Floats
     overlap: Floats
+    source_auc: float
 
 
 def oriented(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -69,26 +88,27 @@ def oriented(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 def spread(a: Floats, b: Floats, bins: int, n: int, rng: np.random.Generator) -> Measures:
     """How `n` replicates of two samples of angles stray from their source."""
     pooled = np.concatenate([a, b])
-    position = _position(pooled)
+    position = position_of(pooled)
     # Both grow with the angle, so sorting by bin, then by position, keeps the angles' order.
     width = int(position.max()) + 1
     cells, cell = np.unique(bin_index(pooled, bins) * width + position, return_inverse=True)
-    source, drawn = _resample(cell, len(a), n, rng)
+    source, drawn = resample(cell, len(a), n, rng)
     starts = np.flatnonzero(np.diff(cells // width, prepend=-1))
     P, Q = (np.add.reduceat(part, starts, axis=1) for part in drawn)
     P0, Q0 = (np.add.reduceat(part, starts) for part in source)
     return Measures(
         _squared_hellinger(P, Q) - _squared_hellinger(P0, Q0),
-        _auc(*drawn) - _auc(*source),
+        auc_of(*drawn) - auc_of(*source),
         np.sum(np.minimum(P, Q), axis=-1) - np.sum(np.minimum(P0, Q0)),
+        float(auc_of(*source)),
     )
 
 
 def auc_spread(a: Floats, b: Floats, n: int, rng: np.random.Generator) -> Floats:
     """How the AUC of `n` replicates of two samples of any values strays from its source."""
-    _, cell = np.unique(_position(np.concatenate([a, b])), return_inverse=True)
-    source, drawn = _resample(cell, len(a), n, rng)
-    return _auc(*drawn) - _auc(*source)
+    _, cell = np.unique(position_of(np.concatenate([a, b])), return_inverse=True)
+    source, drawn = resample(cell, len(a), n, rng)
+    return auc_of(*drawn) - auc_of(*source)
 
 
 def interval(value: float, strays: Floats, confidence: float) -> tuple[float, float]:
@@ -99,7 +119,58 @@ def interval(value: float, strays: Floats, confidence: float) -> tuple[float, fl
     return min(float(low), value), max(float(high), value)
 
 
-def _position(pooled: Floats) -> NDArray[np.intp]:
+def widened(strays: Floats, wider: float) -> Floats:
+    """What replicates stray by, stretched about their mean."""
+    middle = strays.mean()
+    return np.asarray(middle + wider * (strays - middle))
+
+
+def normal_interval(
+    value: float, strays: Floats, confidence: float, wider: float, most: float = 1.0
+) -> tuple[float, float]:
+    """The value with `wider` times the replicates' spread on both sides, within [0, most].
+
+    What replicates stray by on average lengthens the side that it points away from.
+    """
+    reach = wider * float(ndtri((1 + confidence) / 2)) * float(strays.std())
+    bias = float(strays.mean())
+    low, high = value - reach - max(bias, 0.0), value + reach - min(bias, 0.0)
+    return max(low, 0.0), min(high, most)
+
+
+def auc_interval(
+    value: float, strays: Measures, confidence: float, wider: float
+) -> tuple[float, float]:
+    """The same on the scale of log-odds, where an AUC has no ends to run into.
+
+    The spread on that scale is taken at the AUC of the replicates' source, and each end lies
+    beyond both the source's and the measured AUC: a measured 1 has no log-odds of its own.
+    """
+    source = min(max(strays.source_auc, 0.0), 1.0)
+    slope = source * (1 - source)
+    if slope == 0:
+        return value, value
+    reach = wider * float(ndtri((1 + confidence) / 2)) * float(strays.auc.std()) / slope
+    low, high = (_logit(end) for end in (min(value, source), max(value, source)))
+    return _expit(low - reach), _expit(high + reach)
+
+
+def _logit(share: float) -> float:
+    if share in (0, 1):
+        return math.copysign(math.inf, share - 0.5)
+    return math.log(share) - math.log1p(-share)
+
+
+def _expit(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
+
+
+def arc_of(squared_hellinger: Floats) -> Floats:
+    """Fisher-Rao of squared Hellinger distances: 2 arccos(1 - H²), with all digits."""
+    return np.asarray(4 * np.arcsin(np.sqrt(np.clip(squared_hellinger, 0.0, 1.0) / 2)))
+
+
+def position_of(pooled: Floats) -> NDArray[np.intp]:
     """Rank of each value among the distinct ones, or among cells of neighbours if too many."""
     distinct, rank = np.unique(pooled, return_inverse=True)
     if len(distinct) <= MAX_CELLS:
@@ -108,7 +179,7 @@ def _position(pooled: Floats) -> NDArray[np.intp]:
     return np.searchsorted(edges, pooled, side="right")
 
 
-def _resample(
+def resample(
     cell: NDArray[np.intp], n_a: int, n: int, rng: np.random.Generator
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
     """Shares of the cells in both sources, (cells,), and in n replicates of each, (n, cells)."""
@@ -131,6 +202,7 @@ def _squared_hellinger(P: Floats, Q: Floats) -> Floats:
     return np.asarray(np.sum((np.sqrt(P) - np.sqrt(Q)) ** 2, axis=-1) / 2)
 
 
-def _auc(a: Floats, b: Floats) -> Floats:
+def auc_of(a: Floats, b: Floats) -> Floats:
+    """AUC of shares of sorted cells."""
     below = np.cumsum(a, axis=-1) - a / 2  # a tie counts one half
     return np.asarray(np.sum(below * b, axis=-1))

@@ -34,7 +34,7 @@ from cospan.summary import Summary
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
 
-__all__ = ["fit_reliabilities", "fit_reliability", "widened"]
+__all__ = ["fit_reliabilities", "fit_reliability"]
 
 Floats = NDArray[np.float64]
 
@@ -113,12 +113,6 @@ def _full_size(parts: list[list[Floats]]) -> float:
         return 0.0
     half = max(0.0, float(first @ second) / length)
     return 2 * half / (1 + half)
-
-
-def widened(strays: Floats, reliability: float) -> Floats:
-    """What replicates stray by, about their mean, with the fit's part in it."""
-    middle = strays.mean()
-    return np.asarray(middle + math.sqrt(2 - reliability) * (strays - middle))
 
 
 def _scores(geometry: Geometry, rows: list[Floats], used: list[NDArray[np.bool_]]) -> Floats:

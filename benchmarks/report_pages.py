@@ -1,0 +1,303 @@
+"""Report pages of very different data, and their screenshots: what to look at before a release.
+
+    python benchmarks/report_pages.py FOLDER [--only NAME ...] [--small] [--no-screenshots]
+
+writes one page for each case and, where Chromium is installed, screenshots of it at 1440, 1280 and
+390 pixels, light and dark, and as it prints. Each line printed has the size of the page, how long
+the browser took until it was ready, and the messages and requests it made (none are expected).
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_breast_cancer, load_digits
+
+from cospan import compare, compare_many
+
+HOSTILE = (
+    "</script><script>window.hacked=1</script>",
+    '<img src=x onerror="window.hacked=1">',
+    "{{ 7 * 7 }}{% raw %}${window.hacked=1}",
+    "|x|`y`[link](http://evil.example)*z*",
+    "a_very_long_column_name_without_any_space_" * 12,
+    "👩🏽‍🔬🧪 mélange",
+    "קובץ العربية \u202etxt.exe",
+    "tab\tbell\x07line\u2028end",
+)
+
+
+def demo():
+    X, y = load_digits(return_X_y=True)
+    return compare(X[y == 4], X[y == 9], name_a="digit 4", name_b="digit 9", image_shape=(8, 8))
+
+
+def digits_with_mistakes():
+    X, y = load_digits(return_X_y=True)
+    four, nine = X[y == 4], X[y == 9]
+    return compare(
+        np.vstack([four[3:], nine[:3]]), np.vstack([nine[3:], four[:3]]), X[y == 7],
+        name_a="digit 4", name_b="digit 9", name_z="digit 7", image_shape=(8, 8),
+    )  # fmt: skip
+
+
+def breast_cancer():
+    data = load_breast_cancer(as_frame=True)
+    malignant, benign = data.data[data.target == 0], data.data[data.target == 1]
+    return compare(malignant, benign, name_a="malignant", name_b="benign")
+
+
+def mixed_table(n: int = 2_000):
+    """Training and production of a shop: categories, dates, gaps, a relation that broke."""
+
+    def rows(rng, later):
+        age = rng.normal(42, 11, n).clip(18, 90)
+        tenure = np.abs(rng.normal(32 + 9 * later, 18, n))
+        income = np.exp(10.3 + 0.012 * age * (1 - later) + 0.5 * later + rng.normal(0, 0.25, n))
+        plan = rng.choice(["basic", "plus", "family"], n, p=[0.5, 0.3, 0.2])
+        if later:
+            plan = np.where(rng.random(n) < 0.3, "trial", plan)
+        start = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D")
+        if later:
+            income[rng.random(n) < 0.2] = np.nan
+        return pd.DataFrame(
+            {
+                "customer": [f"C{later}{i:05d}" for i in range(n)],
+                "age": age.round(),
+                "tenure": tenure.round(1),
+                "income": income.round(-1),
+                "plan": plan,
+                "region": rng.choice(["north", "south", "east", "west"], n),
+                "paperless": rng.random(n) < 0.6 + 0.1 * later,
+                "calls": rng.poisson(2.0, n),
+                "first order": start,
+            }
+        )
+
+    rng = np.random.default_rng(0)
+    return compare(
+        rows(rng, 0), rows(rng, 1), name_a="train.csv", name_b="production.csv",
+        id_column="customer",
+    )  # fmt: skip
+
+
+def wide_table(d: int = 300):
+    rng = np.random.default_rng(1)
+    A, B = rng.normal(size=(600, d)), rng.normal(size=(500, d))
+    B[:, 7] += 0.6
+    B[:, 40] *= 1.7
+    names = [f"sensor_{j:03d}_temperature_celsius" for j in range(d)]
+    return compare(
+        pd.DataFrame(A, columns=names), pd.DataFrame(B, columns=names), name_a="may", name_b="june"
+    )
+
+
+def no_difference():
+    rng = np.random.default_rng(2)
+    names = ["height", "weight", "age", "income", "score"]
+    A, B = (pd.DataFrame(rng.normal(50, 9, (400, 5)), columns=names) for _ in range(2))
+    return compare(A, B, name_a="monday", name_b="tuesday")
+
+
+def few_rows(d: int = 2_000):
+    rng = np.random.default_rng(3)
+    A, B = rng.normal(size=(60, d)), rng.normal(size=(60, d))
+    B[:, :20] += 1.5
+    names = [f"gene{j}" for j in range(d)]
+    return compare(
+        pd.DataFrame(A, columns=names), pd.DataFrame(B, columns=names),
+        name_a="control", name_b="treated",
+    )  # fmt: skip
+
+
+def three_sets():
+    X, y = load_digits(return_X_y=True)
+    return compare_many(
+        {f"digit {k}": X[y == k] for k in (3, 8, 9)},
+        X[y == 5],
+        name_z="digit 5",
+        image_shape=(8, 8),
+    )
+
+
+def ten_sets():
+    X, y = load_digits(return_X_y=True)
+    return compare_many({f"digit {k}": X[y == k] for k in range(10)}, image_shape=(8, 8))
+
+
+def _new_patients(labels: bool):
+    data = load_breast_cancer(as_frame=True)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(data.data))
+    old, new = order[:419], order[419:]
+    X, y = data.data, data.target.to_numpy()
+    Z = X.iloc[new].copy()
+    Z.iloc[:12] = Z.iloc[:12].sample(frac=1, axis=1, random_state=0).to_numpy()
+    names = np.array(["malignant", "benign"])
+    given = names[y[new]].copy()
+    given[20:26] = names[1 - y[new][20:26]]
+    return compare(
+        X.iloc[old][y[old] == 0], X.iloc[old][y[old] == 1], Z,
+        labels=given if labels else None,
+        name_a="malignant", name_b="benign", name_z="new patients",
+    )  # fmt: skip
+
+
+def hostile_names():
+    rng = np.random.default_rng(4)
+    A, B = rng.normal(size=(120, 8)), rng.normal(size=(120, 8)) * [1, 1, 2, 1, 1, 1, 1, 1] + 0.4
+    A[:6], B[:6] = B[:6] + 1, A[:6] - 1
+    tables = []
+    for X in (A, B):
+        table = pd.DataFrame(X, columns=list(HOSTILE))
+        table["who"] = [f"{HOSTILE[i % 8]} {i}" for i in range(len(X))]
+        tables.append(table)
+    return compare(*tables, name_a=HOSTILE[0], name_b=HOSTILE[6], id_column="who")
+
+
+def million_rows(n: int = 500_000):
+    rng = np.random.default_rng(5)
+    names = [f"x{j}" for j in range(12)]
+    A, B = rng.normal(size=(n, 12)), rng.normal(size=(n, 12))
+    B[:, 3] += 0.3
+    return compare(
+        pd.DataFrame(A, columns=names), pd.DataFrame(B, columns=names), name_a="2023", name_b="2024"
+    )
+
+
+CASES = {
+    "demo": demo,
+    "digits": digits_with_mistakes,
+    "breast": breast_cancer,
+    "mixed": mixed_table,
+    "wide": wide_table,
+    "none": no_difference,
+    "few": few_rows,
+    "three": three_sets,
+    "ten": ten_sets,
+    "scored": lambda: _new_patients(False),
+    "labelled": lambda: _new_patients(True),
+    "hostile": hostile_names,
+    "million": million_rows,
+}
+
+
+# ---- the browser -------------------------------------------------------------------------------
+
+
+def browser(folder: Path):
+    """Chromium without a window, or None where it is not installed."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        return None
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (
+        "headless=new", "no-sandbox", "disable-gpu", "hide-scrollbars", "no-first-run",
+        "disable-background-networking", "disable-component-update", "disable-sync",
+        "disable-dev-shm-usage", f"user-data-dir={folder / 'profile'}",
+    ):  # fmt: skip
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(driver))
+
+
+def opened(driver, path: Path, width: int, height: int, scheme: str) -> float:
+    """Open a page; the seconds until it was ready."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    started = time.perf_counter()
+    driver.get(path.as_uri())
+    while driver.execute_script("return document.documentElement.dataset.ready") != "yes":
+        assert time.perf_counter() - started < 30, f"{path} is never ready"
+        time.sleep(0.01)
+    return time.perf_counter() - started
+
+
+def noise(driver, path: Path) -> tuple[list[str], list[str]]:
+    """Messages on the console, and addresses asked for besides the page's own."""
+    messages = [entry["message"] for entry in driver.get_log("browser")]
+    sent = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    asked = [
+        one["params"]["request"]["url"]
+        for one in sent
+        if one["method"] == "Network.requestWillBeSent"
+        and one["params"].get("documentURL") == path.as_uri()
+    ]
+    return messages, [url for url in asked if url != path.as_uri() and url[:5] != "data:"]
+
+
+def shoot(driver, path: Path, folder: Path) -> None:
+    """The first screen and the whole page at three widths, light and dark; and on paper."""
+    for name, width, scheme in (
+        ("1440-light", 1440, "light"), ("1440-dark", 1440, "dark"), ("1280-light", 1280, "light"),
+        ("390-light", 390, "light"), ("390-dark", 390, "dark"),
+    ):  # fmt: skip
+        opened(driver, path, width, 900 if width > 600 else 844, scheme)
+        driver.save_screenshot(str(folder / f"{path.stem}-{name}-first.png"))
+        driver.execute_script(
+            "document.querySelectorAll('details').forEach(one => { one.open = true; });"
+            "document.querySelector('.rows-table tbody tr')?.click();"
+        )
+        size = driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": width, "height": min(size["height"], 7_000), "scale": 1}
+        taken = driver.execute_cdp_cmd(
+            "Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True}
+        )
+        (folder / f"{path.stem}-{name}.png").write_bytes(base64.b64decode(taken["data"]))
+    printed = driver.execute_cdp_cmd(
+        "Page.printToPDF", {"printBackground": True, "preferCSSPageSize": True}
+    )
+    (folder / f"{path.stem}-print.pdf").write_bytes(base64.b64decode(printed["data"]))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--small", action="store_true", help="20,000 rows in place of 1,000,000")
+    parser.add_argument("--no-screenshots", action="store_true")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    failed = False
+    with tempfile.TemporaryDirectory() as scratch:
+        driver = browser(Path(scratch))
+        for name in given.only:
+            small = given.small and name == "million"
+            found = million_rows(10_000) if small else CASES[name]()
+            path = found.save_html(given.folder.resolve() / f"{name}.html")
+            line = f"{name:10} {path.stat().st_size / 1e6:5.2f} MB"
+            bad = path.stat().st_size > 2e6
+            if driver is not None:
+                driver.get("data:text/html,")
+                noise(driver, path)
+                seconds = opened(driver, path, 1440, 900, "light")
+                messages, requests = noise(driver, path)
+                bad |= bool(messages or requests) or seconds > 2
+                line += f"  ready in {seconds:.2f} s, {len(messages)} messages, "
+                line += f"{len(requests)} requests"
+                if not given.no_screenshots:
+                    shoot(driver, path, given.folder)
+            print(f"{line}{'  TOO MUCH' if bad else ''}", flush=True)
+            failed |= bad
+        if driver is not None:
+            driver.quit()
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""Columns and relations that changed, as the report shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cospan.changes import feature_sentence, pair_sentence
+
+from ._columns import Columns, held_text
+from ._text import clean
+from ._words import said
+from .content import Feature, Relation
+
+if TYPE_CHECKING:
+    from cospan.comparison import Comparison
+
+__all__ = ["features_of", "relations_of"]
+
+MOST_FEATURES = 5_000
+DRAWN_FEATURES = 300  # with a histogram each
+DRAWN_PIXELS = 40  # where features are pixels: pictures show the rest
+MOST_RELATIONS = 12
+SCATTERED = 150  # points of each set in a scatter
+
+
+def features_of(c: Comparison, columns: Columns) -> tuple[Feature, ...]:
+    if c.features is None:
+        return _untested(c, columns)
+    names = (clean(c.name_a, 40), clean(c.name_b, 40))
+    drawn = DRAWN_FEATURES if c.image_shape is None else DRAWN_PIXELS
+    found = []
+    for place, one in enumerate(c.features.rows[:MOST_FEATURES]):
+        at = columns.place[one.name]
+        sentence = feature_sentence(one, names) if one.changed else ""
+        numbers = _short_numbers(one.to_dict(), all_of_them=place < DRAWN_FEATURES)
+        found.append(
+            Feature(
+                clean(one.name), one.kind, one.change, bool(one.changed),
+                said(sentence, [one.name]),
+                held_text(one.kind, one.a), held_text(one.kind, one.b), numbers,
+                columns.histogram(at, (one.a, one.b)) if place < drawn else None,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _short_numbers(row: dict[str, Any], all_of_them: bool) -> dict[str, Any]:
+    """The numbers of a column, in few digits; levels are in its histogram."""
+    told = ["p_adjusted", "difference", "distance", "share"]
+    sides = [f"{k}_{side}" for k in ("missing", "mean", "sd", "low", "high") for side in "ab"]
+    if all_of_them:
+        told = ["p", *told, "part", "pull", *sides]
+    numbers = {k: row[k] for k in told}
+    return {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in numbers.items()}
+
+
+def _untested(c: Comparison, columns: Columns) -> tuple[Feature, ...]:
+    """The linear span has no tests of columns: those that pull most come first."""
+    effect = columns.pulls(np.stack([c.effect_a, c.effect_b]))
+    order = np.argsort(-np.abs(effect[1] - effect[0]), kind="stable")[:DRAWN_FEATURES]
+    found = []
+    for i in order.tolist():
+        a, b = (_mean_text(rows[:, columns.columns[i].features[0]]) for rows in columns.samples)
+        pull = float(f"{effect[1, i] - effect[0, i]:.3g}")
+        name, kind = columns.named[i]
+        drawn = columns.histogram(i)
+        found.append(Feature(name, kind, "", False, "", a, b, {"pull": pull}, drawn))
+    return tuple(found)
+
+
+def _mean_text(values: Any) -> str:
+    return f"{values.mean():.3g} ± {values.std():.2g}" if len(values) else "no values"
+
+
+def relations_of(c: Comparison, columns: Columns) -> tuple[Relation, ...]:
+    if c.feature_pairs is None:
+        return ()
+    names = (clean(c.name_a, 40), clean(c.name_b, 40))
+    place = {name: i for i, name in enumerate(c.feature_names)}
+    found = []
+    most = MOST_RELATIONS if c.image_shape is None else MOST_RELATIONS // 3
+    for pair in c.feature_pairs.changed[:most]:
+        ends = [place.get(name) for name in (pair.first, pair.second)]
+        points = [_scatter(columns, ends, side) for side in (0, 1)]
+        sentence = said(pair_sentence(pair, names), [pair.first, pair.second])
+        found.append(
+            Relation(
+                clean(pair.first), clean(pair.second), sentence, round(pair.r_a, 3),
+                round(pair.r_b, 3), float(f"{pair.p_adjusted:.3g}"), points[0], points[1],
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _scatter(columns: Columns, ends: list[int | None], side: int) -> tuple[tuple[int, int], ...]:
+    if ends[0] is None or ends[1] is None:
+        return ()
+    x, y = columns.scatter((ends[0], ends[1]), side, SCATTERED)
+    places = np.rint(100 * np.stack([x, y], axis=1)).astype(int).tolist()
+    return tuple((a, b) for a, b in places)

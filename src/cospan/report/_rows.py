@@ -1,0 +1,336 @@
+"""Which rows of two sets are worth a look, and what is said about each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._columns import Columns
+from ._pictures import PictureShape, grey_png, signed_png
+from ._text import clean
+from .content import Nearest, Point, Row, Tab, Value
+
+if TYPE_CHECKING:
+    from cospan.comparison import Comparison, ScoredGroup
+
+__all__ = ["Listing", "list_rows"]
+
+Floats = NDArray[np.float64]
+LISTED = 50  # rows in a tab
+SPREAD = 25  # of each set, spread over all angles, beside those to check
+MOST_VALUES = 30  # of a row, where it has more than ALL_VALUES
+ALL_VALUES = 40
+MOST_POINTS = 500  # of each set on the map
+LONGEST_ID = 80
+BORDER = (0.4, 0.6)  # probabilities between which a row could be of either set
+ELSEWHERE = 0.8  # the probability of the other set from which a row looks like it
+PICTURE_BYTES = 900_000  # of all pictures of rows together, in base64
+TOLD = 0.3  # of the strongest pull: what pulls less is not named
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The rows to look at, in tabs, and all points of the map."""
+
+    rows: tuple[Row, ...]
+    tabs: tuple[Tab, ...]
+    points: tuple[Point, ...]
+    n_check: int
+    n_strange: int  # of the rows scored, how many are like neither set
+
+
+class _Group:
+    """A scored group with the values of its rows at hand."""
+
+    def __init__(self, key: str, group: ScoredGroup) -> None:
+        self.key, self.group = key, group
+        self.theta = np.degrees(np.asarray(group.alignment.theta, dtype=np.float64))
+        self.probability = np.sin(np.radians(self.theta)) ** 2
+        self.values: dict[int, tuple[Floats, Floats]] = {}
+        kept = [(group.rows, group.row_index, group.attribution)]
+        telling = getattr(group, "telling", None)
+        if telling is not None:
+            kept.append(tuple(telling))
+        for rows, index, pulls in kept:
+            if rows is None or pulls is None:
+                continue
+            for i, row in enumerate(np.asarray(index).tolist()):
+                self.values.setdefault(row, (np.asarray(rows[i]), np.asarray(pulls[i])))
+        self.known = np.zeros(len(self.theta), dtype=bool)
+        self.known[list(self.values)] = True
+
+    @property
+    def usual(self) -> tuple[Floats, Floats] | None:
+        a, b = self.group.alignment.typicality_a, self.group.alignment.typicality_b
+        return None if a is None or b is None else (np.asarray(a), np.asarray(b))
+
+    @cached_property
+    def strange(self) -> NDArray[np.intp]:
+        """Rows like neither set, the strangest first."""
+        found = np.flatnonzero(self.group.neither)
+        cost = np.minimum(
+            np.asarray(self.group.alignment.cost_a), np.asarray(self.group.alignment.cost_b)
+        )
+        return found[np.argsort(-cost[found], kind="stable")]
+
+
+Chosen = tuple[str, int]  # a group's key and the place of a row among its kept ones
+
+
+def list_rows(c: Comparison, columns: Columns, shape: PictureShape | None) -> Listing:
+    """Choose the rows, explain each, and place all on the map."""
+    keys = "ABZ"[: len(c.groups)]
+    groups = {key: _Group(key, group) for key, group in zip(keys, c.groups, strict=True)}
+    tabs, chosen = [], dict[Chosen, int]()
+    check: set[Chosen] = set()
+    for tab, rows, counts in _tabs(c, groups):
+        if counts:
+            check |= set(rows)
+        # Those with values first: they are the ones that can be explained.
+        shown = [r for r in rows if groups[r[0]].known[r[1]]][:LISTED] or rows[:LISTED]
+        for row in shown:
+            chosen.setdefault(row, len(chosen))
+        tabs.append(replace(tab, rows=tuple(chosen[row] for row in shown)))
+    writer = _Writer(c, columns, groups, shape)
+    listed = writer.pictured(tuple(writer.row(*row) for row in chosen), list(chosen))
+    strange = len(groups["Z"].strange) if "Z" in groups else 0
+    return Listing(listed, tuple(tabs), _points(groups, chosen), len(check), strange)
+
+
+def _tabs(c: Comparison, groups: dict[str, _Group]) -> Iterator[tuple[Tab, list[Chosen], bool]]:
+    """Each tab without its rows, the rows in order, and whether they count as rows to check."""
+    names = {"A": clean(c.name_a, 40), "B": clean(c.name_b, 40)}
+    if "Z" in groups and c.audit_of == "z":
+        yield _tab("labels", "Labels in doubt", "Their label says one set, their values the other.",
+                   [("Z", i) for i in _flagged(c, "Z")], True)  # fmt: skip
+    for own, other in (("B", "A"), ("A", "B")):
+        title = f"{names[other]}-like rows of {names[own]}"
+        meaning = f"Rows of {names[own]} that look at least four times as much like {names[other]}."
+        yield _tab(f"{other}-in-{own}".lower(), title, meaning,
+                   [(own, i) for i in _astray(c, groups[own])], True)  # fmt: skip
+    strange = [(key, int(i)) for key in reversed(groups) for i in groups[key].strange]
+    yield _tab("neither", "Like neither", "Rows that are unusual for both sets.", strange, True)
+    if c.separated:
+        yield _tab("border", "Borderline", "Rows that could as well be of either set.",
+                   _border(groups), False)  # fmt: skip
+    if "Z" in groups:
+        z = groups["Z"]
+        title = f"{clean(z.group.name, 40)}, all"
+        order = np.arange(len(z.theta)) if len(z.theta) <= LISTED else _spread(z, LISTED)
+        yield _tab("z", title, "Rows that were scored, over all angles.",
+                   [("Z", int(i)) for i in order], False, total=z.group.n)  # fmt: skip
+    spread = [(key, int(i)) for key in "AB" for i in _spread(groups[key], SPREAD)]
+    yield _tab("spread", "Some of all rows", "Rows of both sets, spread over all angles.",
+               spread, False, total=sum(groups[key].group.n for key in "AB"))  # fmt: skip
+
+
+def _tab(
+    key: str, title: str, meaning: str, rows: list[Chosen], counts: bool, total: int | None = None
+) -> tuple[Tab, list[Chosen], bool]:
+    return Tab(key, title, meaning, len(rows) if total is None else total, ()), rows, counts
+
+
+def _flagged(c: Comparison, key: str) -> list[int]:
+    """Rows of a group that the audit flags, most suspicious first."""
+    if c.audit is None:
+        return []
+    start = len(c.group_a.ids) if key == "B" else 0
+    size = len(dict(zip("ABZ", c.groups, strict=False))[key].ids)
+    flagged = np.asarray(c.audit.flagged)[start : start + size]
+    suspicion = np.asarray(c.audit.suspicion)[start : start + size]
+    found = np.flatnonzero(flagged)
+    return list(found[np.argsort(-suspicion[found], kind="stable")].tolist())
+
+
+def _astray(c: Comparison, own: _Group) -> list[int]:
+    """Rows that look like the other set, those that do most first."""
+    if c.audit_of == "sets":
+        return _flagged(c, own.key)
+    if not c.separated:
+        return []
+    other = own.probability if own.key == "A" else 1 - own.probability
+    found = np.flatnonzero(other >= ELSEWHERE)
+    return list(found[np.argsort(-other[found], kind="stable")].tolist())
+
+
+def _border(groups: dict[str, _Group]) -> list[Chosen]:
+    found = [
+        (abs(float(own.theta[i]) - 45), key, int(i))
+        for key, own in groups.items()
+        for i in np.flatnonzero((own.probability > BORDER[0]) & (own.probability < BORDER[1]))
+    ]
+    return [(key, i) for _, key, i in sorted(found)]
+
+
+def _spread(own: _Group, n: int) -> NDArray[np.intp]:
+    """Rows with values, evenly spread over the angles in order."""
+    known = np.flatnonzero(own.known)
+    order = known[np.argsort(own.theta[known], kind="stable")]
+    if len(order) <= n:
+        return order
+    return order[np.linspace(0, len(order) - 1, n).round().astype(np.intp)]
+
+
+def _points(groups: dict[str, _Group], chosen: dict[Chosen, int]) -> tuple[Point, ...]:
+    """A uniform sample of each group, and every row that is listed."""
+    found = []
+    for key, own in groups.items():
+        index = np.asarray(own.group.row_index)
+        index = index[:: max(1, -(-len(index) // MOST_POINTS))]
+        listed = [i for k, i in chosen if k == key]
+        for i in sorted({*index.tolist(), *listed}):
+            x, y = _place(own, i)
+            ident = clean(own.group.ids[i], LONGEST_ID)
+            row = chosen.get((key, i), -1)
+            found.append(Point(key, ident, x, y, round(float(own.theta[i]), 2), row))
+    return tuple(found)
+
+
+def _place(own: _Group, i: int) -> tuple[float, float]:
+    """Logarithms of both costs."""
+    alignment = own.group.alignment
+    with np.errstate(divide="ignore"):
+        x, y = np.log10([float(alignment.cost_a[i]), float(alignment.cost_b[i])])
+    return round(float(x), 4), round(float(y), 4)
+
+
+class _Writer:
+    """Explains rows one by one."""
+
+    def __init__(
+        self,
+        c: Comparison,
+        columns: Columns,
+        groups: dict[str, _Group],
+        shape: PictureShape | None,
+    ) -> None:
+        self.c, self.columns, self.groups, self.shape = c, columns, groups, shape
+        self.names = {"A": clean(c.name_a, 60), "B": clean(c.name_b, 60)}
+        unit = np.asarray(c.frame.geometry.unit, dtype=np.float64)
+        self.scale = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0)
+        self.near: dict[Chosen, tuple[str, int]] = {}
+        self.limits = self._limits() if shape is not None else (0.0, 1.0)
+
+    def row(self, key: str, i: int) -> Row:
+        own = self.groups[key]
+        p = float(own.probability[i])
+        typical = None
+        if own.usual is not None:
+            typical = (round(float(own.usual[0][i]), 4), round(float(own.usual[1][i]), 4))
+        x, y = _place(own, i)
+        labels = own.group.labels
+        known = own.values.get(i)
+        values: tuple[Value, ...] = ()
+        words, nearest = "Its values were not kept.", None
+        if known is not None:
+            row, pulls = (np.asarray(v, dtype=np.float64) for v in known)
+            by_column = self.columns.pulls(pulls[None])[0]
+            words = self._words(row, by_column, p)
+            order = self._told(by_column)
+            if self.shape is None:
+                values = tuple(self._value(row, int(j), float(by_column[j])) for j in order)
+            nearest = self._nearest(key, i, row, order, p)
+        return Row(
+            group=key, id=clean(own.group.ids[i], LONGEST_ID), theta=round(float(own.theta[i]), 2),
+            looks="neither" if i in own.strange else self._looks(p), words=words, x=x, y=y,
+            label="" if labels is None else clean(labels[i], 40),
+            typical=typical, values=values, nearest=nearest,
+        )  # fmt: skip
+
+    def _looks(self, p: float) -> str:
+        if BORDER[0] < p < BORDER[1]:
+            return "both"
+        return "B" if p >= 0.5 else "A"
+
+    def _told(self, pulls: Floats) -> NDArray[np.intp]:
+        order = np.argsort(-np.abs(pulls), kind="stable")
+        return order if len(order) <= ALL_VALUES else order[:MOST_VALUES]
+
+    def _value(self, row: Floats, j: int, pull: float) -> Value:
+        a, b = (self.columns.percentile(row, j, side) for side in (0, 1))
+        return Value(j, self.columns.text(row, j), a, b, float(f"{pull:.3g}"))
+
+    def _words(self, row: Floats, pulls: Floats, p: float) -> str:
+        """What pulls the row to the side it is on, and what pulls against that."""
+        if self.shape is not None or not np.any(pulls):
+            return ""
+        sign = 1.0 if p >= 0.5 else -1.0
+        most = float(np.abs(pulls).max())
+        order = np.argsort(-sign * pulls, kind="stable")
+        toward = [int(j) for j in order[:3] if sign * pulls[j] >= TOLD * most]
+        against = [int(order[-1])] if -sign * pulls[order[-1]] >= TOLD * most else []
+        sides = ("B", "A") if sign > 0 else ("A", "B")
+        parts = [
+            f"{self._listed(row, places)} {'pulls' if len(places) == 1 else 'pull'} it to "
+            f"{self.names[side]}"
+            for places, side in zip((toward, against), sides, strict=True)
+            if places
+        ]
+        return "; ".join(parts)
+
+    def _listed(self, row: Floats, places: Sequence[int]) -> str:
+        names = self.columns.named
+        told = [f"{clean(names[j][0], 40)} ({self.columns.text(row, j)})" for j in places]
+        return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+
+    def _nearest(
+        self, key: str, i: int, row: Floats, order: NDArray[np.intp], p: float
+    ) -> Nearest | None:
+        """The nearest of the other set's kept rows, every feature in its own unit."""
+        other = {"A": "B", "B": "A"}.get(key) or ("B" if p >= 0.5 else "A")
+        group = self.groups[other].group
+        if group.rows is None or not len(group.rows):
+            return None
+        away = (np.asarray(group.rows) - row) * self.scale
+        at = int(np.argmin(np.einsum("ij,ij->i", away, away)))
+        self.near[key, i] = (other, at)
+        found = np.asarray(group.rows[at], dtype=np.float64)
+        texts = (
+            () if self.shape is not None else tuple(self.columns.text(found, int(j)) for j in order)
+        )
+        return Nearest(other, clean(group.ids[int(group.row_index[at])], LONGEST_ID), texts)
+
+    # ---- pictures ----
+
+    def _limits(self) -> tuple[float, float]:
+        rows = [g.group.rows for g in self.groups.values() if g.group.rows is not None]
+        if not rows:
+            return 0.0, 1.0
+        low, high = np.quantile(np.concatenate([r[:500] for r in rows]), (0.001, 0.999))
+        return float(low), float(high)
+
+    def pictured(self, rows: tuple[Row, ...], chosen: list[Chosen]) -> tuple[Row, ...]:
+        """The rows with pictures of themselves, of what pulls them, and of their neighbours."""
+        if self.shape is None or self.c.image_shape is None:
+            return rows
+        for longest in (48, 32, 24, 16):
+            shape = PictureShape.of(self.c.image_shape, longest)
+            found = tuple(self._picture(r, k, shape) for r, k in zip(rows, chosen, strict=True))
+            near = (len(r.nearest.picture) for r in found if r.nearest is not None)
+            if sum(len(r.picture) + len(r.pull) for r in found) + sum(near) <= PICTURE_BYTES:
+                break
+        return found
+
+    def _picture(self, row: Row, chosen: Chosen, shape: PictureShape) -> Row:
+        known = self.groups[chosen[0]].values.get(chosen[1])
+        if known is None:
+            return row
+        nearest = row.nearest
+        if nearest is not None:
+            other, at = self.near[chosen]
+            near = np.asarray(self.groups[other].group.rows)[at]
+            nearest = replace(nearest, picture=self._grey(near, shape))
+        return replace(
+            row,
+            picture=self._grey(known[0], shape),
+            pull=signed_png(shape.shrink(known[1])[0]),
+            nearest=nearest,
+        )
+
+    def _grey(self, row: Any, shape: PictureShape) -> str:
+        return grey_png(shape.shrink(np.asarray(row)[None], keep_colour=True)[0], *self.limits)

@@ -1,0 +1,251 @@
+"""A comparison of two sets → what its report says."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cospan.changes import Changes
+
+from . import _words
+from ._changed import features_of, relations_of
+from ._columns import Columns
+from ._patterns import patterns_of, pictures_of
+from ._pictures import PictureShape
+from ._rows import Listing, list_rows
+from ._text import clean, count, percent
+from .content import Angles, Feature, Note, Part, Relation, ReportContent, SetInfo, Tile
+
+if TYPE_CHECKING:
+    from cospan.comparison import Comparison
+
+__all__ = ["pair_content"]
+
+FIRST_FINDINGS = 4
+PART_WORDS = {
+    "location": "where values are centred",
+    "scale": "how widely all of them spread",
+    "shape": "spreads and relations of single columns",
+    "levels": "shares of levels",
+    "missing": "missing values",
+}
+
+
+def pair_content(c: Comparison, command: str | None = None) -> ReportContent:
+    """Reduce a comparison to what its report says."""
+    shape = None if c.image_shape is None else PictureShape.of(c.image_shape)
+    names = (c.name_a, c.name_b, *([] if c.group_z is None else [c.group_z.name]))
+    columns = _columns(c)
+    listing = list_rows(c, columns, shape)
+    differs, size, sentences = _verdict(c)
+    level, badge = _words.badge_of(differs, size)
+    lead, findings = _lead(c, sentences, listing)
+    warning, remarks = _words.warnings_of(c.warnings, names)
+    features, relations = features_of(c, columns), relations_of(c, columns)
+    n_changed = 0 if c.features is None else len(c.features.changed)
+    n_relations = 0 if c.feature_pairs is None else len(c.feature_pairs.changed)
+    return ReportContent(
+        title=" and ".join(_words.isolated(clean(name, 80)) for name in names[:2]),
+        date=datetime.date.today().isoformat(),
+        version=c.version,
+        sets=_sets(c),
+        level=level,
+        badge=badge,
+        verdict=_words.spoken(lead, names),
+        findings=_words.spoken(findings, names),
+        warning=warning,
+        tiles=_tiles(c, listing, features, n_changed, relations, n_relations),
+        parts=_parts(c),
+        features=features,
+        n_changed=n_changed,
+        relations=relations,
+        n_relations=n_relations,
+        pictures=pictures_of(c, shape),
+        angles=Angles(
+            {key: tuple(map(int, g.counts)) for key, g in zip("ABZ", c.groups, strict=False)},
+            bool(c.separated),
+        ),
+        points=listing.points,
+        rows=listing.rows,
+        columns=columns.named,
+        tabs=listing.tabs,
+        patterns=patterns_of(c, shape),
+        quality=_quality(c, names),
+        measures=_words.measures(c),
+        remarks=remarks,
+        sampling=_sampling(c, columns, listing),
+        settings=_settings(c),
+        made=_words.made_of(c.version, c.seconds, c.settings, "compare(A, B", command),
+        inputs=_inputs(c),
+        glossary=_words.GLOSSARY,
+    )
+
+
+def _columns(c: Comparison) -> Columns:
+    geometry = getattr(c.frame, "geometry", None)
+    d = len(c.feature_names)
+    samples = [np.zeros((0, d)) if g.rows is None else g.rows for g in (c.group_a, c.group_b)]
+    return Columns(c.feature_names, getattr(geometry, "encoding", None), samples)
+
+
+def _verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
+    if c.verdict is None:
+        return _words.fallback_verdict(c)
+    return c.verdict.differs, c.verdict.size, c.verdict.sentences
+
+
+def _lead(
+    c: Comparison, sentences: tuple[str, ...], listing: Listing
+) -> tuple[list[str], list[str]]:
+    """The first sentences (what was scored, differ, how much, in what), then single changes."""
+    n = 2 + bool(c.verdict is not None and c.verdict.mostly)
+    lead, rest = list(sentences[:n]), list(sentences[n:])
+    if c.group_z is not None:
+        lead.insert(0, _scored_sentence(c, listing))
+    if len(lead) > 3:  # what the sets differ in stays, and goes down to the changes
+        rest, lead = lead[3:] + rest, lead[:3]
+    return lead, rest[:FIRST_FINDINGS]
+
+
+def _scored_sentence(c: Comparison, listing: Listing) -> str:
+    """Which set the scored rows look like."""
+    z = c.group_z
+    assert z is not None
+    like_b = int(np.asarray(z.counts)[450:].sum())
+    first, n, other = (c.name_b, like_b, c.name_a)
+    if like_b < z.n / 2:
+        first, n, other = (c.name_a, z.n - like_b, c.name_b)
+    text = f"{count(n)} of {count(z.n)} rows of {z.name} look like {first}"
+    text += f", {count(z.n - n)} like {other}"
+    strange = listing.n_strange
+    return f"{text}; {count(strange)} of them are like neither." if strange else f"{text}."
+
+
+def _sets(c: Comparison) -> tuple[SetInfo, ...]:
+    found = []
+    for key, group in zip("ABZ", c.groups, strict=False):
+        name = {"A": c.name_a, "B": c.name_b}.get(key, group.name)
+        note = f"{count(int(group.n))} scored" if group.sampled else ""
+        found.append(SetInfo(key, clean(name), int(group.total), int(group.n), note))
+    return tuple(found)
+
+
+def _tiles(
+    c: Comparison,
+    listing: Listing,
+    features: tuple[Feature, ...],
+    n_changed: int,
+    relations: tuple[Relation, ...],
+    n_relations: int,
+) -> tuple[Tile, ...]:
+    auc = c.separation.auc
+    note = f"pairs of rows, one from each set, are ordered correctly ({_words.interval_text(auc)})"
+    total = 0 if c.features is None else len(c.features)
+    first = f"first: {clean(features[0].name, 40)}" if n_changed and features else "none"
+    if c.features is None:
+        first = "not tested in the linear span"
+    pair = ""
+    if relations:
+        pair = f"first: {clean(relations[0].first, 30)} and {clean(relations[0].second, 30)}"
+    told = [
+        f"{count(tab.total)} {_in_short(tab.key, c)}"
+        for tab in listing.tabs
+        if tab.total and tab.key in ("labels", "a-in-b", "b-in-a", "neither")
+    ]
+    return (
+        Tile("How different", _words.of_hundred(auc.value), note, "where"),
+        Tile("Columns changed", f"{count(n_changed)} of {count(total)}", first, "changed"),
+        Tile("Relations changed", count(n_relations), pair or "between columns", "relations"),
+        Tile("Rows to check", count(listing.n_check), ", ".join(told) or "none stands out", "rows"),
+    )
+
+
+def _in_short(tab: str, c: Comparison) -> str:
+    a, b = clean(c.name_a, 24), clean(c.name_b, 24)
+    return {
+        "labels": "labels in doubt",
+        "a-in-b": f"in {b} look like {a}",
+        "b-in-a": f"in {a} look like {b}",
+        "neither": "like neither",
+    }[tab]
+
+
+def _parts(c: Comparison) -> tuple[Part, ...]:
+    """What the difference consists of, largest first; nothing where there is no evidence of one."""
+    if c.verdict is None or not c.verdict.shares:
+        return ()
+    p = dict(getattr(c.shift, "parts", {})) if c.shift is not None else {}
+    found = sorted(c.verdict.shares.items(), key=lambda item: -item[1])
+    return tuple(
+        Part(name, PART_WORDS.get(name, ""), round(float(share), 4), p.get(name))
+        for name, share in found
+        if share > 0
+    )
+
+
+def _quality(c: Comparison, names: tuple[str, ...]) -> tuple[Note, ...]:
+    changes: Changes | None = c.changes
+    if changes is None:
+        return ()
+    return tuple(
+        Note(n.code, clean(n.column) if n.column else "", _words.said(n.text, names), n.differs)
+        for n in changes.quality
+    )
+
+
+def _settings(c: Comparison) -> tuple[tuple[str, str], ...]:
+    frame = c.frame
+    more = [
+        ("shrinkage used (α)", f"{float(frame.shrinkage):.3g}"),
+        ("directions", "{} only A, {} shared, {} only B".format(*frame.blocks)),
+        ("features", count(len(c.feature_names))),
+    ]
+    for key, name in (("units", "units used"), ("pooling", "pooling used (γ)"), ("dof", "ν used")):
+        value = getattr(frame, key, None)
+        if value is not None:
+            more.insert(1, (name, value if isinstance(value, str) else f"{float(value):.3g}"))
+    return tuple(_words.settings_of(c.settings, more))
+
+
+def _inputs(c: Comparison) -> tuple[tuple[str, str], ...]:
+    """What was read; a comparison that knows the hashes of its inputs gives them."""
+    known = dict(getattr(c, "inputs", None) or {})
+    found = []
+    for one in _sets(c):
+        columns = count(len(c.feature_names))
+        text = f"{count(one.rows)} rows, {columns} features"
+        hashed = known.get(one.key)
+        found.append((f"{one.key}: {one.name}", f"{text}, {clean(hashed)}" if hashed else text))
+    return tuple(found)
+
+
+def _sampling(c: Comparison, columns: Columns, listing: Listing) -> tuple[str, ...]:
+    """What was counted in full and what was sampled."""
+    lines = []
+    for one, group in zip(_sets(c), c.groups, strict=True):
+        name = _words.isolated(clean(one.name, 60))
+        if group.sampled:
+            share = percent(group.n / max(1, group.total))
+            lines.append(
+                f"{name}: a uniform sample of {count(group.n)} of {count(group.total)} rows "
+                f"({share}) was scored; the angles and the cut count this sample."
+            )
+        else:
+            lines.append(f"{name}: all {count(group.n)} rows were scored and counted.")
+    sizes = [len(rows) for rows in columns.samples]
+    lines.append(
+        f"Histograms, scatters and percentiles are of {count(sizes[0])} rows of A and "
+        f"{count(sizes[1])} of B, drawn at random where the sets have more."
+    )
+    listed, drawn = count(len(listing.rows)), count(len(listing.points))
+    lines.append(f"{listed} rows are listed with their values, {drawn} are on the map.")
+    if c.image_shape is not None:
+        shape = PictureShape.of(c.image_shape)
+        if shape.block > 1:
+            lines.append(
+                f"Pictures of {shape.full[0]} × {shape.full[1]} pixels are drawn smaller: blocks "
+                "of pixels are averaged."
+            )
+    return tuple(lines)

@@ -1,0 +1,327 @@
+"""Charts as static SVG: they are there without scripts, and scripts only mark them.
+
+Sizes are in the units of each chart's viewBox. Colours are classes of the style sheet: ``a``,
+``b``, ``z`` and ``c`` for sets, ``fill`` for soft areas, ``line`` for outlines. Names from the
+data pass through :func:`escape`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+import numpy as np
+
+from ._text import count
+from .content import Histogram, Part, Patterns, Point, ReportContent
+
+__all__ = [
+    "angle_chart",
+    "cost_map",
+    "dendrogram",
+    "direction_dots",
+    "pair_chart",
+    "scatter",
+    "small_chart",
+    "split_bar",
+    "triangle",
+]
+
+SHOWN_LEVELS = 4
+ANGLE_BINS = 45
+ANGLES = {"left": 34, "right": 604, "top": 12, "bottom": 190}
+MAP = {"left": 46, "right": 408, "top": 12, "bottom": 330}
+
+
+def _svg(width: float, height: float, label: str, body: str, more: str = "") -> str:
+    return (
+        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(label)}"{more}>'
+        f"{body}</svg>"
+    )
+
+
+def _steps(heights: Sequence[float], left: float, width: float, bottom: float, top: float) -> str:
+    """The outline of a histogram; heights are parts of the whole."""
+    step = width / max(1, len(heights))
+    y = [bottom - (bottom - top) * float(h) for h in heights]
+    path, at = f"M{left:g} {bottom:g}", bottom
+    for value in y:
+        if round(value - at, 1):
+            path += f"v{value - at:.1f}"
+            at += round(value - at, 1)
+        path += f"h{step:.2f}"
+    return f"{path}V{bottom:g}"
+
+
+def _shares(counts: Sequence[int]) -> list[float]:
+    total = sum(counts) or 1
+    return [n / total for n in counts]
+
+
+def small_chart(h: Histogram | None) -> str:
+    """A and B over each other in one row of a table: outlines, or bars of levels."""
+    if h is None:
+        return ""
+    if h.labels:
+        return _level_bars(h)
+    a, b = _shares(h.a), _shares(h.b)
+    top = max(*a, *b) or 1.0
+    label = f"from {h.ends[0]} to {h.ends[1]}" if h.ends[0] else "histogram"
+    body = "".join(
+        f'<path class="{side} {"fill" if side == "a" else "line"}" '
+        f'd="{_steps([x / top for x in shares], 1, 158, 36, 2)}"/>'
+        for side, shares in (("a", a), ("b", b))
+    )
+    ends = (
+        f'<text x="1" y="46">{escape(h.ends[0])}</text>'
+        f'<text x="159" y="46" text-anchor="end">{escape(h.ends[1])}</text>'
+    )
+    return _svg(160, 48, f"Histograms of A and B {label}", body + ends, ' class="spark"')
+
+
+def _level_bars(h: Histogram) -> str:
+    """The levels that changed most, each with a bar for A over one for B."""
+    order = sorted(range(len(h.labels)), key=lambda i: -abs(h.a[i] - h.b[i]))[:SHOWN_LEVELS]
+    order.sort(key=lambda i: -max(h.a[i], h.b[i]))
+    parts = []
+    for place, i in enumerate(order):
+        y = 13 * place
+        name = h.labels[i] if len(h.labels[i]) <= 11 else h.labels[i][:10] + "…"
+        parts.append(f'<text x="0" y="{y + 9}">{escape(name)}</text>')
+        for side, n, offset in (("a", h.a[i], 1), ("b", h.b[i], 6)):
+            parts.append(
+                f'<rect class="{side} solid" x="62" y="{y + offset}" width="{0.096 * n:.1f}" '
+                'height="4.5"/>'
+            )
+    told = ", ".join(f"{h.labels[i]} {h.a[i] / 10:.0f} % and {h.b[i] / 10:.0f} %" for i in order)
+    height = 13 * len(order) + 1
+    return _svg(160, height, f"Shares in A and B: {told}", "".join(parts), ' class="spark"')
+
+
+def split_bar(parts: Sequence[Part]) -> str:
+    """One bar from 0 to 100 %, split."""
+    at, body = 0.0, ""
+    for i, part in enumerate(parts):
+        width = 600 * part.share
+        body += f'<rect class="part-{i % 5}" x="{at:.1f}" y="0" width="{width:.1f}" height="16"/>'
+        at += width
+    told = ", ".join(f"{part.name} {part.share:.0%}" for part in parts)
+    return _svg(600, 16, told, body, ' class="split" preserveAspectRatio="none"')
+
+
+def scatter(points: Iterable[tuple[int, int]], side: str, label: str) -> str:
+    """A small scatter of one set; both axes from 0 to 100."""
+    dots = "".join(
+        f'<circle cx="{5 + 0.9 * x:.0f}" cy="{95 - 0.9 * y:.0f}" r="1.6"/>' for x, y in points
+    )
+    body = (
+        f'<rect class="frame" x="1" y="1" width="98" height="98"/><g class="{side} dots">{dots}</g>'
+    )
+    return _svg(100, 100, label, body, ' class="scatter"')
+
+
+def _angle_axis(box: Mapping[str, int]) -> str:
+    width = box["right"] - box["left"]
+    parts = [f'<path class="axis" d="M{box["left"]} {box["bottom"]}H{box["right"]}"/>']
+    for degrees in range(0, 91, 15):
+        x = box["left"] + width * degrees / 90
+        parts.append(
+            f'<path class="tick" d="M{x:.1f} {box["bottom"]}v4"/>'
+            f'<text x="{x:.1f}" y="{box["bottom"] + 17}" text-anchor="middle">{degrees}°</text>'
+        )
+    return "".join(parts)
+
+
+def angle_chart(content: ReportContent) -> str:
+    """Histograms of the angles of all sets, as shares of each."""
+    if content.angles is None:
+        return ""
+    box = ANGLES
+    shares = {
+        key: np.asarray(_shares(counts)).reshape(ANGLE_BINS, -1).sum(axis=1)
+        for key, counts in content.angles.counts.items()
+    }
+    top = max(float(s.max()) for s in shares.values()) or 1.0
+    width = box["right"] - box["left"]
+    body = _angle_axis(box)
+    for key, share in shares.items():
+        path = _steps((share / top).tolist(), box["left"], width, box["bottom"], box["top"])
+        body += f'<path class="{key.lower()} {"fill" if key == "A" else "line"}" d="{path}"/>'
+    middle = (box["left"] + box["right"]) / 2
+    body += (
+        f'<path id="cut-line" class="cut" d="M{middle} {box["top"]}V{box["bottom"]}"/>'
+        f'<g id="angle-marks"></g><rect id="angle-brush" class="brush" x="0" y="{box["top"]}" '
+        f'width="0" height="{box["bottom"] - box["top"]}"/>'
+        f'<text x="{box["left"]}" y="226">← like A</text>'
+        f'<text x="{middle}" y="226" text-anchor="middle">like both</text>'
+        f'<text x="{box["right"]}" y="226" text-anchor="end">like B →</text>'
+        f'<text x="6" y="{box["top"] + 8}">{100 * top:.0f} %</text>'
+    )
+    told = "; ".join(
+        f"{content.named[k]}: {count(sum(v))} rows" for k, v in content.angles.counts.items()
+    )
+    more = f' id="angle-chart" class="chart" data-left="{box["left"]}" data-right="{box["right"]}"'
+    return _svg(620, 232, f"Histogram of the angles. {told}", body, more)
+
+
+def map_scale(points: Sequence[Point]) -> tuple[float, float]:
+    """The range of both axes of the map, in logarithms of cost."""
+    values = np.array([v for p in points for v in (p.x, p.y) if math.isfinite(v)])
+    if not len(values):
+        return 0.0, 1.0
+    low, high = (float(v) for v in np.quantile(values, [0.001, 0.995]))
+    room = max(0.05 * (high - low), 0.02)
+    return low - room, high + room
+
+
+def map_place(x: float, y: float, scale: tuple[float, float]) -> tuple[float, float]:
+    """Where a point of the map is drawn; what lies beyond is at the edge."""
+
+    def part(value: float) -> float:
+        return min(1.0, max(0.0, (value - scale[0]) / (scale[1] - scale[0])))
+
+    box = MAP
+    return (
+        round(box["left"] + (box["right"] - box["left"]) * part(x), 1),
+        round(box["bottom"] - (box["bottom"] - box["top"]) * part(y), 1),
+    )
+
+
+def cost_map(content: ReportContent) -> str:
+    """What rows cost A, against what they cost B, on logarithmic scales."""
+    scale, box = map_scale(content.points), MAP
+    body = (
+        f'<rect class="frame" x="{box["left"]}" y="{box["top"]}" '
+        f'width="{box["right"] - box["left"]}" height="{box["bottom"] - box["top"]}"/>'
+        f'{_cost_ticks(scale)}<path class="diagonal" '
+        f'd="M{box["left"]} {box["bottom"]}L{box["right"]} {box["top"]}"/>'
+    )
+    for key in (one.key for one in content.sets):
+        dots = []
+        for point in content.points:
+            if point.group == key:
+                x, y = map_place(point.x, point.y, scale)
+                listed = f' data-row="{point.row}"' if point.row >= 0 else ""
+                dots.append(
+                    f'<circle cx="{x:g}" cy="{y:g}" r="2.6" data-t="{point.theta:g}"{listed}/>'
+                )
+        body += f'<g class="{key.lower()} dots">{"".join(dots)}</g>'
+    body += (
+        '<rect id="map-brush" class="brush" x="0" y="0" width="0" height="0"/>'
+        f'<text x="{(box["left"] + box["right"]) / 2}" y="364" text-anchor="middle">'
+        "unusual for A →</text>"
+        f'<text transform="translate(12 {(box["top"] + box["bottom"]) / 2}) rotate(-90)" '
+        'text-anchor="middle">unusual for B →</text>'
+    )
+    label = f"Map of {count(len(content.points))} rows: cost of A to the right, cost of B upwards"
+    return _svg(416, 372, label, body, ' id="cost-map" class="chart"')
+
+
+def _cost_ticks(scale: tuple[float, float]) -> str:
+    """Round costs on both axes."""
+    found = []
+    candidates = [m * 10.0**e for e in range(-3, 7) for m in (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)]
+    inside = [v for v in candidates if scale[0] <= math.log10(v) <= scale[1]]
+    for value in inside if len(inside) <= 6 else inside[:: -(-len(inside) // 6)]:
+        x, y = map_place(math.log10(value), math.log10(value), scale)
+        found.append(
+            f'<text x="{x}" y="{MAP["bottom"] + 16}" text-anchor="middle">{value:g}</text>'
+            f'<text x="{MAP["left"] - 5}" y="{y + 4}" text-anchor="end">{value:g}</text>'
+        )
+    return "".join(found)
+
+
+def direction_dots(patterns: Patterns) -> str:
+    """Directions by angle and shift, the dots sized by their part of the difference."""
+    box = ANGLES
+    most = max((shift for _, shift, _ in patterns.dots), default=0.0) or 1.0
+    part = max((p for _, _, p in patterns.dots), default=0.0) or 1.0
+    height = box["bottom"] - box["top"] - 8
+    dots = "".join(
+        f'<circle cx="{box["left"] + (box["right"] - box["left"]) * a / 90:.1f}" '
+        f'cy="{box["bottom"] - height * s / most:.1f}" '
+        f'r="{1.5 + 8 * math.sqrt(max(p, 0) / part):.1f}"/>'
+        for a, s, p in sorted(patterns.dots, key=lambda dot: -dot[2])
+    )
+    words = (
+        f'<text x="{box["left"]}" y="226">← only A varies</text>'
+        f'<text x="319" y="226" text-anchor="middle">both alike</text>'
+        f'<text x="{box["right"]}" y="226" text-anchor="end">only B varies →</text>'
+        f'<text x="2" y="{box["top"] + 4}">{most:.2g} sd</text>'
+    )
+    label = f"{patterns.size} directions by their angle and the shift of the means along them"
+    body = f'{_angle_axis(box)}<g class="z dots">{dots}</g>{words}'
+    return _svg(620, 232, label, body, ' class="chart"')
+
+
+def pair_chart(first: Sequence[int], second: Sequence[int], label: str) -> str:
+    """Angles of the rows of two of many sets, between these two."""
+    shares = [_shares(first), _shares(second)]
+    top = max(*shares[0], *shares[1]) or 1.0
+    body = "".join(
+        f'<path class="{side} {how}" d="{_steps([x / top for x in own], 4, 292, 82, 4)}"/>'
+        for side, how, own in (("a", "fill", shares[0]), ("b", "line", shares[1]))
+    )
+    body += '<path class="axis" d="M4 82H296"/><path class="cut" d="M150 4V82"/>'
+    body += "".join(
+        f'<text x="{x}" y="96" text-anchor="{anchor}">{text}</text>'
+        for x, anchor, text in ((4, "start", "0°"), (150, "middle", "45°"), (296, "end", "90°"))
+    )
+    return _svg(300, 100, label, body, ' class="chart small"')
+
+
+def dendrogram(content: ReportContent) -> str:
+    """Which sets join first."""
+    K, row = len(content.order), 22
+    place = {k: row * (i + 0.5) for i, k in enumerate(content.order)}
+    joins = [join[2] for join in content.linkage]
+    most = max(joins, default=1.0) or 1.0
+    least = max(0.0, 1.5 * min(joins, default=0.0) - 0.5 * most)
+    span = max(most - least, 1e-9)
+    left, reach, lines = 150, dict.fromkeys(place, least), []
+    for step, join in enumerate(content.linkage):
+        ends = int(join[0]), int(join[1])
+        x = left + 240 * (join[2] - least) / span
+        for end in ends:
+            start = left + 240 * (reach[end] - least) / span
+            lines.append(f"M{start:.1f} {place[end]:.1f}H{x:.1f}")
+        lines.append(f"M{x:.1f} {place[ends[0]]:.1f}V{place[ends[1]]:.1f}")
+        place[K + step] = (place[ends[0]] + place[ends[1]]) / 2
+        reach[K + step] = join[2]
+    names = "".join(
+        f'<text x="144" y="{place[k] + 4:.0f}" text-anchor="end">'
+        f"{escape(_short(content.sets[k].name))}</text>"
+        for k in content.order
+    )
+    scale = "".join(
+        f'<text x="{x}" y="{row * K + 14}" text-anchor="{anchor}">{value:.2f}</text>'
+        for x, anchor, value in ((left, "start", least), (390, "end", most))
+    )
+    middle = f'<text x="270" y="{row * K + 14}" text-anchor="middle">Fisher-Rao distance</text>'
+    body = f'{names}<path class="axis" d="{"".join(lines)}"/>{scale}{middle}'
+    return _svg(400, row * K + 20, "Which sets join first, from the left", body, ' class="chart"')
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 20 else name[:19] + "…"
+
+
+def triangle(content: ReportContent) -> str:
+    """Rows of three sets in a triangle: near a corner where that set explains them alone."""
+    corners = ((20.0, 300.0), (380.0, 300.0), (200.0, 20.0))
+    groups: dict[int, list[str]] = {}
+    for second, third, group in content.corners:
+        weights = (1 - second - third, second, third)
+        x, y = (
+            sum(w * corner[i] for w, corner in zip(weights, corners, strict=True)) for i in (0, 1)
+        )
+        groups.setdefault(group, []).append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="2.4"/>')
+    body = '<path class="frame" d="M20 300H380L200 20Z"/>'
+    for group, dots in sorted(groups.items()):
+        body += f'<g class="{"abcz"[group]} dots">{"".join(dots)}</g>'
+    for k, (x, y, anchor) in enumerate(((4, 320, "start"), (396, 320, "end"), (200, 12, "middle"))):
+        name = escape(_short(content.sets[k].name))
+        body += f'<text class="t{"abc"[k]}" x="{x}" y="{y}" text-anchor="{anchor}">{name}</text>'
+    label = "Rows between three sets: near a corner where that set explains them best"
+    return _svg(400, 328, label, body, ' class="chart"')
