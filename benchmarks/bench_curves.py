@@ -119,13 +119,13 @@ def c2st(A: np.ndarray, B: np.ndarray) -> bool:
     return bool(mannwhitneyu(p[half:], p[:half], alternative="greater").pvalue <= 0.05)
 
 
-def shift(draws: int) -> None:
-    print(f"{'design':24} {'d':>3}  shift test  boosting C2ST   holds   (100 + 100 rows)")
+def shift(draws: int, n: int = 400) -> None:
+    print(f"{'design':24} {'d':>3}  shift test  boosting C2ST   holds   ({n} + {n} rows)")
     for (name, design), d in itertools.product(DESIGNS.items(), (5, 20)):
         ours = theirs = 0
         for draw in range(draws):
             rng = np.random.default_rng([draw, d, 7])
-            A, B = design(rng, 100, d)
+            A, B = design(rng, n, d)
             ours += shift_test(A, B, n_permutations=199).pvalue <= 0.05
             theirs += c2st(A, B)
         print(

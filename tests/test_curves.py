@@ -83,10 +83,10 @@ def test_columns_of_few_values_get_fewer_features():
 
 def test_many_columns_get_random_features_of_all():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(50, 120))
+    X = rng.normal(size=(750, 120))
     mapping = curve_map(np.zeros(120), np.ones(120), X)
     W = mapping.frequencies
-    assert W.shape == (300, 120)
+    assert W.shape == (250, 120)
     cosines = W[:120] @ W[:120].T / np.outer(*[np.linalg.norm(W[:120], axis=1)] * 2)
     np.testing.assert_allclose(cosines, np.eye(120), atol=1e-12)  # orthogonal within a block
     more = curve_map(np.zeros(120), np.ones(120), X, size=320).frequencies

@@ -10,7 +10,7 @@ leave-one-out is exact.
 the same on every machine and in every version; `paths` says what each column adds to an answer.
 """
 
-from cospan.curves.map import CurveMap, curve_map, default_size
+from cospan.curves.map import CurveMap, curve_map
 from cospan.curves.paths import integrated
 
-__all__ = ["CurveMap", "curve_map", "default_size", "integrated"]
+__all__ = ["CurveMap", "curve_map", "integrated"]

@@ -27,7 +27,7 @@ from cospan._arrays import Array
 from cospan._tolerance import SQUARES_ARE_SAFE
 from cospan.curves.bits import normals, uniforms
 
-__all__ = ["CurveMap", "curve_map", "default_size"]
+__all__ = ["CurveMap", "curve_map", "random_size"]
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +37,8 @@ Floats = NDArray[np.float64]
 WAVES = ((1.0, 0.0), (2.0, 0.0), (2.0, -math.pi / 2))
 # Up to this many columns each gets its own features; beyond, random features see all at once.
 MOST_COLUMNS = 100
-# Random features of many columns.
-RANDOM_FEATURES = 300
+# Random features of many columns, at least and at most: more of them cost more than they see.
+RANDOM_FEATURES = (100, 600)
 # Of the median distance of two rows.
 BANDWIDTH = 0.5
 # Rows whose distances are looked at.
@@ -134,9 +134,16 @@ class CurveMap:
         return np.asarray(along * self.per_unit)
 
 
-def default_size(n_columns: int) -> int:
-    """How many features a table of so many varying columns gets at most."""
-    return len(WAVES) * n_columns if n_columns <= MOST_COLUMNS else RANDOM_FEATURES
+def random_size(n_rows: int) -> int:
+    """How many random features so many rows can tell something about.
+
+    Examples
+    --------
+    >>> random_size(30), random_size(900), random_size(100_000)
+    (100, 300, 600)
+    """
+    least, most = RANDOM_FEATURES
+    return min(most, max(least, n_rows // 3))
 
 
 def curve_map(center: Floats, scale: Floats, sample: Floats, size: int | None = None) -> CurveMap:
@@ -159,7 +166,7 @@ def curve_map(center: Floats, scale: Floats, sample: Floats, size: int | None = 
     W, b = _of_columns(z, varies)
     if size is None and len(varies) <= MOST_COLUMNS:
         size = len(b)
-    size = RANDOM_FEATURES if size is None else size
+    size = random_size(len(sample)) if size is None else size
     if len(b) > size:
         W, b = W[:0], b[:0]
     if len(b) < size:
