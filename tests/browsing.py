@@ -1,4 +1,4 @@
-"""A report open in Chromium without a window, driven by Selenium, and what a reader does with it."""
+"""A report open in Chromium without a window, and what a reader does with it."""
 
 import json
 import os
@@ -98,14 +98,15 @@ class Page:
 
         element = self.driver.find_element(By.CSS_SELECTOR, selector)
         self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
-        box = self.run("const b = arguments[0].getBoundingClientRect(); return [b.width, b.height]", element)  # fmt: skip
+        size = "const box = arguments[0].getBoundingClientRect(); return [box.width, box.height]"
+        box = self.run(size, element)
         first, last = (
             [round((part - 0.5) * size) for part, size in zip(place, box, strict=True)]
             for place in (start, end)
         )
-        ActionChains(self.driver).move_to_element_with_offset(element, *first).click_and_hold().move_by_offset(
-            last[0] - first[0], last[1] - first[1]
-        ).release().perform()  # fmt: skip
+        hand = ActionChains(self.driver).move_to_element_with_offset(element, *first)
+        hand.click_and_hold().move_by_offset(last[0] - first[0], last[1] - first[1])
+        hand.release().perform()
 
     def console(self):
         return [entry["message"] for entry in self.driver.get_log("browser")]

@@ -10,31 +10,36 @@ from pathlib import Path
 #: Not ours, but newer than what they are combined with here, and deprecating parts of it.
 OF_THEIR_TIME = ("pyparsing<3.3",)
 
-#: What the tests need; sites, linters and benchmarks take the newest there is.
-EXTRAS = ("app", "demo", "dask", "files", "torch", "test")
+#: What users install. The tools of the tests are any version that fits beside it; sites, linters
+#: and benchmarks are not needed.
+EXTRAS = ("app", "demo", "dask", "files", "torch", "panel")
 
 
 def oldest(requirement):
     """``"dask[array]>=2025.1"`` as ``"dask[array]==2025.1"``; None for our own extras.
 
-    >>> oldest("rich>=13.7")
-    'rich==13.7'
+    >>> oldest("rich>=13.8")
+    'rich==13.8'
     """
     if requirement.startswith("cospan["):
         return None
     return re.sub(r">=([^,]+).*", r"==\1", requirement)
 
 
-def main():
-    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+def pins(project):
+    """What runs is as old as it may be; what only tests it is any version that fits."""
     extras = project["optional-dependencies"]
     groups = [project["dependencies"], *(extras[name] for name in EXTRAS)]
-    pins = {oldest(requirement) for group in groups for requirement in group} - {None}
+    runs = {oldest(requirement) for group in groups for requirement in group} - {None}
+    tests = {tool for tool in extras["test"] if not tool.startswith("cospan[")}
     # torch is named twice: what the tests are pinned to is what is installed
-    exact = {pin for group in groups for pin in group if "==" in pin}
-    names = {pin.partition("==")[0] for pin in exact}
-    pins = {pin for pin in pins if pin.partition("==")[0] not in names} | exact
-    print("\n".join([*sorted(pins), *OF_THEIR_TIME]))
+    exact = {tool.partition("==")[0] for tool in tests if "==" in tool}
+    runs = {pin for pin in runs if pin.partition("==")[0] not in exact}
+    return [*sorted(runs), *sorted(tests), *OF_THEIR_TIME]
+
+
+def main():
+    print("\n".join(pins(tomllib.loads(Path("pyproject.toml").read_text())["project"])))
 
 
 if __name__ == "__main__":

@@ -536,6 +536,17 @@ def test_levels_beyond_the_thirty_most_frequent_are_looked_at_too():
     assert "t39 in A only" in note.text
 
 
+def test_rare_levels_of_many_are_on_one_side_by_chance():
+    """Of a thousand levels with eight rows each, some are in one half only: no note of that."""
+    draw = rng(2)
+    town = draw.permutation(np.repeat([f"t{i}" for i in range(1000)], 8))
+    table = pd.DataFrame({"town": town, "x": draw.normal(size=8000)})
+    a, b = table[:4000], table[4000:]
+    assert len(set(a["town"]) ^ set(b["town"])) >= 3
+    found = compared(a, b)
+    assert not notes(found, "new levels") + notes(found, "vanished levels")
+
+
 # ---- the verdict --------------------------------------------------------------------------------
 
 
@@ -579,6 +590,22 @@ def test_one_column_may_decide_against_the_shift_test():
     assert "differ in single columns" in verdict.sentences[0]
     same = simple(A, rng(7).normal(size=(150, 4)), shift=shift).verdict
     assert (same.differs, same.pvalue, same.size, same.mostly) == (False, shift.pvalue, "none", "")
+
+
+def test_a_weak_hint_is_called_one_and_never_stated_as_a_fact():
+    A, B = rng(3).normal(size=(150, 4)), rng(4).normal(size=(150, 4))
+    shift = shift_test(A, A + 1e-9, n_permutations=99)
+    for step in np.linspace(0.2, 0.5, 60):
+        moved = B + np.array([step, 0, 0, 0])
+        found = simple(A, moved, shift=shift)
+        if 0.01 < found.features[0].p_adjusted <= 0.05:
+            break
+    assert not found.verdict.differs
+    hint = found.verdict.sentences.index(
+        f"A single column is a weak hint to the contrary "
+        f"({chance(found.features[0].p_adjusted)}, adjusted for 4 columns), perhaps by chance."
+    )
+    assert found.verdict.sentences[hint + 1].startswith("x0 rose from")
 
 
 @pytest.mark.parametrize(

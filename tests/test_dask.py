@@ -10,6 +10,7 @@ import time
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -17,9 +18,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import cospan.distributed
-from cospan import JointFrame, Summary
+from cospan import JointFrame, Summary, compare
 from cospan.distributed.scoring import _for_workers
 from cospan.errors import InputError
+from cospan.summary import SummaryOptions, of_chunks, of_rows
 
 # A cluster of Dask's leaves sockets to the garbage collector now and then: not ours to close.
 needs_cluster = pytest.mark.filterwarnings(
@@ -60,6 +62,48 @@ def test_the_sample_is_of_all_rows_and_knows_their_numbers():
     assert len(set(sample.index)) == 100
     assert_allclose(X[sample.index], sample.rows)
     assert sample.index.min() < 70 < 430 < sample.index.max()
+
+
+@pytest.mark.parametrize("kind", ["array", "unknown lengths", "table"])
+@pytest.mark.parametrize("size", [70, 501])
+def test_numbered_rows_draw_the_same_sample_wherever_they_are(kind, size):
+    """The number that a row draws depends on the seed and its place, not on who reads it."""
+    X = rows(900)
+    options = SummaryOptions(sample_size=80, seed=3, first_row=0)
+    here = of_chunks(iter(np.array_split(X, 7)), options)
+    there = lazy(X, size)
+    if kind == "table":
+        there = dd.from_dask_array(there)
+    if kind == "unknown lengths":
+        there = there[there[:, 0] < np.inf]
+    found = of_rows(there, None, options).sample
+    assert_allclose(found.rows, here.sample.rows)
+    assert found.index.tolist() == here.sample.index.tolist()
+    smaller = of_rows(there, None, options._replace(sample_size=20)).sample
+    nested = found.smaller(20)
+    assert nested.index.tolist() == smaller.index.tolist()
+    assert (nested.size, nested.bound) == (smaller.size, smaller.bound)
+
+
+def test_a_comparison_is_the_same_here_and_by_workers(tmp_path):
+    """More rows than are sampled, in blocks that are not the chunks read here."""
+    for seed, name in enumerate("ab"):
+        frame = pd.DataFrame(rows(30_000, 4, 5, 0.1 * seed), columns=list("wxyz"))
+        frame["w"] += np.random.default_rng(seed).normal(size=30_000)
+        frame.to_parquet(tmp_path / f"{name}.parquet", row_group_size=7_000)
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    settings = {"n_permutations": 0, "score_all": False}
+    here = compare(*paths, **settings)
+    frames = [dd.read_parquet(path, split_row_groups=True) for path in paths]
+    assert frames[0].npartitions > 1
+    there = compare(*frames, **settings)
+    for name in ("shrinkage", "dof", "units", "pooling"):
+        assert getattr(there.frame, name) == getattr(here.frame, name)
+    for one, other in ((there.group_a, here.group_a), (there.group_b, here.group_b)):
+        assert_allclose(one.alignment.theta, other.alignment.theta, rtol=1e-9)
+    assert there.separation.fisher_rao.value == pytest.approx(
+        here.separation.fisher_rao.value, rel=1e-9
+    )
 
 
 def test_weights_go_with_their_rows():
@@ -157,7 +201,6 @@ def test_weights_of_rows_left_out_go_with_their_blocks(tmp_path):
 
 
 def test_dataframes_keep_their_names_and_are_checked():
-    import dask.dataframe as dd
 
     X = rows(120, d=3)
     table = pd.DataFrame(X, columns=["x", "y", "z"])

@@ -267,7 +267,11 @@ def test_the_lines_of_a_text_file_are_rows(tmp_path):
     assert_array_equal(
         chunk.rows, letters(["A quick brown fox.", "It jumps, over dogs, and on.", "No more"])
     )
-    assert_array_equal(chunk.ids, [0, 1, 2])
+    assert chunk.ids.tolist() == [
+        "0: A quick brown fox.",
+        "1: It jumps, over dogs, and on.",
+        "2: No more",
+    ]
 
 
 def test_a_text_column_is_embedded_with_ids_and_labels(tmp_path):

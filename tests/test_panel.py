@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import average_precision_score
 
+import cospan
 from cospan.errors import InputError
 from cospan.panel import (
     covariance_cka,
@@ -274,3 +275,17 @@ def test_rows_never_produced_are_named():
     assert found.recall < 0.97
     assert "real rows lie where no synthetic row is" in repr(found)
     assert found.to_dict()["n_real"] == 210
+
+
+def test_a_comparison_has_its_panel_with_the_angle_first():
+    data = load_iris(as_frame=True)
+    A, B = (data.data[data.target == k] for k in (1, 2))
+    found = cospan.compare(A, B)
+    panel = found.panel()
+    first = panel.measures[0]
+    assert (first.name, first.value) == ("alignment angle", found.separation.auc.value)
+    assert first.p_value == found.shift.pvalue
+    assert panel["largest KS"].note.startswith("in column petal")
+    alone = measure_panel(A, B)
+    for one, two in zip(panel.measures[1:], alone.measures, strict=True):
+        assert_allclose(one.value, two.value, rtol=1e-9)

@@ -16,14 +16,18 @@ from cospan.plots import (
     plot_attribution,
     plot_costs,
     plot_directions,
+    plot_feature_distributions,
+    plot_features,
+    plot_map,
     plot_pair_matrix,
+    plot_parts,
     plot_posterior,
     plot_samples,
     plot_sensitivity,
     plot_spectrum,
 )
 from cospan.studies import Sensitivity, SettingChange
-from report_cases import HOSTILE, comparison
+from report_cases import HOSTILE, comparison, mixed_table
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +39,11 @@ def digits_frame(request):
 @pytest.fixture(scope="module")
 def table():
     return comparison(n_z=100)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    return mixed_table()
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +84,10 @@ def study():
 
 def every_plot(table, pictures, frame):
     return {
+        "features": lambda ax: plot_features(table, ax=ax),
+        "feature distributions": lambda ax: plot_feature_distributions(table, ax=ax),
+        "parts": lambda ax: plot_parts(table, ax=ax),
+        "map": lambda ax: plot_map(table, ax=ax),
         "angles": lambda ax: plot_angles(table, ax=ax),
         "posterior": lambda ax: plot_posterior(table, ax=ax),
         "costs": lambda ax: plot_costs(table, ax=ax),
@@ -124,9 +137,10 @@ def test_arrays_of_angles_are_binned_like_angle_histogram():
     assert ax.lines[0].get_xdata()[0] == pytest.approx(45)
 
 
-def test_posterior_of_filled_bins_and_translucent_empty_ones(table):
-    ax = plot_posterior(table)
-    P, Q = (g.counts.reshape(30, -1).sum(axis=1) / g.n for g in (table.group_a, table.group_b))
+def test_posterior_of_filled_bins_and_translucent_empty_ones():
+    theta = [np.radians([10.0, 11, 40, 41]), np.radians([40.0, 60, 61, 80])]
+    ax = plot_posterior(*theta)
+    P, Q = (angle_histogram(angles, 30) for angles in theta)
     expected = bin_posterior(P, Q)
     bars = ax.patches[:30]
     for i, (bar, posterior) in enumerate(zip(bars, expected, strict=True)):
@@ -157,7 +171,8 @@ def test_costs_lie_on_their_own_side_of_the_diagonal(table):
         x, y = line.get_data()
         assert len(x) <= 50
         step = -(-len(group.ids) // 50)
-        np.testing.assert_allclose(np.arctan2(y, x), group.alignment.theta[::step])
+        np.testing.assert_allclose(y, group.alignment.cost_a[::step])
+        np.testing.assert_allclose(x, group.alignment.cost_b[::step])
 
 
 def test_directions_are_the_rows_of_the_frame(digits_frame):
@@ -179,8 +194,18 @@ def test_shared_directions_are_the_strong_ones_not_dead_pixels(digits_frame):
     shared = plot_directions(digits_frame, n=3, image_shape=(8, 8)).child_axes[3:6]
     shown = sorted(np.linalg.norm(panel.images[0].get_array()) for panel in shared)
     H, degrees = np.asarray(digits_frame.H), np.degrees(digits_frame.angles)
-    near = np.linalg.norm(H[np.abs(degrees - 45) <= 5], axis=1)
-    np.testing.assert_allclose(shown, np.sort(near)[-3:])
+    alike = (np.abs(degrees - 45) <= 10) & (np.abs(digits_frame.shifts) <= 0.5)
+    np.testing.assert_allclose(shown, np.sort(np.linalg.norm(H[alike], axis=1))[-3:])
+
+
+def test_no_direction_is_called_shared_where_none_is():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(200, 2)) * [1, 9], rng.normal(size=(200, 2)) * [9, 1]
+    headings = [text.get_text() for text in plot_directions(JointFrame.fit(A, B), n=1).texts]
+    assert headings == ["like A", "like B"]
+    moved = JointFrame.fit(rng.normal(size=(200, 1)), rng.normal(5, 1, size=(200, 1)))
+    headings = [text.get_text() for text in plot_directions(moved, n=1).texts]
+    assert headings == ["like A", "like B"]  # as wide in both sets, but apart
 
 
 def test_direction_bars_do_not_depend_on_units(table):
@@ -188,11 +213,54 @@ def test_direction_bars_do_not_depend_on_units(table):
         ax = plot_directions(frame, n=1, feature_names=[f"f{i}" for i in range(12)])
         return [[tick.get_text() for tick in panel.get_yticklabels()] for panel in ax.child_axes]
 
-    scaled = comparison(n_z=100).frame
-    before = names(scaled)
-    scaled.H = scaled.H * np.logspace(-3, 3, 12)
-    first, _, last = names(scaled)
-    assert [first, last] == [before[0], before[2]]
+    rows = [np.asarray(group.rows) for group in (table.group_a, table.group_b)]
+    units = np.logspace(-3, 3, 12)
+    before, after = (
+        names(JointFrame.fit(*(X * unit for X in rows), units="own", shrinkage=0.1))
+        for unit in (np.ones(12), units)
+    )
+    assert before[0] == after[0]
+    assert before[-1] == after[-1]
+
+
+def test_features_are_drawn_in_the_order_of_the_table(mixed):
+    ax = plot_features(mixed, n=4)
+    rows = mixed.features.rows[:4]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [row.name for row in rows]
+    np.testing.assert_allclose(
+        [bar.get_width() for bar in ax.patches], [100 * r.share for r in rows]
+    )
+    assert ax.texts[0].get_text().strip() == rows[0].change
+
+
+def test_distributions_are_those_of_the_columns(mixed):
+    ax = plot_feature_distributions(mixed, ["tenure", "plan", "paperless", "first order"])
+    tenure, plan, _, first = drawn(ax).child_axes
+    place = mixed.feature_names.index("tenure")
+    edges = tenure.patches[0].get_data().edges
+    values = np.clip(mixed.group_a.rows[:, place], edges[0], edges[-1])
+    shares = np.histogram(values, bins=edges)[0] / len(values)
+    np.testing.assert_allclose(tenure.patches[0].get_data().values, shares)
+    levels = [tick.get_text() for tick in plan.get_xticklabels()]
+    heights = [bar.get_height() for bar in plan.patches[: len(levels)]]
+    expected = [mixed.features["plan"].a.levels.get(level, 0) for level in levels]
+    np.testing.assert_allclose(heights, expected)
+    assert first.get_xticklabels()[0].get_text().startswith("20")
+
+
+def test_parts_are_those_of_the_verdict(mixed):
+    widths = [bar.get_width() for bar in plot_parts(mixed).patches]
+    expected = sorted(mixed.verdict.shares.values(), reverse=True)
+    np.testing.assert_allclose(widths, [100 * share for share in expected if share > 0])
+
+
+def test_the_map_has_the_two_directions_that_differ_most(table):
+    ax = plot_map(table)
+    top = np.argsort(-np.asarray(table.frame.differences), kind="stable")[:2]
+    x, y = ax.lines[0].get_data()
+    expected = table.frame.coordinates(table.group_a.rows)[:, top]
+    np.testing.assert_allclose(np.stack([x, y], axis=1), expected)
+    assert f"direction {top[0] + 1} " in ax.get_xlabel()
 
 
 def test_samples_of_a_comparison_are_sorted_by_angle(pictures):
@@ -234,7 +302,10 @@ def test_pair_matrix_leaves_undefined_pairs_empty():
 @pytest.mark.parametrize("name", list(HOSTILE))
 def test_hostile_names_draw_as_text(name):
     nasty = HOSTILE[name] + "$\\frac{1}{"
-    case = comparison(60, 60, 4, names=(nasty, nasty), feature_names=[nasty] * 4)
+    columns = [f"{i}{nasty}" for i in range(4)]
+    case = comparison(60, 60, 4, names=(nasty, nasty), feature_names=columns)
+    drawn(plot_features(case))
+    drawn(plot_feature_distributions(case))
     drawn(plot_angles(case))
     drawn(plot_posterior(case))
     drawn(plot_directions(case, n=1))
@@ -253,6 +324,8 @@ def test_hostile_names_draw_as_text(name):
         (lambda: plot_attribution(np.ones((2, 12)), 5), "no sample 5"),
         (lambda: plot_sensitivity(Sensitivity((), np.zeros(1), {}, 30, 1)), "no setting"),
         (lambda: plot_pair_matrix(["a"], np.ones((2, 2))), "names"),
+        (lambda: plot_features(object()), "no table of columns"),
+        (lambda: plot_feature_distributions(comparison(30, 30, 2), ["hat"]), "no column 'hat'"),
     ],
 )
 def test_what_does_not_fit_is_said(call, message):

@@ -14,14 +14,13 @@ from cospan import (
     JointFrame,
     ManyFrame,
     Summary,
-    compare,
-    compare_many,
-    sensitivity,
 )
 from cospan._tolerance import FAST_SHRINKAGE
+from cospan.comparison.settings import Options
 from cospan.sets import SetCosts, Settings, calibrated_weights, fit_calibration, log_odds_of
 from cospan.sets.calibration import Calibration
 from cospan.sets.choice import SHRINKAGE_GRID
+from cospan.sets.settings import Given
 
 SETTINGS = {
     "chosen": {},
@@ -227,21 +226,20 @@ def test_in_sample_angles_flatter_and_left_out_ones_do_not():
 
 
 @pytest.mark.parametrize(
-    "function",
-    [
-        JointFrame.fit,
-        JointFrame.from_summaries,
-        ManyFrame.fit,
-        ManyFrame.from_summaries,
-        SetCosts.from_summaries,
-        AlignmentAngleClassifier,
-        compare,
-        compare_many,
-        sensitivity,
-    ],
-    ids=lambda function: function.__qualname__,
+    "function", [JointFrame.fit, AlignmentAngleClassifier], ids=lambda one: one.__qualname__
 )
-def test_whatever_fits_lists_every_setting_with_the_same_default(function):
+def test_whatever_fits_first_lists_every_setting_with_its_default(function):
     listed = inspect.signature(function).parameters
     settings = {one.name: one.default for one in fields(Settings)}
     assert {name: listed[name].default for name in settings} == settings
+
+
+@pytest.mark.parametrize("options", [Given, Options], ids=lambda one: one.__name__)
+def test_settings_as_keywords_are_those_of_a_fit(options):
+    assert {one.name for one in fields(Settings)} | {"preset"} <= set(options.__annotations__)
+
+
+def test_a_setting_that_is_none_is_named():
+    rows = np.random.default_rng(0).normal(size=(2, 20, 3))
+    with pytest.raises(TypeError, match="no setting 'shrinkige'"):
+        ManyFrame.fit(list(rows), shrinkige=0.3)

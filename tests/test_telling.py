@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from cospan import JointFrame, compare
-from cospan.comparison.telling import Telling
+from cospan import JointFrame, compare, compare_many
+from cospan.comparison.telling import Telling, keys_of_two
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +31,23 @@ def test_the_rows_most_like_the_other_set_have_values(sets):
 def test_chunks_give_the_same_rows_as_the_whole(sets):
     frame = JointFrame.fit(*sets)
     A, labels = sets[0], np.arange(6_000) % 2
-    whole, parts = Telling(None, 20), Telling(None, 20)
-    whole.add(frame.align(A), A, labels)
+    whole, parts = Telling(20), Telling(20)
+    whole.add(keys_of_two(frame.align(A), None, labels), A)
     for start in range(0, 6_000, 700):
         part = slice(start, start + 700)
-        parts.add(frame.align(A[part]), A[part], labels[part])
+        parts.add(keys_of_two(frame.align(A[part]), None, labels[part]), A[part])
     np.testing.assert_array_equal(whole.positions, parts.positions)
     rows, place = parts.among(np.arange(0, 6_000, 2))
     np.testing.assert_array_equal(rows, A[2 * place])
+
+
+def test_of_more_sets_too():
+    rng = np.random.default_rng(0)
+    sets = {name: rng.normal(k, 1, (3_000, 2)) for k, name in enumerate("xyz")}
+    found = compare_many(sets, rng.normal(1, 1, (500, 2)), n_bootstrap=20)
+    values = np.concatenate([*sets.values(), np.zeros((500, 2))])
+    own = found.telling.row_index < 9_000
+    np.testing.assert_array_equal(found.telling.rows[own], values[found.telling.row_index[own]])
+    flagged = np.flatnonzero(found.audit.flagged)
+    worst = flagged[np.argsort(-np.asarray(found.audit.suspicion)[flagged], kind="stable")[:20]]
+    assert set(worst) <= set(found.telling.row_index)

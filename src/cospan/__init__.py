@@ -37,9 +37,11 @@ if TYPE_CHECKING:
         hellinger,
         posterior_ambiguity,
     )
+    from cospan.embedding import embed_images, embed_texts
     from cospan.estimator import AlignmentAngleClassifier
     from cospan.frame import JointFrame, LeaveOneOut, ManyFrame, Prototypes, prototypes
     from cospan.model_file import load, save
+    from cospan.panel import Fidelity, Measure, Panel, fidelity, measure_panel
     from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
     from cospan.studies import Sensitivity, SettingChange, sensitivity
@@ -58,6 +60,7 @@ _PUBLIC = {
     "Comparison": "comparison",
     "Directions": "directions",
     "Estimate": "significance",
+    "Fidelity": "panel",
     "GSVD": "decomposition",
     "GSVDStack": "decomposition",
     "ImportanceWeights": "audit",
@@ -66,6 +69,8 @@ _PUBLIC = {
     "LeaveOneOut": "frame",
     "ManyComparison": "comparison",
     "ManyFrame": "frame",
+    "Measure": "panel",
+    "Panel": "panel",
     "Prototypes": "frame",
     "PartialGSVD": "decomposition",
     "RelativeProcrustes": "procrustes",
@@ -84,7 +89,10 @@ _PUBLIC = {
     "bin_posterior": "distribution",
     "compare": "comparison",
     "compare_many": "comparison",
+    "embed_images": "embedding",
+    "embed_texts": "embedding",
     "extreme_directions": "directions",
+    "fidelity": "panel",
     "fisher_rao": "distribution",
     "gsvd": "decomposition",
     "gsvds": "decomposition",
@@ -92,6 +100,7 @@ _PUBLIC = {
     "hellinger": "distribution",
     "importance_weights": "audit",
     "load": "model_file",
+    "measure_panel": "panel",
     "neither": "typicality",
     "posterior_ambiguity": "distribution",
     "prototypes": "frame",

@@ -191,3 +191,45 @@ EQUAL_STATISTICS = 1e-12
 
 # Log-odds beyond this are no surer in double precision: their probability is 1 less one eps.
 LARGEST_LOG_ODDS = 36.0
+
+
+# Principal axes of few rows are taken from the products of rows with rows where the reciprocal
+# condition of these is at least this: the axes are then orthogonal to eps over it, three digits
+# less than singular vectors are.
+PRODUCTS_KEEP_DIGITS = 3e-4
+# Stands for 0 where it would be divided by, or its logarithm taken: small enough to change no
+# other number, and far enough from the smallest double for a product with it to stay above 0.
+NOT_ZERO = 1e-300
+
+# Variance of permutation statistics, in units of all of theirs, below which they are equal but for
+# rounding: their distribution has no width to measure.
+LEAST_VARIANCE = 1e-12
+
+# Tail probabilities below are not told apart; doubles end at 1e-308.
+SMALLEST_TAIL = 1e-290
+
+# Correlations nearer to ±1 than this count as that: on Fisher's scale they would be infinite.
+PERFECT_CORRELATION = 1e-6
+
+# c² + s² of a model file's cosines and sines is 1, up to the rounding of float32.
+FILE_COSINES = 1e-4
+
+# Probabilities this close to 0 or 1 have the same log-odds in files of cospan 0.1; those of 0 and 1
+# would be infinite.
+NARROW_PROBABILITY = 1e-12
+
+
+def singular_ridge(size: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What keeps a symmetric matrix with such a trace invertible: its own rounding."""
+    info = np.finfo(np.float64)
+    return np.asarray(info.eps * size + info.tiny)
+
+
+def rank_in_gram(largest: float, size: int) -> float:
+    """Eigenvalues of a Gram matrix up to this are the rounding of the largest."""
+    return largest * size * float(np.finfo(np.float64).eps)
+
+
+def least_error(mean_square: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """The squared standard error of a mean of n numbers is not below their rounding."""
+    return np.asarray(np.finfo(np.float64).eps * mean_square / n)

@@ -75,7 +75,14 @@ def angle_histogram(theta: ArrayLike, bins: int = 30) -> Floats:
 
 
 def bhattacharyya(P: ArrayLike, Q: ArrayLike) -> float:
-    """Bhattacharyya coefficient Σ √(PᵢQᵢ): 1 for equal histograms, 0 for disjoint ones."""
+    """Bhattacharyya coefficient Σ √(PᵢQᵢ): 1 for equal histograms, 0 for disjoint ones.
+
+    Examples
+    --------
+    >>> from cospan import bhattacharyya
+    >>> round(bhattacharyya([0.5, 0.5, 0.0], [0.0, 0.5, 0.5]), 3)
+    0.5
+    """
     p, q = as_histograms(P, Q)
     return float(min(1.0, np.sum(np.sqrt(p * q))))
 
@@ -85,6 +92,12 @@ def hellinger(P: ArrayLike, Q: ArrayLike) -> float:
 
     Taken from the differences of the square roots, so that nearly equal histograms keep their
     digits: 1 - BC would lose half of them.
+
+    Examples
+    --------
+    >>> from cospan import hellinger
+    >>> hellinger([1.0, 0.0], [0.0, 1.0]), hellinger([0.5, 0.5], [0.5, 0.5])
+    (1.0, 0.0)
     """
     p, q = as_histograms(P, Q)
     return min(1.0, _chord(p, q) / math.sqrt(2))

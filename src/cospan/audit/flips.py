@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import gammaincc
 
+from cospan._tolerance import NOT_ZERO
+
 __all__ = ["Flips", "fit_flips", "fit_rate"]
 
 Floats = NDArray[np.float64]
@@ -35,7 +37,6 @@ _CHANCE, _CHANCE_OWN = 0.05, 0.02
 # Above this there is no telling which labels are the right ones.
 _LARGEST_RATE = 0.4
 _LOG_RATES = (math.log(1e-6), math.log(_LARGEST_RATE))
-_SMALLEST_WEIGHT = 1e-300
 # Far more steps than one rate needs to settle to three digits.
 _STEPS = 200
 # Rows that the rates are fitted to, at most: ten thousand give them to a fifth of a per cent.
@@ -160,8 +161,8 @@ def fit_rate(weights: Floats, own: NDArray[np.intp], known: Flips) -> Flips:
     rates = np.full(K, 0.05)
     for _ in range(_STEPS):  # expectation and maximisation
         joint = q * _label_given(rates, own)
-        joint /= np.maximum(joint.sum(axis=1, keepdims=True), _SMALLEST_WEIGHT)
-        members = np.maximum(joint.sum(axis=0), _SMALLEST_WEIGHT)
+        joint /= np.maximum(joint.sum(axis=1, keepdims=True), NOT_ZERO)
+        members = np.maximum(joint.sum(axis=0), NOT_ZERO)
         joint[rows, own] = 0
         rates = np.minimum(joint.sum(axis=0) / members, _LARGEST_RATE)
     gained = 2 * float(np.sum(np.log(_seen(q, own, rates) / _seen(q, own, np.zeros(K)))))
@@ -189,11 +190,11 @@ def _surprise(parameters: Floats, z: Floats, own: NDArray[np.intp]) -> tuple[flo
     rates = _rates_of(parameters, K)
     q = _softmax(parameters[0] * z + np.append(0.0, parameters[1:K]))
     given = _label_given(rates, own)
-    seen = np.maximum(np.sum(q * given, axis=1), _SMALLEST_WEIGHT)
+    seen = np.maximum(np.sum(q * given, axis=1), NOT_ZERO)
     # A trace of the other classes at every row, one row's worth in all, keeps the gain of
     # separate classes finite, as smoothed targets do in `sets.calibration`.
     trace = 1 / ((n + K) * (K - 1))
-    logs = np.log(np.maximum(q, _SMALLEST_WEIGHT))
+    logs = np.log(np.maximum(q, NOT_ZERO))
     value = -(1 - K * trace) * np.log(seen).mean() - trace * logs.sum(axis=1).mean()
     # d seen/d score_k = q_k (P(label | k) - seen)
     by_score = -(1 - K * trace) * q * (given / seen[:, None] - 1) + trace * (K * q - 1)
@@ -216,11 +217,11 @@ def _label_given(rates: Floats, own: NDArray[np.intp]) -> Floats:
 
 def _seen(q: Floats, own: NDArray[np.intp], rates: Floats) -> Floats:
     """The probability of each row's label."""
-    return np.asarray(np.maximum(np.sum(q * _label_given(rates, own), axis=1), _SMALLEST_WEIGHT))
+    return np.asarray(np.maximum(np.sum(q * _label_given(rates, own), axis=1), NOT_ZERO))
 
 
 def _logarithms(weights: Floats) -> Floats:
-    return np.log(np.maximum(weights, _SMALLEST_WEIGHT))
+    return np.log(np.maximum(weights, NOT_ZERO))
 
 
 def _softmax(score: Floats) -> Floats:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._tolerance import NOT_ZERO
+
 from .grouping import Column, Floats, Profiles, Rows, present
 from .twosample import OrderedTests, compare_levels, compare_ordered, log_fisher
 
@@ -237,7 +239,7 @@ def _category(
     counts = [part[:, places].sum(axis=0) for part in parts]
     log_p, levels = compare_levels(counts[0], counts[1])
     p, q = (np.array([one.levels.get(name, 0.0) for name in names]) for one in held)
-    both = np.maximum(p + q, 1e-300)
+    both = np.maximum(p + q, NOT_ZERO)
     distance = math.sqrt(max(0.0, 0.5 * float(np.sum((p - q) ** 2 / both))))
     largest = max((_cohen(x, y) for x, y in zip(p, q, strict=True)), key=abs, default=0.0)
     return Measured(
@@ -262,7 +264,7 @@ def name_change(a: Floats, b: Floats) -> list[str]:
     """
     mids = [np.median(x, axis=0) for x in (a, b)]
     away = [np.abs(x - mid) for x, mid in zip((a, b), mids, strict=True)]
-    wide = [np.maximum(x.mean(axis=0), 1e-300) for x in away]
+    wide = [np.maximum(x.mean(axis=0), NOT_ZERO) for x in away]
     common = np.maximum(wide[0], wide[1])  # one set may not vary at all
     # As log p-values of about that strength.
     logs = np.stack(
@@ -272,7 +274,7 @@ def name_change(a: Floats, b: Floats) -> list[str]:
             np.maximum(_gap_left(a, b, mids, [common] * 2), _gap_left(a, b, mids, wide)),
         ]
     )
-    deviations = [np.maximum(x.std(axis=0), 1e-300) for x in (a, b)]
+    deviations = [np.maximum(x.std(axis=0), NOT_ZERO) for x in (a, b)]
     step = np.abs(b.mean(axis=0) - a.mean(axis=0)) / np.maximum(*deviations)
     sure = logs[:2] <= math.log(SURELY)
     sure &= np.stack([step >= TRIFLE, np.abs(np.log(deviations[1] / deviations[0])) >= TRIFLE])
@@ -291,5 +293,5 @@ def _gap_left(a: Floats, b: Floats, mids: Sequence[Floats], wide: Sequence[Float
 def _welch(a: Floats, b: Floats) -> Floats:
     error = a.var(axis=0) / len(a) + b.var(axis=0) / len(b)
     step = b.mean(axis=0) - a.mean(axis=0)
-    floor = np.where(step == 0, 1.0, 1e-300)
+    floor = np.where(step == 0, 1.0, NOT_ZERO)
     return np.asarray(step / np.sqrt(np.maximum(error, floor)))

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._tolerance import NO_SHARE
+from cospan._tolerance import NO_SHARE, NOT_ZERO
 
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
@@ -98,7 +98,7 @@ def _spread(frame: JointFrame, parts: Floats) -> Floats:
             h, g = h @ basis.T, g @ basis.T
         size = np.abs(h * g) * varies
         here = parts[i : i + step]
-        scaled = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
+        scaled = size / np.maximum(size.sum(axis=1, keepdims=True), NOT_ZERO)
         # A direction that only one set has is infinitely far off: so are its features then.
         endless = ~np.isfinite(here)
         found += np.where(endless, 0.0, here) @ scaled

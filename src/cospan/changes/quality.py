@@ -33,6 +33,8 @@ EXPECTED_ROWS = 5
 #: Shares of duplicates from this on are worth a word.
 DUPLICATES = 0.01
 SHOWN = 5
+#: Codes of the notes on levels that only A has, and only B.
+_ONE_SIDED = ("vanished levels", "new levels")
 
 
 @dataclass(frozen=True)
@@ -117,27 +119,17 @@ def _column_notes(
 
 
 def _level_notes(one: FeatureChange, rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
-    sides = (
-        ("new levels", one.a, one.b, len(rows.a), names[1], names[0]),
-        ("vanished levels", one.b, one.a, len(rows.b), names[0], names[1]),
-    )
-    for code, without, having, count, its, other in sides:
+    held = [one.a.levels, one.b.levels]
+    sizes = [len(rows.a), len(rows.b)]
+    for side in (1, 0):
+        here, there = held[side], held[1 - side]
         levels = [
             level
-            for level, share in having.levels.items()
-            if share * count >= EXPECTED_ROWS and not without.levels.get(level)
+            for level, share in here.items()
+            if not there.get(level)
+            and _surely_absent(share * sizes[side], sizes[side], sizes[1 - side], len(here))
         ]
-        if levels:
-            total = sum(having.levels[level] for level in levels)
-            yield QualityNote(
-                code,
-                one.name,
-                f"{quoted(one.name)} has {listed(levels, SHOWN)} in {its} only "
-                f"({share_text(total)} of its rows), not in {other}.",
-                True,
-                0.0 if code == "new levels" else total,
-                total if code == "new levels" else 0.0,
-            )
+        yield from _one_sided(one.name, levels, sum(here[x] for x in levels), side, names)
 
 
 def _further_levels(
@@ -150,27 +142,44 @@ def _further_levels(
         if "other levels" not in one.a.levels:
             continue
         own = [dict(_profile_levels(p, one.name)) for p in profiles]
-        for code, side in (("new levels", 1), ("vanished levels", 0)):
+        if not all(own):
+            continue
+        sizes = [sum(x.values()) for x in own]
+        for side in (1, 0):
             here, there = own[side], own[1 - side]
-            total, against = (max(1, sum(x.values())) for x in (here, there))
             levels = [
                 level
                 for level, count in here.items()
                 if level not in one.a.levels
                 and level not in there
-                and count * against >= EXPECTED_ROWS * total
+                and _surely_absent(count, sizes[side], sizes[1 - side], len(here))
             ]
-            if levels and here and there:
-                share = sum(here[level] for level in levels) / total
-                yield QualityNote(
-                    code,
-                    one.name,
-                    f"{quoted(one.name)} has {listed(levels, SHOWN)} in {names[side]} only "
-                    f"({share_text(share)} of its rows), not in {names[1 - side]}.",
-                    True,
-                    share if side == 0 else 0.0,
-                    share if side == 1 else 0.0,
-                )
+            share = sum(here[level] for level in levels) / sizes[side]
+            yield from _one_sided(one.name, levels, share, side, names)
+
+
+def _surely_absent(count: float, here: int, there: int, levels: int) -> bool:
+    """Whether a level with so many rows here, and none there, is more than chance.
+
+    All of them are here with the chance (share of the rows that are here)^count; of many levels
+    some are rare, and one of these is easily on one side.
+    """
+    if count * there < EXPECTED_ROWS * here:
+        return False
+    return math.log(levels / LEVEL) <= count * math.log1p(there / here)
+
+
+def _one_sided(
+    column: str, levels: list[str], share: float, side: int, names: tuple[str, str]
+) -> Iterator[QualityNote]:
+    """The note on levels that only one set has; none of no levels."""
+    if levels:
+        text = (
+            f"{quoted(column)} has {listed(levels, SHOWN)} in {names[side]} only "
+            f"({share_text(share)} of its rows), not in {names[1 - side]}."
+        )
+        shares = (0.0, share) if side else (share, 0.0)
+        yield QualityNote(_ONE_SIDED[side], column, text, True, *shares)
 
 
 def _profile_levels(profile: Any, name: str) -> Any:

@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from cospan._tolerance import PERFECT_CORRELATION
+
 from .grouping import Column, Floats, Rows, present
 from .pairs import PairChange, PairTable, Relations
 from .twosample import adjusted
@@ -33,8 +35,6 @@ MOST_PAIRS, FEWEST_PAIRS = 200, 10
 #: Rows of each set that must differ from the feature's usual value: with fewer a correlation is
 #: the matter of a few rows.
 VARIED_ROWS = 10
-#: Correlations nearer to ±1 than this count as that.
-_PERFECT = 1e-6
 
 
 class _Feature(NamedTuple):
@@ -254,8 +254,8 @@ def _difference(a: _Side, b: _Side) -> Floats:
     On Fisher's scale or as it is, whichever says less: a correlation of exactly 1, which a few
     rows of a rare level give easily, is infinitely far from all others on Fisher's scale.
     """
-    near = 1 - _PERFECT
-    free = [np.maximum(1 - side.r**2, _PERFECT) for side in (a, b)]
+    near = 1 - PERFECT_CORRELATION
+    free = [np.maximum(1 - side.r**2, PERFECT_CORRELATION) for side in (a, b)]
     steps = [np.arctanh(np.clip(side.r, -near, near)) for side in (a, b)]
     errors = [
         np.maximum(side.influence / f**2, 1.0) / side.n
@@ -263,6 +263,9 @@ def _difference(a: _Side, b: _Side) -> Floats:
     ]
     fisher = (steps[1] - steps[0]) / np.sqrt(errors[0] + errors[1])
     normal = (1 - ((a.r + b.r) / 2) ** 2) ** 2
-    plain = [np.maximum(np.maximum(side.influence, normal), _PERFECT) / side.n for side in (a, b)]
+    plain = [
+        np.maximum(np.maximum(side.influence, normal), PERFECT_CORRELATION) / side.n
+        for side in (a, b)
+    ]
     direct = (b.r - a.r) / np.sqrt(plain[0] + plain[1])
     return np.asarray(np.where(np.abs(fisher) < np.abs(direct), fisher, direct))

@@ -69,9 +69,10 @@ def _spread(one: FeatureChange, names: tuple[str, str]) -> str:
         where = names[0] if a == 0 else names[1]
         return f"{quoted(one.name)} does not vary in {where}"
     before, after = pair_of(a, b)
+    times = number(b / a, 2 if abs(b / a - 1) >= 0.1 else 3)
     how = "as wide" if b >= a else "as wide only"
     return (
-        f"{quoted(one.name)} spreads {number(b / a, 2)} times {how} in {names[1]} as in {names[0]} "
+        f"{quoted(one.name)} spreads {times} times {how} in {names[1]} as in {names[0]} "
         f"(sd {before} and {after})"
     )
 

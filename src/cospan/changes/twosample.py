@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from cospan._tolerance import DEPENDENT_SCORE
+from cospan._tolerance import DEPENDENT_SCORE, NOT_ZERO
 
 __all__ = ["OrderedTests", "adjusted", "compare_levels", "compare_ordered", "log_fisher"]
 
@@ -118,7 +118,7 @@ def _score_sums(u: Floats, in_a: Floats, n_a: int) -> tuple[Floats, Floats, NDAr
         for other in before:
             score = score - np.einsum("ij,ij->i", score, other)[:, None] * other
         left = np.einsum("ij,ij->i", score, score)
-        live[k] = left > DEPENDENT_SCORE * np.maximum(size, 1e-300)
+        live[k] = left > DEPENDENT_SCORE * np.maximum(size, NOT_ZERO)
         unit = score * np.where(live[k], 1 / np.sqrt(np.where(live[k], left, 1.0)), 0.0)[:, None]
         z[k] = np.einsum("ij,ij->i", unit, in_a) / math.sqrt(variance)
         cubes = np.einsum("ij,ij->i", unit * unit, unit) * math.sqrt(n)
@@ -157,7 +157,7 @@ def log_fisher(hits_a: ArrayLike, n_a: ArrayLike, hits_b: ArrayLike, n_b: ArrayL
     spare = np.minimum(hits, total - hits) * np.minimum(n, m) / total
     variance = expected * (total - hits) * m / (total * np.maximum(1.0, total - 1))
     away = np.maximum(0.0, np.abs(k - expected) - 0.5)
-    found = _log_two_sided(away / np.sqrt(np.maximum(variance, 1e-300)))
+    found = _log_two_sided(away / np.sqrt(np.maximum(variance, NOT_ZERO)))
     for i in np.flatnonzero((spare < _MANY) & (variance > 0)):
         found[i] = _log_hypergeometric(k[i], total[i], hits[i], n[i])
     return np.where(variance > 0, np.minimum(0.0, found), 0.0)
@@ -249,12 +249,12 @@ def _log_chi_square(x: Floats, degrees: NDArray[np.int_]) -> Floats:
     with np.errstate(divide="ignore"):
         found = np.log(stats.chi2.sf(x, k))
     far = ~np.isfinite(found)
-    half = np.maximum(x / 2, 1e-300)
+    half = np.maximum(x / 2, NOT_ZERO)
     distant = (k / 2 - 1) * np.log(half) - half - special.gammaln(k / 2)
     return np.asarray(np.where(degrees > 0, np.where(far, distant, found), 0.0))
 
 
 def _log_kolmogorov(x: Floats) -> Floats:
     """Log tail of Kolmogorov's distribution; beyond 3 its first term is all there is."""
-    near = np.log(np.maximum(special.kolmogorov(np.minimum(x, 3.0)), 1e-300))
+    near = np.log(np.maximum(special.kolmogorov(np.minimum(x, 3.0)), NOT_ZERO))
     return np.minimum(0.0, np.where(x < 3, near, math.log(2) - 2 * x * x))

@@ -143,13 +143,12 @@ def make_verdict(
         sizes = ("none", "none", sizes[2])
         kinds = kinds._replace(shares={}, mostly="")
     told = features.changed[:FIRST_FEATURES]
-    pairs = _first_pairs(relations)
+    pairs = _first_pairs(relations) if differs else []
     sentences = [
         _headline(differs, p, by_column, len(features), shift, names),
         *_how_much(differs, sizes, auc),
         *_in_what(kinds),
-        *[feature_sentence(one, names) for one in told],
-        *_more(features),
+        *_of_columns(differs, features, names),
         *[pair_sentence(pair, names) for pair in pairs],
         *_quality(quality, features),
         *_to_check(rows, names),
@@ -207,7 +206,8 @@ def _headline(
 def _how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> list[str]:
     if auc is None:
         return []
-    low, value, high = (round(100 * x) for x in (auc.low, auc.value, auc.high))
+    low, high = (round(100 * x) for x in (auc.low, auc.high))
+    value = "over 99" if 0.995 <= auc.value < 1 else f"{100 * auc.value:.0f}"  # no false certainty
     counted = (
         f"of 100 pairs of rows, one from each set, {value} are ordered correctly "
         f"({100 * auc.confidence:.0f} % interval {low} to {high}; by chance 50)"
@@ -230,11 +230,18 @@ def _in_what(kinds: Kinds) -> list[str]:
     return [f"It is first of all a difference in {IN_WORDS[kinds.mostly]}."]
 
 
-def _more(features: FeatureTable) -> list[str]:
+def _of_columns(differs: bool, features: FeatureTable, names: tuple[str, str]) -> list[str]:
+    """What changed in the first columns; a weak hint where the sets do not differ as a whole."""
+    told = [feature_sentence(one, names) for one in features.changed[:FIRST_FEATURES]]
     more = len(features.changed) - FIRST_FEATURES
-    if more <= 0:
-        return []
-    return [f"{more:,} more of the {len(features):,} columns changed."]
+    if more > 0:
+        told.append(f"{more:,} more of the {len(features):,} columns changed.")
+    if told and not differs:
+        sure = chance(min(one.p_adjusted for one in features))
+        which = "A single column is" if len(features.changed) == 1 else "Single columns are"
+        over = f", adjusted for {len(features):,} columns" if len(features) > 1 else ""
+        told.insert(0, f"{which} a weak hint to the contrary ({sure}{over}), perhaps by chance.")
+    return told
 
 
 def _quality(quality: Quality, features: FeatureTable) -> list[str]:
@@ -244,7 +251,9 @@ def _quality(quality: Quality, features: FeatureTable) -> list[str]:
     """
     told = {one.name for one in features.changed[:FIRST_FEATURES]}
     moved = {one.name for one in features.changed if one.change in ("mean", "spread")}
+    still = {n.column for n in quality if n.code == "constant" and n.a == n.b == 0}
     known = {"missing": told, "new levels": told, "vanished levels": told, "range": moved}
+    known["constant"] = told & still  # one value in A, another in B: that was said
     notes = [n.text for n in quality if n.differs and n.column not in known.get(n.code, ())]
     more = len(notes) - FIRST_NOTES
     if more <= 0:

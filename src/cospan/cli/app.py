@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 d
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +36,7 @@ Sets = Annotated[
     ),
 ]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
+_output = partial(typer.Option, "--output", "-o", metavar="FILE")
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")]
 
 
@@ -82,12 +84,7 @@ def score(
     reading: opt.Files,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Where to write: .parquet, .arrow, .csv or .tsv (default: CSV to stdout).",
-        ),
+        _output(help="Where to write: .parquet, .arrow, .csv or .tsv (default: CSV to stdout)."),
     ] = None,
     weighting: opt.WeightingOption = None,
 ) -> None:
@@ -108,12 +105,7 @@ def audit(
     reading: opt.Reading,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write every row, most suspicious first: .csv, .tsv, .parquet or .arrow.",
-        ),
+        _output(help="Write every row, most suspicious first: .csv, .tsv, .parquet or .arrow."),
     ] = None,
     top: Annotated[int, typer.Option("-n", min=0, help="How many rows to print.")] = 20,
     json: opt.Json = False,
@@ -156,9 +148,7 @@ def info(
 @with_options
 def demo(
     terminal: Terminal,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the report goes.")
-    ] = Path("cospan-demo.html"),
+    output: Annotated[Path, _output(help="Where the report goes.")] = Path("cospan-demo.html"),
     pictures: Annotated[
         bool, typer.Option("--pictures", help="Handwritten fours and nines instead of a table.")
     ] = False,

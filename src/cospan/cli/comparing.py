@@ -5,6 +5,8 @@ Its files are written first, then it is printed: a closed pipe loses nothing.
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,6 @@ from typing import Any
 import numpy as np
 import typer
 
-from cospan._files import write_text
 from cospan._text import number, printable
 from cospan._warnings import heard
 from cospan.cli.options import Outputs, What
@@ -143,7 +144,7 @@ def _refuse_what_two_sets_have(
     if len(sets) > 1 and what.label is not None:
         given.append("--label")
     judged = {threshold.quantity for threshold in thresholds}
-    given += [f"--fail-on {quantity}" for quantity in ("p", "auc") if quantity in judged]
+    given += ["--fail-on p"] if "p" in judged else []
     if given:
         raise typer.BadParameter(f"{' and '.join(given)}: for two sets only, and there are more.")
 
@@ -186,12 +187,17 @@ def _write_files(found: Found, outputs: Outputs) -> None:
 
         save(outputs.save, found.model)
     if outputs.output is not None:
-        from cospan.report import format_of, write
+        from cospan.report import write
 
-        if format_of(outputs.output, outputs.format) == "json":  # the same as --json prints
-            write_text(outputs.output, found.to_json() + "\n")
-        else:
-            write(found, outputs.output, outputs.format)
+        write(found, outputs.output, outputs.format, command=_command())
+
+
+def _command() -> str | None:
+    """The command line, as the report shows it; None where something else started this."""
+    started = Path(sys.argv[0]) if sys.argv else Path()
+    if started.stem != "cospan" and started.parent.name != "cospan":
+        return None
+    return shlex.join(["cospan", *sys.argv[1:]])
 
 
 def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:
@@ -232,6 +238,10 @@ def _judged(found: Found) -> dict[str, tuple[float, str]]:
         if found.shift is not None:
             values["p"] = (found.shift.pvalue, "")
         return values
-    i, j = np.unravel_index(int(np.argmax(found.fisher_rao)), found.fisher_rao.shape)
-    pair = " and ".join(printable(found.names[k], 40) for k in (i, j))
-    return {"fisher-rao": (float(found.fisher_rao[i, j]), f" between {pair}")}
+    values = {}
+    for quantity in ("fisher-rao", "auc"):
+        matrix = found.pairs.matrix("value", quantity.replace("-", "_"))
+        i, j = np.unravel_index(int(np.argmax(matrix)), matrix.shape)
+        pair = " and ".join(printable(found.names[k], 40) for k in (i, j))
+        values[quantity] = (float(matrix[i, j]), f" between {pair}")
+    return values

@@ -247,6 +247,18 @@ class Files(Given):
     image_mode: Annotated[ImageMode, _read(help="Images in gray (L) or colour (RGB).")] = (
         ImageMode.gray
     )
+    text: Annotated[
+        str | None,
+        _read(metavar="COLUMN", help="Column of texts: their embeddings are the features."),
+    ] = None
+    embed: Annotated[
+        str | None,
+        _read(
+            metavar="MODEL",
+            help="Model for texts or images: a folder, a package, an ONNX file (default for "
+            "texts: the one that is installed).",
+        ),
+    ] = None
 
     def given(self) -> dict[str, Any]:
         found = super().given()

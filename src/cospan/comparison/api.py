@@ -9,7 +9,7 @@ from cospan.comparison.columns import score_columns
 from cospan.comparison.many import ManyComparison
 from cospan.comparison.opening import Opened, open_many, open_pair
 from cospan.comparison.pair import Comparison
-from cospan.comparison.pipeline import compare_sets
+from cospan.comparison.pipeline import Asked, compare_sets
 from cospan.comparison.reading import Progress
 from cospan.comparison.scorer import Scored
 from cospan.comparison.settings import Options, Settings, split_options
@@ -80,7 +80,8 @@ def compare(
         ``score_all=True``. For more than two sets as in :func:`cospan.compare_many`.
     **options
         The settings above from `span` on, and for the sources: columns, id_column, chunk_rows,
-        missing, categorical, numeric, drop, strict, image_size, image_mode, max_bad_images.
+        missing, categorical, numeric, drop, strict, image_size, image_mode, max_bad_images,
+        text, embed (see :func:`cospan.sources.open_source`).
 
     Returns
     -------
@@ -119,16 +120,8 @@ def compare(
     def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
         send(name, scored.ids, scored.alignment)
 
-    return Comparison.of(
-        compare_sets(
-            prepare,
-            joint=True,
-            image_shape=image_shape,
-            options=reading,
-            progress=progress,
-            sink=None if sink is None else passed_on,
-        )
-    )
+    asked = Asked(prepare, True, image_shape, reading)
+    return Comparison.of(compare_sets(asked, progress, None if sink is None else passed_on))
 
 
 def compare_many(
@@ -196,16 +189,8 @@ def compare_many(
         if sink is not None:
             sink(score_columns(names, name, scored))
 
-    return ManyComparison.of(
-        compare_sets(
-            prepare,
-            joint=False,
-            image_shape=image_shape,
-            options=reading,
-            progress=progress,
-            sink=None if sink is None else passed_on,
-        )
-    )
+    asked = Asked(prepare, False, image_shape, reading)
+    return ManyComparison.of(compare_sets(asked, progress, None if sink is None else passed_on))
 
 
 def _settings(chosen: dict[str, Any], every_row: bool) -> Settings:

@@ -63,7 +63,8 @@ class _Growing:
 
     def __init__(self, size: int, exact: bool, seed: int) -> None:
         self.sample: Reservoir[Chunk] = Reservoir(size, seed)
-        self._builder = SummaryBuilder(SummaryOptions(exact=exact, seed=seed), small=True)
+        options = SummaryOptions(exact=exact, seed=seed, first_row=0)
+        self._builder = SummaryBuilder(options, small=True)
 
     def add(self, chunk: Chunk) -> None:
         self.sample.add(chunk)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 from cospan.audit import LabelAudit
 from cospan.comparison.columns import ambiguity, joined, score_columns
 from cospan.comparison.fitting import arranged
+from cospan.comparison.pairs import Pairs
 from cospan.comparison.plain import many_dict
 from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.scorer import LikeNeither, Scored, like_neither, pair_angle
+from cospan.comparison.scoring import Group
+from cospan.comparison.telling import KeptRows
 from cospan.comparison.text import many_lines
 from cospan.errors import InputError
 from cospan.frame import ManyFrame
 from cospan.sets import Geometry, SetCosts
-from cospan.significance import Estimate
+from cospan.significance import Estimate, Separation
 
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
@@ -78,8 +81,25 @@ class ManyComparison(View):
         What a reader should know before believing the numbers.
     version : str
     seconds : float
+    pairs : Pairs
+        How far apart the sets of each pair are: see :meth:`separation`.
     typicality : ndarray of shape (n, K)
         How usual each sample is for each set: a p-value, NaN where nothing is known.
+    telling : KeptRows or None
+        Values of the samples that look most like another set, that no set finds usual, or that
+        are between two sets; ``row_index`` says which of the samples they are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cospan import compare_many
+    >>> X, y = load_iris(return_X_y=True)
+    >>> names = ("setosa", "versicolor", "virginica")
+    >>> found = compare_many({name: X[y == k] for k, name in enumerate(names)})
+    >>> found.closest(1)[0][:2]
+    ('versicolor', 'virginica')
+    >>> found.weights.shape
+    (150, 3)
     """
 
     names: tuple[str, ...]
@@ -102,12 +122,9 @@ class ManyComparison(View):
     order: NDArray[np.intp]
     audit: LabelAudit
     feature_names: tuple[str, ...] | None
-    image_shape: tuple[int, ...] | None
-    settings: dict[str, object]
-    warnings: tuple[str, ...]
-    version: str
-    seconds: float
+    pairs: Pairs
     typicality: Floats
+    telling: KeptRows | None = None
 
     @classmethod
     def of(cls, result: Result) -> ManyComparison:
@@ -142,6 +159,7 @@ class ManyComparison(View):
             order=result.linkage.leaves,
             audit=result.audited.audit,
             typicality=np.concatenate([part.typicality for part in kept]),
+            telling=_told(own if further is None else (*own, further)),
         )
 
     # ---- per sample ---------------------------------------------------------------------------
@@ -203,13 +221,15 @@ class ManyComparison(View):
         return float(np.mean(np.diagonal(self.confusion) / self.confusion.sum(axis=1)))
 
     def distance(self, a: str | int, b: str | int) -> Estimate:
-        """Fisher-Rao distance of two sets with its interval."""
-        at = self._number(a), self._number(b)
-        value, low, high = (
-            float(matrix[at])
-            for matrix in (self.fisher_rao, self.fisher_rao_low, self.fisher_rao_high)
-        )
-        return Estimate(value, low, high, self.confidence)
+        """Fisher-Rao distance of two sets with its interval; 0 for a set and itself."""
+        i, j = self._number(a), self._number(b)
+        if i == j:
+            return Estimate(0.0, 0.0, 0.0, self.confidence)
+        return self.pairs.between(i, j).fisher_rao
+
+    def separation(self, a: str | int, b: str | int) -> Separation:
+        """How far apart two sets are: AUC, Fisher-Rao, Hellinger and overlap, with intervals."""
+        return self.pairs.between(self._number(a), self._number(b))
 
     def closest(self, n: int = 5) -> list[tuple[str, str]]:
         """The `n` pairs of sets that are closest, closest first."""
@@ -286,6 +306,20 @@ class ManyComparison(View):
         z = f", {self.rows_z} scored" if self.name_z is not None else ""
         names = ", ".join(map(repr, self.names[:4])) + (", …" if len(self.names) > 4 else "")
         return f"<ManyComparison of {len(self.names)} sets ({names}), {sum(self.rows)} rows{z}>"
+
+
+def _told(groups: Sequence[Group]) -> KeptRows | None:
+    """The values kept of all groups, one after the other."""
+    kept = [group.telling for group in groups]
+    if any(part is None for part in kept):
+        return None
+    starts = np.cumsum([0, *(len(group.ids) for group in groups)])
+    parts = [(part, start) for part, start in zip(kept, starts, strict=False) if part is not None]
+    return KeptRows(
+        np.concatenate([part.rows for part, _ in parts]),
+        np.concatenate([part.row_index + start for part, start in parts]),
+        None,
+    )
 
 
 def _center(geometry: Geometry) -> Any:

@@ -21,6 +21,7 @@ from cospan.frame import JointFrame
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
     from cospan.changes import Changes, FeatureTable, PairTable, Verdict
+    from cospan.panel import Panel
     from cospan.significance import Separation, ShiftTest
 
 __all__ = ["Comparison", "TopFeatures"]
@@ -79,6 +80,17 @@ class Comparison(View):
     changes : Changes or None
         Which columns and relations changed, data quality, and the verdict; None in the linear
         span.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from cospan import compare
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> found = compare({"Barolo": X[y == 0], "Grignolino": X[y == 1]})
+    >>> print(found.verdict.sentences[0])
+    Barolo and Grignolino differ (p at most 0.001).
+    >>> found.features[0].name, found.features[0].change
+    ('proline', 'mean')
     """
 
     name_a: str
@@ -93,11 +105,6 @@ class Comparison(View):
     effect_a: NDArray[np.float64]
     effect_b: NDArray[np.float64]
     feature_names: tuple[str, ...]
-    image_shape: tuple[int, ...] | None
-    settings: dict[str, object]
-    warnings: tuple[str, ...]
-    version: str
-    seconds: float
     audit_of: str = "sets"
     changes: Changes | None = None
 
@@ -211,6 +218,38 @@ class Comparison(View):
         common[np.concatenate([to_a, to_b])] = -1
         shared = np.argsort(-common, kind="stable")[:n]
         return TopFeatures(to_a, shared[common[shared] > 0], to_b)
+
+    def panel(self, *, permutations: int = 199, random_state: int = 0) -> Panel:
+        """What other measures say about the same sets: MMD, Fréchet distance, C2ST and so on.
+
+        Computed on the rows that are kept, at most 2,000 of each set; features in units of their
+        spread where the angle takes them so (`units="own"`), else as they came.
+
+        Parameters
+        ----------
+        permutations, random_state
+            As in :func:`cospan.measure_panel`.
+
+        Returns
+        -------
+        Panel
+            With the angle's own AUC as its first measure.
+        """
+        from cospan.panel import measure_panel
+
+        if self.group_a.rows is None or self.group_b.rows is None:
+            raise InputError(
+                "The rows were not kept, as with summaries; call measure_panel on the data."
+            )
+        return measure_panel(
+            self.group_a.rows,
+            self.group_b.rows,
+            units="own" if self.frame.geometry.units == "own" else "raw",
+            permutations=permutations,
+            random_state=random_state,
+            angle=(self.separation.auc.value, None if self.shift is None else self.shift.pvalue),
+            feature_names=self.feature_names,
+        )
 
     def lines(self, width: int = 80) -> Iterator[Line]:
         return pair_lines(self, width)

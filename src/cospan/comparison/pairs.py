@@ -39,11 +39,14 @@ class Pairs(NamedTuple):
     def between(self, i: int, j: int) -> Separation:
         return self.found[(i, j) if (i, j) in self.found else (j, i)]
 
-    def matrix(self, end: str) -> Floats:
-        """(K, K): Fisher-Rao distances (`end` "value"), or an end of their intervals."""
-        matrix = np.zeros((self.n_sets, self.n_sets))
+    def matrix(self, end: str, measure: str = "fisher_rao") -> Floats:
+        """(K, K): a measure of every pair (`end` "value"), or an end of its interval.
+
+        On the diagonal, where a set meets itself, no difference: an AUC of ½, else 0.
+        """
+        matrix = np.full((self.n_sets, self.n_sets), 0.5 if measure == "auc" else 0.0)
         for (i, j), one in self.found.items():
-            matrix[i, j] = matrix[j, i] = getattr(one.fisher_rao, end)
+            matrix[i, j] = matrix[j, i] = getattr(getattr(one, measure), end)
         return matrix
 
 

@@ -11,104 +11,149 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cospan import __version__
+from cospan._warnings import Remark
+from cospan.changes import RowsToCheck
 from cospan.comparison.auditing import audit_rows, rows_to_check
-from cospan.comparison.fitting import fit_sets
+from cospan.comparison.fitting import Fitted, fit_sets
 from cospan.comparison.opening import Opened
-from cospan.comparison.pairs import join_sets, separate_pairs, tested_rows
+from cospan.comparison.pairs import Pairs, join_sets, separate_pairs, tested_rows
 from cospan.comparison.reading import OwnRows, Progress, ReadSet, watched
 from cospan.comparison.remarks import heard_warnings, remarks
 from cospan.comparison.result import Result
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
 from cospan.comparison.settings import Settings
-from cospan.comparison.testing import study_pair
+from cospan.comparison.testing import PairFindings, study_pair
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
-__all__ = ["compare_sets"]
+__all__ = ["Asked", "compare_sets"]
+
+Floats = NDArray[np.float64]
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 
 
+class Asked(NamedTuple):
+    """What was asked for; `prepare` checks the settings and opens the sets."""
+
+    prepare: Callable[[], tuple[Settings, Opened]]
+    joint: bool  # two sets, by their joint frame
+    image_shape: tuple[int, ...] | None
+    options: dict[str, Any]  # of the sources, to be remembered
+
+
+class ScoredSets(NamedTuple):
+    """The sets after they were read, fitted and scored."""
+
+    settings: Settings
+    opened: Opened
+    shape: tuple[int, ...] | None
+    read: list[ReadSet]
+    fitted: Fitted
+    groups: list[Group]
+    further: Group | None
+
+    @property
+    def every_group(self) -> list[Group]:
+        return self.groups if self.further is None else [*self.groups, self.further]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        sets = self.opened.sets
+        first = self.fitted.model if sets.first is None else sets.first
+        return first.feature_names or _made_names(sets.n_features, self.shape)
+
+
 def compare_sets(
-    prepare: Callable[[], tuple[Settings, Opened]],
-    *,
-    joint: bool,
-    image_shape: tuple[int, ...] | None,
-    options: dict[str, Any],
-    progress: Progress | None = None,
-    sink: Sink | None = None,
+    asked: Asked, progress: Progress | None = None, sink: Sink | None = None
 ) -> Result:
-    """Compare sets; `joint`: two of them, by their joint frame."""
+    """Compare sets, from what is asked for to what is found."""
     started = time.perf_counter()
-    say = progress or _silent
     with heard_warnings() as heard:
-        settings, opened = prepare()
-        sets = opened.sets
-        settings = settings.settled(sets.n_rows, sets.n_features)
-        shape = _shape_of_images(image_shape, opened)
-        read = sets.read(exact=bool(settings.exact), seed=settings.seed, progress=progress)
-        if settings.score_all is None:
-            settings = replace(settings, score_all=sum(r.rows for r in read) <= SCORED_ROWS)
-        stage = "fitting the frame" if joint else "fitting the sets"
-        say(stage, 0, 1)
-        again = partial(sets.mapped, read, progress=progress) if sets.has_rows(read) else None
-        fitted = fit_sets(
-            read,
-            settings,
-            joint=joint,
-            picture=shape is not None,
-            first=sets.first,
-            again=again,
-        )
-        say(stage, 1, 1)
-        scorer = Scorer(fitted.model, settings.weighting)
-        groups = _score_own(opened, read, scorer, settings, progress, sink)
-        further = _score_further(opened, scorer, settings, progress, sink)
-    samples = tested_rows(read, settings.seed)
-    pairs = separate_pairs(groups, fitted, samples, settings)
-    audited = audit_rows(groups, sets.names, further if opened.labelled else None, opened.classes)
-    every = groups if further is None else [*groups, further]
-    names = sets.first.feature_names if sets.first is not None else fitted.model.feature_names
-    feature_names = names or _made_names(sets.n_features, shape)
-    found, linkage = None, None
-    if isinstance(fitted.model, JointFrame):
-        found, why_not = study_pair(
-            fitted.model,
-            sets,
-            read,
-            groups,
-            pairs.between(0, 1),
-            samples,
-            feature_names,
-            rows_to_check(audited, every, sets.names),
-            settings,
-            say,
-        )
+        done = _score_sets(asked, progress, sink)
+    names = done.opened.sets.names
+    samples = tested_rows(done.read, done.settings.seed)
+    pairs = separate_pairs(done.groups, done.fitted, samples, done.settings)
+    labelled = done.further if done.opened.labelled else None
+    audited = audit_rows(done.groups, names, labelled, done.opened.classes)
+    pair, linkage = None, None
+    if isinstance(done.fitted.model, JointFrame):
+        to_check = rows_to_check(audited, done.every_group, names)
+        pair, why_not = _study(done, done.fitted.model, pairs, samples, to_check, progress)
         heard += why_not
     else:
-        linkage = join_sets(pairs.matrix("value"), fitted.order)
+        linkage = join_sets(pairs.matrix("value"), done.fitted.order)
+    given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
-        names=sets.names,
-        model=fitted.model,
-        directions=fitted.directions,
-        groups=tuple(groups),
-        further=further,
+        names=names,
+        model=done.fitted.model,
+        directions=done.fitted.directions,
+        groups=tuple(done.groups),
+        further=done.further,
         pairs=pairs,
         linkage=linkage,
         audited=audited,
-        pair=found,
-        feature_names=feature_names,
-        image_shape=shape,
-        settings={**settings.as_dict(), **{k: v for k, v in options.items() if v is not None}},
-        warnings=remarks(opened, fitted.model, every, audited, heard),
+        pair=pair,
+        feature_names=done.feature_names,
+        image_shape=done.shape,
+        settings={**done.settings.as_dict(), **given},
+        warnings=remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
         version=__version__,
         seconds=time.perf_counter() - started,
+    )
+
+
+def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> ScoredSets:
+    """Open, read, fit, score."""
+    settings, opened = asked.prepare()
+    sets = opened.sets
+    settings = settings.settled(sets.n_rows, sets.n_features)
+    shape = _shape_of_images(asked.image_shape, opened)
+    read = sets.read(exact=bool(settings.exact), seed=settings.seed, progress=progress)
+    if settings.score_all is None:
+        settings = replace(settings, score_all=sum(one.rows for one in read) <= SCORED_ROWS)
+    say = progress or _silent
+    stage = "fitting the frame" if asked.joint else "fitting the sets"
+    say(stage, 0, 1)
+    picture = shape is not None
+    again = partial(sets.mapped, read, progress=progress) if sets.has_rows(read) else None
+    fitted = fit_sets(
+        read, settings, joint=asked.joint, picture=picture, first=sets.first, again=again
+    )
+    say(stage, 1, 1)
+    scorer = Scorer(fitted.model, settings.weighting)
+    groups = _score_own(opened, read, scorer, settings, progress, sink)
+    further = _score_further(opened, scorer, settings, progress, sink)
+    return ScoredSets(settings, opened, shape, read, fitted, groups, further)
+
+
+def _study(
+    done: ScoredSets,
+    frame: JointFrame,
+    pairs: Pairs,
+    samples: Sequence[Floats],
+    to_check: RowsToCheck,
+    progress: Progress | None,
+) -> tuple[PairFindings, tuple[Remark, ...]]:
+    """What only a pair has."""
+    return study_pair(
+        frame,
+        done.opened.sets,
+        done.read,
+        done.groups,
+        pairs.between(0, 1),
+        samples,
+        done.feature_names,
+        to_check,
+        done.settings,
+        progress or _silent,
     )
 
 

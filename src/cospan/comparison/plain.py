@@ -98,11 +98,12 @@ def many_dict(c: ManyComparison) -> dict[str, object]:
         **_common(c, "sets"),
         "sets": [_one_of_many(c, k) for k in range(len(c.names))],
         "scored": None if c.name_z is None else _one_of_many(c, len(c.names)),
-        "fisher_rao": {
-            "value": plain(c.fisher_rao),
-            "low": plain(c.fisher_rao_low),
-            "high": plain(c.fisher_rao_high),
-            "confidence": c.confidence,
+        **{
+            measure: {
+                **{end: plain(c.pairs.matrix(end, measure)) for end in ("value", "low", "high")},
+                "confidence": c.confidence,
+            }
+            for measure in ("auc", "fisher_rao")
         },
         "order": [c.names[k] for k in c.order],
         "linkage": plain(c.linkage),

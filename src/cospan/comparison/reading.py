@@ -20,7 +20,7 @@ from cospan.curves import CurveMap
 from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
 from cospan.sources import Chunk, Source
-from cospan.summary import Summary
+from cospan.summary import Summary, SummaryOptions, of_chunks, of_rows
 
 __all__ = ["OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
 
@@ -134,17 +134,22 @@ def _read_source(
             found = "one row" if sample.seen else "no rows"
             raise InputError(f"{name} has {found}; a set needs at least 2, better 30.")
 
-    summary = Summary.of_chunks(rows(), exact=exact, seed=seed, name=name)
+    # numbered rows: the sample is the same wherever the rows are read
+    options = SummaryOptions(exact=exact, seed=seed, name=name, first_row=0)
+    summary = of_chunks(rows(), options)
     summary = replace(summary, feature_names=source.feature_names)
     return ReadSet(name, summary, sample.result(), sample.complete, sample.seen)
 
 
 def _read_where_it_is(name: str, source: Source, *, exact: bool, size: int, seed: int) -> ReadSet:
     """The same for a Dask collection: its workers summarise and draw, and only that comes here."""
-    summary = Summary.of(source.lazy, exact=exact, sample_size=size, seed=seed, name=name)
+    options = SummaryOptions(exact=exact, seed=seed, name=name, first_row=0)
+    summary = of_rows(source.lazy, None, options._replace(sample_size=size))
     if summary.count < 2:
         raise InputError(f"{name} has one row; a set needs at least 2, better 30.")
-    return _kept(name, summary)
+    found = _kept(name, summary)
+    smaller = summary.sample.smaller(options.sample_size)
+    return found._replace(summary=replace(summary, sample=smaller))
 
 
 def _read_summary(name: str, summary: Summary) -> ReadSet:

@@ -20,13 +20,24 @@ from cospan.comparison.scoring import Group
 from cospan.comparison.testing import PairFindings
 from cospan.frame import ManyFrame
 
-__all__ = ["Line", "Result", "View", "shared"]
+__all__ = ["Facts", "Line", "Result", "View", "shared"]
 
 Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Facts:
+    """What every comparison says of itself; see :class:`cospan.Comparison` for each."""
+
+    image_shape: tuple[int, ...] | None
+    settings: dict[str, object]
+    warnings: tuple[str, ...]
+    version: str
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Facts):
     """What was found about K sets.
 
     Parameters
@@ -46,7 +57,7 @@ class Result:
         Without a joint frame: the directions of all sets, and which sets join first.
     pair : PairFindings or None
         With one: the test, what changed, and how far each feature pulls.
-    feature_names, image_shape, settings, warnings, version, seconds
+    feature_names : tuple of str
     """
 
     names: tuple[str, ...]
@@ -59,11 +70,6 @@ class Result:
     linkage: Linkage | None
     pair: PairFindings | None
     feature_names: tuple[str, ...]
-    image_shape: tuple[int, ...] | None
-    settings: dict[str, object]
-    warnings: tuple[str, ...]
-    version: str
-    seconds: float
 
 
 def shared(result: Result, view: Any) -> dict[str, Any]:
@@ -72,7 +78,8 @@ def shared(result: Result, view: Any) -> dict[str, Any]:
     return {name: getattr(result, name) for name in names}
 
 
-class View(abc.ABC):
+@dataclass(frozen=True, eq=False, repr=False)
+class View(Facts, abc.ABC):
     """How a comparison is shown, whatever the number of sets."""
 
     @abc.abstractmethod

@@ -18,7 +18,13 @@ from cospan.attribution import attribute
 from cospan.comparison.reading import OwnRows
 from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.comparison.scorer import Scored, Scorer, like_neither, pair_angle
-from cospan.comparison.telling import TELLING_ROWS, KeptRows, Telling
+from cospan.comparison.telling import (
+    TELLING_ROWS,
+    KeptRows,
+    Telling,
+    keys_of_many,
+    keys_of_two,
+)
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.sources import Chunk
@@ -56,9 +62,10 @@ class Group:
         All `n` rows, or a uniform sample of them.
     counts : ndarray of shape (900,), int, or None
         Of two sets with a joint frame: histogram of θ, a tenth of a degree per bin.
-    rows, row_index, attribution, telling
-        Of these, values of some kept rows, which they are, and how far every feature pulls them;
-        and the same of the rows that a reader will ask about.
+    rows, row_index, attribution
+        Of these, values of some kept rows, which they are, and how far every feature pulls them.
+    telling : KeptRows or None
+        Values of the rows that a reader will ask about.
     """
 
     name: str
@@ -113,8 +120,10 @@ class Tally:
         # The same seed, so the same draws: the rows shown are among the rows kept.
         size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
         self._shown: Reservoir[Chunk] = Reservoir(size, seed)
-        told = rows_within(TELLING_BYTES, scorer.model.n_features, TELLING_ROWS, fewest=10)
-        self._telling = Telling(None if own is None else "AB"[own % 2], told)
+        most = max(10, 2 * TELLING_ROWS // K)
+        self._telling = Telling(
+            rows_within(TELLING_BYTES, scorer.model.n_features, most, fewest=10)
+        )
 
     def add(self, part: OwnRows) -> Scored:
         """Score more rows of the group, and count them."""
@@ -126,8 +135,12 @@ class Tally:
         if scored.alignment is not None:
             self._counts += _histogram(scored.theta, FINE_BINS)
             self._shown.add(Chunk(chunk.rows, chunk.ids, None))
-            self._telling.add(scored.alignment, chunk.rows, chunk.labels)
-        elif self._own is not None:
+            side = None if self._own is None else "AB"[self._own]
+            self._telling.add(keys_of_two(scored.alignment, side, chunk.labels), chunk.rows)
+            return scored
+        keys = keys_of_many(scored.weights, scored.typicality, self._own)
+        self._telling.add(keys, chunk.rows)
+        if self._own is not None:
             for j in range(K):
                 if j != self._own:
                     theta = pair_angle(scored.weights, self._own, j)
@@ -142,9 +155,10 @@ class Tally:
         kept = self._kept.result()
         total = n if total is None else total
         found = Group(name, self._own, n, total, self._nearest, self._pair_counts, kept)
+        asked, places = self._telling.among(self._kept.positions)
         if not isinstance(self._scorer.model, JointFrame):
-            return found
-        rows, (asked, places) = self._shown.result().rows, self._telling.among(self._kept.positions)
+            return replace(found, telling=KeptRows(asked, places, None))
+        rows = self._shown.result().rows
         return replace(
             found,
             counts=self._counts,
@@ -201,6 +215,15 @@ class ScoredGroup:
     telling : KeptRows or None
         Values of the rows that look most like the other set, that neither set finds usual, or
         that are on the border; `rows` is a uniform sample, these are not.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from cospan import compare
+    >>> X, y = load_wine(return_X_y=True)
+    >>> group = compare(X[y == 0], X[y == 1]).group_b
+    >>> group.n, bool((group.alignment.degrees > 45).mean() > 0.9)
+    (71, True)
     """
 
     name: str

@@ -52,6 +52,8 @@ class Options(TypedDict, total=False):
     image_size: int | tuple[int, int] | None
     image_mode: str
     max_bad_images: int
+    text: str | None
+    embed: Any
 
 
 @dataclass(frozen=True)

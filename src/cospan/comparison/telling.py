@@ -15,24 +15,27 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from cospan.alignment import Alignment
 
-__all__ = ["TELLING_ROWS", "KeptRows", "Telling"]
+__all__ = ["TELLING_ROWS", "KeptRows", "Telling", "keys_of_many", "keys_of_two"]
+
+Keys = dict[str, NDArray[np.float64]]
 
 TELLING_ROWS = 100  # of each kind
 MOST_LABELS = 4  # of scored rows: those of each label are ranked by themselves
 
 
 class KeptRows(NamedTuple):
-    """Values and pulls of some rows of a group; `row_index` says which of its kept rows."""
+    """Values of some rows of a group; `row_index` says which of its kept rows.
+
+    `attribution` is how far every feature pulls each, where two sets have a joint frame.
+    """
 
     rows: NDArray[Any]
     row_index: NDArray[np.intp]
-    attribution: NDArray[np.float64]
+    attribution: NDArray[np.float64] | None
 
 
 class Telling:
     """Keeps, of all rows added, those that rank highest by any of several keys.
-
-    `side` is the set the rows belong to, "A" or "B"; None for rows of neither.
 
     Examples
     --------
@@ -40,24 +43,22 @@ class Telling:
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 2
     >>> frame = JointFrame.fit(A, B)
-    >>> telling = Telling("A", size=1)
-    >>> telling.add(frame.align(A), A)
-    >>> bool(frame.align(A).theta.argmax() in telling.positions)
+    >>> telling = Telling(size=1)
+    >>> scored = frame.align(A)
+    >>> telling.add(keys_of_two(scored, "A"), A)
+    >>> bool(scored.theta.argmax() in telling.positions)
     True
     """
 
-    def __init__(self, side: str | None, size: int = TELLING_ROWS) -> None:
-        self.side, self.size, self.seen = side, size, 0
+    def __init__(self, size: int = TELLING_ROWS) -> None:
+        self.size, self.seen = size, 0
         self.positions: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
-        self._keys: dict[str, NDArray[np.float64]] = {}
+        self._keys: Keys = {}
         self._rows: NDArray[Any] | None = None
 
-    def add(
-        self, alignment: Alignment, rows: NDArray[Any], labels: NDArray[Any] | None = None
-    ) -> None:
-        """Offer rows; those that rank high stay."""
+    def add(self, keys: Keys, rows: NDArray[Any]) -> None:
+        """Offer rows; those that rank high by any key stay."""
         n = len(rows)
-        keys = _keys(alignment, self.side, labels)
         ahead = self._chosen(keys, n)  # most rows of a chunk have no chance: they are not copied
         own = {name: key[ahead] for name, key in keys.items()}
         positions, values = self.seen + ahead, np.asarray(rows)[ahead]
@@ -81,7 +82,7 @@ class Telling:
         found = kept[np.minimum(place, len(kept) - 1)] == self.positions
         return self._rows[found], place[found]
 
-    def _chosen(self, keys: dict[str, NDArray[np.float64]], n: int) -> NDArray[np.intp]:
+    def _chosen(self, keys: Keys, n: int) -> NDArray[np.intp]:
         """Numbers of the rows among the first `size` by any key, rising."""
         best = np.zeros(n, dtype=bool)
         for key in keys.values():
@@ -90,10 +91,13 @@ class Telling:
         return np.flatnonzero(best)
 
 
-def _keys(
-    alignment: Alignment, side: str | None, labels: NDArray[Any] | None
-) -> dict[str, NDArray[np.float64]]:
-    """What makes a row worth a look: how much, under each name."""
+def keys_of_two(
+    alignment: Alignment, side: str | None = None, labels: NDArray[Any] | None = None
+) -> Keys:
+    """What makes rows worth a look: how much, under each name.
+
+    `side` is the set the rows belong to, "A" or "B"; None for rows of neither.
+    """
     theta = np.asarray(alignment.theta, dtype=np.float64)
     found = {"border": -np.abs(theta - np.pi / 4)}
     if side is not None:
@@ -105,6 +109,18 @@ def _keys(
         # Of equally unusual rows the one that costs most.
         cost = np.minimum(np.asarray(alignment.cost_a), np.asarray(alignment.cost_b))
         found["neither"] = -usual + 1e-6 * cost / (1 + cost)
+    return found
+
+
+def keys_of_many(
+    weights: NDArray[np.float64], typicality: NDArray[np.float64], own: int | None
+) -> Keys:
+    """The same for rows of set number `own` of K, by their probabilities of each set."""
+    first, second = -np.sort(-weights, axis=1)[:, :2].T
+    found = {"border": second - first}
+    found["other" if own is not None else "sure"] = first if own is None else -weights[:, own]
+    if not np.isnan(typicality).any():
+        found["neither"] = -typicality.max(axis=1)
     return found
 
 

@@ -281,7 +281,9 @@ def _matrix(c: ManyComparison, width: int) -> Iterator[str]:
 def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:
     shown = [" - ".join(_short(c.names[k]) for k in pair) for pair in pairs]
     for text, pair in zip(shown, pairs, strict=True):
-        yield f"  {text:<{max(map(len, shown))}}  {c.distance(*pair)}"
+        apart = c.separation(*pair)
+        width = max(map(len, shown))
+        yield f"  {text:<{width}}  Fisher-Rao {apart.fisher_rao}  AUC {apart.auc}"
 
 
 def _sets(c: ManyComparison) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 from cospan._tolerance import rank_tolerance
@@ -37,6 +38,7 @@ class Wanted(NamedTuple):
     frame: bool = True
 
 
+@functools.lru_cache
 def default_tolerances(
     shape_a: tuple[int, ...], shape_b: tuple[int, ...], eps: float
 ) -> Tolerances:

@@ -43,6 +43,17 @@ class PartialGSVD:
     residuals : ndarray, (k,)
         ‖Aᴴu - c h‖/‖A‖ and ‖Bᴴv - s h‖/‖B‖ (Frobenius norms), the larger one: how far the
         direction is from one of the full GSVD.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import random_array
+    >>> from cospan import gsvds
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = (random_array((300, 50), density=0.1, rng=rng) for _ in range(2))
+    >>> found = gsvds(A, B, k=2)
+    >>> found.H.shape, bool(found.residuals.max() < 1e-6)
+    ((2, 50), True)
     """
 
     c: np.ndarray

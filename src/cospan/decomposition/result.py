@@ -15,7 +15,15 @@ __all__ = ["GSVD", "Blocks"]
 
 
 class Blocks(NamedTuple):
-    """How many directions only A has (r), both share (k), and only B has (t)."""
+    """How many directions only A has (r), both share (k), and only B has (t).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import gsvd
+    >>> gsvd(np.eye(3)[:2], np.eye(3)[1:]).blocks
+    Blocks(r=1, k=1, t=1)
+    """
 
     r: int
     k: int
@@ -46,6 +54,17 @@ class GSVD:
     A GSVD does not unpack into a tuple: MATLAB, Julia and LAPACK each return its factors in
     another order, so ``a, b, c = gsvd(A, B)`` would be read differently by different people.
     Use the names, or :meth:`matlab`, :meth:`julia` and :meth:`lapack`, whose results do unpack.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import gsvd
+    >>> A, B = np.array([[3.0, 0.0], [0.0, 1.0]]), np.array([[4.0, 0.0], [0.0, 1.0]])
+    >>> found = gsvd(A, B)
+    >>> np.rad2deg(found.angles).round(2)
+    array([45.  , 53.13])
+    >>> bool(np.allclose(found.U @ np.diag(found.c) @ found.H, A))
+    True
     """
 
     c: Array

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from cospan._arrays import Array, adjoint
-from cospan._tolerance import DOUBTFUL, POLISH_BELOW, surely_above
+from cospan._tolerance import DOUBTFUL, POLISH_BELOW, PRODUCTS_KEEP_DIGITS, surely_above
 from cospan.decomposition import one_sided
 from cospan.decomposition.cosine_sine import other
 from cospan.decomposition.ranks import rank_shown
@@ -34,9 +34,9 @@ class _NotPlainError(Exception):
 
 @functools.cache
 def _routines(dtype: np.dtype) -> tuple[Callable[..., Any], ...]:
-    names = ("gesdd", "geqrf", "orgqr", "syevd", "trcon")
+    names = ("gesdd", "geqrf", "orgqr", "syevd", "trcon", "potrf", "pocon")
     if dtype.kind == "c":
-        names = ("gesdd", "geqrf", "ungqr", "heevd", "trcon")
+        names = ("gesdd", "geqrf", "ungqr", "heevd", "trcon", "potrf", "pocon")
     return tuple(scipy.linalg.get_lapack_funcs(names, dtype=dtype))
 
 
@@ -53,15 +53,15 @@ def decompose(A: Array, B: Array, tol: float, tol_a: float, tol_b: float) -> GSV
     n = min(p + q, d)
     if n > _MOST_COLUMNS or (p + q) * d > _MOST_ENTRIES or 0 in (p, q, d):
         return None
-    if p + q <= d:
-        return _independent(A, B, tol)
-    _, geqrf, orgqr, _, _ = _routines(A.dtype)
-    packed, tau, _, _ = geqrf(np.concatenate((A, B)))
-    T = packed[:d] * _triangle(d, A.dtype)
-    if not _surely_regular(T, tol):
-        return None
-    Q, _, _ = orgqr(packed, tau, overwrite_a=1)
     try:
+        if p + q <= d:
+            return _independent(A, B, tol)
+        _, geqrf, orgqr = _routines(A.dtype)[:3]
+        packed, tau, _, _ = geqrf(np.concatenate((A, B)))
+        T = packed[:d] * _triangle(d, A.dtype)
+        if not _surely_regular(T, tol):
+            return None
+        Q, _, _ = orgqr(packed, tau, overwrite_a=1)
         return _split(A, B, Q, T, tol_a, tol_b)
     except _NotPlainError:
         return None
@@ -69,7 +69,7 @@ def decompose(A: Array, B: Array, tol: float, tol_a: float, tol_b: float) -> GSV
 
 def _surely_regular(T: np.ndarray, tol: float) -> bool:
     """Is a triangle's smallest singular value above the tolerance, by a margin?"""
-    gesdd, *_, trcon = _routines(T.dtype)
+    gesdd, _, _, _, trcon = _routines(T.dtype)[:5]
     # LAPACK's estimate in 1-norms costs next to nothing; n times it bounds the one in 2-norms.
     inverse_condition, failed = trcon(T)
     if not failed and surely_above(inverse_condition, len(T) * tol):
@@ -80,20 +80,53 @@ def _surely_regular(T: np.ndarray, tol: float) -> bool:
 
 def _independent(A: np.ndarray, B: np.ndarray, tol: float) -> GSVD | None:
     """As `one_sided.of_independent_rows`."""
-    gesdd, geqrf, _, _, _ = _routines(A.dtype)
     n, p = len(A) + len(B), len(A)
-    packed = geqrf(adjoint(np.concatenate((A, B))))[0]
-    if not _surely_regular(packed[:n] * _triangle(n, A.dtype), tol):
-        return None
-    U, lengths_a, right_a, failed = gesdd(A, full_matrices=0)
-    V, lengths_b, right_b, also = gesdd(B, full_matrices=0)
-    if failed or also:
-        return None
-    c = np.zeros(n, lengths_a.dtype)
-    s = np.ones(n, lengths_a.dtype)
+    stack = np.concatenate((A, B))
+    axes = _axes_by_products(stack, p)
+    if axes is None:
+        packed = _routines(A.dtype)[1](adjoint(stack))[0]
+        if not _surely_regular(packed[:n] * _triangle(n, A.dtype), tol):
+            return None
+        axes = _axes(A), _axes(B)
+    (U, rows_a), (V, rows_b) = axes
+    c = np.zeros(n, A.real.dtype)
+    s = np.ones(n, A.real.dtype)
     c[:p], s[:p] = 1, 0
-    H = np.concatenate((lengths_a[:, None] * right_a, lengths_b[:, None] * right_b))
-    return GSVD(c, s, H, U, V, Blocks(p, 0, n - p))
+    return GSVD(c, s, np.concatenate((rows_a, rows_b)), U, V, Blocks(p, 0, n - p))
+
+
+def _axes(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The left singular vectors, and the right ones times the singular values."""
+    left, lengths, right, failed = _routines(X.dtype)[0](X, full_matrices=0)
+    if failed:
+        raise _NotPlainError
+    return left, lengths[:, None] * right
+
+
+def _axes_by_products(
+    stack: np.ndarray, p: int
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
+    """The same of the first p rows and of the others, by the products of rows with rows.
+
+    Half as many operations, and eigenproblems are easier than singular values; but squares lose
+    digits, so None where the rows are near dependent ones.
+    """
+    syevd, _, potrf, pocon = _routines(stack.dtype)[3:]
+    products = stack @ adjoint(stack)
+    factor, failed = potrf(products, clean=0)
+    if failed:
+        return None
+    inverse_condition, failed = pocon(factor, np.abs(products).sum(axis=0).max())
+    if failed or inverse_condition < PRODUCTS_KEEP_DIGITS:
+        return None
+    found = []
+    for part in (slice(0, p), slice(p, None)):
+        _, vectors, failed = syevd(products[part, part])
+        if failed:
+            return None
+        left = np.asfortranarray(vectors[:, ::-1])  # the longest first
+        found.append((left, adjoint(left) @ stack[part]))
+    return found[0], found[1]
 
 
 def _split(
@@ -164,7 +197,7 @@ def _orthonormal(x: np.ndarray) -> np.ndarray:
     """Columns that are orthogonal already, up to rounding over their length, made orthonormal."""
     if not x.shape[1]:
         return x
-    _, geqrf, orgqr, _, _ = _routines(x.dtype)
+    _, geqrf, orgqr = _routines(x.dtype)[:3]
     packed, tau, _, _ = geqrf(x)
     diagonal = np.diagonal(packed).copy()
     if x.dtype.kind == "f":

@@ -11,12 +11,12 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._validate import as_rows, as_weights
 from cospan.errors import InputError
-from cospan.summary import Summary, SummaryOptions
-from cospan.summary.making import of_rows
+from cospan.summary import Summary, SummaryOptions, of_rows
 
 __all__ = [
     "block_classes",
     "block_summary",
+    "first_rows",
     "merged",
     "merged_classes",
     "reduced",
@@ -47,6 +47,22 @@ def row_blocks(X: Any, name: str) -> list[Any]:
     if X.numblocks[1] != 1:
         X = X.rechunk({1: -1})
     return list(X.to_delayed()[:, 0])
+
+
+def first_rows(X: Any, blocks: Sequence[Any]) -> list[int]:
+    """The number of each block's first row: known for arrays, counted by the workers for tables."""
+    import dask
+
+    if not hasattr(X, "columns"):
+        sizes = X.chunks[0]
+        if any(np.isnan(size) for size in sizes):
+            sizes = dask.compute(*(dask.delayed(len)(block) for block in blocks))
+    else:
+        # One column is enough to count by, and Parquet files then give no other.
+        narrow = list(X[[X.columns[0]]].to_delayed())
+        counted = narrow if len(narrow) == len(blocks) else blocks
+        sizes = dask.compute(*(dask.delayed(len)(block) for block in counted))
+    return [0, *np.cumsum(sizes)[:-1].tolist()]
 
 
 def split(values: Any, blocks: Sequence[Any], name: str) -> list[Any]:

@@ -11,6 +11,7 @@ from cospan.curves import CurveMap
 from cospan.distributed.blocks import (
     block_classes,
     block_summary,
+    first_rows,
     merged,
     merged_classes,
     reduced,
@@ -45,10 +46,11 @@ def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     blocks = row_blocks(X, name)
     weights = split(sample_weight, blocks, "sample_weight")
     names = feature_names_of(X)
+    numbers = None if options.first_row is None else first_rows(X, blocks)
     leaf = dask.delayed(block_summary, pure=False)
     found: Summary | None = reduced(
         [
-            leaf(block, weight, names, _of_block(options, i, blocks))
+            leaf(block, weight, names, _of_block(options, i, len(blocks), numbers))
             for i, (block, weight) in enumerate(zip(blocks, weights, strict=True))
         ],
         merged,
@@ -143,10 +145,12 @@ def class_summaries(
     return found
 
 
-def _of_block(options: SummaryOptions, number: int, blocks: list[Any]) -> SummaryOptions:
-    """A seed of its own for each block, and a name: the rows that messages count are its own."""
-    options = options._replace(seed=options.seed + number)
-    if len(blocks) == 1:
-        return options
-    name = f"{options.name} (block {number} of {len(blocks)}, from 0)"
-    return options._replace(name=name)
+def _of_block(
+    options: SummaryOptions, i: int, n_blocks: int, numbers: list[int] | None
+) -> SummaryOptions:
+    """Draws of its own for each block, and a name: the rows that messages count are its own."""
+    if n_blocks > 1:
+        options = options._replace(name=f"{options.name} (block {i} of {n_blocks}, from 0)")
+    if numbers is None or options.first_row is None:
+        return options._replace(seed=options.seed + i)
+    return options._replace(first_row=options.first_row + numbers[i])

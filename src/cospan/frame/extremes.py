@@ -45,6 +45,16 @@ class Prototypes:
         Their angles and costs.
     side : str
         ``"A"`` or ``"B"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import JointFrame, prototypes
+    >>> rng = np.random.default_rng(0)
+    >>> frame = JointFrame.fit(rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0])
+    >>> found = prototypes(frame, "B", 1)
+    >>> found.points.shape, bool(found.alignment.degrees[0] > 80)
+    ((1, 2), True)
     """
 
     points: Array

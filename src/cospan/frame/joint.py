@@ -6,7 +6,7 @@ What it is made of is in `properties`, how it scores in `aligning`; here it is m
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
@@ -22,6 +22,7 @@ from cospan.sets.asking import resolved_calibration
 from cospan.sets.curved import Plain, with_curve, without_curve
 from cospan.sets.curving import Again, fitted_curve
 from cospan.sets.model import trial_costs, typicality_of
+from cospan.sets.settings import Given
 from cospan.summary import Summary
 
 __all__ = ["JointFrame"]
@@ -57,6 +58,18 @@ class JointFrame(ScoringFrame):
         What the sets' own rows cost, where there were rows to leave out.
     curve : CurvedSets or None
         Costs of curved features, where those answer instead of the frame's own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import JointFrame
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0]
+    >>> frame = JointFrame.fit(A, B)
+    >>> frame.align([[0.0, 0.0], [3.0, 0.0]]).predict().tolist()
+    [0, 1]
+    >>> frame.parts.location > frame.parts.scale + frame.parts.shape
+    True
     """
 
     # ---- making -------------------------------------------------------------------------------
@@ -178,19 +191,9 @@ class JointFrame(ScoringFrame):
         a: Summary,
         b: Summary,
         *,
-        span: str = "affine",
-        units: str = "auto",
-        shrinkage: float | str = "auto",
-        pooling: float | str = "auto",
-        dof: float | str = "auto",
-        calibrate: bool | None = None,
-        preset: str | None = None,
-        center: Any = "pooled",
-        balance: bool = True,
-        tol: float | None = None,
-        curve: int | str | None = "auto",
         picture: bool = False,
         again: Again | None = None,
+        **settings: Unpack[Given],
     ) -> JointFrame:
         """Fit the frame to two summaries; settings as in :meth:`fit`.
 
@@ -202,20 +205,7 @@ class JointFrame(ScoringFrame):
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
-        settings = Settings.of(
-            span=span,
-            units=units,
-            shrinkage=shrinkage,
-            pooling=pooling,
-            dof=dof,
-            calibrate=calibrate,
-            preset=preset,
-            center=center,
-            balance=balance,
-            tol=tol,
-            curve=curve,
-        )
-        return cls._of(a, b, settings, picture, again)
+        return cls._of(a, b, Settings.of(**settings), picture, again)
 
     @classmethod
     def _of(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from cospan.errors import InputError
 from cospan.frame.higher_order import decompose_many, kind_numbers
 from cospan.frame.properties import in_feature_units
 from cospan.sets import PreparedSets, SetCosts
+from cospan.sets.settings import Given
 from cospan.summary import Summary
 
 __all__ = ["KINDS", "ManyFrame"]
@@ -84,28 +85,19 @@ class ManyFrame:
         cls,
         sets: Any,
         *,
-        span: str = "affine",
-        units: str = "auto",
-        shrinkage: float | str = "auto",
-        pooling: float | str = "auto",
-        dof: float | str = "auto",
-        calibrate: bool | None = None,
-        preset: str | None = None,
-        center: Any = "pooled",
-        balance: bool = True,
-        tol: float | None = None,
         weighting: str = "cost",
         picture: bool = False,
+        **settings: Unpack[Given],
     ) -> ManyFrame:
         """The frame of K sets of rows.
 
         Parameters
         ----------
         sets : mapping of names to arrays, or sequence of arrays
-        span, units, shrinkage, pooling, dof, calibrate, preset, center, balance, tol, picture
-            As for :meth:`cospan.JointFrame.fit`.
         weighting : {"cost", "frame"}
             As for :func:`cospan.compare_many`.
+        picture, **settings
+            As for :meth:`cospan.JointFrame.fit`.
         """
         parts = dict(sets) if hasattr(sets, "keys") else dict(enumerate(sets, start=1))
         names = tuple(map(str, parts))
@@ -113,20 +105,7 @@ class ManyFrame:
             Summary.of(X, name=name) for name, X in zip(names, parts.values(), strict=True)
         ]
         return cls.from_summaries(
-            summaries,
-            names=names,
-            span=span,
-            units=units,
-            shrinkage=shrinkage,
-            pooling=pooling,
-            dof=dof,
-            calibrate=calibrate,
-            preset=preset,
-            center=center,
-            balance=balance,
-            tol=tol,
-            weighting=weighting,
-            picture=picture,
+            summaries, names=names, weighting=weighting, picture=picture, **settings
         )
 
     @classmethod
@@ -135,37 +114,15 @@ class ManyFrame:
         summaries: Sequence[Summary],
         *,
         names: Sequence[str] | None = None,
-        span: str = "affine",
-        units: str = "auto",
-        shrinkage: float | str = "auto",
-        pooling: float | str = "auto",
-        dof: float | str = "auto",
-        calibrate: bool | None = None,
-        preset: str | None = None,
-        center: Any = "pooled",
-        balance: bool = True,
-        tol: float | None = None,
         weighting: str = "cost",
         picture: bool = False,
+        **settings: Unpack[Given],
     ) -> ManyFrame:
         """The frame of K ≥ 2 summaries; settings as in :meth:`fit`."""
         names = _names(names, len(summaries))
+        settings["curve"] = None  # directions are those of the rows as they are
         costs = SetCosts.from_summaries(
-            summaries,
-            labels=names,
-            span=span,
-            units=units,
-            shrinkage=shrinkage,
-            pooling=pooling,
-            dof=dof,
-            calibrate=calibrate,
-            preset=preset,
-            center=center,
-            balance=balance,
-            tol=tol,
-            curve=None,  # directions are those of the rows as they are
-            weighting=weighting,
-            picture=picture,
+            summaries, labels=names, weighting=weighting, picture=picture, **settings
         )
         return cls.of_costs(summaries, costs, names)
 

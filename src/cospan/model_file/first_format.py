@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._tolerance import NARROW_PROBABILITY
 from cospan.errors import ModelFileError
 from cospan.frame import JointFrame
 from cospan.model_file.parts import read_directions
@@ -27,9 +28,6 @@ from cospan.sets import Geometry, SetCosts
 __all__ = ["Curves", "costs", "frame", "read_curves"]
 
 Floats = NDArray[np.float64]
-
-# Weights this close to 0 or 1 have the same log-odds; those of 0 and 1 would be infinite.
-_NARROW = 1e-12
 
 
 def frame(read: Reader) -> JointFrame:
@@ -116,7 +114,7 @@ class Curves:
         return np.asarray(np.divide(found, total, out=even, where=total > 0))
 
     def _curve(self, curve: Floats, weight: Floats) -> Floats:
-        narrow = np.clip(weight, _NARROW, 1 - _NARROW)
+        narrow = np.clip(weight, NARROW_PROBABILITY, 1 - NARROW_PROBABILITY)
         odds = np.log(narrow) - np.log1p(-narrow)
         if self.method == "isotonic":
             return np.asarray(np.interp(odds, curve[0], curve[1]))

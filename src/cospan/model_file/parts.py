@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
+from cospan._tolerance import FILE_COSINES
 from cospan.decomposition import Blocks
 from cospan.errors import ModelFileError
 from cospan.frame import JointFrame
@@ -34,8 +35,6 @@ __all__ = [
     "take_apart",
 ]
 
-# c² + s² = 1, up to the rounding of float32.
-_UNIT = 1e-4
 _LINEAR_CENTERS = ("pooled", "each", "none", "given")
 # More sets than any machine holds.
 _MOST_SETS = 2**31
@@ -214,7 +213,7 @@ def read_directions(read: Reader, d: int) -> Directions:
     c = read.tensor("c", None, least=0.0)
     m = len(c)
     s = read.tensor("s", m, least=0.0)
-    if np.any(np.abs(c**2 + s**2 - 1) > _UNIT):
+    if np.any(np.abs(c**2 + s**2 - 1) > FILE_COSINES):
         raise ModelFileError("The model's arrays 'c' and 's' are not cosines and sines.")
     blocks = read.value("blocks", list)
     if len(blocks) != 3 or not all(type(n) is int and n >= 0 for n in blocks) or sum(blocks) != m:

@@ -108,6 +108,8 @@ def measure_panel(
     rows: int = ROWS,
     permutations: int = PERMUTATIONS,
     random_state: int = 0,
+    angle: tuple[float, float | None] | None = None,
+    feature_names: tuple[str, ...] | None = None,
 ) -> Panel:
     """Measure two sets by the methods that others use, on the same rows.
 
@@ -123,6 +125,10 @@ def measure_panel(
     permutations : int
         For the p-values of the kernel and the energy distance.
     random_state : int
+    angle : tuple, optional
+        AUC of the angles and the p-value of the shift test, where they are known: shown first.
+    feature_names : tuple of str, optional
+        What to call the features, where the data has no names.
 
     Returns
     -------
@@ -139,7 +145,11 @@ def measure_panel(
     """
     permutations = as_count(permutations, "permutations")
     pair = read_pair(A, B, units=units, rows=rows, random_state=random_state)
+    if feature_names is not None:
+        pair = pair._replace(names=feature_names)
     measures = []
+    if angle is not None:
+        measures.append(Measure("alignment angle", angle[0], angle[1], 0.0, *ANGLE))
     for name, (meaning, beyond) in ABOUT.items():
         start = time.perf_counter()
         compute = _COMPUTE[name]
@@ -151,6 +161,11 @@ def measure_panel(
         measures.append(Measure(name, value, p_value, seconds, meaning, beyond, note))
     return Panel(tuple(measures), len(pair.a), len(pair.b), pair.sampled, units)
 
+
+ANGLE = (
+    "AUC of leave-one-out angles: 0.5 is chance, 1 is perfect",
+    "sees location, scale and relations, says which, and gives every row a probability",
+)
 
 ABOUT = {
     "C2ST, logistic": (

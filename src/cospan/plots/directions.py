@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_directions", "plot_spectrum"]
 
-NEAR = 5.0  # degrees from 45 that count as shared evenly
+NEAR = 10.0  # degrees from 45 that count as shared: one set varies 1.4 times as much at most
+STILL = 0.5  # pooled standard deviations by which the means may differ along a shared direction
 
 
 def plot_spectrum(frame: Any, *, ax: Axes | None = None) -> Axes:
@@ -77,7 +78,10 @@ def plot_directions(
     cmap: Any = "viridis",
     ax: Axes | None = None,
 ) -> Axes:
-    """Strips of the most A-like, the most shared and the most B-like directions.
+    """Strips of the most A-like, the shared and the most B-like directions.
+
+    Shared are directions along which both sets vary about equally (35° to 55°) and have about
+    the same mean; where there are none, that strip is left out.
 
     Parameters
     ----------
@@ -139,7 +143,7 @@ def _strips(
         return [("", [Panel(row, word) for row, word in zip(rows, words, strict=False)])]
     H, angles = np.asarray(frame.H), np.degrees(np.asarray(frame.angles))
     n = min(n, len(angles))
-    middle = _shared(H, angles, n)
+    middle = _shared(frame, H, angles, n)
     if not pixels:  # relative to each feature's own spread, so that units do not decide
         spread = np.sqrt((H * H).sum(axis=0))
         H = H / np.where(spread > 0, spread, 1)
@@ -149,13 +153,21 @@ def _strips(
         ("like B", np.arange(len(angles) - n, len(angles))),
     )
     return [
-        (heading, [Panel(H[i], f"{angles[i]:.0f}°") for i in index]) for heading, index in strips
+        (heading, [Panel(H[i], f"{angles[i]:.0f}°") for i in index])
+        for heading, index in strips
+        if len(index)
     ]
 
 
-def _shared(H: NDArray[Any], angles: NDArray[Any], n: int) -> NDArray[np.intp]:
-    """The n strongest of the directions near 45°: dead pixels lie at 45° as well."""
-    near = np.argsort(np.abs(angles - 45), kind="stable")
-    near = near[: max(n, int((np.abs(angles - 45) <= NEAR).sum()))]
-    strength = np.sqrt((H[near] ** 2).sum(axis=1))
-    return np.sort(near[np.argsort(-strength, kind="stable")[:n]])
+def _shared(frame: Any, H: NDArray[Any], angles: NDArray[Any], n: int) -> NDArray[np.intp]:
+    """The n strongest of the directions that both sets have alike: spread and mean.
+
+    None where there are none. Dead pixels are at 45° as well, so the strongest come first.
+    """
+    near = np.abs(angles - 45) <= NEAR
+    geometry = getattr(frame, "geometry", None)
+    if geometry is not None and geometry.affine:
+        near &= np.abs(np.asarray(frame.shifts, dtype=np.float64)) <= STILL
+    found = np.flatnonzero(near)
+    strength = np.sqrt((H[found] ** 2).sum(axis=1))
+    return np.sort(found[np.argsort(-strength, kind="stable")[:n]])

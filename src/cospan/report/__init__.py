@@ -48,7 +48,7 @@ def to_markdown(comparison: AnyComparison, *, command: str | None = None) -> str
 
 
 def to_json(comparison: AnyComparison, *, command: str | None = None) -> str:
-    """The report's whole content as JSON."""
+    """The page's whole content as JSON; every number of the comparison: ``to_json()`` of it."""
     from .serialise import json_text
 
     return json_text(content_of(comparison, command=command), indent=2)
@@ -61,7 +61,12 @@ def fragment(comparison: AnyComparison) -> str:
     return notebook_fragment(content_of(comparison))
 
 
-_WRITERS = {"html": to_html, "md": to_markdown, "json": to_json}
+def _numbers(comparison: AnyComparison, *, command: str | None = None) -> str:
+    """Every number of the comparison, as ``cospan compare --json`` prints it."""
+    return comparison.to_json() + "\n"
+
+
+_WRITERS = {"html": to_html, "md": to_markdown, "json": _numbers}
 _ENDINGS = {
     "": "html",
     ".html": "html",

@@ -115,7 +115,7 @@ def _tabs(c: Comparison, groups: dict[str, _Group]) -> Iterator[tuple[Tab, list[
                    [(own, i) for i in _astray(c, groups[own])], True)  # fmt: skip
     strange = [(key, int(i)) for key in reversed(groups) for i in groups[key].strange]
     yield _tab("neither", "Like neither", "Rows that are unusual for both sets.", strange, True)
-    if c.separated:
+    if c.separated and (c.verdict is None or c.verdict.differs):
         yield _tab("border", "Borderline", "Rows that could as well be of either set.",
                    _border(groups), False)  # fmt: skip
     if "Z" in groups:

@@ -18,7 +18,7 @@ from cospan.errors import MissingDependencyError
 
 from . import svg
 from ._text import count, percent
-from ._words import p_text
+from ._words import of_hundred, p_text
 from .content import ReportContent
 from .serialise import json_for_script
 
@@ -81,7 +81,7 @@ def _environment() -> Environment:
 
     made.globals.update({name: drawn(name) for name in svg.__all__})
     made.globals.update(map_place=svg.map_place, below=_below, heat=_heat)
-    made.filters.update(count=count, percent=percent, p=p_text)
+    made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
     return made
 
 
@@ -93,6 +93,12 @@ def _below(counts: tuple[int, ...], step: int) -> int:
 def _heat(value: float, low: float, high: float) -> int:
     """A colour from 0 to 10 on an absolute scale."""
     return round(10 * min(1.0, max(0.0, (value - low) / (high - low))))
+
+
+def _signed(value: float) -> str:
+    """Two decimals with a sign, which nothing has not."""
+    text = f"{value:+.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text
 
 
 def _file(name: str) -> str:

@@ -12,9 +12,10 @@ from cospan.changes import size_of
 from cospan.changes.wording import number
 
 from . import _words
+from ._many_rows import ManyRows
 from ._pictures import PictureShape, grey_png, signed_png
 from ._text import clean, count, percent
-from .content import Pair, Picture, ReportContent, Row, SetInfo, Tab, Tile
+from .content import Pair, Picture, ReportContent, SetInfo, Tile
 
 if TYPE_CHECKING:
     from cospan.comparison import ManyComparison
@@ -24,9 +25,7 @@ __all__ = ["many_content"]
 BINS = 30
 MOST_PAIRS = 45  # told one by one, the closest ones
 TOP_FEATURES = 6  # of each
-LISTED = 50  # rows in a tab
 MOST_CORNERS = 900
-MOST_NUMBERS = 20_000  # weights of rows in the page
 LARGE = 0.71  # the AUC from which sets are called clearly different
 
 
@@ -35,7 +34,7 @@ def many_content(c: ManyComparison, command: str | None = None) -> ReportContent
     auc = _auc(c)
     names = (*c.names, *([] if c.name_z is None else [c.name_z]))
     pairs = _pairs(c, auc)
-    rows, tabs = _rows(c)
+    listed = ManyRows(c)
     warning, remarks = _words.warnings_of(c.warnings, names)
     lead, findings = _verdict(c, auc)
     level, badge = _badge(auc)
@@ -51,10 +50,11 @@ def many_content(c: ManyComparison, command: str | None = None) -> ReportContent
         findings=_words.spoken(findings, names),
         warning=warning,
         tiles=_tiles(c, auc, pairs, n_check),
-        rows=rows,
-        tabs=tabs,
+        rows=listed.rows,
+        columns=listed.columns.named,
+        tabs=listed.tabs,
         remarks=remarks,
-        sampling=_sampling(c, len(rows)),
+        sampling=_sampling(c, len(listed.rows)),
         settings=_settings(c),
         made=_words.made_of(c.version, c.seconds, c.settings, "compare_many(sets", command),
         inputs=tuple((f"{s.key}: {s.name}", f"{count(s.rows)} rows") for s in _sets(c)),
@@ -226,50 +226,6 @@ def _pictures(c: ManyComparison, i: int, j: int, shape: PictureShape) -> tuple[P
     ]
     step = signed_png(shape.shrink(means[j : j + 1] - means[i : i + 1])[0])
     return (*found, Picture(f"where {names[1]} is higher (orange) and lower (blue)", step))
-
-
-def _rows(c: ManyComparison) -> tuple[tuple[Row, ...], tuple[Tab, ...]]:
-    """Rows that another set explains better, the most ambiguous ones, and those scored."""
-    entropy, nearest, degrees = c.entropy, c.nearest, c.degrees
-    own = np.flatnonzero(c.group < len(c.names))
-    flagged = own[np.asarray(c.audit.flagged)]
-    sure = c.weights.max(axis=1)
-    room = min(LISTED, max(10, MOST_NUMBERS // (3 * len(c.names))))
-    kinds: list[tuple[str, str, str, NDArray[np.intp]]] = [
-        ("elsewhere", "More like another set", "Rows that another set explains clearly better.",
-         flagged[np.argsort(-sure[flagged], kind="stable")]),
-        ("border", "Borderline", "Rows that two sets explain equally well.",
-         np.flatnonzero(degrees > 40)[np.argsort(-entropy[degrees > 40], kind="stable")]),
-    ]  # fmt: skip
-    z = np.flatnonzero(c.group == len(c.names))
-    if len(z):
-        title = f"{clean(c.name_z, 40)}, all"
-        kinds.append(("z", title, "Rows that were scored, the surest first.",
-                      z[np.argsort(-sure[z], kind="stable")]))  # fmt: skip
-    chosen: dict[int, int] = {}
-    tabs = []
-    for key, title, meaning, index in kinds:
-        for i in index[:room].tolist():
-            chosen.setdefault(i, len(chosen))
-        listed = tuple(chosen[i] for i in index[:room].tolist())
-        tabs.append(Tab(key, title, meaning, len(index), listed))
-    names = [clean(name, 40) for name in c.names]
-    keys = [*(str(k + 1) for k in range(len(names))), "Z"]
-    rows = tuple(
-        Row(
-            group=keys[int(c.group[i])],
-            id=clean(c.ids[i], 80),
-            theta=round(float(degrees[i]), 2),
-            looks=keys[int(nearest[i, 0])],
-            words=(
-                f"{percent(float(c.weights[i, nearest[i, 0]]))} {names[nearest[i, 0]]}, "
-                f"{percent(float(c.weights[i, nearest[i, 1]]))} {names[nearest[i, 1]]}"
-            ),
-            weights=tuple(round(float(w), 4) for w in c.weights[i]),
-        )
-        for i in chosen
-    )
-    return rows, tuple(tabs)
 
 
 def _corners(c: ManyComparison) -> tuple[tuple[float, float, int], ...]:

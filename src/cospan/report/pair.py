@@ -65,7 +65,7 @@ def pair_content(c: Comparison, command: str | None = None) -> ReportContent:
         pictures=pictures_of(c, shape),
         angles=Angles(
             {key: tuple(map(int, g.counts)) for key, g in zip("ABZ", c.groups, strict=False)},
-            bool(c.separated),
+            bool(c.separated and differs),
         ),
         points=listing.points,
         rows=listing.rows,
@@ -163,7 +163,7 @@ def _tiles(
 
 
 def _in_short(tab: str, c: Comparison) -> str:
-    a, b = clean(c.name_a, 24), clean(c.name_b, 24)
+    a, b = clean(c.name_a, 30), clean(c.name_b, 30)
     return {
         "labels": "labels in doubt",
         "a-in-b": f"in {b} look like {a}",

@@ -102,9 +102,9 @@ def _level_bars(h: Histogram) -> str:
 def split_bar(parts: Sequence[Part]) -> str:
     """One bar from 0 to 100 %, split."""
     at, body = 0.0, ""
-    for i, part in enumerate(parts):
+    for part in parts:
         width = 600 * part.share
-        body += f'<rect class="part-{i % 5}" x="{at:.1f}" y="0" width="{width:.1f}" height="16"/>'
+        body += f'<rect class="part-{part.name}" x="{at:.1f}" width="{width:.1f}" height="16"/>'
         at += width
     told = ", ".join(f"{part.name} {part.share:.0%}" for part in parts)
     return _svg(600, 16, told, body, ' class="split" preserveAspectRatio="none"')
@@ -170,7 +170,8 @@ def map_scale(points: Sequence[Point]) -> tuple[float, float]:
     values = np.array([v for p in points for v in (p.x, p.y) if math.isfinite(v)])
     if not len(values):
         return 0.0, 1.0
-    low, high = (float(v) for v in np.quantile(values, [0.001, 0.995]))
+    low, least, most, high = (float(v) for v in np.quantile(values, [0.001, 0.1, 0.9, 0.999]))
+    high = min(high, most + 1.5 * (most - least))  # a few rows far away must not squeeze the rest
     room = max(0.05 * (high - low), 0.02)
     return low - room, high + room
 

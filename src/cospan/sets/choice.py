@@ -118,7 +118,7 @@ class _Search:
             family = self.judge.family(working, squared, self.alphas, 0.0)
             return self._best_alpha(family)
         current = self._without_pooling(working, self.judge.trial)
-        if self.asked.units is None and self._may_compare_units():
+        if self.asked.units is None:
             current = self._in_other_units(current)
         if self.asked.pooling is None or self.asked.pooling > 0:
             current = self._with_pooling(current)
@@ -156,25 +156,25 @@ class _Search:
 
     # ---- units --------------------------------------------------------------------------------
 
-    def _may_compare_units(self) -> bool:
-        """Is a row's part in the features' own variances too small to be seen in its cost?
-
-        Those variances are held when rows are left out. A row of n makes its own squared length
-        smaller by a part of 1/n, and lengths of normal rows vary by √(2/d): with fewer rows than
-        that tells apart, own units would look better than they are.
-        """
-        return bool(2 * self.prepared.sizes.min() ** 2 >= self.working.n_varying)
-
     def _in_other_units(self, current: Candidate) -> Candidate:
         """The current candidate, or one in the other units that is better than it."""
-        common = self.asked.prefer_units == "common"
+        common = current.working.units == "common"
         other = self.prepared.working("own" if common else "common", outlined=True)
         trial = other.trial(tried_rows(other.n_sets))
         assert trial is not None  # the same rows
         rival = self._without_pooling(other, trial)
         # Own units make no result depend on a column's unit: they are given up for more.
-        errors = RATHER if common else CLEARLY
+        errors = RATHER + self._flattery() if common else CLEARLY
         return rival if self.judge.better(rival, current, errors) else current
+
+    def _flattery(self) -> float:
+        """How many standard errors own units look better than they are.
+
+        They are held when rows are left out, and a row of n is a part 1/n of its own features'
+        variances: that makes it shorter by as much, in squares. Squared lengths of normal rows
+        vary by √(2/d), and the mean of n of them by √(2/dn).
+        """
+        return math.sqrt(self.working.n_varying / (2 * float(self.prepared.sizes.min())))
 
     # ---- pooling ------------------------------------------------------------------------------
 

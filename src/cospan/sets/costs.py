@@ -20,7 +20,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from cospan.sets.geometry import Geometry
 from cospan.sets.leaving import LeavingRows, removed_weights
 from cospan.sets.maps import inverse_triangle, maps_of, working_rows
 from cospan.sets.model import calibrated, calibrated_weights, trial_costs, typicality_of
-from cospan.sets.settings import Settings
+from cospan.sets.settings import Given, Settings
 from cospan.sets.spectral import leaving_rows, matrix_of, pooled_matrices
 from cospan.summary import Summary
 from cospan.typicality import Typicality
@@ -98,36 +98,13 @@ class SetCosts:
         summaries: Sequence[Summary],
         *,
         labels: Sequence[str] | None = None,
-        span: str = "affine",
-        units: str = "auto",
-        shrinkage: float | str = "auto",
-        pooling: float | str = "auto",
-        dof: float | str = "auto",
-        calibrate: bool | None = None,
-        preset: str | None = None,
-        center: Any = "pooled",
-        balance: bool = True,
-        tol: float | None = None,
-        curve: int | str | None = "auto",
         weighting: str = "cost",
         picture: bool = False,
         again: Again | None = None,
+        **settings: Unpack[Given],
     ) -> SetCosts:
         """Prepare K ≥ 2 sets; as :meth:`cospan.JointFrame.from_summaries` does two."""
-        settings = Settings.of(
-            span=span,
-            units=units,
-            shrinkage=shrinkage,
-            pooling=pooling,
-            dof=dof,
-            calibrate=calibrate,
-            preset=preset,
-            center=center,
-            balance=balance,
-            tol=tol,
-            curve=curve,
-        )
-        return cls._of(summaries, settings, labels, weighting, picture, again)
+        return cls._of(summaries, Settings.of(**settings), labels, weighting, picture, again)
 
     @classmethod
     def _of(

@@ -1,6 +1,7 @@
 """The settings of a fit: one list of them, with their defaults, for everything that fits.
 
-Public functions spell the settings out in their signatures; inside they travel as one
+`JointFrame.fit` and the estimator spell them out; every other function that fits takes them as
+keywords (:class:`Given`, which type checkers and editors know). Inside they travel as one
 :class:`Settings`, with the preset resolved and what contradicts itself refused.
 """
 
@@ -8,12 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypedDict
 
 from cospan._surface import option
 from cospan.errors import InputError
 
-__all__ = ["DEFAULTS", "PAPER", "Settings", "settled"]
+__all__ = ["DEFAULTS", "PAPER", "Given", "Settings", "settled"]
+
+
+class Given(TypedDict, total=False):
+    """Settings as keywords: any of them, for ``**settings: Unpack[Given]``."""
+
+    span: str
+    units: str
+    shrinkage: float | str
+    pooling: float | str
+    dof: float | str
+    calibrate: bool | None
+    preset: str | None
+    center: Any
+    balance: bool
+    tol: float | None
+    curve: int | str | None
 
 
 @dataclass(frozen=True)
@@ -40,6 +57,9 @@ class Settings:
     @classmethod
     def of(cls, **given: Any) -> Settings:
         """The settings, with `preset` resolved where one is named."""
+        unknown = next((name for name in given if name not in (*DEFAULTS, "preset")), None)
+        if unknown is not None:
+            raise TypeError(f"there is no setting {unknown!r}; there are {', '.join(DEFAULTS)}")
         return cls(**settled(given, DEFAULTS))
 
     def of_the_sets(self) -> dict[str, Any]:

@@ -48,6 +48,15 @@ class Separation:
         How many angles.
     bins : int or None
         Bins of the histograms; None where there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import separation
+    >>> rng = np.random.default_rng(0)
+    >>> found = separation(rng.uniform(0.0, 0.9, 200), rng.uniform(0.6, 1.5, 200))
+    >>> round(found.auc.value, 2), found.auc.low < found.auc.value < found.auc.high
+    (0.93, True)
     """
 
     fisher_rao: Estimate

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincc
 
-from cospan._tolerance import SAME_STATISTIC
+from cospan._tolerance import LEAST_VARIANCE, SAME_STATISTIC, SMALLEST_TAIL
 
 __all__ = ["combine", "holm", "rank_pvalue", "standardise"]
 
@@ -26,10 +26,6 @@ Floats = NDArray[np.float64]
 _SKEWNESS = (0.05, 6.0)
 # With fewer values, three moments of the others are no better than guesses.
 _FEWEST = 8
-# All other values equal, up to rounding: their distribution has no width to measure.
-_LEAST_VARIANCE = 1e-12
-# Tail probabilities below are not told apart; doubles end at 1e-308.
-_SMALLEST = 1e-290
 
 
 def standardise(values: Floats) -> Floats:
@@ -57,12 +53,12 @@ def _tail(values: Floats) -> Floats:
     else:
         powers = [(np.sum(z**k) - z**k) / (n - 1) for k in (1, 2, 3)]
         mean = powers[0]
-        variance = np.maximum(powers[1] - mean**2, _LEAST_VARIANCE)
+        variance = np.maximum(powers[1] - mean**2, LEAST_VARIANCE)
         deviation = np.sqrt(variance)
         skewness = (powers[2] - 3 * mean * powers[1] + 2 * mean**3) / deviation**3
     shape = 4 / np.clip(skewness, *_SKEWNESS) ** 2
     tail = gammaincc(shape, np.maximum(shape + (z - mean) / deviation * np.sqrt(shape), 0))
-    return np.asarray(np.maximum(tail, _SMALLEST), dtype=np.float64)
+    return np.asarray(np.maximum(tail, SMALLEST_TAIL), dtype=np.float64)
 
 
 def rank_pvalue(values: Floats) -> float:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._tolerance import least_error
 from cospan.significance.combining import rank_pvalue
 from cospan.significance.views import Coordinates, principal
 
@@ -71,7 +72,7 @@ def _studentised(
     for weight, size in ((1 - share, share * n), (-share, (1 - share) * n)):
         variance = mean_square + weight * difference_of_squares - (weight * difference) ** 2
         error += np.maximum(variance, 0) / size
-    error = np.maximum(error, np.finfo(np.float64).eps * mean_square / n)
+    error = np.maximum(error, least_error(mean_square, n))
     return np.asarray(np.sum(np.abs(difference / np.sqrt(error)) ** power, axis=1))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._tolerance import LARGEST_LOG_ODDS
+from cospan._tolerance import LARGEST_LOG_ODDS, singular_ridge
 from cospan.significance.bootstrap import Measures, arc_of, auc_of, position_of, resample
 
 __all__ = ["smooth_spread"]
@@ -83,7 +83,7 @@ def _probabilities(x: Floats, P: Floats, Q: Floats, soft: list[float]) -> Floats
         bend = total * p * (1 - p)
         g = [slope.sum(axis=1), slope @ z]
         h = [bend.sum(axis=1), bend @ z, bend @ (z * z)]
-        ridge = np.finfo(np.float64).eps * (h[0] + h[2]) + np.finfo(np.float64).tiny
+        ridge = singular_ridge(h[0] + h[2])
         h[0], h[2] = h[0] + ridge, h[2] + ridge
         determinant = h[0] * h[2] - h[1] ** 2
         steps = [

@@ -33,6 +33,8 @@ __all__ = ["EmbeddedImages", "EmbeddedTexts", "Lines", "is_prose"]
 TEXTS = 4096
 #: Lines that decide whether a file holds prose.
 LOOKED_AT = 50
+#: Characters of a text that name its row.
+SHOWN = 60
 LINE = "text"  # what the only column of a file of lines is called
 
 
@@ -123,6 +125,7 @@ class EmbeddedTexts(_Embedded):
             None if hasattr(self._model, "key") else {}
         )
         self.n_features = self._rows([""]).shape[1]
+        self._named = options.id_column is not None or table.stream.index is not None
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         for block in taken(_Column(self._table, self._column), self._options, TEXTS, self.name):
@@ -130,7 +133,8 @@ class EmbeddedTexts(_Embedded):
             if texts.null_count:
                 warn(f"{self.name}: {texts.null_count:,} texts are missing; they count as empty.")
             words = [text or "" for text in texts.cast("string").to_pylist()]
-            yield Chunk(self._rows(words), block.ids, block.labels)
+            ids = block.ids if self._named else _called(block.ids, words)
+            yield Chunk(self._rows(words), ids, block.labels)
 
     def _rows(self, texts: list[str]) -> NDArray[np.float32]:
         if self._kept is None:
@@ -139,6 +143,20 @@ class EmbeddedTexts(_Embedded):
         if new:
             self._kept.update(zip(new, embed_texts(new, self._model), strict=True))
         return np.stack([self._kept[text] for text in texts])
+
+
+def _called(numbers: NDArray[Any], texts: list[str]) -> NDArray[Any]:
+    """Row numbers with the beginning of the text: what a reader knows it by."""
+    return np.array(
+        [
+            f"{n}: {text if len(text) <= SHOWN else text[: SHOWN - 1] + '…'}"
+            for n, text in zip(numbers, map(_one_line, texts), strict=True)
+        ]
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 class _Column:

@@ -40,6 +40,16 @@ class SettingChange:
         Fisher-Rao distance between the two groups of samples; NaN without labels.
     auc : float
         Chance that a sample of B lies above one of A; NaN without labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import sensitivity
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(80, 3)) + 1
+    >>> change = sensitivity(A, B, A, over={"shrinkage": [0.5]}).rows[1]
+    >>> change.parameter, change.value, bool(change.rank_correlation > 0.9)
+    ('shrinkage', '0.5', True)
     """
 
     parameter: str
@@ -70,6 +80,16 @@ class Sensitivity:
         Bins of the histograms.
     repeats : int
         Draws behind the rows of random settings, which hold means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import sensitivity
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(80, 3)) + 1
+    >>> study = sensitivity(A, B, A, over={"shrinkage": [0.1, 0.5]})
+    >>> [row.value for row in study.rows[1:]]
+    ['0.1', '0.5']
     """
 
     rows: tuple[SettingChange, ...]

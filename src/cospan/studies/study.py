@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from cospan._arrays import Array, to_numpy
 from cospan._validate import as_count, as_rows, as_seed, check_names, feature_names_of
 from cospan.errors import InputError
 from cospan.frame import JointFrame
+from cospan.sets.settings import Given, Settings
 from cospan.studies.plan import RANDOM, STUDY, Run, plan_of, row_count, text_of
 from cospan.studies.result import Sensitivity, change_of
 from cospan.summary import Summary
@@ -74,19 +75,11 @@ def sensitivity(
     *,
     over: Mapping[str, Iterable[Any]] | None = None,
     labels: ArrayLike | None = None,
-    span: str = "affine",
-    units: str = "auto",
-    shrinkage: float | str = "auto",
-    pooling: float | str = "auto",
-    dof: float | str = "auto",
-    calibrate: bool | None = None,
-    center: Any = "pooled",
-    balance: bool = True,
-    tol: float | None = None,
     weighting: str = "cost",
     bins: int = 30,
     repeats: int = 3,
     random_state: int = 0,
+    **settings: Unpack[Given],
 ) -> Sensitivity:
     """Study how the angles of Z react when one setting at a time is changed.
 
@@ -111,15 +104,17 @@ def sensitivity(
     labels
         0 where a row of Z belongs to A, 1 where to B. With them the study also tells how well
         the angles separate the two.
-    span, units, shrinkage, pooling, dof, calibrate, center, balance, tol, weighting
-        The reference. What is ``"auto"`` is chosen anew for every changed setting, as a user
-        would; the result says which α.
+    weighting
+        As in :meth:`~cospan.JointFrame.align`.
     bins
         Bins of the histograms.
     repeats
         Draws for ``"rows"`` and noise; their rows hold means.
     random_state
         Seed; the same seed gives the same bits.
+    **settings
+        The reference, as in :meth:`~cospan.JointFrame.fit`. What is ``"auto"`` is chosen anew for
+        every changed setting, as a user would; the result says which α.
 
     Returns
     -------
@@ -144,30 +139,20 @@ def sensitivity(
     groups = _groups(labels, len(study.Z))
     draws = as_count(repeats, "repeats")
     plan = plan_of(STUDY if over is None else over)
-    settings = Run(
-        span=span,
-        units=units,
-        shrinkage=shrinkage,
-        pooling=pooling,
-        dof=dof,
-        calibrate=calibrate,
-        center=center,
-        balance=balance,
-        tol=tol,
-        curve=None,  # fewer directions, say, mean nothing to curved features
-        weighting=weighting,
-    )
-    theta, alpha = study.angles(settings)
+    # Fewer directions, say, mean nothing to curved features.
+    plain = {**Settings.of(**settings).of_the_sets(), "curve": None}
+    given = Run(**plain, weighting=weighting)
+    theta, alpha = study.angles(given)
     rows = [change_of("reference", "", [(theta, alpha)], theta, groups, bins)]
     for parameter, value in plan:
         if parameter in RANDOM:
-            runs = [study.random(settings, parameter, value, k) for k in range(draws)]
+            runs = [study.random(given, parameter, value, k) for k in range(draws)]
         else:
-            runs = [study.angles(settings.changed(parameter, value))]
+            runs = [study.angles(given.changed(parameter, value))]
         rows.append(change_of(parameter, text_of(value), runs, theta, groups, bins))
     reference = {
-        **settings.of_the_sets(),
-        "center": center if isinstance(center, str) else "given",
+        **given.of_the_sets(),
+        "center": given.center if isinstance(given.center, str) else "given",
         "shrinkage": alpha,
         "weighting": weighting,
     }

@@ -18,7 +18,16 @@ rows and chunks into it, `moments` is the arithmetic, `row_sample` the sample of
 """
 
 from cospan.summary.builder import SummaryBuilder, SummaryOptions
+from cospan.summary.making import of_chunks, of_rows
 from cospan.summary.row_sample import RowSample
 from cospan.summary.summary import Summary, as_factors
 
-__all__ = ["RowSample", "Summary", "SummaryBuilder", "SummaryOptions", "as_factors"]
+__all__ = [
+    "RowSample",
+    "Summary",
+    "SummaryBuilder",
+    "SummaryOptions",
+    "as_factors",
+    "of_chunks",
+    "of_rows",
+]

@@ -39,13 +39,19 @@ DEVICE_BLOCK_BYTES = 2**30
 
 
 class SummaryOptions(NamedTuple):
-    """How to make a summary; see :meth:`cospan.Summary.of` for each."""
+    """How to make a summary; see :meth:`cospan.Summary.of` for all but the last.
+
+    With `first_row`, the number of the first row among all that are to be merged, the sample is a
+    function of the seed and the rows' numbers, however they are cut: at once, in chunks, or by
+    workers. Without it, summaries made apart draw apart.
+    """
 
     exact: bool = True
     rank: int | None = None
     sample_size: int = 2000
     seed: int = 0
     name: str = "X"
+    first_row: int | None = None
 
 
 class SummaryBuilder:
@@ -80,6 +86,7 @@ class SummaryBuilder:
         self._name = options.name
         self._sample_size = as_count(options.sample_size, "sample_size", least=0)
         self._seed = as_seed(options.seed, "seed")
+        self._first_row = options.first_row
         self._small = small
         self._waiting: list[tuple[Array, np.ndarray | None]] = []
         self._waiting_rows = 0
@@ -177,13 +184,19 @@ class SummaryBuilder:
 
     def _take_sample(self, rows: Array, weights: np.ndarray | None) -> None:
         if self._sample is None or self._rng is None:
-            # Summaries made apart must draw apart, or merging them would favour the rows whose
-            # number happens to be lucky: the first row's bytes tell them apart.
-            first = zlib.crc32(arrays.to_numpy(rows[0, :]).tobytes())
-            self._rng = np.random.default_rng([self._seed, first])
+            self._rng = self._draws(rows)
             self._sample = RowSample.empty(rows.shape[1], self._sample_size)
         priority = self._rng.random(rows.shape[0])
         self._sample = self._sample.with_rows(rows, weights, priority)
+
+    def _draws(self, rows: Array) -> np.random.Generator:
+        if self._first_row is not None:
+            stream = np.random.PCG64(self._seed)  # one step for each number drawn
+            return np.random.Generator(stream.advance(self._first_row))
+        # Summaries made apart must draw apart, or merging them would favour the rows whose number
+        # happens to be lucky: the first row's bytes tell them apart.
+        first = zlib.crc32(arrays.to_numpy(rows[0, :]).tobytes())
+        return np.random.default_rng([self._seed, first])
 
     def _flush(self) -> None:
         if not self._waiting:

@@ -34,6 +34,14 @@ class RowSample:
         Each row's number in the order of arrival; rows of weight 0 have theirs, too.
     size : int
         How many rows it may hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import Summary
+    >>> sample = Summary.of(np.arange(20.0).reshape(10, 2)).sample
+    >>> sample.rows.shape, sample.size
+    ((10, 2), 2000)
     """
 
     rows: np.ndarray
@@ -95,6 +103,14 @@ class RowSample:
             bound,
             self.passed + other.passed,
         )
+
+    def smaller(self, size: int) -> RowSample:
+        """The sample that would have been kept with this size."""
+        if len(self) <= size:
+            return replace(self, size=min(self.size, size))
+        bound = float(self.priority[size - 1]) if size else 0.0
+        kept = (self.rows[:size], self.weights[:size], self.index[:size], self.priority[:size])
+        return RowSample(*kept, size, bound, self.passed)
 
     def renumbered(self, index: np.ndarray, passed: int) -> RowSample:
         """The same sample with row i called ``index[i]``, of `passed` rows in all."""

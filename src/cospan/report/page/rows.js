@@ -39,17 +39,19 @@ function standing(value, kind) {
 
 function valuesTable(row) {
   const most = Math.max(...row.values.map((value) => Math.abs(value.pull)), 1e-300);
-  const heads = ["Column", "Value", "Below it in A", "in B", "Pull"];
-  if (row.nearest) heads.push("Nearest row");
+  const heads = ["Column", "Value", ...(content.order.length ? [] : ["Below it in A", "in B", "Pull"])];
+  if (row.nearest) heads.push(content.order.length ? `Mean of ${names[row.nearest.group]}` : "Nearest row");
   const head = element("tr", { children: heads.map((text) => element("th", { scope: "col", text })) });
   const lines = row.values.map((value, i) => {
     const [name, kind] = content.columns[value.column];
     const share = Math.abs(value.pull) / most;
     const side = value.pull < 0 ? "a" : "b";
     const word = share < 0.05 ? "" : `${share > 0.5 ? "strongly " : ""}to ${side.toUpperCase()}`;
-    const cells = [value.text, standing(value.a, kind), standing(value.b, kind)]
-      .map((text) => element("td", { text }));
-    cells.push(element("td", { text: word, className: `pull-${side}` }));
+    const cells = [element("td", { text: value.text })];
+    if (!content.order.length) {
+      cells.push(...[value.a, value.b].map((at) => element("td", { text: standing(at, kind) })));
+      cells.push(element("td", { text: word, className: `pull-${side}` }));
+    }
     if (row.nearest) cells.push(element("td", { text: row.nearest.values[i] }));
     return element("tr", {
       children: [element("th", { scope: "row", children: [nameOf(name)] }), ...cells],
@@ -81,13 +83,15 @@ function openRow(place) {
   ];
   if (row.label) parts.push(element("p", { text: `Labelled ${row.label}.` }));
   if (row.picture) {
-    const pictures = [pictureOf(row.picture, "the row"), pictureOf(row.pull, "pulls to A (blue), to B (orange)")];
-    if (row.nearest) pictures.push(pictureOf(row.nearest.picture, `nearest of ${names[row.nearest.group]}: ${row.nearest.id}`));
+    const pictures = [pictureOf(row.picture, "the row")];
+    if (row.pull) pictures.push(pictureOf(row.pull, "pulls to A (blue), to B (orange)"));
+    if (row.nearest && row.weights.length) pictures.push(pictureOf(row.nearest.picture, `mean of ${names[row.nearest.group]}`));
+    else if (row.nearest) pictures.push(pictureOf(row.nearest.picture, `nearest of ${names[row.nearest.group]}: ${row.nearest.id}`));
     parts.push(element("div", { className: "pictures small", children: pictures }));
   } else if (!row.weights.length) {
     parts.push(element("p", { text: row.words }));
   }
-  if (row.nearest && !row.picture) {
+  if (row.nearest && !row.picture && !row.weights.length) {
     parts.push(element("p", { className: "muted", children: [`Nearest row of ${names[row.nearest.group]}: `, nameOf(row.nearest.id)] }));
   }
   if (row.values.length) parts.push(valuesTable(row));

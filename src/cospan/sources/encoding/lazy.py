@@ -47,12 +47,13 @@ class LazyTable:
         self.all_columns = tuple(collection.columns)
         self.columns = tuple(c for c in chosen if c not in options.drop)
         self.unusable: dict[str, str] = {}
+        there = set(self.columns)
         self.kinds = {
             column: {"b": "boolean", "i": "number", "u": "number", "f": "number"}.get(
                 getattr(dtype, "kind", "O") if hasattr(dtype, "itemsize") else "O", "text"
             )
             for column, dtype in collection.dtypes.items()
-            if column in self.columns
+            if column in there
         }
         if options.strict and "text" in self.kinds.values():
             wrong = [column for column in self.columns if self.kinds[column] == "text"]

@@ -7,7 +7,7 @@ and applied to rows as they come (``apply``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -236,11 +236,11 @@ def _short(level: str) -> str:
 
 def _bare(column: ColumnPlan) -> dict[str, Any]:
     """Without what is at its default; tuples as lists, as JSON has them."""
-    defaults = {one.name: one.default for one in fields(ColumnPlan)}
+    values = ((one.name, getattr(column, one.name), one.default) for one in fields(ColumnPlan))
     return {
         key: list(value) if isinstance(value, tuple) else value
-        for key, value in asdict(column).items()
-        if value != defaults[key]
+        for key, value, default in values
+        if value != default
     }
 
 

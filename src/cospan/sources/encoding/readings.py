@@ -104,6 +104,12 @@ READINGS = {
         _moments,
         "2020-12-31",
     ),
+    "year/month/day": Reading(
+        "date",
+        rf"^{_YEAR}/{_MONTH}/{_DAY}$",
+        _rearranged(r"^(\d+)/(\d+)/(\d+)$", r"\1-\2-\3"),
+        "2020/12/31",
+    ),
     "day.month.year": Reading(
         "date",
         rf"^{_DAY}\.{_MONTH}\.{_YEAR}$",

@@ -205,8 +205,9 @@ def _refuse_unlike(tables: Sequence[_Opened], used: Iterable[str]) -> None:
         mine, theirs = (
             [column for column in one.table.columns if column in wanted] for one in (first, other)
         )
-        only_mine = [column for column in mine if column not in set(theirs)]
-        only_theirs = [column for column in theirs if column not in set(mine)]
+        here, there = set(mine), set(theirs)
+        only_mine = [column for column in mine if column not in there]
+        only_theirs = [column for column in theirs if column not in here]
         parts = [
             f"only {one.name} has {listing(names)}"
             for one, names in ((first, only_mine), (other, only_theirs))

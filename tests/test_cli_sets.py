@@ -73,7 +73,8 @@ def test_report_scores_and_model_are_written(folder, files, tmp_path):
     outputs = ("-o", tmp_path / "r.html", "--scores", tmp_path / "s.csv", "--save", tmp_path / "m")
     result = run("compare", *files, "--score", files[0], *outputs)
     assert result.stderr.count("wrote") == 3
-    assert "chart-ternary" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert all(f"{name}.csv" in page for name in NAMES)
     with (tmp_path / "s.csv").open(encoding="utf-8") as stream:
         before = list(csv.DictReader(stream))
     assert list(before[0])[-3:] == [f"weight {name}.csv" for name in NAMES]
@@ -96,9 +97,13 @@ def test_other_formats(files, tmp_path, ending):
     assert all(f"{name}.csv" in text for name in NAMES)
 
 
-def test_a_threshold_is_crossed_by_any_pair(files):
+def test_a_threshold_is_crossed_by_any_pair(files, rows):
     assert "fisher-rao>0.5" in run("compare", *files, "--fail-on", "fisher-rao>0.5", code=3).stderr
     run("compare", *files, "--fail-on", "fisher-rao>3.2")
+    found = compare_many(tables_of(rows))
+    worst = max(found.separation(i, j).auc.value for i in range(3) for j in range(i))
+    run("compare", *files, "--fail-on", f"auc>{worst + 0.001}")
+    assert " and " in run("compare", *files, "--fail-on", f"auc>{worst - 0.001}", code=3).stderr
 
 
 @pytest.mark.parametrize(
@@ -109,7 +114,6 @@ def test_a_threshold_is_crossed_by_any_pair(files):
         (("--name-a", "x"), "--name-a"),
         (("--label", "kind"), "--label"),
         (("--fail-on", "p<0.1"), "--fail-on p"),
-        (("--fail-on", "auc>0.7"), "--fail-on auc"),
     ],
 )
 def test_options_for_two_sets_are_refused(files, options, word):

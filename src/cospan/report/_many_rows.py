@@ -1,0 +1,123 @@
+"""Rows of more than two sets that are worth a look, with their values or pictures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._columns import Columns
+from ._pictures import PictureShape, grey_png
+from ._text import clean, percent
+from .content import Nearest, Row, Tab, Value
+
+if TYPE_CHECKING:
+    from cospan.comparison import ManyComparison
+
+__all__ = ["ManyRows"]
+
+LISTED = 50  # rows in a tab
+MOST_NUMBERS = 20_000  # weights of rows in the page
+MOST_VALUES = 20  # of a row
+BORDER = 40  # degrees between the two nearest sets, from which on a row is borderline
+
+
+class ManyRows:
+    """The rows to look at, in tabs."""
+
+    def __init__(self, c: ManyComparison) -> None:
+        self.c = c
+        self.keys = [*(str(k + 1) for k in range(len(c.names))), "Z"]
+        self.names = [clean(name, 40) for name in c.names]
+        d = c.costs.n_features
+        called = c.feature_names or tuple(f"x{j}" for j in range(d))
+        self.columns = Columns(called, c.costs.geometry.encoding, [np.zeros((0, d))] * 2)
+        self.means = np.asarray(c.costs.geometry.means, dtype=np.float64)
+        told = c.telling
+        self.values: dict[int, NDArray[np.float64]] = {}
+        if told is not None:
+            rows = np.asarray(told.rows, dtype=np.float64)
+            self.values = dict(zip(told.row_index.tolist(), rows, strict=True))
+        self.shape = None if c.image_shape is None else PictureShape.of(c.image_shape, 32)
+        self.limits = (0.0, 1.0)
+        if self.values and self.shape is not None:
+            low, high = np.quantile(np.stack(list(self.values.values())), (0.001, 0.999))
+            self.limits = (float(low), float(high))
+        self.rows, self.tabs = self._listed()
+
+    def _listed(self) -> tuple[tuple[Row, ...], tuple[Tab, ...]]:
+        room = min(LISTED, max(10, MOST_NUMBERS // (3 * len(self.names))))
+        chosen: dict[int, int] = {}
+        tabs = []
+        for key, title, meaning, index in self._kinds():
+            known = [i for i in index.tolist() if i in self.values]  # those with values first
+            shown = (known or index.tolist())[:room]
+            for i in shown:
+                chosen.setdefault(i, len(chosen))
+            tabs.append(Tab(key, title, meaning, len(index), tuple(chosen[i] for i in shown)))
+        return tuple(self._row(i) for i in chosen), tuple(tabs)
+
+    def _kinds(self) -> list[tuple[str, str, str, NDArray[np.intp]]]:
+        c = self.c
+        own = np.flatnonzero(c.group < len(self.names))
+        sure = c.weights.max(axis=1)
+        degrees = c.degrees
+        flagged = own[np.asarray(c.audit.flagged)]
+        border, strange = np.flatnonzero(degrees > BORDER), np.flatnonzero(c.neither)
+        z = np.flatnonzero(c.group == len(self.names))
+        kinds = [
+            ("elsewhere", "More like another set", "Rows that another set explains clearly better.",
+             flagged[np.argsort(-sure[flagged], kind="stable")]),
+            ("neither", "Like no set", "Rows that are unusual for every set.", strange),
+            ("border", "Borderline", "Rows that two sets explain equally well.",
+             border[np.argsort(-c.entropy[border], kind="stable")]),
+        ]  # fmt: skip
+        if len(z):
+            title = f"{clean(c.name_z, 40)}, all"
+            order = z[np.argsort(-sure[z], kind="stable")]
+            kinds.append(("z", title, "Rows that were scored, the surest first.", order))
+        return kinds
+
+    def _row(self, i: int) -> Row:
+        c = self.c
+        first, second = (int(k) for k in c.nearest[i])
+        told = ", ".join(
+            f"{percent(float(c.weights[i, k]))} {self.names[k]}" for k in (first, second)
+        )
+        values, nearest, picture = self._values(i, first)
+        return Row(
+            group=self.keys[int(c.group[i])],
+            id=clean(c.ids[i], 80),
+            theta=round(float(np.degrees(c.theta[i])), 2),
+            looks=self.keys[first],
+            words=told,
+            weights=tuple(round(float(w), 4) for w in c.weights[i]),
+            values=values,
+            nearest=nearest,
+            picture=picture,
+        )
+
+    def _values(self, i: int, first: int) -> tuple[tuple[Value, ...], Nearest | None, str]:
+        """Values beside the means of the set it looks like; or pictures of both."""
+        row = self.values.get(i)
+        if row is None:
+            return (), None, ""
+        key, mean = self.keys[first], self.means[first]
+        if self.shape is not None:
+            own, other = (self._picture(x) for x in (row, mean))
+            return (), Nearest(key, "mean", (), other), own
+        unit = np.asarray(self.c.costs.geometry.unit, dtype=np.float64)
+        away = np.divide(row - mean, unit, out=np.zeros_like(unit), where=unit > 0)
+        far = [float(np.abs(away[f]).max(initial=0.0)) for f in self.columns.features]
+        order = np.argsort(-np.array(far), kind="stable")[:MOST_VALUES].tolist()
+        values = tuple(Value(j, self.columns.text(row, j), None, None, 0.0) for j in order)
+        return values, Nearest(key, "mean", tuple(self._mean(mean, j) for j in order)), ""
+
+    def _mean(self, mean: NDArray[np.float64], j: int) -> str:
+        column = self.columns.columns[j]
+        return "" if column.kind in ("category", "vector") else f"{mean[column.features[0]]:.4g}"
+
+    def _picture(self, row: NDArray[np.float64]) -> str:
+        assert self.shape is not None
+        return grey_png(self.shape.shrink(row[None], keep_colour=True)[0], *self.limits)

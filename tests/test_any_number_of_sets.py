@@ -1,0 +1,309 @@
+"""Two sets are K = 2: what holds for more holds for them, in Python and on the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from typer.testing import CliRunner
+
+from cospan import Summary, cli, compare, compare_many
+from cospan._surface import on_command_line
+from cospan._warnings import Remark
+from cospan.errors import CospanWarning, InputError
+from cospan.sources import Source
+
+NAMES = ("red", "green", "blue")
+COLUMNS = list("vwxyz")
+
+
+@pytest.fixture(params=[2, 3], ids=["two sets", "three sets"])
+def K(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(8)
+    scales = ([1, 2, 3, 1, 1], [3, 2, 1, 1, 1], [1, 1, 1, 3, 2])
+    return [rng.normal(size=(n, 5)) * s for n, s in zip((120, 90, 100), scales, strict=True)]
+
+
+@pytest.fixture
+def sets(rows, K):
+    return dict(zip(NAMES[:K], rows, strict=False))
+
+
+@pytest.fixture
+def tables(sets):
+    return {name: pd.DataFrame(part, columns=COLUMNS) for name, part in sets.items()}
+
+
+@pytest.fixture
+def files(tables, tmp_path):
+    for name, table in tables.items():
+        table.to_csv(tmp_path / f"{name}.csv", index=False, float_format="%.17g")
+    return [tmp_path / f"{name}.csv" for name in tables]
+
+
+def run(*arguments, code=0):
+    done = CliRunner().invoke(cli.app, ["compare", *map(str, arguments)])
+    assert done.exit_code == code, (done.output, done.stderr)
+    return done
+
+
+def scores(found):
+    return found.to_frame("pandas")
+
+
+def angles_of(found, name):
+    table = scores(found)
+    return table["theta"][table["set"] == name].to_numpy()
+
+
+# ---- one pipeline --------------------------------------------------------------------------------
+
+
+def test_a_mapping_of_any_number_of_sets_is_compared(sets, K):
+    found = compare(sets, n_permutations=0)
+    assert found.names == NAMES[:K]
+    assert type(found).__name__ == ("Comparison" if K == 2 else "ManyComparison")
+
+
+def test_sets_that_are_copies_pass_every_gate(rows, tmp_path, K):
+    """Identical files do not differ, and no threshold is crossed, however many they are."""
+    paths = [tmp_path / f"{name}.npy" for name in NAMES[:K]]
+    for path in paths:
+        np.save(path, rows[0])
+    done = run(*paths, "--fail-on", "fisher-rao>0.5", "--json")
+    data = json.loads(done.stdout)
+    apart = data["separation"] if K == 2 else data
+    assert np.max(apart["fisher_rao"]["value"]) == np.max(apart["fisher_rao"]["high"]) == 0
+
+
+def test_sets_that_differ_fail_the_gate(files):
+    done = run(*files, "--fail-on", "fisher-rao>0.5", code=3)
+    assert "--fail-on fisher-rao>0.5: fisher-rao is" in done.stderr
+
+
+def test_a_further_column_of_rows_to_score_is_left_out(tables):
+    Z = tables["red"].head(9)
+    with pytest.warns(CospanWarning, match="the sets have no 'more'; it is left out"):
+        found = compare(tables, Z=Z.assign(more=1.0), n_permutations=0)
+    assert [one.code for one in found.warnings if "'more'" in one] == ["columns left out"]
+    plain = compare(tables, Z=Z, n_permutations=0)
+    assert_array_equal(angles_of(found, "Z"), angles_of(plain, "Z"))
+
+
+def test_a_missing_column_is_refused_by_name(tables):
+    tables["green"] = tables["green"].drop(columns="x")
+    with pytest.raises(InputError, match="different features: only red has 'x'"):
+        compare(tables, n_permutations=0)
+
+
+def test_rows_to_score_never_have_the_name_of_a_set(sets):
+    found = compare(sets, Z=sets["red"][:4], name_z="red", n_permutations=0)
+    assert set(scores(found)["set"]) == {*sets, "red (scored)"}
+
+
+def test_the_column_of_the_classes_is_no_feature_of_rows_to_score(tables, K):
+    """Text or number, and nobody is warned about it."""
+    for values in (NAMES, (1, 2, 3)):
+        parts = zip(tables.values(), values, strict=False)
+        table = pd.concat([part.assign(kind=value) for part, value in parts])
+        call = compare if K == 2 else compare_many
+        found = call(table, Z=table.head(9), label="kind", n_permutations=0)
+        assert not any("left out" in text for text in found.warnings)
+        bare = call(table, Z=table.head(9)[COLUMNS], label="kind", n_permutations=0)
+        assert_array_equal(angles_of(found, "Z"), angles_of(bare, "Z"))
+
+
+def test_each_set_is_read_once_and_again_where_every_row_is_scored(sets, monkeypatch):
+    read = []
+    chunks = Source.chunks
+    monkeypatch.setattr(Source, "chunks", lambda self: (read.append(self.name), chunks(self))[1])
+    compare(sets, n_permutations=0)
+    assert sorted(read) == sorted(sets)
+    monkeypatch.setattr("cospan.comparison.sampling.FEWEST_ROWS", 20)
+    monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 20)
+    for every, times, codes in ((True, 2, set()), (False, 1, {"sampled"})):
+        read.clear()
+        found = compare(sets, n_permutations=0, score_all=every)
+        assert sorted(read) == sorted([*sets] * times)
+        assert {one.code for one in found.warnings} - {"few rows", "rows elsewhere"} == codes
+    ids = scores(found).groupby("set")["id"].apply(list)
+    again = compare(sets, n_permutations=0, score_all=False)
+    assert_array_equal(ids, scores(again).groupby("set")["id"].apply(list))
+
+
+def test_the_order_of_the_sets_decides_no_sample(sets, monkeypatch):
+    monkeypatch.setattr("cospan.comparison.sampling.FEWEST_ROWS", 20)
+    monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 20)
+    turned = dict(reversed(sets.items()))
+    one, other = (compare(s, n_permutations=0, score_all=False) for s in (sets, turned))
+    ids = [scores(found).groupby("set")["id"].apply(list) for found in (one, other)]
+    assert ids[0].to_dict() == ids[1].to_dict()
+
+
+def test_summaries_are_sets(sets):
+    """Their rows are scored, and the intervals are those of the rows themselves."""
+    whole = compare(sets, n_permutations=0)
+    parts = compare({name: Summary.of(X) for name, X in sets.items()}, n_permutations=0)
+    for name in sets:
+        assert_allclose(angles_of(parts, name), angles_of(whole, name), atol=1e-9)
+    with pytest.raises(InputError, match="sample_size > 0"):
+        compare({name: Summary.of(X, sample_size=0) for name, X in sets.items()})
+
+
+def test_the_same_seed_gives_the_same_bits(sets):
+    one, two = (compare(sets, seed=5, n_permutations=9) for _ in range(2))
+    pd.testing.assert_frame_equal(scores(one), scores(two))
+    one, two = (found.to_dict() for found in (one, two))
+    for data in (one, two):
+        data.pop("seconds")
+    assert one == two
+
+
+def test_intervals_have_the_level_that_is_asked_for(sets, K):
+    wide, narrow = (
+        compare(sets, confidence=level, n_permutations=0, n_bootstrap=200) for level in (0.99, 0.5)
+    )
+    ends = []
+    for found in (wide, narrow):
+        apart = found.separation.fisher_rao if K == 2 else found.distance("red", "green")
+        ends.append(apart)
+    assert (ends[0].confidence, ends[1].confidence) == (0.99, 0.5)
+    assert ends[0].low < ends[1].low < ends[1].high < ends[0].high
+    with pytest.raises(InputError, match="confidence"):
+        compare(sets, confidence=1.5)
+
+
+# ---- what is said --------------------------------------------------------------------------------
+
+
+def test_rows_like_no_set_are_counted_and_listed(rows, sets, K):
+    far = [[90, -90, 0, 0, 90.0]] * 3
+    found = compare(sets, Z=np.vstack([rows[0][:5], far]), n_permutations=0)
+    assert found.rows_like_neither.ids.tolist() == [5, 6, 7]
+    assert set(found.rows_like_neither.sets) == {"Z"}
+    assert "(3 rows)" in found.summary()
+    assert found.to_dict()["neither"]["count"] == 3
+    table = scores(found)
+    columns = (
+        ["typicality_a", "typicality_b"] if K == 2 else [f"typicality {name}" for name in sets]
+    )
+    assert (table[columns].iloc[-3:] < 0.02).all(axis=None)
+    assert ((table[columns] > 0) & (table[columns] <= 1)).all(axis=None)
+
+
+def test_typicality_is_the_rank_among_the_rows_of_the_set_it_is_named_after(rows, sets, K):
+    """(1 + rows of the set that cost as much, each left out) / (1 + rows), set by set."""
+    Z = np.vstack([part[:20] for part in rows])
+    found = compare(sets, Z=Z, n_permutations=0)
+    model = found.frame if K == 2 else found.costs
+    cost = np.sqrt(model.squared_costs(Z))
+    table = scores(found)
+    for k, (name, X) in enumerate(sets.items()):
+        own = np.sqrt(model.left_out_costs(X, np.full(len(X), k))[:, k])
+        expected = (1 + (own[None, :] >= cost[:, [k]]).sum(axis=1)) / (1 + len(X))
+        column = f"typicality_{'ab'[k]}" if K == 2 else f"typicality {name}"
+        assert_allclose(table[column][table["set"] == "Z"], expected, atol=1e-9)
+
+
+def test_remarks_say_what_to_do_on_the_surface_in_use(sets, files):
+    """A Python user is told an argument, one at a command line an option."""
+    found = compare(sets, score_all=False, n_permutations=0, standardize=False)
+    assert not found.warnings or all(isinstance(one, Remark) for one in found.warnings)
+    with pytest.raises(InputError, match='center belongs to span="linear"'):
+        compare(sets, center="each")
+    assert "--span linear" in run(*files, "--center", "each", code=1).stderr
+    with on_command_line(), pytest.raises(InputError, match="belongs to --span linear"):
+        compare(sets, center="each")
+
+
+def test_a_sampled_set_is_remarked_with_its_remedy(sets, files, monkeypatch):
+    monkeypatch.setattr("cospan.comparison.sampling.FEWEST_ROWS", 40)
+    monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 40)
+    found = compare(sets, score_all=False, n_permutations=0)
+    remedies = {one.remedy for one in found.warnings if one.code == "sampled"}
+    assert remedies == {"score_all=True scores every one."}
+    data = json.loads(run(*files, "--sample", "--permutations", "0", "--json").stdout)
+    remedies = {one["remedy"] for one in data["warnings"] if one["code"] == "sampled"}
+    assert remedies == {"--all-rows scores every one."}
+
+
+def test_names_that_look_like_options_stay_names(sets, tmp_path):
+    """A folder of a partitioned table is called label=dog, and that is no option."""
+    paths = []
+    for name, part in sets.items():
+        path = tmp_path / f"label={name}" / "missing='drop'.csv"
+        path.parent.mkdir()
+        pd.DataFrame(part, columns=COLUMNS).to_csv(path, index=False)
+        paths.append(path)
+    paths[-1].write_text("v,w,x,y,z\n1,2,3,4,5\n")
+    assert f"missing='drop'.csv ({'B' if len(sets) == 2 else 3}) has one row" in " ".join(
+        run(*paths, code=1).stderr.split()
+    )
+
+
+def test_constant_columns_are_named(tables):
+    tables = {name: table.assign(w=7.0) for name, table in tables.items()}
+    found = compare(tables, n_permutations=0)
+    assert [one for one in found.warnings if one.code == "constant columns"] == [
+        f"Constant in {'both' if len(tables) == 2 else 'all'} sets, and kept out: 'w'."
+    ]
+
+
+def test_few_rows_are_remarked(sets):
+    found = compare({name: X[:12] for name, X in sets.items()}, n_permutations=0)
+    few = [one for one in found.warnings if one.code == "few rows"]
+    assert few == [f"{name} has only 12 rows: expect wide intervals." for name in sets]
+
+
+def test_remarks_survive_a_copy(sets):
+    import copy
+    import pickle
+
+    remark = compare({name: X[:12] for name, X in sets.items()}, n_permutations=0).warnings[0]
+    for again in (copy.deepcopy(remark), pickle.loads(pickle.dumps(remark))):
+        assert (again, again.code, again.remedy) == (remark, remark.code, remark.remedy)
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def test_the_scores_in_a_file_are_those_of_the_table(files, tables, tmp_path):
+    path = tmp_path / "scores.csv"
+    run(*files, "--score", files[0], "--scores", path, "--permutations", "0")
+    written = pd.read_csv(path)
+    named = {f"{name}.csv": table for name, table in tables.items()}
+    found = compare(named, Z=tables["red"], name_z="red.csv", n_permutations=0)
+    table = scores(found)
+    both = [column for column in written.columns if column not in ("id", "suspicion")]
+    assert set(both) <= set(table.columns)
+    same = {"check_exact": False, "check_dtype": False, "atol": 1e-9}
+    pd.testing.assert_frame_equal(written[both], table[both], **same)
+
+
+def test_saved_models_score_as_the_comparison_does(files, tmp_path):
+    model, path = tmp_path / "model.cospan", tmp_path / "scores.csv"
+    run(*files, "--score", files[0], "--scores", path, "--save", model, "--permutations", "0")
+    done = CliRunner().invoke(
+        cli.app, ["score", str(model), str(files[0]), "-o", str(path) + ".csv"]
+    )
+    assert done.exit_code == 0, done.stderr
+    before = pd.read_csv(path).query("set == 'red.csv (scored)'").reset_index(drop=True)
+    again = pd.read_csv(str(path) + ".csv")
+    columns = [name for name in again if name.startswith(("theta", "weight", "typicality"))]
+    assert len(columns) > 2
+    pd.testing.assert_frame_equal(
+        again[columns], before[columns], check_exact=False, atol=2e-3, rtol=0
+    )
+
+
+def test_both_kinds_of_report_are_written(files, tmp_path):
+    for ending in ("html", "md", "json"):
+        run(*files, "-o", tmp_path / f"r.{ending}", "--permutations", "0")
+        text = (tmp_path / f"r.{ending}").read_text(encoding="utf-8")
+        assert all(file.name in text for file in files)

