@@ -10,6 +10,7 @@ For two sets one map serves both: with M_A⁻¹ M_B = U S Vᵀ it is M_A U, with
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -24,13 +25,14 @@ from cospan._tolerance import expansion_keeps_digits
 from cospan.curves import CurveMap
 from cospan.errors import InputError
 from cospan.sets.calibration import Calibration
+from cospan.sets.geometry import Geometry
 from cospan.summary import Summary
 from cospan.typicality import Typicality
 
 if TYPE_CHECKING:
     from cospan.sets.costs import SetCosts
 
-__all__ = ["CurvedSets", "Plain", "mapped_summary", "with_curve", "without_curve"]
+__all__ = ["CurvedSets", "Plain", "as_fitted", "mapped_summary", "with_curve", "without_curve"]
 
 Floats = NDArray[np.float64]
 
@@ -205,6 +207,14 @@ def mapped_summary(rows: Array, weights: np.ndarray | None, mapping: CurveMap) -
     if found is None:
         raise InputError("There are no rows to summarise; at least one sample is needed.")
     return found
+
+
+def as_fitted(model: Any, sets: Sequence[Any]) -> tuple[Geometry, list[Any]]:
+    """The geometry that answers for a model, and rows of its sets as that geometry knows them."""
+    if model.curve is None:
+        return model.geometry, list(sets)
+    mapped = [model.curve.map.exact(arrays.to_numpy(rows)) for rows in sets]
+    return model.curve.costs.geometry, mapped
 
 
 def with_curve(model: _Model, curve: CurvedSets) -> _Model:
