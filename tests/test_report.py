@@ -367,8 +367,12 @@ def test_what_was_sampled_is_said():
 
 
 def test_the_command_is_shown(table, tmp_path):
-    path = report.write(table, tmp_path / "r.md", command="cospan compare a.csv b.csv")
-    assert "cospan compare a.csv b.csv" in path.read_text(encoding="utf-8")
+    read = tmp_path / "a.csv"
+    read.write_text("x,y")
+    given = {"command": "cospan compare a.csv b.csv", "files": [read, tmp_path / "gone.csv"]}
+    text = report.write(table, tmp_path / "r.md", **given).read_text(encoding="utf-8")
+    assert "cospan compare a.csv b.csv" in text
+    assert f"3 bytes, SHA-256 {hashlib.sha256(b'x,y').hexdigest()}" in text
     assert "cospan.compare(A, B, " in report.to_html(table)
 
 

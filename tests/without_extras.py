@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 import cospan
 from cospan.errors import MissingDependencyError
 
-EXTRAS = ("pyarrow", "altair", "matplotlib", "typer", "PIL", "torch", "dask", "pandas")
+EXTRAS = ("pyarrow", "jinja2", "matplotlib", "typer", "PIL", "torch", "dask", "pandas")
 
 
 def what_is_missing(wanted):

@@ -28,13 +28,16 @@ def digits(folder):
 def table(folder):
     data = load_breast_cancer(as_frame=True)
     malignant, benign = data.data[data.target == 0], data.data[data.target == 1]
-    found = compare(malignant, benign, name_a="malignant", name_b="benign", standardize=True)
+    found = compare(malignant, benign, name_a="malignant", name_b="benign")
     return found.save_html(folder / "table.html")
 
 
 def many(folder):
     X, y = load_digits(return_X_y=True)
-    found = compare_many({f"digit {k}": X[y == k] for k in (3, 8, 9)}, X[y == 5], name_z="digit 5")
+    found = compare_many(
+        {f"digit {k}": X[y == k] for k in (3, 8, 9)}, X[y == 5], name_z="digit 5",
+        image_shape=(8, 8),
+    )  # fmt: skip
     return found.save_html(folder / "many.html")
 
 
@@ -79,18 +82,18 @@ def main():
         pages = digits(folder), table(folder), many(folder)
         driver = browser(folder)
         try:
-            shoot(driver, pages[2], "report-many", last="#ternary")
-            shoot(driver, pages[0], "report-digits", last="#angles")
+            shoot(driver, pages[2], "report-many", last="#where")
+            shoot(driver, pages[0], "report-digits", last="#pictures")
             shoot(
-                driver, pages[0], "report-digits-dark", scheme="dark", first="#posterior",
-                last="#features", before="document.querySelectorAll('.sheet button')[2].click()",
+                driver, pages[0], "report-digits-dark", scheme="dark", first="#where",
+                last="#rows", before="document.querySelector('.rows-table tbody tr').click()",
             )  # fmt: skip
-            shoot(driver, pages[1], "report-table", last="#angles")
+            shoot(driver, pages[1], "report-table", last="#features")
             shoot(
-                driver, pages[1], "report-table-labels", first="#directions", last="#conflicts",
-                before="document.querySelector('#conflict-table tbody tr').click()",
+                driver, pages[1], "report-table-labels", first="#rows", last="#rows",
+                before="document.querySelector('.rows-table tbody tr').click()",
             )  # fmt: skip
-            shoot(driver, pages[1], "report-phone", width=400, last="#angles .scroll")
+            shoot(driver, pages[1], "report-phone", width=400, last=".parts")
         finally:
             driver.quit()
 

@@ -118,6 +118,42 @@ def audit(
 
 @app.command()
 @with_options
+def panel(
+    terminal: Terminal,
+    a: Data,
+    b: Annotated[str, typer.Argument(metavar="DATA", help="The other set.")],
+    reading: opt.Reading,
+    rows: Annotated[int, typer.Option(min=10, help="Rows of each set, at most.")] = 2_000,
+    seed: Annotated[int, typer.Option(min=0, help="For samples and permutations.")] = 0,
+    json: opt.Json = False,
+) -> None:
+    """Show what other measures say: MMD, Fréchet distance, classifiers and more."""
+    from cospan.cli import panel_commands
+
+    panel_commands.other_measures(terminal, a, b, rows, seed, json, reading.given())
+
+
+@app.command()
+@with_options
+def fidelity(
+    terminal: Terminal,
+    real: Annotated[str, typer.Argument(metavar="REAL", help="The rows to be imitated.")],
+    synthetic: Annotated[str, typer.Argument(metavar="SYNTHETIC", help="The rows made.")],
+    reading: opt.Reading,
+    output: Annotated[
+        Path | None,
+        _output(help="Write every synthetic row's distances: .csv, .tsv, .parquet or .arrow."),
+    ] = None,
+    json: opt.Json = False,
+) -> None:
+    """Compare synthetic rows with real ones: impossible rows, near-copies, gaps."""
+    from cospan.cli import panel_commands
+
+    panel_commands.synthetic_rows(terminal, real, synthetic, output, json, reading.given())
+
+
+@app.command()
+@with_options
 def directions(
     terminal: Terminal,
     model: Model,

@@ -60,7 +60,7 @@ def compare(
         with _scores_file(outputs.scores) as write_scores:
             options = {**settings, **reading, "image_shape": what.image_shape}
             found = call(sets, what, write_scores, progress=terminal.progress, **options)
-    _write_files(found, outputs)
+    _write_files(found, outputs, [*sets, *([what.score] if what.score else [])])
     _show(terminal, found, outputs)
     return _crossed(terminal, found, thresholds)
 
@@ -180,7 +180,7 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
         yield write_scores
 
 
-def _write_files(found: Found, outputs: Outputs) -> None:
+def _write_files(found: Found, outputs: Outputs, files: Sequence[str]) -> None:
     """The model and the report, where they were asked for."""
     if outputs.save is not None:
         from cospan.model_file import save
@@ -189,7 +189,7 @@ def _write_files(found: Found, outputs: Outputs) -> None:
     if outputs.output is not None:
         from cospan.report import write
 
-        write(found, outputs.output, outputs.format, command=_command())
+        write(found, outputs.output, outputs.format, command=_command(), files=files)
 
 
 def _command() -> str | None:

@@ -23,7 +23,7 @@ PACKAGES = {
         *("safetensors", "threadpoolctl"),
     ),
     "app": (
-        *("typer", "rich", "pyarrow", "narwhals", "Pillow", "altair", "vl-convert-python"),
+        *("typer", "rich", "pyarrow", "narwhals", "Pillow"),
         *("Jinja2", "matplotlib", "pooch"),
     ),
     "dask": ("dask", "distributed"),

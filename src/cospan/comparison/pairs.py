@@ -18,7 +18,7 @@ from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
 from cospan.sets import angles_of, fit_calibration, log_odds_of
 from cospan.sets.curved import as_fitted
-from cospan.significance import Separation, fit_reliabilities, separation
+from cospan.significance import Separation, fit_reliabilities, pair_separation
 from cospan.sources import Chunk
 
 __all__ = ["Linkage", "Pairs", "join_sets", "separate_pairs", "tested_rows"]
@@ -27,7 +27,6 @@ Floats = NDArray[np.float64]
 
 TESTED_ROWS = 2_500  # rows of each set that repeated fits and permutations take, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
-RAW_BINS = 30  # of the histograms of raw angles, 3° each, as the paper has them
 FEWEST_HALVED = 4  # rows of a set, of which the halves are fitted to see how much a fit strays
 
 
@@ -61,14 +60,13 @@ def separate_pairs(
     back = np.argsort(order)
     known = known[np.ix_(back, back)]
     found = {
-        (i, j): separation(
+        (i, j): pair_separation(
             *_pair_angles(groups, i, j, calibrated),
-            # Raw angles are no probabilities: they are compared as histograms.
-            bins=None if calibrated else RAW_BINS,
+            calibrated=calibrated,
             confidence=settings.confidence,
             n_bootstrap=settings.n_bootstrap,
             reliability=known[i, j],
-            random_state=settings.seed,
+            seed=settings.seed,
         )
         for i, j in itertools.combinations(order, 2)
     }

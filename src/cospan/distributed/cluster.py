@@ -19,8 +19,9 @@ from cospan.errors import CospanError, InputError, MissingDependencyError
 
 __all__ = ["on_cluster", "read_lazily"]
 
-#: Seconds to wait for an answer, and for a first worker.
-PATIENCE = 10
+#: Seconds to wait for an answer, and for a first worker. With the start of Python and Dask, some
+#: four seconds, an answer comes within 15.
+PATIENCE = 8
 #: Dask's own loggers; what they would print with a traceback is said in a sentence here.
 LOGGERS = ("distributed", "tornado", "asyncio")
 #: What each worker is asked before any work: it needs no package of ours to be asked.

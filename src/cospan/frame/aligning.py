@@ -236,7 +236,7 @@ class ScoringFrame(FrameProperties):
             own_centre = g.center_mode == "each"
             moved = rows - arrays.like(g.means[side, :], rows) if own_centre else rows
             scores = Scorer(self, rows, weighting, fine=True).scores(moved)
-        if weighting == "frame" and scores is not None:
+        if scores is not None and scores.squared_y is not None and weighting == "frame":
             weight = arrays.like((1 - g.shrinkage) * g.weights[side] * removed, scores.squared_y)
             squared = [scores.squared_a, scores.squared_b]
             # With T = S_A + S_B and x leaving S_A: T⁻¹x is scaled, and S_A loses weight·xxᵀ; the

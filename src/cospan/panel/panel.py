@@ -37,6 +37,15 @@ class Measure:
         What it sees that the angle does not, and what the angle says that it does not.
     note : str
         What belongs to this value alone, such as the column it is about.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import measure_panel
+    >>> rng = np.random.default_rng(0)
+    >>> panel = measure_panel(rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1)
+    >>> panel["MMD"].p_value
+    0.005
     """
 
     name: str

@@ -30,12 +30,20 @@ class Pair(NamedTuple):
 
 
 def read_pair(
-    A: Any, B: Any, *, units: str, rows: int, random_state: int, names: tuple[str, str] = ("A", "B")
+    A: Any,
+    B: Any,
+    *,
+    units: str,
+    rows: int,
+    random_state: int,
+    names: tuple[str, str] = ("A", "B"),
+    first_alone: bool = False,
 ) -> Pair:
     """Read two sets of anything that `compare` takes, at most `rows` rows of each at random.
 
     With ``units="own"`` every feature is divided by its spread: the root of the mean of the two
-    variances. A feature that never varies in either set is left as it is: its distance counts.
+    variances, or with `first_alone` that of the first set, so that impossible values in the second
+    do not stretch the unit. A feature that never varies is left as it is: its distance counts.
     """
     units = as_option(units, "units", ("own", "raw"))
     most, seed = as_count(rows, "rows", least=FEWEST_ROWS), as_seed(random_state)
@@ -56,7 +64,8 @@ def read_pair(
     kept = [np.sort(rng.permutation(len(one))[:most]) for one in sets]
     a, b = (one[index] for one, index in zip(sets, kept, strict=True))
     if units == "own":
-        spread = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
+        pooled = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
+        spread = np.where(a.std(axis=0) > 0, a.std(axis=0), pooled) if first_alone else pooled
         spread[spread == 0] = 1.0
         a, b = a / spread, b / spread
     features = opened[0].feature_names or tuple(f"x{i}" for i in range(a.shape[1]))

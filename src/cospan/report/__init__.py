@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cospan._files import write_text
 from cospan.errors import InputError
@@ -33,25 +33,25 @@ __all__ = [
 ]
 
 
-def to_html(comparison: AnyComparison, *, command: str | None = None) -> str:
+def to_html(comparison: AnyComparison, **origin: Any) -> str:
     """The report as one HTML page that needs no other file and no network."""
     from .html import page
 
-    return page(content_of(comparison, command=command))
+    return page(content_of(comparison, **origin))
 
 
-def to_markdown(comparison: AnyComparison, *, command: str | None = None) -> str:
+def to_markdown(comparison: AnyComparison, **origin: Any) -> str:
     """The report as Markdown."""
     from .markdown import markdown
 
-    return markdown(content_of(comparison, command=command))
+    return markdown(content_of(comparison, **origin))
 
 
-def to_json(comparison: AnyComparison, *, command: str | None = None) -> str:
+def to_json(comparison: AnyComparison, **origin: Any) -> str:
     """The page's whole content as JSON; every number of the comparison: ``to_json()`` of it."""
     from .serialise import json_text
 
-    return json_text(content_of(comparison, command=command), indent=2)
+    return json_text(content_of(comparison, **origin), indent=2)
 
 
 def fragment(comparison: AnyComparison) -> str:
@@ -61,7 +61,7 @@ def fragment(comparison: AnyComparison) -> str:
     return notebook_fragment(content_of(comparison))
 
 
-def _numbers(comparison: AnyComparison, *, command: str | None = None) -> str:
+def _numbers(comparison: AnyComparison, **_: Any) -> str:
     """Every number of the comparison, as ``cospan compare --json`` prints it."""
     return comparison.to_json() + "\n"
 
@@ -81,8 +81,7 @@ def write(
     comparison: AnyComparison,
     path: str | os.PathLike[str],
     format: str | None = None,
-    *,
-    command: str | None = None,
+    **origin: Any,
 ) -> Path:
     """Write the report of a comparison, whole or not at all, and return its path.
 
@@ -94,10 +93,11 @@ def write(
         Where to write.
     format : {"html", "md", "json"}, optional
         By default what the path ends in, and HTML where it has no ending.
-    command : str, optional
-        The command line that made the comparison, to be shown.
+    **origin
+        ``command``, the command line that made the comparison, and ``files``, paths of what it
+        was made from: the report shows the one, and the hashes of the others.
     """
-    return write_text(path, _WRITERS[format_of(path, format)](comparison, command=command))
+    return write_text(path, _WRITERS[format_of(path, format)](comparison, **origin))
 
 
 def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:

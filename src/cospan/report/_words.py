@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 import unicodedata
 from collections.abc import Iterable, Mapping
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from cospan.changes import size_of
@@ -23,7 +21,6 @@ __all__ = [
     "badge_of",
     "fallback_verdict",
     "isolated",
-    "made_of",
     "measures",
     "of_hundred",
     "said",
@@ -41,7 +38,6 @@ BADGES = {
 }
 #: Codes of remarks that tell how the data was read, or what the page says anyway.
 READING = ("encoding", "missing values", "constant columns", "rows elsewhere")
-VERSIONS = ("numpy", "scipy", "scikit-learn")
 GLOSSARY = (
     ("A, B, Z", "The two sets that are compared, and rows to score, which belong to neither."),
     ("AUC", "Of 100 pairs of rows, one from each set, how many the angle orders correctly, as a "
@@ -200,21 +196,3 @@ def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return clean(value)
-
-
-def made_of(
-    version: str, seconds: float, settings: Mapping[str, Any], call: str, command: str | None
-) -> tuple[tuple[str, str], ...]:
-    """How the report was made: the command or the call, versions, time."""
-    given = ", ".join(
-        f"{clean(key, 40)}={clean(repr(value), 80)}"
-        for key, value in settings.items()
-        if value is not None and key not in ("exact", "score_all")
-    )
-    how = ("Command", clean(command, 2_000)) if command else ("Python", f"cospan.{call}, {given})")
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in VERSIONS)
-    return (
-        how,
-        ("Versions", f"cospan {version}, Python {platform.python_version()}, {versions}"),
-        ("Time taken", f"{seconds:.1f} s"),
-    )

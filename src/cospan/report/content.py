@@ -7,7 +7,8 @@ empty for the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -99,10 +100,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Angles:
-    """How many rows of each set have which angle: 900 bins of a tenth of a degree."""
+    """How many rows of each set have which angle: 900 bins of a tenth of a degree.
+
+    ``zero`` is log(cost A² / cost B²) at 45°.
+    """
 
     counts: Mapping[str, tuple[int, ...]]
     separable: bool
+    zero: float
 
 
 @dataclass(frozen=True)
@@ -200,6 +205,7 @@ class Pair:
     first: int
     second: int
     auc: float
+    interval: str
     distance: str
     counts_first: tuple[int, ...]
     counts_second: tuple[int, ...]
@@ -321,15 +327,23 @@ class ReportContent:
 
 
 def content_of(
-    comparison: Comparison | ManyComparison, *, command: str | None = None
+    comparison: Comparison | ManyComparison,
+    *,
+    command: str | None = None,
+    files: Sequence[str | os.PathLike[str]] = (),
 ) -> ReportContent:
-    """Reduce a comparison to what its report says; `command` is how it was made."""
+    """Reduce a comparison to what its report says.
+
+    `command` is how it was made, `files` are what it was made from: their hashes are shown.
+    """
     from cospan.comparison import ManyComparison
+
+    from ._made import Origin
 
     if isinstance(comparison, ManyComparison):
         from .many import many_content
 
-        return many_content(comparison, command)
+        return many_content(comparison, Origin(command, files))
     from .pair import pair_content
 
-    return pair_content(comparison, command)
+    return pair_content(comparison, Origin(command, files))

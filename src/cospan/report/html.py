@@ -34,22 +34,19 @@ DRAWN_ROWS = 300  # rows of the table of features; scripts add the others from t
 
 def page(content: ReportContent) -> str:
     """The whole report."""
+    template = _environment().get_template("report.html.j2")  # says so where a package is missing
     from markupsafe import Markup
 
     style, theme, script = _file("report.css"), _file("theme.js"), _script()
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            content=content,
-            policy=_policy(scripts=(theme, script), style=style),
-            scale=svg.map_scale(content.points),
-            payload=Markup(json_for_script(content.to_dict())),
-            style=Markup(style),
-            theme=Markup(theme),
-            script=Markup(script),
-            drawn_rows=DRAWN_ROWS,
-        )
+    return template.render(
+        content=content,
+        policy=_policy(scripts=(theme, script), style=style),
+        scale=svg.map_scale(content.points),
+        payload=Markup(json_for_script(content.to_dict())),
+        style=Markup(style),
+        theme=Markup(theme),
+        script=Markup(script),
+        drawn_rows=DRAWN_ROWS,
     )
 
 

@@ -12,6 +12,7 @@ from cospan.changes import size_of
 from cospan.changes.wording import number
 
 from . import _words
+from ._made import Origin, made_of
 from ._many_rows import ManyRows
 from ._pictures import PictureShape, grey_png, signed_png
 from ._text import clean, count, percent
@@ -29,16 +30,16 @@ MOST_CORNERS = 900
 LARGE = 0.71  # the AUC from which sets are called clearly different
 
 
-def many_content(c: ManyComparison, command: str | None = None) -> ReportContent:
+def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     """Reduce a comparison of K sets to what its report says."""
-    auc = _auc(c)
+    auc = c.pairs.matrix("value", "auc")
     names = (*c.names, *([] if c.name_z is None else [c.name_z]))
     pairs = _pairs(c, auc)
     listed = ManyRows(c)
     warning, remarks = _words.warnings_of(c.warnings, names)
     lead, findings = _verdict(c, auc)
     level, badge = _badge(auc)
-    n_check = int(np.sum(c.audit.flagged))
+    n_check, n_strange = int(np.sum(c.audit.flagged)), int(np.sum(c.neither))
     return ReportContent(
         title=f"{len(c.names)} sets",
         date=datetime.date.today().isoformat(),
@@ -49,15 +50,18 @@ def many_content(c: ManyComparison, command: str | None = None) -> ReportContent
         verdict=_words.spoken(lead, names),
         findings=_words.spoken(findings, names),
         warning=warning,
-        tiles=_tiles(c, auc, pairs, n_check),
+        tiles=_tiles(c, auc, pairs, n_check, n_strange),
         rows=listed.rows,
         columns=listed.columns.named,
         tabs=listed.tabs,
         remarks=remarks,
         sampling=_sampling(c, len(listed.rows)),
         settings=_settings(c),
-        made=_words.made_of(c.version, c.seconds, c.settings, "compare_many(sets", command),
-        inputs=tuple((f"{s.key}: {s.name}", f"{count(s.rows)} rows") for s in _sets(c)),
+        made=made_of(c.version, c.seconds, c.settings, "compare_many(sets", origin),
+        inputs=(
+            *((f"{s.key}: {s.name}", f"{count(s.rows)} rows") for s in _sets(c)),
+            *origin.read(),
+        ),
         order=tuple(int(k) for k in c.order),
         auc=tuple(
             tuple(None if i == j else round(float(x), 4) for j, x in enumerate(row))
@@ -69,25 +73,6 @@ def many_content(c: ManyComparison, command: str | None = None) -> ReportContent
         corners=_corners(c),
         glossary=_words.GLOSSARY,
     )
-
-
-def _auc(c: ManyComparison) -> NDArray[np.float64]:
-    """(K, K): how well the angle between two sets orders their rows.
-
-    From the histograms of all rows, a degree per bin; rows of one bin count half.
-    """
-    known = getattr(c, "auc", None)
-    if isinstance(known, np.ndarray):
-        return np.asarray(known, dtype=np.float64)
-    K = len(c.names)
-    found = np.full((K, K), 0.5)
-    for i in range(K):
-        for j in range(i + 1, K):
-            first, second = c.pair_counts[i, j], c.pair_counts[j, i][::-1]
-            below = np.cumsum(first) - first / 2
-            total = max(1, int(first.sum())) * max(1, int(second.sum()))
-            found[i, j] = found[j, i] = float(second @ below) / total
-    return found
 
 
 def _ordered(auc: NDArray[np.float64]) -> list[tuple[int, int]]:
@@ -148,8 +133,10 @@ def _scored_sentence(c: ManyComparison) -> str:
     nearest = c.nearest[c.group == len(c.names), 0]
     counts = np.bincount(nearest, minlength=len(c.names))
     first = np.argsort(-counts, kind="stable")[:3]
-    told = ", ".join(f"{count(int(counts[k]))} like {c.names[k]}" for k in first if counts[k])
-    return f"Of {count(len(nearest))} rows of {c.name_z}, {told}."
+    told = ", ".join(f"{count(int(counts[k]))} look like {c.names[k]}" for k in first if counts[k])
+    strange = int(np.sum(c.neither[c.group == len(c.names)]))
+    neither = f"; {count(strange)} of them are like no set" if strange else ""
+    return f"Of {count(len(nearest))} rows of {c.name_z}, {told}{neither}."
 
 
 def _sets(c: ManyComparison) -> tuple[SetInfo, ...]:
@@ -164,7 +151,11 @@ def _sets(c: ManyComparison) -> tuple[SetInfo, ...]:
 
 
 def _tiles(
-    c: ManyComparison, auc: NDArray[np.float64], pairs: tuple[Pair, ...], n_check: int
+    c: ManyComparison,
+    auc: NDArray[np.float64],
+    pairs: tuple[Pair, ...],
+    n_check: int,
+    n_strange: int,
 ) -> tuple[Tile, ...]:
     order = _ordered(auc)
     near = order[0]
@@ -175,12 +166,12 @@ def _tiles(
         first = f"first between the closest sets: {clean(pairs[0].features[0][0], 30)}"
     clearly = f"{large} of {len(order)}"
     closest = _words.of_hundred(float(auc[near]))
-    look = "look more like another set" if n_check else "none stands out"
+    look = f"{count(n_check)} look more like another set, {count(n_strange)} like no set"
     return (
         Tile("Pairs that differ clearly", clearly, first or "AUC of at least 0.71", "changed"),
         Tile("Closest pair", closest, f"{names}; 50 is chance", "pairs"),
         Tile("Rows like their own set", percent(c.accuracy), "every set counts alike", "confusion"),
-        Tile("Rows to check", count(n_check), look, "rows"),
+        Tile("Rows to check", count(n_check + n_strange), look, "rows"),
     )
 
 
@@ -192,6 +183,7 @@ def _pairs(c: ManyComparison, auc: NDArray[np.float64]) -> tuple[Pair, ...]:
             first=i,
             second=j,
             auc=round(float(auc[i, j]), 4),
+            interval=_words.interval_text(c.pairs.between(i, j).auc),
             distance=str(c.distance(i, j)),
             counts_first=tuple(map(int, coarse[i, j])),
             counts_second=tuple(map(int, coarse[j, i][::-1])),

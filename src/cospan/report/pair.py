@@ -12,6 +12,7 @@ from cospan.changes import Changes
 from . import _words
 from ._changed import features_of, relations_of
 from ._columns import Columns
+from ._made import Origin, made_of
 from ._patterns import patterns_of, pictures_of
 from ._pictures import PictureShape
 from ._rows import Listing, list_rows
@@ -33,7 +34,7 @@ PART_WORDS = {
 }
 
 
-def pair_content(c: Comparison, command: str | None = None) -> ReportContent:
+def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     """Reduce a comparison to what its report says."""
     shape = None if c.image_shape is None else PictureShape.of(c.image_shape)
     names = (c.name_a, c.name_b, *([] if c.group_z is None else [c.group_z.name]))
@@ -66,6 +67,7 @@ def pair_content(c: Comparison, command: str | None = None) -> ReportContent:
         angles=Angles(
             {key: tuple(map(int, g.counts)) for key, g in zip("ABZ", c.groups, strict=False)},
             bool(c.separated and differs),
+            float(c.frame.zero),
         ),
         points=listing.points,
         rows=listing.rows,
@@ -77,8 +79,8 @@ def pair_content(c: Comparison, command: str | None = None) -> ReportContent:
         remarks=remarks,
         sampling=_sampling(c, columns, listing),
         settings=_settings(c),
-        made=_words.made_of(c.version, c.seconds, c.settings, "compare(A, B", command),
-        inputs=_inputs(c),
+        made=made_of(c.version, c.seconds, c.settings, "compare(A, B", origin),
+        inputs=(*_inputs(c), *origin.read()),
         glossary=_words.GLOSSARY,
     )
 
@@ -150,7 +152,7 @@ def _tiles(
     if relations:
         pair = f"first: {clean(relations[0].first, 30)} and {clean(relations[0].second, 30)}"
     told = [
-        f"{count(tab.total)} {_in_short(tab.key, c)}"
+        f"{count(tab.total)} {_in_short(tab.key, tab.total, c)}"
         for tab in listing.tabs
         if tab.total and tab.key in ("labels", "a-in-b", "b-in-a", "neither")
     ]
@@ -162,12 +164,13 @@ def _tiles(
     )
 
 
-def _in_short(tab: str, c: Comparison) -> str:
+def _in_short(tab: str, n: int, c: Comparison) -> str:
     a, b = clean(c.name_a, 30), clean(c.name_b, 30)
+    look = "looks" if n == 1 else "look"
     return {
         "labels": "labels in doubt",
-        "a-in-b": f"in {b} look like {a}",
-        "b-in-a": f"in {a} look like {b}",
+        "a-in-b": f"in {b} {look} like {a}",
+        "b-in-a": f"in {a} {look} like {b}",
         "neither": "like neither",
     }[tab]
 
@@ -210,15 +213,9 @@ def _settings(c: Comparison) -> tuple[tuple[str, str], ...]:
 
 
 def _inputs(c: Comparison) -> tuple[tuple[str, str], ...]:
-    """What was read; a comparison that knows the hashes of its inputs gives them."""
-    known = dict(getattr(c, "inputs", None) or {})
-    found = []
-    for one in _sets(c):
-        columns = count(len(c.feature_names))
-        text = f"{count(one.rows)} rows, {columns} features"
-        hashed = known.get(one.key)
-        found.append((f"{one.key}: {one.name}", f"{text}, {clean(hashed)}" if hashed else text))
-    return tuple(found)
+    columns = count(len(c.feature_names))
+    sets = _sets(c)
+    return tuple((f"{s.key}: {s.name}", f"{count(s.rows)} rows, {columns} features") for s in sets)
 
 
 def _sampling(c: Comparison, columns: Columns, listing: Listing) -> tuple[str, ...]:

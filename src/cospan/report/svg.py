@@ -195,8 +195,7 @@ def cost_map(content: ReportContent) -> str:
     body = (
         f'<rect class="frame" x="{box["left"]}" y="{box["top"]}" '
         f'width="{box["right"] - box["left"]}" height="{box["bottom"] - box["top"]}"/>'
-        f'{_cost_ticks(scale)}<path class="diagonal" '
-        f'd="M{box["left"]} {box["bottom"]}L{box["right"]} {box["top"]}"/>'
+        f"{_cost_ticks(scale)}{_even_line(content, scale)}"
     )
     for key in (one.key for one in content.sets):
         dots = []
@@ -219,11 +218,26 @@ def cost_map(content: ReportContent) -> str:
     return _svg(416, 372, label, body, ' id="cost-map" class="chart"')
 
 
+def _even_line(content: ReportContent, scale: tuple[float, float]) -> str:
+    """Where the angle is 45°: log(cost A / cost B) is half of the zero."""
+    if content.angles is None:
+        return ""
+    step = content.angles.zero / (2 * math.log(10))
+    low, high = max(scale[0], scale[0] + step), min(scale[1], scale[1] + step)
+    if low >= high:
+        return ""
+    (x, y), (to_x, to_y) = (map_place(v, v - step, scale) for v in (low, high))
+    return f'<path class="diagonal" d="M{x} {y}L{to_x} {to_y}"/>'
+
+
 def _cost_ticks(scale: tuple[float, float]) -> str:
     """Round costs on both axes."""
     found = []
     candidates = [m * 10.0**e for e in range(-3, 7) for m in (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)]
     inside = [v for v in candidates if scale[0] <= math.log10(v) <= scale[1]]
+    if len(inside) < 3:
+        inner = np.linspace(0.9 * scale[0] + 0.1 * scale[1], 0.1 * scale[0] + 0.9 * scale[1], 3)
+        inside = [float(f"{10**v:.2g}") for v in inner]
     for value in inside if len(inside) <= 6 else inside[:: -(-len(inside) // 6)]:
         x, y = map_place(math.log10(value), math.log10(value), scale)
         found.append(

@@ -1,0 +1,65 @@
+"""How a report was made: the command or the call, versions, and hashes of the files read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ._text import clean, count
+
+__all__ = ["Origin", "made_of"]
+
+VERSIONS = ("numpy", "scipy", "scikit-learn")
+MOST_BYTES = 2_000_000_000  # larger files are not read once more
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a comparison came from, as far as its caller knows."""
+
+    command: str | None = None
+    files: Sequence[str | os.PathLike[str]] = ()
+
+    def read(self) -> tuple[tuple[str, str], ...]:
+        """Name, and size and hash, of each file; what is not a file is left out.
+
+        >>> Origin(files=["no such file"]).read()
+        ()
+        """
+        paths = [Path(file) for file in self.files]
+        return tuple((clean(path.name), _told(path)) for path in paths if path.is_file())
+
+
+def _told(path: Path) -> str:
+    size = path.stat().st_size
+    told = f"{count(size)} bytes"
+    if size > MOST_BYTES:
+        return told
+    with path.open("rb") as file:
+        return f"{told}, SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def made_of(
+    version: str, seconds: float, settings: Mapping[str, Any], call: str, origin: Origin
+) -> tuple[tuple[str, str], ...]:
+    """The command or the call, versions, time."""
+    given = ", ".join(
+        f"{clean(key, 40)}={clean(repr(value), 80)}"
+        for key, value in settings.items()
+        if value is not None and key not in ("exact", "score_all")
+    )
+    how = ("Python", f"cospan.{call}, {given})")
+    if origin.command:
+        how = ("Command", clean(origin.command, 2_000))
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in VERSIONS)
+    return (
+        how,
+        ("Versions", f"cospan {version}, Python {platform.python_version()}, {versions}"),
+        ("Time taken", f"{seconds:.1f} s"),
+    )
