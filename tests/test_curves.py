@@ -6,7 +6,15 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import roc_auc_score
 
 import cospan
-from cospan import AlignmentAngleClassifier, JointFrame, Summary, attribute, compare, prototypes
+from cospan import (
+    AlignmentAngleClassifier,
+    JointFrame,
+    Summary,
+    attribute,
+    audit_labels,
+    compare,
+    prototypes,
+)
 from cospan.curves import CurveMap, curve_map, integrated
 from cospan.curves.bits import normals, uniforms
 from cospan.errors import InputError, ModelFileError
@@ -390,6 +398,13 @@ def test_compare_uses_the_curve(ring):
     assert found.separation.auc.value > plain.separation.auc.value + 0.2
 
 
+def test_the_audit_stays_plain_unless_asked(ring):
+    """Blob rows on the ring are no flipped labels."""
+    X, y = np.concatenate(ring), np.repeat([0, 1], 300)
+    assert not audit_labels(X, y).flagged.any()
+    assert audit_labels(X, y, curve="auto").suspicion.std() > 0.2  # the classes are told apart
+
+
 def test_iris_in_three_sets_keeps_its_order():
     X, y = load_iris(return_X_y=True)
     sets = {name: X[y == k] for k, name in enumerate(("setosa", "versicolor", "virginica"))}
@@ -420,6 +435,8 @@ def test_torch_gives_the_same(ring, curved):
     A, B = ring
     found = curved.align(torch.as_tensor(A))
     np.testing.assert_allclose(found.theta.numpy(), curved.align(A).theta, atol=1e-5)
+    left = curved.left_out(torch.as_tensor(B), "B").theta.numpy()
+    np.testing.assert_allclose(left, curved.left_out(B, "B").theta, atol=1e-5)
     frame = JointFrame.fit(torch.as_tensor(A), torch.as_tensor(B))
     np.testing.assert_allclose(frame.align(A).theta, curved.align(A).theta, atol=1e-4)
 

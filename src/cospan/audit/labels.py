@@ -210,7 +210,7 @@ def audit_labels(
     pooling: float | str = "auto",
     dof: float | str = "auto",
     tol: float | None = None,
-    curve: int | str | None = "auto",
+    curve: int | str | None = None,
     level: float = LEVEL,
 ) -> LabelAudit:
     """Find labels that look wrong: rows that another class explains better than their own.
@@ -227,7 +227,9 @@ def audit_labels(
     y : array-like, (n,)
         Labels: numbers or text, of two or more classes with two or more rows each.
     span, units, shrinkage, pooling, dof, tol, curve
-        As for :meth:`cospan.JointFrame.fit`.
+        As for :meth:`cospan.JointFrame.fit`; without a curve unless one is asked for. A class that
+        lies inside another, as a ring in a blob, never has all of its neighbourhood to itself, and
+        to the audit the other's rows there look like flipped labels.
     level : float in [0, 1]
         A label is flagged when the probability that it is flipped is above this. Higher flags
         fewer, and surer, rows.

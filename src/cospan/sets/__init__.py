@@ -4,7 +4,8 @@
 `prepared` brings their summaries into common units, `settings` lists what a fit can be told,
 `choice` settles what was left to the data, `maps` makes the matrices that samples are multiplied
 with, `leaving` and `spectral` take single rows out again exactly, `calibration` turns costs into
-probabilities, and `costs` scores samples against any number of sets. `model` is the protocol that
+probabilities, and `costs` scores samples against any number of sets. `curving` decides whether
+mapped rows serve better than the rows themselves, and `curved` is what they cost then. `model` is the protocol that
 everything above is written against: two sets with a joint frame meet it, and so do K sets without
 one.
 """
