@@ -5,9 +5,9 @@
 `choice` settles what was left to the data, `maps` makes the matrices that samples are multiplied
 with, `leaving` and `spectral` take single rows out again exactly, `calibration` turns costs into
 probabilities, and `costs` scores samples against any number of sets. `curving` decides whether
-mapped rows serve better than the rows themselves, and `curved` is what they cost then. `model` is the protocol that
-everything above is written against: two sets with a joint frame meet it, and so do K sets without
-one.
+mapped rows serve better than the rows themselves, and `curved` is what samples cost then. `model`
+is the protocol that everything above is written against: two sets with a joint frame meet it, and
+so do K sets without one.
 """
 
 from cospan.sets.calibration import Calibration, fit_calibration, log_odds_of
