@@ -85,15 +85,19 @@ class CurveMap:
 
     def __call__(self, rows: Array) -> Array:
         """(n, d + F): mapped rows in float32, in the namespace and on the device of the rows."""
+        z, waves = self.columns_and_waves(rows)
+        waves *= math.sqrt(2)
+        return arrays.namespace(rows).concat((z, waves), axis=1)
+
+    def columns_and_waves(self, rows: Array) -> tuple[Array, Array]:
+        """Standardised rows (n, d) and cos(Wx + b) (n, F), in float32."""
         xp = arrays.namespace(rows)
         z = xp.astype(self.standardised(rows), xp.float32, copy=False)
         across, phases = (arrays.like(one, z) for one in self._single)
         with arrays.full_precision(z):
             angles = z @ across
         angles += phases[None, :]
-        curved = xp.cos(angles)
-        curved *= math.sqrt(2)
-        return xp.concat((z, curved), axis=1)
+        return z, xp.cos(angles)
 
     @cached_property
     def _single(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -10,6 +10,7 @@ For two sets one map serves both: with M_A⁻¹ M_B = U S Vᵀ it is M_A U, with
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -161,26 +162,34 @@ class CurvedSets:
 
     @cached_property
     def _laid_out(self) -> tuple[np.ndarray, ...]:
-        """The map, the centre in it, what y² and y are multiplied with, and what is added."""
+        """What columns, waves, y² and y are multiplied with, and what is added.
+
+        y is taken about the origin, where mapped rows are of the order of 1.
+        """
         center, across, at, weights = self._table
-        linear = -2 * (weights * at).T
+        at = at + center @ across
         constant = np.sum(weights * at**2, axis=1) + self.costs.geometry.dof
         fine = expansion_keeps_digits(float(constant.max()), float(np.finfo(np.float32).eps))
+        d = self.map.n_columns
+        found = (
+            across[:d],
+            math.sqrt(2) * across[d:],
+            weights.T,
+            -2 * (weights * at).T,
+            constant,
+        )
         dtype = np.float32 if fine else np.float64
-        found = (across, center @ across, weights.T, linear, constant)
         return tuple(np.ascontiguousarray(one, dtype=dtype) for one in found)
 
     def _scored(self, rows: Array) -> Array:
         xp = arrays.namespace(rows)
-        mapped = self.map(rows)
+        z, waves = self.map.columns_and_waves(rows)
         if self._laid_out[0].dtype == np.float64:
-            mapped = xp.astype(mapped, xp.float64)
-        across, center, squares, linear, constant = (
-            arrays.like(one, mapped) for one in self._laid_out
-        )
-        with arrays.full_precision(mapped):
-            y = mapped @ across
-            y -= center[None, :]
+            z, waves = xp.astype(z, xp.float64), xp.astype(waves, xp.float64)
+        of_z, of_waves, squares, linear, constant = (arrays.like(one, z) for one in self._laid_out)
+        with arrays.full_precision(z):
+            y = waves @ of_waves
+            y += z @ of_z
             crossed = y @ linear
             y *= y
             found = y @ squares
