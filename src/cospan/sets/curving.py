@@ -32,8 +32,8 @@ __all__ = ["Again", "as_curve", "fitted_curve"]
 #: Reads the rows of all sets once more, through the map: one summary for each set.
 Again = Callable[[CurveMap], Sequence[Summary]]
 
-# Fewer rows in a set than this cannot show a curve.
-_FEWEST_ROWS = 20
+# Fewer rows in a set than this cannot show a curve: features are several times the columns.
+_FEWEST_ROWS = 40
 
 
 def as_curve(curve: Any) -> int | str | None:
@@ -121,7 +121,7 @@ def _possible(
         return wrong is None
     # Who settles α, γ or ν asks for the plain formula with that value.
     free = all(x == "auto" for x in (settings.shrinkage, settings.pooling, settings.dof))
-    few = working.prepared.sizes.min() < _FEWEST_ROWS
+    few = min(part.count for part in working.prepared.summaries) < _FEWEST_ROWS
     return free and not few and settings.calibrate is not False
 
 
