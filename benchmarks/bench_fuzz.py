@@ -3,7 +3,8 @@
 Each target takes a good file, damages it (bytes changed, words set to extreme numbers, pieces cut,
 doubled or moved) and reads what is left. Allowed are two outcomes: rows, or an error of cospan in
 one sentence. The cases run in a process of their own for each target, so that a crash is seen as
-one, with its peak memory. Everything is seeded: a failing case can be made again.
+one, with its peak memory (below 1 GB, or it counts as a finding); so does a case that has not ended
+after 60 seconds. Everything is seeded: a failing case can be made again.
 
     python benchmarks/bench_fuzz.py [CASES] [TARGET ...]
 """
@@ -14,6 +15,7 @@ import gzip
 import json
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -26,6 +28,8 @@ import numpy as np
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 LABELS = np.arange(40) % 2
+#: Every case ends within this time, and takes less than this memory.
+SECONDS, MEMORY = 60, 10**9
 #: Numbers that programs forget: the ends of the ranges, and what wraps around.
 EXTREMES = (0, 1, 2**7, 2**8 - 1, 2**15, 2**16 - 1, 2**24, 2**31 - 1, 2**31, 2**32 - 1)
 
@@ -229,7 +233,9 @@ def run_cases(target: str, first: int, cases: int) -> Counter[str]:
             shutil.copytree(root / "good", root / "bad")
             injure(bad, np.random.default_rng([number, len(target)]))
             print(f"case {number}", file=sys.stderr, flush=True)  # the last one, after a crash
+            signal.alarm(SECONDS)  # a hang ends the process, and is seen as a crash by a signal
             found[outcome(bad, options, target == "model")] += 1
+            signal.alarm(0)
             shutil.rmtree(root / "bad")
     return found
 
@@ -267,6 +273,8 @@ def main() -> None:
         read, refused = outcomes.pop("read", 0), outcomes.pop("refused", 0)
         total += read + refused
         odd += [f"{target}: {text} ({n} times)" for text, n in outcomes.items()]
+        if int(found.get("peak", 0)) > MEMORY:
+            odd.append(f"{target}: {int(found['peak']) / 1e6:,.0f} MB of memory")
         peak = f"{found.get('peak', 0) / 2**20:.0f} MB"
         print(
             f"{target:<14} {cases:>6} {read:>6} {refused:>8} {sum(outcomes.values()):>5} {peak:>8}"

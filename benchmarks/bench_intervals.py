@@ -59,7 +59,7 @@ def coverage(first, second, sizes, simulations):
         a, b = (
             rng.beta(*shape, n) * np.pi / 2 for shape, n in zip((first, second), sizes, strict=True)
         )
-        result = separation(a, b, n_bootstrap=300, random_state=rng)
+        result = separation(a, b, bins=30, n_bootstrap=300, random_state=rng)
         for k, estimate in enumerate((result.fisher_rao, result.auc, result.overlap)):
             held[k] += estimate.low - 1e-9 <= values[k] <= estimate.high + 1e-9
         held[3] += percentiles_hold(a, b, values[0], rng)

@@ -65,3 +65,12 @@ def test_outputs_never_replace_inputs(folder):
     before = (folder / "real.csv").read_text()
     assert run("fidelity", "real.csv", "made.csv", "-o", "real.csv").exit_code != 0
     assert (folder / "real.csv").read_text() == before
+
+
+def test_compare_with_panel_prints_and_reports_it(folder):
+    found = run("compare", "real.csv", "made.csv", "--panel", "-o", "r.md", "--permutations", "19")
+    assert found.exit_code == 0, found.output
+    report = (folder / "r.md").read_text()
+    for name in ("alignment angle", "MMD", "Fréchet distance"):
+        assert name in found.stdout
+        assert name in report

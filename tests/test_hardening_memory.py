@@ -143,6 +143,35 @@ def large_chunk_hdf5(tmp):
     return tmp / "x.h5"
 
 
+def gzip_chunk_hdf5(tmp):
+    """A chunk that expands beyond what the dataset says of it."""
+    packer = zlib.compressobj(1)
+    data = b"".join(packer.compress(bytes(2**24)) for _ in range(60)) + packer.flush()
+    with h5py.File(tmp / "x.h5", "w") as file:
+        made = file.create_dataset("x", (4, 4), "f8", chunks=(4, 4), compression="gzip")
+        made.id.write_direct_chunk((0, 0), data)
+    return tmp / "x.h5"
+
+
+def packed_arrow(tmp, codec="zstd", open_writer=pa.ipc.new_file):
+    """Buffers that say in front how much they expand to, and do."""
+    table = pa.table({"x": np.zeros(2**26), "y": np.zeros(2**26)})
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    with open_writer(str(tmp / "x.arrow"), table.schema, options=options) as writer:
+        writer.write_table(table)
+    return tmp / "x.arrow"
+
+
+def packed_words_arrow(tmp):
+    """The same in a dictionary."""
+    words = pa.array(["a" * 2**29, "b"]).dictionary_encode()
+    table = pa.table({"x": [1.0, 2.0], "y": words})
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(str(tmp / "x.arrow"), table.schema, options=options) as writer:
+        writer.write_table(table)
+    return tmp / "x.arrow"
+
+
 def long_labels_idx(tmp):
     images = struct.pack(">BBBBIII", 0, 0, 8, 3, 4, 2, 2) + bytes(16)
     (tmp / "images-idx3-ubyte").write_bytes(images)
@@ -180,6 +209,9 @@ CASES = [
     endless_zarr,
     endless_hdf5,
     large_chunk_hdf5,
+    gzip_chunk_hdf5,
+    packed_arrow,
+    packed_words_arrow,
     long_labels_idx,
     wide_image,
 ]
@@ -204,6 +236,8 @@ def test_other_packings_of_the_same_bombs(tmp_path):
             lambda folder: wide_bytes_npz(folder, "F"),
             lambda folder: packed_npz(folder, zipfile.ZIP_LZMA),
             lambda folder: gzip_chunk_zarr(folder, "zlib"),
+            lambda folder: packed_arrow(folder, "lz4"),
+            lambda folder: packed_arrow(folder, "zstd", pa.ipc.new_stream),
         )
     ):
         folder = tmp_path / str(number)
@@ -299,3 +333,16 @@ def test_hdf5_reads_no_other_file(tmp_path):
         )
     with pytest.raises(SourceError, match="lie in other files"):
         open_source(str(tmp_path / "labelled.h5::x"), label="y")
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4", None])
+@pytest.mark.parametrize("open_writer", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_honest_arrow_files_pass(codec, open_writer, tmp_path):
+    rows = np.random.default_rng(0).integers(0, 9, (5000, 2)).astype(float)
+    words = pa.array(["even", "odd"] * 2500).dictionary_encode()
+    table = pa.table({"x": rows[:, 0], "y": rows[:, 1], "w": words})
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    with open_writer(str(tmp_path / "x.arrow"), table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=700)
+    found = open_source(str(tmp_path / "x.arrow"), columns=["x", "y"]).read()
+    np.testing.assert_array_equal(found.rows, rows)

@@ -41,6 +41,7 @@ ORDER = """
     sources
     panel
     changes
+    monitoring
     comparison
     plots
     report
@@ -54,6 +55,7 @@ LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.sp
 HANDED_UP = {
     ("summary", "distributed"),
     ("comparison", "report"),
+    ("monitoring", "report"),
 }
 
 HEAVY = ("matplotlib", "pyarrow", "torch", "pandas", "polars", "altair", "dask", "typer")

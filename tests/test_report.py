@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from cospan import compare, compare_many, report
+from cospan import compare, compare_many, report, sensitivity
 from cospan._warnings import Remark
 from cospan.errors import CospanError, InputError, MissingDependencyError
 from cospan.report import content_of, html
@@ -374,6 +374,19 @@ def test_the_command_is_shown(table, tmp_path):
     assert "cospan compare a.csv b.csv" in text
     assert f"3 bytes, SHA-256 {hashlib.sha256(b'x,y').hexdigest()}" in text
     assert "cospan.compare(A, B, " in report.to_html(table)
+
+
+def test_other_measures_and_settings_are_shown_where_they_were_asked_for(table):
+    rows = [np.asarray(group.rows) for group in table.groups[:2]]
+    study = sensitivity(*rows, np.vstack(rows), over={"shrinkage": [0.1, 0.9]})
+    panel = table.panel(permutations=19)
+    content = content_of(table, panel=panel, study=study)
+    assert {one.name for one in panel.measures} <= {one.label for one in content.measures}
+    assert [one.name for one in content.sensitivity] == ["shrinkage 0.1", "shrinkage 0.9"]
+    assert content.sensitivity[0].mean == pytest.approx(study.rows[1].mean_degrees, abs=0.01)
+    page = report.to_html(table, panel=panel, study=study)
+    assert "How much the settings matter" in page
+    assert panel.measures[0].name in page
 
 
 # --- more than two sets

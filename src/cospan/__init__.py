@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
     from cospan.frame import JointFrame, LeaveOneOut, ManyFrame, Prototypes, prototypes
     from cospan.model_file import load, save
+    from cospan.monitoring import Monitoring, Profile, monitor
     from cospan.panel import Fidelity, Measure, Panel, fidelity, measure_panel
     from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
     from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
@@ -72,7 +73,9 @@ _PUBLIC = {
     "Measure": "panel",
     "Panel": "panel",
     "Prototypes": "frame",
+    "Monitoring": "monitoring",
     "PartialGSVD": "decomposition",
+    "Profile": "monitoring",
     "RelativeProcrustes": "procrustes",
     "RowSample": "summary",
     "ScoredGroup": "comparison",
@@ -101,6 +104,7 @@ _PUBLIC = {
     "importance_weights": "audit",
     "load": "model_file",
     "measure_panel": "panel",
+    "monitor": "monitoring",
     "neither": "typicality",
     "posterior_ambiguity": "distribution",
     "prototypes": "frame",

@@ -203,7 +203,7 @@ class Alignment:
 
 def _take(x: Array, index: np.ndarray) -> Array:
     if arrays.is_numpy(x):
-        return x[index]
+        return np.asarray(x[index])
     positions = np.flatnonzero(index) if index.dtype == bool else index
     xp = arrays.namespace(x)
     return xp.take(x, xp.asarray(positions, device=x.device), axis=0)

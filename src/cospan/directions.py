@@ -225,9 +225,9 @@ def extreme_directions(frame: JointFrame, side: str, n: int = 1) -> Directions:
     >>> X, y = load_digits(return_X_y=True)
     >>> frame = JointFrame.fit(X[y == 4], X[y == 9])
     >>> extreme_directions(frame, "A", 3).degrees.round(1)
-    array([ 8.4,  9.8, 14. ])
+    array([ 8.6, 10.1, 14.3])
     >>> extreme_directions(frame, "B", 3).degrees.round(1)
-    array([84. , 79.4, 78.6])
+    array([83.6, 79. , 78.3])
     """
     side = as_option(side, "side", ("A", "B"))
     shared = _shared_index(frame, n)

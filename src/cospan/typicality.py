@@ -13,7 +13,7 @@ costs and ranks come from the sample of rows that summaries carry; no rows are k
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,10 +95,11 @@ class Typicality:
             above.append(np.append(rows[:1], rows[kept + 1]))
         return Typicality(tuple(costs), tuple(above))
 
-    def p_value(self, cost: Array, k: int) -> Array:
+    def p_value(self, cost: Any, k: int) -> Array:
         """(n,): how usual costs (not squared) of samples are among those of set k's rows."""
         if arrays.is_lazy(cost):
-            return cost.map_blocks(self.p_value, k, dtype=np.float64, meta=np.empty(0))
+            lazy: Array = cost.map_blocks(self.p_value, k, dtype=np.float64, meta=np.empty(0))
+            return lazy
         xp = arrays.namespace(cost)
         own, above = (arrays.like(x[k], cost) for x in (self.costs, self.above))
         rank = xp.searchsorted(own, cost)

@@ -17,6 +17,7 @@ import math
 import array_api_compat
 import numpy as np
 
+from cospan._arrays.namespaces import namespace
 from cospan._arrays.types import Array
 
 # ‖QᵀQ - I‖ from which one more Cholesky step brings orthogonality to rounding: the error is
@@ -42,7 +43,7 @@ def thin_qr(x: Array) -> tuple[Array, Array] | None:
 
 def factor(x: Array) -> Array:
     """A square F with FᵀF = xᵀx, to rounding relative to ‖x‖ whatever the rank of x is."""
-    xp = array_api_compat.array_namespace(x)
+    xp = namespace(x)
     _, G, R = _passes(x)
     last = _cholesky(G) if _orthonormal(G) else None
     if last is None:
@@ -58,15 +59,16 @@ def factor(x: Array) -> Array:
 
 def divided(x: Array, R: Array) -> Array:
     """``x R⁻¹`` for an upper triangular R, solved row by row: stable, unlike the inverse."""
-    xp = array_api_compat.array_namespace(x)
+    xp = namespace(x)
     native = getattr(xp.linalg, "solve_triangular", None)
     if native is not None:
-        return native(R, x, upper=True, left=False)
+        found: Array = native(R, x, upper=True, left=False)
+        return found
     return xp.linalg.solve(R.T, x.T).T  # the plain transpose, for complex numbers too
 
 
 def _adjoint(x: Array) -> Array:
-    xp = array_api_compat.array_namespace(x)
+    xp = namespace(x)
     return xp.conj(x).T if xp.isdtype(x.dtype, "complex floating") else x.T
 
 
@@ -86,7 +88,7 @@ def _passes(x: Array) -> tuple[Array, Array, Array]:
 
 
 def _orthonormal(G: Array) -> bool:
-    xp = array_api_compat.array_namespace(G)
+    xp = namespace(G)
     eye = xp.eye(G.shape[0], dtype=G.dtype, device=array_api_compat.device(G))
     off = G - eye
     return bool(xp.sum(xp.abs(off) ** 2) < _NEARLY_ORTHONORMAL**2)
@@ -94,7 +96,7 @@ def _orthonormal(G: Array) -> bool:
 
 def _shifted(G: Array) -> Array:
     """Cholesky factor of G plus a multiple of the identity near its rounding error."""
-    xp = array_api_compat.array_namespace(G)
+    xp = namespace(G)
     n = G.shape[0]
     eye = xp.eye(n, dtype=G.dtype, device=array_api_compat.device(G))
     trace = float(xp.sum(xp.abs(xp.linalg.diagonal(G))))
@@ -109,7 +111,7 @@ def _shifted(G: Array) -> Array:
 
 def _cholesky(G: Array) -> Array | None:
     """Upper triangular factor of G, or None where rounding has made G indefinite."""
-    xp = array_api_compat.array_namespace(G)
+    xp = namespace(G)
     try:
         R = xp.linalg.cholesky(G, upper=True)
     except (np.linalg.LinAlgError, RuntimeError):  # torch raises a RuntimeError of its own

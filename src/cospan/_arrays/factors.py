@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
+import numpy as np
 import scipy.linalg
 
 from cospan._arrays import cholesky_qr, lapack
@@ -17,7 +18,7 @@ class Orthogonal(NamedTuple):
     """The triangular factor of a thin QR, and the orthogonal one as an operator."""
 
     R: Array
-    apply: Callable[[Array], Array]  # Y -> Q @ Y
+    apply: Callable[[Any], Array]  # Y -> Q @ Y, arrays of the namespace of R
 
 
 def qr(x: Array) -> Orthogonal:
@@ -31,9 +32,8 @@ def qr(x: Array) -> Orthogonal:
 def _thin_qr(x: Array) -> tuple[Array, Array]:
     with full_precision(x):
         found = cholesky_qr.thin_qr(x) if cholesky_qr.worth_it(*x.shape) else None
-        if found is None:
-            found = tuple(namespace(x).linalg.qr(x, mode="reduced"))
-    return found[0], found[1]
+        Q, R = found or namespace(x).linalg.qr(x, mode="reduced")
+    return Q, R
 
 
 def orthonormal_columns(x: Array) -> tuple[Array, Array]:
@@ -41,7 +41,11 @@ def orthonormal_columns(x: Array) -> tuple[Array, Array]:
     return lapack.orthonormal_columns(x) if is_numpy(x) else _thin_qr(x)
 
 
-def triangular_factor(x: Array, *, overwrite: bool = False) -> Array:
+@overload
+def triangular_factor(x: np.ndarray, *, overwrite: bool = False) -> np.ndarray: ...
+@overload
+def triangular_factor(x: Array, *, overwrite: bool = False) -> Array: ...
+def triangular_factor(x: Any, *, overwrite: bool = False) -> Any:
     """R of a thin QR of x, (min(rows, columns), columns)."""
     if is_numpy(x):
         return lapack.triangular_factor(x, overwrite=overwrite)
@@ -51,14 +55,18 @@ def triangular_factor(x: Array, *, overwrite: bool = False) -> Array:
         return namespace(x).linalg.qr(x, mode="reduced")[1]
 
 
-def merged_triangles(a: Array, b: Array, row: Array) -> Array:
+def merged_triangles(a: Array, b: Any, row: Any) -> Array:
     """R of two square upper triangular factors and a row below each other."""
     if is_numpy(a, b, row):
         return lapack.merged_triangles(a, b, row)
     return triangular_factor(namespace(a, b).concat((a, b, row), axis=0))
 
 
-def eigh(x: Array) -> tuple[Array, Array]:
+@overload
+def eigh(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+@overload
+def eigh(x: Array) -> tuple[Array, Array]: ...
+def eigh(x: Any) -> Any:
     """Eigenvalues, rising, and eigenvectors of a symmetric or Hermitian matrix."""
     if is_numpy(x):
         return lapack.eigh(x)
@@ -74,14 +82,22 @@ def svd(x: Array) -> tuple[Array, Array, Array]:
     return U, values, Vt
 
 
-def cholesky(x: Array) -> Array:
+@overload
+def cholesky(x: np.ndarray) -> np.ndarray: ...
+@overload
+def cholesky(x: Array) -> Array: ...
+def cholesky(x: Any) -> Any:
     """Upper triangular R with RᵀR = x, for a symmetric positive definite x."""
     if is_numpy(x):
         return scipy.linalg.cholesky(x, lower=False, check_finite=False)
     return namespace(x).linalg.cholesky(x, upper=True)
 
 
-def solve_triangular_transposed(R: Array, b: Array) -> Array:
+@overload
+def solve_triangular_transposed(R: np.ndarray, b: np.ndarray) -> np.ndarray: ...
+@overload
+def solve_triangular_transposed(R: Array, b: Array) -> Array: ...
+def solve_triangular_transposed(R: Any, b: Any) -> Any:
     """x with Rᵀ x = b, for an upper triangular R."""
     if is_numpy(R):
         return scipy.linalg.solve_triangular(R, b, trans=1, check_finite=False)

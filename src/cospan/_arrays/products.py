@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, overload
 
 import array_api_compat
 import numpy as np
@@ -22,8 +23,9 @@ def stacked(parts: list[Array], *, columns_first: bool = False) -> Array:
 
     With `columns_first` NumPy arrays come out column by column, as LAPACK factors them.
     """
-    if is_numpy(*parts):
-        return lapack.stacked(parts, np.dtype(np.float64), "F" if columns_first else "C")
+    host = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(host) == len(parts):
+        return lapack.stacked(host, np.dtype(np.float64), "F" if columns_first else "C")
     xp = namespace(*parts)
     if len(parts) == 1:
         return xp.astype(parts[0], xp.float64, copy=True)
@@ -35,8 +37,9 @@ def shifted_blocks(parts: list[Array], origin: Array) -> Iterator[Array]:
 
     For NumPy each block lies in the same memory and is small enough for the processor's cache.
     """
-    if is_numpy(*parts):
-        yield from lapack.shifted_blocks(parts, origin)
+    host = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(host) == len(parts):
+        yield from lapack.shifted_blocks(host, np.asarray(origin))
     else:
         block = parts[0] if len(parts) == 1 else stacked(parts)
         yield block - origin[None, :]  # float32 less float64 is float64, in one pass
@@ -55,7 +58,11 @@ def full_precision(*arrays: Array) -> Iterator[None]:
         yield
 
 
-def matmul(a: Array, b: Array) -> Array:
+@overload
+def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
+@overload
+def matmul(a: Array, b: Array) -> Array: ...
+def matmul(a: Any, b: Any) -> Any:
     """``a @ b`` for matrices, in SciPy's BLAS when both are NumPy arrays."""
     if is_numpy(a, b):
         return a @ b if 0 in (*a.shape, *b.shape) else lapack.matmul(a, b)
@@ -70,12 +77,12 @@ def gram(x: Array) -> Array:
     return matmul(adjoint(x), x)
 
 
-def add_gram(total: Array, x: Array) -> Array:
+def add_gram(total: Any, x: Array) -> Array:
     """``total + xᵀ x``, for NumPy in place and in the upper triangle only (see `mirrored`)."""
     return lapack.add_gram(total, x) if is_numpy(x) else total + matmul(x.T, x)
 
 
-def shifted_gram(rows: Array, origin: Array) -> tuple[Array, Array]:
+def shifted_gram(rows: Any, origin: Any) -> tuple[np.ndarray, np.ndarray]:
     """Sum and Gram matrix of NumPy rows less `origin`, to be called in several threads."""
     return lapack.shifted_gram(rows, origin)
 

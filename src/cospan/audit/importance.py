@@ -98,7 +98,7 @@ def importance_weights(
     >>> B = rng.normal(size=(500, 2)) * [1.0, 2.0]
     >>> found = importance_weights(JointFrame.fit(A, B), A)
     >>> found
-    ImportanceWeights(500 rows, effective size 122.3, 0.4% clipped)
+    ImportanceWeights(500 rows, effective size 122.8, 0.4% clipped)
     >>> A.std(axis=0).round(2)
     array([1.97, 0.97])
     >>> np.sqrt(found.weights @ A**2 / 500).round(2)  # A's spread, weighted: nearly B's

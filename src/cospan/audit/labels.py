@@ -252,7 +252,7 @@ def audit_labels(
     0   10      9          0      0.998     True
     1  500      2          8      0.986     True
     2   50      1          2      0.982     True
-    3   69      9          7      0.933    False
+    3   69      9          7      0.932    False
     """
     names = feature_names_of(X)
     rows = as_rows(X, "X")

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from cospan.significance.copies import row_kinds
+
 from .columns import LEVEL, FeatureChange, FeatureTable
-from .grouping import Floats, Profiles, Rows
+from .grouping import Profiles, Rows
 from .measuring import Held
 from .wording import listed, number, quoted, share_text
 
@@ -265,7 +267,7 @@ def _constant_in_both(features: FeatureTable) -> list[QualityNote]:
 
 def _duplicates(rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
     """Rows that occur twice in a set, or in both; of a sample the share is a lower bound."""
-    keys = _row_keys(np.concatenate([rows.a, rows.b]))
+    keys = row_kinds(np.concatenate([rows.a, rows.b]))
     own = [keys[: len(rows.a)], keys[len(rows.a) :]]
     least = "" if rows.whole else "at least "
     shares = [1 - len(np.unique(one)) / max(1, len(one)) for one in own]
@@ -290,9 +292,3 @@ def _duplicates(rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
             across[0],
             across[1],
         )
-
-
-def _row_keys(rows: Floats) -> Any:
-    plain = np.ascontiguousarray(rows) + 0.0  # -0.0 becomes 0.0, the same value
-    whole = plain.view(np.dtype((np.void, plain.itemsize * plain.shape[1]))).ravel()
-    return np.unique(whole, return_inverse=True)[1].ravel()

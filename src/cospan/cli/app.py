@@ -48,6 +48,15 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def root(
+    context: typer.Context,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Options from this file (default: cospan.toml here, or [tool.cospan] in "
+            "pyproject.toml).",
+        ),
+    ] = None,
     version: Annotated[
         bool,
         typer.Option(
@@ -56,6 +65,10 @@ def root(
     ] = False,
 ) -> None:
     """Compare datasets by their geometry: an angle for every sample, 0° = A, 90° = B."""
+    from cospan.cli.config import defaults_for
+
+    if not context.resilient_parsing:
+        context.default_map = defaults_for(context, config)
 
 
 @app.command()
@@ -114,6 +127,61 @@ def audit(
     from cospan.cli import commands
 
     commands.audit(terminal, data, label, output, top, json, reading.given())
+
+
+@app.command()
+@with_options
+def profile(
+    terminal: Terminal,
+    data: Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the profile goes.")
+    ],
+    columns: opt.Columns,
+    time: opt.Time = None,
+    every: opt.EveryOption = None,
+    rows: Annotated[
+        int, typer.Option(min=0, help="Rows to keep, drawn at random (default: none).")
+    ] = 0,
+    like: Annotated[
+        Path | None,
+        typer.Option(metavar="PROFILE", help="Encode and sketch as this one, and merge with it."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="For the rows that are drawn.")] = 0,
+) -> None:
+    """Keep what a reference looks like in a small file, without its rows."""
+    from cospan.cli import watching
+
+    watching.profile(terminal, data, output, columns.given(), time, every, rows, like, seed)
+
+
+@app.command()
+@with_options
+def monitor(
+    terminal: Terminal,
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="REFERENCE",
+            help="A profile, a file, or what --save wrote: then its windows are added to.",
+        ),
+    ],
+    data: Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")],
+    outputs: opt.WatchOutputs,
+    columns: opt.Columns,
+    time: opt.Time = None,
+    every: opt.EveryOption = None,
+    false_alarms: Annotated[
+        float | None, typer.Option(help="False alarms a year that are acceptable (default: 1).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="For the samples of rows.")] = 0,
+) -> None:
+    """Compare data with a reference window by window: since when, and what."""
+    from cospan.cli import watching
+
+    options = {"time": time, "every": every, "false_alarms": false_alarms, "seed": seed}
+    if watching.monitor(terminal, reference, data, outputs, columns.given(), options):
+        raise typer.Exit(THRESHOLD)
 
 
 @app.command()

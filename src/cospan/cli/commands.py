@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -132,15 +132,20 @@ def audit(
         terminal.result(json.dumps({**counts, "worst": worst, "inseparable": pairs}, indent=2))
     else:
         terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed))
-    if found.inseparable:
-        named = [" and ".join(printable(one, 28) for one in pair) for pair in found.inseparable]
-        more = f" and {plural(len(named) - 3, 'more pair')}" if len(named) > 3 else ""
-        terminal.warn(
-            f"no label is flagged between {', '.join(named[:3])}{more}: "
-            "rows left out of their class lean to it no more than chance would make them"
-        )
+    _warn_of_inseparable(terminal, found.inseparable)
     if output is not None:
         terminal.note(f"wrote {output}")
+
+
+def _warn_of_inseparable(terminal: Terminal, pairs: Sequence[tuple[Any, Any]]) -> None:
+    if not pairs:
+        return
+    named = [" and ".join(printable(one, 28) for one in pair) for pair in pairs]
+    more = f" and {plural(len(named) - 3, 'more pair')}" if len(named) > 3 else ""
+    terminal.warn(
+        f"no label is flagged between {', '.join(named[:3])}{more}: "
+        "left-out rows are assigned to these classes no better than by chance"
+    )
 
 
 def _audit_lines(

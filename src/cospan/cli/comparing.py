@@ -10,15 +10,16 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
 
-from cospan._text import number, printable
+from cospan._text import printable
 from cospan._warnings import heard
+from cospan.cli.gate_files import Case, add_summary, write_junit
+from cospan.cli.gates import Gate, crossed, values_of
 from cospan.cli.options import Outputs, What
-from cospan.cli.parsing import Threshold
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison, ManyComparison
@@ -31,6 +32,9 @@ from cospan.comparison.scorer import Scored
 from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import InputError
 from cospan.sources import open_source
+
+if TYPE_CHECKING:
+    from cospan.panel import Panel
 
 __all__ = ["compare", "demo"]
 
@@ -45,24 +49,28 @@ def compare(
     settings: dict[str, Any],
     reading: dict[str, Any],
     outputs: Outputs,
-) -> list[Threshold]:
-    """Compare, print, write what was asked for; returns the thresholds that were crossed."""
+) -> list[Gate]:
+    """Compare, print, write what was asked for; returns the gates that were crossed."""
     _check_outputs(outputs, [*sets, what.score, *files_among(what.label, what.labels)])
-    thresholds = outputs.fail_on or []
+    gates = outputs.fail_on or []
+    _refuse_alarms(gates)
     with on_cluster(what.scheduler):
         if _are_more_than_two(sets, what, reading):
-            _refuse_what_two_sets_have(sets, what, thresholds)
+            _refuse_what_two_sets_have(sets, what, gates)
             call = _call_for_many
-        elif settings.get("n_permutations") == 0 and any(t.quantity == "p" for t in thresholds):
+        elif settings.get("n_permutations") == 0 and any("p" in gate.quantities for gate in gates):
             raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
         else:
             call = _call_for_two
         with _scores_file(outputs.scores) as write_scores:
             options = {**settings, **reading, "image_shape": what.image_shape}
             found = call(sets, what, write_scores, progress=terminal.progress, **options)
-    _write_files(found, outputs, [*sets, *([what.score] if what.score else [])])
+    panel = _panel(terminal, found) if outputs.panel else None
+    _write_files(found, outputs, [*sets, *([what.score] if what.score else [])], panel)
     _show(terminal, found, outputs)
-    return _crossed(terminal, found, thresholds)
+    if panel is not None and not outputs.json:
+        terminal.result(f"\nOther measures\n{panel!r}")
+    return _crossed(terminal, found, outputs)
 
 
 def demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
@@ -137,14 +145,17 @@ def _left_to_workers(paths: Sequence[str | None], what: What, reading: dict[str,
     return [None if path is None else read_lazily(path, keep) for path in paths]
 
 
-def _refuse_what_two_sets_have(
-    sets: Sequence[str], what: What, thresholds: Sequence[Threshold]
-) -> None:
+def _refuse_alarms(gates: Sequence[Gate]) -> None:
+    if any("alarm" in gate.quantities for gate in gates):
+        raise typer.BadParameter("--fail-on alarm is for 'cospan monitor'; windows raise alarms.")
+
+
+def _refuse_what_two_sets_have(sets: Sequence[str], what: What, gates: Sequence[Gate]) -> None:
     given = [f"--{name.replace('_', '-')}" for name in FOR_TWO if getattr(what, name) is not None]
     if len(sets) > 1 and what.label is not None:
         given.append("--label")
-    judged = {threshold.quantity for threshold in thresholds}
-    given += ["--fail-on p"] if "p" in judged else []
+    judged = {quantity for gate in gates for quantity in gate.quantities} - {"fisher-rao", "auc"}
+    given += [f"--fail-on {quantity}" for quantity in sorted(judged)]
     if given:
         raise typer.BadParameter(f"{' and '.join(given)}: for two sets only, and there are more.")
 
@@ -158,7 +169,7 @@ def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
         check_table_path(outputs.scores)
     if outputs.format is not None and outputs.output is None:
         raise InputError("--format is about a report; name the file to write with -o.")
-    check_places((outputs.output, outputs.scores, outputs.save), inputs)
+    check_places((outputs.output, outputs.scores, outputs.save, outputs.junit), inputs)
     if outputs.output is not None:
         from cospan.report import format_of
 
@@ -180,7 +191,17 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
         yield write_scores
 
 
-def _write_files(found: Found, outputs: Outputs, files: Sequence[str]) -> None:
+def _panel(terminal: Terminal, found: Found) -> Panel:
+    """What other measures say about two sets."""
+    if not isinstance(found, Comparison):
+        raise typer.BadParameter("--panel: for two sets only, and there are more.")
+    terminal.progress("other measures", 0, None)
+    return found.panel()
+
+
+def _write_files(
+    found: Found, outputs: Outputs, files: Sequence[str], panel: Panel | None = None
+) -> None:
     """The model and the report, where they were asked for."""
     if outputs.save is not None:
         from cospan.model_file import save
@@ -189,7 +210,8 @@ def _write_files(found: Found, outputs: Outputs, files: Sequence[str]) -> None:
     if outputs.output is not None:
         from cospan.report import write
 
-        write(found, outputs.output, outputs.format, command=_command(), files=files)
+        origin = {"command": _command(), "files": files, "panel": panel}
+        write(found, outputs.output, outputs.format, **origin)
 
 
 def _command() -> str | None:
@@ -214,34 +236,22 @@ def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:
             terminal.note(f"wrote {path}")
 
 
-def _crossed(terminal: Terminal, found: Found, thresholds: Sequence[Threshold]) -> list[Threshold]:
-    """The thresholds that any pair of sets crosses."""
-    values = _judged(found)
-    for threshold in thresholds:
-        if threshold.quantity not in values:
-            raise InputError(
-                f"--fail-on {threshold} cannot be judged: there is no p-value; "
-                "give more rows, or a threshold on auc or fisher-rao."
-            )
-    crossed = [t for t in thresholds if t.crossed(values[t.quantity][0])]
-    for threshold in crossed:
-        value, where = values[threshold.quantity]
-        terminal.error(f"--fail-on {threshold}: {threshold.quantity} is {number(value)}{where}.")
-    return crossed
+def _crossed(terminal: Terminal, found: Found, outputs: Outputs) -> list[Gate]:
+    """The gates that any pair of sets crosses; what they found goes to files, too."""
+    gates, values = outputs.fail_on or [], values_of(found)
+    failed = crossed(gates, values)
+    for gate in failed:
+        terminal.error(f"--fail-on {gate}: {gate.found(values)}.")
+    on = " and ".join(printable(name, 60) for name in found.names[:4])
+    cases = [Case(str(g), on, g.found(values) if g in failed else "") for g in gates]
+    text = "\n".join(line for _, line in found.lines(100))
+    if outputs.junit is not None:
+        write_junit(outputs.junit, on, cases, text)
+    if outputs.summary is not None:
+        add_summary(outputs.summary, on, _in_short(found), cases)
+    return failed
 
 
-def _judged(found: Found) -> dict[str, tuple[float, str]]:
-    """What a threshold may be about, and where that is."""
-    if isinstance(found, Comparison):
-        apart = found.separation
-        values = {"fisher-rao": (apart.fisher_rao.value, ""), "auc": (apart.auc.value, "")}
-        if found.shift is not None:
-            values["p"] = (found.shift.pvalue, "")
-        return values
-    values = {}
-    for quantity in ("fisher-rao", "auc"):
-        matrix = found.pairs.matrix("value", quantity.replace("-", "_"))
-        i, j = np.unravel_index(int(np.argmax(matrix)), matrix.shape)
-        pair = " and ".join(printable(found.names[k], 40) for k in (i, j))
-        values[quantity] = (float(matrix[i, j]), f" between {pair}")
-    return values
+def _in_short(found: Found) -> str:
+    changes = getattr(found, "changes", None)
+    return " ".join(str(changes.verdict).split("\n")) if changes is not None else repr(found)

@@ -105,7 +105,9 @@ def _feature_names(frame: JointFrame) -> tuple[str, ...]:
 
 def info(terminal: Terminal, file: str, as_json: bool) -> None:
     """What a saved frame or a data file holds."""
-    facts = _model_facts(Path(file)) if _looks_like_model(file) else _source_facts(file)
+    facts = _watching_facts(file)
+    if facts is None:
+        facts = _model_facts(Path(file)) if _looks_like_model(file) else _source_facts(file)
     if as_json:
         terminal.result(json.dumps(plain(facts), indent=2, ensure_ascii=False))
         return
@@ -116,6 +118,32 @@ def info(terminal: Terminal, file: str, as_json: bool) -> None:
             shown = ", ".join(map(str, value[:LISTED_NAMES]))
             shown += f", … ({len(value):,} in all)" if len(value) > LISTED_NAMES else ""
         terminal.lines([("plain", f"{key:<{width}}  {printable(shown)}")])
+
+
+def _watching_facts(file: str) -> dict[str, Any] | None:
+    """What a profile or a monitoring holds; None where the file is neither."""
+    from cospan.monitoring.files import is_monitoring_file, is_profile_file
+
+    if not (is_profile_file(file) or is_monitoring_file(file)):
+        return None
+    from cospan.monitoring import Monitoring, Profile
+
+    found = Monitoring.load(file) if is_monitoring_file(file) else None
+    profile = Profile.load(file) if found is None else found.profile
+    facts = {
+        "file": file,
+        "kind": "profile of a reference" if found is None else "monitoring with its reference",
+        "reference": profile.name,
+        "rows": profile.summary.count,
+        "rows kept": len(profile.summary.sample),
+        "windows of the reference": len(profile.windows),
+        "every": "" if profile.every is None else str(profile.every),
+        "columns": sorted(set(profile.channels.owners)),
+    }
+    if found is not None:
+        facts |= {"windows": len(found.windows), "alarms": len(found.alarms)}
+        facts["verdict"] = found.verdict
+    return facts
 
 
 def _looks_like_model(file: str) -> bool:

@@ -20,10 +20,24 @@ from cospan.cli.parsing import (
     parse_number_or_auto,
     parse_shape,
     parse_shrinkage,
-    parse_threshold,
 )
 
-__all__ = ["Files", "Json", "Outputs", "Reading", "Settings", "WeightingOption", "What"]
+__all__ = [
+    "Columns",
+    "EveryOption",
+    "FailOn",
+    "Files",
+    "Json",
+    "Junit",
+    "Outputs",
+    "Reading",
+    "Settings",
+    "SummaryFile",
+    "Time",
+    "WatchOutputs",
+    "WeightingOption",
+    "What",
+]
 
 Center = StrEnum("Center", ["pooled", "each", "none"])
 Weighting = StrEnum("Weighting", ["cost", "frame"])
@@ -42,6 +56,30 @@ WeightingOption = Annotated[
     Weighting | None, _how(help="How an angle is made of coordinates (default: cost).")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def _gate(text: str) -> Any:
+    from cospan.cli.gates import parse_gate  # it knows comparisons, and --help need not
+
+    return parse_gate(text)
+
+
+FailOn = Annotated[
+    list[Any] | None,
+    _write(
+        parser=_gate,
+        metavar="CONDITION",
+        help="End with exit code 3 if 'auc>X', 'effect>X', 'fisher-rao>X', 'p<X', 'features>N', "
+        "'missing>X' or 'neither>X' holds, or all of several joined by 'and'. May be repeated.",
+    ),
+]
+Junit = Annotated[
+    Path | None, _write(metavar="FILE", help="Write what --fail-on found as JUnit XML.")
+]
+SummaryFile = Annotated[
+    Path | None,
+    _write(metavar="FILE", help='Add a few lines of Markdown, e.g. to "$GITHUB_STEP_SUMMARY".'),
+]
 
 
 class Given:
@@ -116,15 +154,52 @@ class Outputs:
         Path | None,
         _write(metavar="FILE", help="Save the frame, to score more rows with 'cospan score'."),
     ] = None
+    panel: Annotated[
+        bool,
+        _write("--panel", help="Show other measures too (MMD, Fréchet distance, classifiers …)."),
+    ] = False
+    json: Json = False
+    fail_on: FailOn = None
+    junit: Junit = None
+    summary: SummaryFile = None
+
+
+Time = Annotated[
+    str | None, _read(metavar="COLUMN", help="Column that says when each row was; not a feature.")
+]
+EveryOption = Annotated[
+    str | None,
+    _read(metavar="LENGTH", help="Windows of one hour, day, week, month or year, or '1000-rows'."),
+]
+
+
+@dataclass(frozen=True)
+class WatchOutputs:
+    """Files of a monitoring, whether stdout gets JSON, and when to fail."""
+
+    output: Annotated[
+        Path | None,
+        _write(
+            "--output", "-o", metavar="FILE", help="Write a page or a table: .html, .json, .csv."
+        ),
+    ] = None
+    save: Annotated[
+        Path | None,
+        _write(metavar="FILE", help="Keep windows and reference, to add tomorrow's to them."),
+    ] = None
     json: Json = False
     fail_on: Annotated[
         list[Any] | None,
         _write(
-            parser=parse_threshold,
+            parser=_gate,
             metavar="CONDITION",
-            help="End with exit code 3 if 'auc>X', 'fisher-rao>X' or 'p<X'. May be repeated.",
+            help="End with exit code 3 if 'alarm', or 'auc>X', 'p<X', 'features>N', 'missing>X', "
+            "'neither>X', holds in a new window, or all of several joined by 'and'. "
+            "May be repeated.",
         ),
     ] = None
+    junit: Junit = None
+    summary: SummaryFile = None
 
 
 @dataclass(frozen=True)
@@ -223,6 +298,44 @@ class Settings(Given):
     ] = None
 
 
+_names = partial(_read, parser=parse_names, metavar="NAME,NAME,…")
+
+
+@dataclass(frozen=True)
+class Columns(Given):
+    """Which columns to take, and as what."""
+
+    columns: Annotated[
+        str | None,
+        _read(
+            parser=parse_columns,
+            metavar="NAME,NAME,…",
+            help="Features to take, by name or number (default: every column).",
+        ),
+    ] = None
+    categorical: Annotated[
+        list[Any] | None,
+        _names(help="Columns that are categories whatever they look like. May be repeated."),
+    ] = None
+    numeric: Annotated[
+        list[Any] | None,
+        _names(help="Columns that are numbers; other text in them is missing. May be repeated."),
+    ] = None
+    drop: Annotated[
+        list[Any] | None, _names(help="Columns that are no features. May be repeated.")
+    ] = None
+    strict: Annotated[
+        bool, _read("--strict", help="Refuse non-numeric columns instead of encoding them.")
+    ] = False
+
+    def given(self) -> dict[str, Any]:
+        found = super().given()
+        for key in ("categorical", "numeric", "drop"):
+            if key in found:
+                found[key] = [name for names in found[key] for name in names]
+        return found
+
+
 @dataclass(frozen=True)
 class Files(Given):
     """How to read rows whose columns are known."""
@@ -264,41 +377,13 @@ class Files(Given):
         found = super().given()
         if "image_size" in found:
             found["image_size"] = (found["image_size"][0], found["image_size"][-1])
-        for key in ("categorical", "numeric", "drop"):
-            if key in found:
-                found[key] = [name for names in found[key] for name in names]
         return found
 
 
-_names = partial(_read, parser=parse_names, metavar="NAME,NAME,…")
-
-
 @dataclass(frozen=True)
-class Reading(Files):
+class Reading(Files, Columns):
     """How to read the data."""
 
-    columns: Annotated[
-        str | None,
-        _read(
-            parser=parse_columns,
-            metavar="NAME,NAME,…",
-            help="Features to take, by name or number (default: every column).",
-        ),
-    ] = None
-    categorical: Annotated[
-        list[Any] | None,
-        _names(help="Columns that are categories whatever they look like. May be repeated."),
-    ] = None
-    numeric: Annotated[
-        list[Any] | None,
-        _names(help="Columns that are numbers; other text in them is missing. May be repeated."),
-    ] = None
-    drop: Annotated[
-        list[Any] | None, _names(help="Columns that are no features. May be repeated.")
-    ] = None
-    strict: Annotated[
-        bool, _read("--strict", help="Refuse non-numeric columns instead of encoding them.")
-    ] = False
     max_bad_images: Annotated[
         int | None,
         _read(min=0, help="Unreadable images to leave out before giving up (default: 10)."),

@@ -3,50 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import typer
 
 __all__ = [
-    "Threshold",
     "parse_columns",
     "parse_curve",
     "parse_names",
     "parse_number_or_auto",
     "parse_shape",
     "parse_shrinkage",
-    "parse_threshold",
 ]
-
-
-class Threshold(NamedTuple):
-    """A condition of --fail-on: ``auc>0.7``, ``fisher-rao>1.5`` or ``p<0.01``.
-
-    Examples
-    --------
-    >>> Threshold("auc", 0.7).crossed(0.9), Threshold("p", 0.01).crossed(0.9)
-    (True, False)
-    """
-
-    quantity: str
-    bound: float
-
-    def crossed(self, value: float) -> bool:
-        return value < self.bound if self.quantity == "p" else value > self.bound
-
-    def __str__(self) -> str:
-        return f"{self.quantity}{'<' if self.quantity == 'p' else '>'}{self.bound:g}"
-
-
-def parse_threshold(text: str) -> Threshold:
-    """A condition of --fail-on."""
-    match = re.fullmatch(r"\s*(fisher-rao\s*>|auc\s*>|p\s*<)\s*(\S+)\s*", text)
-    bound = None if match is None else _number(match[2])
-    if match is None or bound is None or bound != bound:
-        raise typer.BadParameter(
-            f"{text!r} is not a threshold; write (quoted) 'auc>0.7', 'fisher-rao>1' or 'p<0.01'."
-        )
-    return Threshold(match[1].rstrip("<> "), bound)
 
 
 def parse_shrinkage(text: str) -> float | str:

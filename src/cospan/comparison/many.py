@@ -313,7 +313,7 @@ def _told(groups: Sequence[Group]) -> KeptRows | None:
     kept = [group.telling for group in groups]
     if any(part is None for part in kept):
         return None
-    starts = np.cumsum([0, *(len(group.ids) for group in groups)])
+    starts = np.cumsum([0, *(len(group.kept.ids) for group in groups)])
     parts = [(part, start) for part, start in zip(kept, starts, strict=False) if part is not None]
     return KeptRows(
         np.concatenate([part.rows for part, _ in parts]),

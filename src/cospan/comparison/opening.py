@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from cospan._surface import option
 from cospan._warnings import warn
 from cospan.comparison.classes import ClassesOf, refuse_too_many
+from cospan.comparison.profiles import KeptProfile, as_profile, with_plan
 from cospan.comparison.reading import Sets
 from cospan.errors import InputError, SourceError
 from cospan.sources import Source, check_same_features, encode_together, open_source
@@ -80,14 +81,14 @@ def open_pair(
         _open(thing, name or letter, options, label=label, label_value=value)
         for thing, name, letter, value in ((A, names[0], "A", a), (B, names[1], "B", b))
     ]
-    parts = _alike(parts)
     called = [
         name or (str(value) if value is not None else _name_of(part, letter))
         for name, part, value, letter in zip(names[:2], parts, (a, b), "AB", strict=True)
     ]
+    alike = _alike(parts)
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
-    sets = Sets(called, parts)
+    sets = Sets(called, alike)
     further = _further(Z, names[2], sets, label, labels, options)
     name_z = None if further is None else names[2] or further.name
     return Opened(sets, further, name_z, labels is not None, (a, b))
@@ -187,26 +188,42 @@ def names_of(things: Sequence[Any]) -> list[str]:
 # ---- any number of sets ------------------------------------------------------------------------
 
 
-def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Source | Summary:
+Part = Source | Summary | KeptProfile
+
+
+def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Part:
     """A file keeps its own name for messages; a variable has none, so it gets the set's."""
     if isinstance(thing, Summary):
         return thing
+    profile = as_profile(thing)
+    if profile is not None:
+        return KeptProfile(profile)
     named = isinstance(thing, (str, os.PathLike, Source))
     return open_source(thing, name=None if named else name, **classes, **options)
 
 
-def _name_of(part: Source | Summary, letter: str) -> str:
-    return part.name if isinstance(part, Source) else letter
+def _name_of(part: Part, letter: str) -> str:
+    return letter if isinstance(part, Summary) else part.name
 
 
-def _alike(parts: Sequence[Source | Summary]) -> list[Source | Summary]:
-    """The same sets with one encoding and one order of the features."""
+def _alike(parts: Sequence[Part]) -> list[Source | Summary]:
+    """The same sets with one encoding and one order of the features.
+
+    A profile was encoded when it was made, so all others are encoded by its plan.
+    """
+    plans = [part.plan for part in parts if isinstance(part, KeptProfile)]
+    if plans:
+        parts = with_plan(parts, plans)
     encoded = iter(encode_together([part for part in parts if isinstance(part, Source)]))
-    found = [next(encoded) if isinstance(part, Source) else part for part in parts]
+    found = [next(encoded) if isinstance(part, Source) else _summary(part) for part in parts]
     first = next((part for part in found if isinstance(part, Source)), None)
     if first is None:
         return found
     return [check_same_features(first, p) if isinstance(p, Source) else p for p in found]
+
+
+def _summary(part: Summary | KeptProfile) -> Summary:
+    return part.summary if isinstance(part, KeptProfile) else part
 
 
 def _further(
@@ -250,6 +267,6 @@ def _with_labels(Z: Any, name: str, label: Any, labels: Any, options: dict[str, 
 
 def _opened_source(Z: Any, name: str, options: dict[str, Any], **classes: Any) -> Source:
     source = _open(Z, name, options, **classes)
-    if isinstance(source, Summary):
+    if not isinstance(source, Source):
         raise InputError("Z is a summary, which has no rows to score; pass the rows themselves.")
     return source

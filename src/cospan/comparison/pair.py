@@ -111,6 +111,8 @@ class Comparison(View):
     @classmethod
     def of(cls, result: Result) -> Comparison:
         """The view of a result."""
+        groups = [*result.groups, *([] if result.further is None else [result.further])]
+        angles = [group.angles for group in groups if group.angles is not None]
         if not isinstance(result.model, JointFrame) or result.pair is None:
             raise InputError("This result has no joint frame; look at it as a ManyComparison.")
         return cls(
@@ -118,9 +120,9 @@ class Comparison(View):
             name_a=result.names[0],
             name_b=result.names[1],
             frame=result.model,
-            group_a=ScoredGroup.of(result.groups[0]),
-            group_b=ScoredGroup.of(result.groups[1]),
-            group_z=None if result.further is None else ScoredGroup.of(result.further),
+            group_a=angles[0],
+            group_b=angles[1],
+            group_z=angles[2] if len(angles) > 2 else None,
             separation=result.pairs.between(0, 1),
             audit=result.audited.audit,
             audit_of=result.audited.of,

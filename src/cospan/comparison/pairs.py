@@ -90,7 +90,7 @@ def _pair_angles(
     own = np.repeat([0, 1], [len(one.ids) for one in kept])
     log_odds = -log_odds_of(both)
     found = fit_calibration(log_odds, own, np.ones(len(own)))
-    theta = angles_of(np.exp(-log_odds[:, 0]), np.exp(-log_odds[:, 1]), found)
+    theta = np.asarray(angles_of(np.exp(-log_odds[:, 0]), np.exp(-log_odds[:, 1]), found))
     return theta[own == 0], theta[own == 1]
 
 

@@ -7,8 +7,8 @@ and, of two sets, the values of at most :data:`SHOWN_ROWS` of these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,145 +40,6 @@ FEWEST_KEPT = 1_000  # and of each of a hundred
 SHOWN_ROWS = 2_000  # rows whose values are kept, to be drawn
 SHOWN_BYTES = 2**25  # and no more of them than this much memory holds
 TELLING_BYTES = 2**22  # for the rows of each kind that a reader will ask about
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """The scored rows of one set, or of further rows.
-
-    Parameters
-    ----------
-    name : str
-    own : int or None
-        The number of the set; None for further rows.
-    n, total : int
-        How many rows were scored, and how many there are.
-    nearest : ndarray of shape (K,), int
-        How many of the `n` rows each set explains best.
-    pair_counts : ndarray of shape (K, 90), int
-        ``pair_counts[j]``: histogram, a degree per bin, of the angle between the own set (0°) and
-        set j (90°).
-    kept : Scored
-        All `n` rows, or a uniform sample of them.
-    counts : ndarray of shape (900,), int, or None
-        Of two sets with a joint frame: histogram of θ, a tenth of a degree per bin.
-    rows, row_index, attribution
-        Of these, values of some kept rows, which they are, and how far every feature pulls them.
-    telling : KeptRows or None
-        Values of the rows that a reader will ask about.
-    """
-
-    name: str
-    own: int | None
-    n: int
-    total: int
-    nearest: NDArray[np.int64]
-    pair_counts: NDArray[np.int64]
-    kept: Scored
-    counts: NDArray[np.int64] | None = None
-    rows: NDArray[np.floating[Any]] | None = None
-    row_index: NDArray[np.intp] | None = None
-    attribution: Floats | None = None
-    telling: KeptRows | None = None
-
-    @property
-    def sampled(self) -> bool:
-        return self.total > self.n
-
-    @property
-    def leave_one_out(self) -> bool:
-        return self.own is not None
-
-    @property
-    def alignment(self) -> Alignment | None:
-        return self.kept.alignment
-
-    @property
-    def ids(self) -> NDArray[Any]:
-        return self.kept.ids
-
-    @property
-    def labels(self) -> NDArray[Any] | None:
-        return self.kept.labels
-
-    @property
-    def neither(self) -> NDArray[np.bool_]:
-        """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        return like_neither(self.kept.typicality)
-
-
-class Tally:
-    """What is counted of every scored row of one group, and the rows kept of it."""
-
-    def __init__(self, scorer: Scorer, own: int | None, seed: int) -> None:
-        K = scorer.n_sets
-        self._scorer, self._own = scorer, own
-        self._nearest = np.zeros(K, dtype=np.int64)
-        self._pair_counts = np.zeros((K, DEGREE_BINS), dtype=np.int64)
-        self._counts = np.zeros(FINE_BINS, dtype=np.int64)
-        self._kept: Reservoir[Scored] = Reservoir(_kept_rows(K), seed)
-        # The same seed, so the same draws: the rows shown are among the rows kept.
-        size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
-        self._shown: Reservoir[Chunk] = Reservoir(size, seed)
-        most = max(10, 2 * TELLING_ROWS // K)
-        self._telling = Telling(
-            rows_within(TELLING_BYTES, scorer.model.n_features, most, fewest=10)
-        )
-
-    def add(self, part: OwnRows) -> Scored:
-        """Score more rows of the group, and count them."""
-        chunk = part.chunk
-        scored = self._scorer.score(chunk, self._own, part.weights)
-        self._kept.add(scored)
-        K = len(self._nearest)
-        self._nearest += np.bincount(scored.weights.argmax(axis=1), minlength=K)
-        if scored.alignment is not None:
-            self._counts += _histogram(scored.theta, FINE_BINS)
-            self._shown.add(Chunk(chunk.rows, chunk.ids, None))
-            side = None if self._own is None else "AB"[self._own]
-            self._telling.add(keys_of_two(scored.alignment, side, chunk.labels), chunk.rows)
-            return scored
-        keys = keys_of_many(scored.weights, scored.typicality, self._own)
-        self._telling.add(keys, chunk.rows)
-        if self._own is not None:
-            for j in range(K):
-                if j != self._own:
-                    theta = pair_angle(scored.weights, self._own, j)
-                    self._pair_counts[j] += _histogram(theta, DEGREE_BINS)
-        return scored
-
-    def finish(self, name: str, total: int | None = None) -> Group:
-        """The group, once all rows were added; `total` where these were only a sample."""
-        n = self._kept.seen
-        if n == 0:
-            raise InputError(f"{name} has no rows to score; check the file and its filters.")
-        kept = self._kept.result()
-        total = n if total is None else total
-        found = Group(name, self._own, n, total, self._nearest, self._pair_counts, kept)
-        asked, places = self._telling.among(self._kept.positions)
-        if not isinstance(self._scorer.model, JointFrame):
-            return replace(found, telling=KeptRows(asked, places, None))
-        rows = self._shown.result().rows
-        return replace(
-            found,
-            counts=self._counts,
-            rows=rows,
-            row_index=np.searchsorted(self._kept.positions, self._shown.positions),
-            attribution=self._pulls(self._scorer.model, rows),
-            telling=KeptRows(asked, places, self._pulls(self._scorer.model, asked)),
-        )
-
-    def _pulls(self, frame: JointFrame, rows: NDArray[Any]) -> Floats:
-        """How far every feature pulls each row."""
-        return np.asarray(attribute(frame, rows, weighting=self._scorer.weighting).features)
-
-
-def _kept_rows(n_sets: int) -> int:
-    return max(2 * KEPT_ROWS // n_sets, min(FEWEST_KEPT, KEPT_ROWS))
-
-
-def _histogram(theta: Floats, bins: int) -> NDArray[np.int64]:
-    return np.histogram(np.degrees(theta), bins=bins, range=(0, 90))[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,15 +76,6 @@ class ScoredGroup:
     telling : KeptRows or None
         Values of the rows that look most like the other set, that neither set finds usual, or
         that are on the border; `rows` is a uniform sample, these are not.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from cospan import compare
-    >>> X, y = load_wine(return_X_y=True)
-    >>> group = compare(X[y == 0], X[y == 1]).group_b
-    >>> group.n, bool((group.alignment.degrees > 45).mean() > 0.9)
-    (71, True)
     """
 
     name: str
@@ -244,11 +96,6 @@ class ScoredGroup:
         if self.total == 0:
             object.__setattr__(self, "total", self.n)
 
-    @classmethod
-    def of(cls, group: Group) -> ScoredGroup:
-        """The view of a group that a joint frame scored."""
-        return cls(**{field.name: getattr(group, field.name) for field in fields(cls)})
-
     @property
     def scored(self) -> Scored:
         """The kept rows as any number of sets has them."""
@@ -261,3 +108,127 @@ class ScoredGroup:
 
     def __repr__(self) -> str:
         return f"ScoredGroup({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
+
+
+class Group(NamedTuple):
+    """The scored rows of one set, or further rows.
+
+    Attributes
+    ----------
+    name : str
+    own : int or None
+        The number of the set; None for further rows.
+    n, total : int
+        How many rows were scored, and how many there are.
+    nearest : ndarray of shape (K,), int
+        How many of the `n` rows each set explains best.
+    pair_counts : ndarray of shape (K, 90), int
+        ``pair_counts[j]``: histogram, a degree per bin, of the angle between the own set (0°) and
+        set j (90°); 0 where a joint frame scored.
+    kept : Scored
+        All `n` rows, or a uniform sample of them.
+    angles : ScoredGroup or None
+        What a joint frame of two sets says.
+    telling : KeptRows or None
+        Values of the rows that a reader will ask about.
+    """
+
+    name: str
+    own: int | None
+    n: int
+    total: int
+    nearest: NDArray[np.int64]
+    pair_counts: NDArray[np.int64]
+    kept: Scored
+    angles: ScoredGroup | None = None
+    telling: KeptRows | None = None
+
+    @property
+    def sampled(self) -> bool:
+        return self.total > self.n
+
+    @property
+    def neither(self) -> NDArray[np.bool_]:
+        """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
+        return like_neither(self.kept.typicality)
+
+
+class Tally:
+    """What is counted of every scored row of one group, and the rows kept of it."""
+
+    def __init__(self, scorer: Scorer, own: int | None, seed: int) -> None:
+        K = scorer.n_sets
+        self._scorer, self._own = scorer, own
+        self._nearest = np.zeros(K, dtype=np.int64)
+        self._pair_counts = np.zeros((K, DEGREE_BINS), dtype=np.int64)
+        self._counts = np.zeros(FINE_BINS, dtype=np.int64)
+        self._kept: Reservoir[Scored] = Reservoir(_kept_rows(K), seed)
+        # The same seed, so the same draws: the rows shown are among the rows kept.
+        size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
+        self._shown: Reservoir[Chunk] = Reservoir(size, seed)
+        most = max(10, 2 * TELLING_ROWS // K)
+        told = rows_within(TELLING_BYTES, scorer.model.n_features, most, fewest=10)
+        self._telling = Telling(told)
+
+    def add(self, part: OwnRows) -> Scored:
+        """Score more rows of the group, and count them."""
+        chunk = part.chunk
+        scored = self._scorer.score(chunk, self._own, part.weights)
+        self._kept.add(scored)
+        K = len(self._nearest)
+        self._nearest += np.bincount(scored.weights.argmax(axis=1), minlength=K)
+        if scored.alignment is not None:
+            self._counts += _histogram(scored.theta, FINE_BINS)
+            self._shown.add(Chunk(chunk.rows, chunk.ids, None))
+            side = None if self._own is None else "AB"[self._own]
+            self._telling.add(keys_of_two(scored.alignment, side, chunk.labels), chunk.rows)
+            return scored
+        keys = keys_of_many(scored.weights, scored.typicality, self._own)
+        self._telling.add(keys, chunk.rows)
+        for j in range(K):
+            if self._own not in (None, j):
+                theta = pair_angle(scored.weights, self._own, j)
+                self._pair_counts[j] += _histogram(theta, DEGREE_BINS)
+        return scored
+
+    def finish(self, name: str, total: int | None = None) -> Group:
+        """The group, once all rows were added; `total` where these were only a sample."""
+        n = self._kept.seen
+        if n == 0:
+            raise InputError(f"{name} has no rows to score; check the file and its filters.")
+        kept = self._kept.result()
+        total = n if total is None else total
+        found = Group(name, self._own, n, total, self._nearest, self._pair_counts, kept)
+        asked, places = self._telling.among(self._kept.positions)
+        if not isinstance(self._scorer.model, JointFrame) or kept.alignment is None:
+            return found._replace(telling=KeptRows(asked, places, None))
+        rows = self._shown.result().rows
+        telling = KeptRows(asked, places, self._pulls(self._scorer.model, asked))
+        angles = ScoredGroup(
+            name=name,
+            n=n,
+            counts=self._counts,
+            alignment=kept.alignment,
+            ids=kept.ids,
+            rows=rows,
+            row_index=np.searchsorted(self._kept.positions, self._shown.positions),
+            attribution=self._pulls(self._scorer.model, rows),
+            leave_one_out=self._own is not None,
+            sampled=found.sampled,
+            total=total,
+            labels=kept.labels,
+            telling=telling,
+        )
+        return found._replace(angles=angles, telling=telling)
+
+    def _pulls(self, frame: JointFrame, rows: NDArray[Any]) -> Floats:
+        """How far every feature pulls each row."""
+        return np.asarray(attribute(frame, rows, weighting=self._scorer.weighting).features)
+
+
+def _kept_rows(n_sets: int) -> int:
+    return max(2 * KEPT_ROWS // n_sets, min(FEWEST_KEPT, KEPT_ROWS))
+
+
+def _histogram(theta: Floats, bins: int) -> NDArray[np.int64]:
+    return np.histogram(np.degrees(theta), bins=bins, range=(0, 90))[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -14,26 +14,15 @@ from cospan._validate import as_confidence, as_count, as_flag, as_option, as_shr
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.sets import Settings as SetSettings
-from cospan.sets.settings import DEFAULTS, settled
+from cospan.sets.settings import DEFAULTS, Given, settled
 
 __all__ = ["Options", "Settings", "split_options"]
 
 
-class Options(TypedDict, total=False):
+class Options(Given, total=False):
     """Settings of a comparison, and options of its sources: what may be left out of a call."""
 
-    span: str
-    units: str
-    shrinkage: float | str
-    pooling: float | str
-    dof: float | str
-    calibrate: bool | None
-    preset: str | None
-    center: Any
-    balance: bool
     weighting: str
-    tol: float | None
-    curve: int | str | None
     standardize: bool
     seed: int
     n_permutations: int

@@ -49,7 +49,8 @@ def study_pair(
     In the linear span nothing is said about columns.
     """
     shift, remarks = _shift_of(samples, settings, progress)
-    effect_a, effect_b = (np.mean(np.asarray(group.attribution), axis=0) for group in groups)
+    angles = [group.angles for group in groups if group.angles is not None]
+    effect_a, effect_b = (np.mean(np.asarray(one.attribution), axis=0) for one in angles)
     changes = None
     if frame.geometry.affine:
         profiles = [source.profiles for source in sets.sources]

@@ -283,7 +283,7 @@ def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]]) -> Iterator[str]
     for text, pair in zip(shown, pairs, strict=True):
         apart = c.separation(*pair)
         width = max(map(len, shown))
-        yield f"  {text:<{width}}  Fisher-Rao {apart.fisher_rao}  AUC {apart.auc}"
+        yield f"  {text:<{width}}  {apart.fisher_rao}  AUC {apart.auc.value:.3f}"
 
 
 def _sets(c: ManyComparison) -> Iterator[str]:

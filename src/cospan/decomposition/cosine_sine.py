@@ -171,13 +171,13 @@ def orthonormalized(X: Array) -> Array:
 def other(x: Array) -> Array:
     """√(1 - x²) without cancellation."""
     if arrays.is_numpy(x):
-        return np.sqrt((1 - x) * (1 + x))
+        return np.asarray(np.sqrt((1 - x) * (1 + x)))
     return arrays.namespace(x).sqrt((1 - x) * (1 + x))
 
 
 def row_norms(X: Array) -> Array:
     """The lengths of the rows."""
     if arrays.is_numpy(X):
-        return np.sqrt(np.einsum("ij,ij->i", X, X.conj()).real)
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", X, X.conj()).real))
     xp = arrays.namespace(X)
     return xp.sqrt(xp.sum(arrays.squared_sizes(X), axis=1))

@@ -106,7 +106,8 @@ def complement(X: Array) -> Array:
     if arrays.is_numpy(X):
         import scipy.linalg
 
-        return scipy.linalg.qr(X, check_finite=False)[0][:, k:]
+        whole: Array = scipy.linalg.qr(X, check_finite=False)[0]
+        return whole[:, k:]
     return arrays.namespace(X).linalg.qr(X, mode="complete")[0][:, k:]
 
 

@@ -85,9 +85,9 @@ def _quotient(X: Array, exponent: int, overwrite: bool) -> Array:
         return X / divisor
     divisor = X.real.dtype.type(divisor)
     if X.shape[0] <= 512 and not overwrite:
-        return np.divide(X, divisor, order="F")
+        return np.asarray(np.divide(X, divisor, order="F"))
     if overwrite and X.flags.f_contiguous and X.flags.writeable:
-        return np.divide(X, divisor, out=X)
+        return np.asarray(np.divide(X, divisor, out=X))
     out = np.empty(X.shape, X.dtype, order="F")
     # A few rows at a time, which fit the cache: turning rows into columns is slow otherwise.
     for first in range(0, X.shape[0], 512):

@@ -38,7 +38,7 @@ def decompose(A: Array, B: Array, wanted: Wanted) -> GSVD:
     alive = living_columns(A, B)
     A, B = keep_columns(A, alive), keep_columns(B, alive)
     d = A.shape[1]
-    scale = _column_scale(A, B)
+    scale = _column_scale(np.asarray(A), np.asarray(B))
     V0, R, pivots = scipy.linalg.qr(B * scale, mode="economic", pivoting=True, check_finite=False)
     if not _regular(R, B.shape[0]):
         raise InputError(

@@ -94,7 +94,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     >>> round(model.score(X_test, y_test), 3)
     0.989
     >>> model.predict_proba(X_test[:1]).round(2), y_test[:1]
-    (array([[0.02, 0.02, 0.9 , 0.02, 0.  , 0.  , 0.  , 0.  , 0.01, 0.03]]), array([2]))
+    (array([[0.02, 0.02, 0.89, 0.02, 0.  , 0.01, 0.  , 0.  , 0.01, 0.03]]), array([2]))
     """
 
     def __init__(

@@ -118,8 +118,8 @@ class Scorer:
             found: Scores = parts[0]
             return found
         xp = arrays.namespace(rows)
-        columns = (None if x[0] is None else xp.concat(x) for x in zip(*parts, strict=True))
-        return Scores(*columns)
+        columns = zip(*parts, strict=True)
+        return Scores._make(None if x[0] is None else xp.concat(x) for x in columns)
 
     def coordinates(self, rows: Array) -> tuple[Array, Array | None, Array | None]:
         """Coordinates y about the centre, and, in a span, the squared norms off it and in all."""

@@ -20,7 +20,15 @@ from safetensors.numpy import save as write_tensors
 from cospan.errors import ModelFileError
 from cospan.model_file.parts import Parts, put_together, take_apart
 
-__all__ = ["FORMAT_VERSION", "from_bytes", "is_model_file", "to_bytes"]
+__all__ = [
+    "FORMAT_VERSION",
+    "from_bytes",
+    "is_file_of",
+    "is_model_file",
+    "packed",
+    "to_bytes",
+    "unpacked",
+]
 
 # 1: cospan 0.1, one centre and raw angles. 2: the geometry of K sets, each with its own mean,
 # units, calibration and costs of its own rows.
@@ -36,12 +44,16 @@ _NOT_OURS = "This is not a cospan model file."
 
 def to_bytes(model: Any) -> bytes:
     """A model as the bytes of a model file; the same model gives the same bytes."""
+    return packed(take_apart(model), _FORMAT, FORMAT_VERSION)
+
+
+def packed(parts: Parts, kind: str, version: int) -> bytes:
+    """Settings and arrays as the bytes of a file of this kind."""
     from cospan import __version__
 
-    parts = take_apart(model)
     metadata = {
-        "format": _FORMAT,
-        "format_version": str(FORMAT_VERSION),
+        "format": kind,
+        "format_version": str(version),
         "written_by": f"cospan {__version__}",
         "settings": json.dumps(parts.settings, allow_nan=False, sort_keys=True),
         "sha256": _NO_DIGEST,
@@ -53,8 +65,13 @@ def to_bytes(model: Any) -> bytes:
 
 def from_bytes(data: bytes) -> Any:
     """The model in the bytes of a model file."""
-    metadata = _metadata(data)
-    version = _version(metadata)
+    return put_together(*unpacked(data, _FORMAT, FORMAT_VERSION))
+
+
+def unpacked(data: bytes, kind: str, newest: int) -> tuple[Parts, int]:
+    """Settings, arrays and format version of a file of this kind, its digest checked."""
+    metadata = _metadata(data, kind)
+    version = _version(metadata, newest)
     _check_digest(data, metadata["sha256"])
     try:
         settings = json.loads(metadata["settings"], object_pairs_hook=_without_repeats)
@@ -63,16 +80,21 @@ def from_bytes(data: bytes) -> Any:
         raise ModelFileError(_NOT_OURS) from None
     if not isinstance(settings, dict):
         raise ModelFileError(_NOT_OURS)
-    return put_together(Parts(settings, tensors), version)
+    return Parts(settings, tensors), version
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Whether a file's header says that it is a model of ours; the rest is not read."""
+    return is_file_of(path, _FORMAT)
+
+
+def is_file_of(path: str | os.PathLike[str], kind: str) -> bool:
+    """Whether a file's header says that it is one of ours of this kind."""
     try:
         with Path(path).open("rb") as stream:
             length = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
             header = json.loads(stream.read(length)) if length < _MAX_HEADER else {}
-        return bool(header["__metadata__"]["format"] == _FORMAT)
+        return bool(header["__metadata__"]["format"] == kind)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
@@ -86,7 +108,7 @@ def _in_order(data: bytes) -> bytes:
     return len(text).to_bytes(_LENGTH_BYTES, "little") + text + data[_LENGTH_BYTES + length :]
 
 
-def _metadata(data: bytes) -> dict[str, str]:
+def _metadata(data: bytes, kind: str) -> dict[str, str]:
     """The text in the header, or an error where there is no header of ours."""
     length = int.from_bytes(data[:_LENGTH_BYTES], "little")
     if len(data) < _LENGTH_BYTES or length > len(data) - _LENGTH_BYTES:
@@ -95,8 +117,13 @@ def _metadata(data: bytes) -> dict[str, str]:
         text = data[_LENGTH_BYTES : _LENGTH_BYTES + length].decode("utf-8")
         header = json.loads(text, object_pairs_hook=_without_repeats)
         found = header["__metadata__"]
-        if found["format"] != _FORMAT:
-            raise ModelFileError("This safetensors file was not written by cospan.")
+        if found["format"] != kind:
+            written = str(found["format"]).startswith("cospan ")
+            raise ModelFileError(
+                f"This is a {found['format']} file, not a {kind} file."
+                if written
+                else "This safetensors file was not written by cospan."
+            )
         return {name: str(found[name]) for name in ("format_version", "settings", "sha256")}
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelFileError("This is not a cospan model file, or a damaged one.") from None
@@ -110,13 +137,13 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _version(metadata: dict[str, str]) -> int:
+def _version(metadata: dict[str, str], newest: int) -> int:
     version = metadata["format_version"]
     if not re.fullmatch("[1-9][0-9]{0,8}", version):
         raise ModelFileError("The file is damaged: its format version is not a version number.")
-    if int(version) > FORMAT_VERSION:
+    if int(version) > newest:
         raise ModelFileError(
-            f"The file has format version {version} and this cospan reads up to {FORMAT_VERSION}; "
+            f"The file has format version {version} and this cospan reads up to {newest}; "
             "upgrade cospan."
         )
     return int(version)

@@ -94,8 +94,9 @@ def write(
     format : {"html", "md", "json"}, optional
         By default what the path ends in, and HTML where it has no ending.
     **origin
-        ``command``, the command line that made the comparison, and ``files``, paths of what it
-        was made from: the report shows the one, and the hashes of the others.
+        What else the report shows: ``command``, the command line that made the comparison;
+        ``files``, paths of what it was made from, by their hashes; ``panel``, other measures
+        (``found.panel()``); ``study``, how settings matter (:func:`cospan.sensitivity`).
     """
     return write_text(path, _WRITERS[format_of(path, format)](comparison, **origin))
 

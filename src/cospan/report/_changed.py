@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from cospan.changes import feature_sentence, pair_sentence
 from ._columns import Columns, held_text
 from ._text import clean
 from ._words import said
-from .content import Feature, Relation
+from .pieces import Bare, Feature, Relation
 
 if TYPE_CHECKING:
+    from cospan.changes import FeatureChange
     from cospan.comparison import Comparison
 
 __all__ = ["features_of", "relations_of"]
@@ -25,35 +27,41 @@ MOST_RELATIONS = 12
 SCATTERED = 150  # points of each set in a scatter
 
 
-def features_of(c: Comparison, columns: Columns) -> tuple[Feature, ...]:
+def features_of(c: Comparison, columns: Columns) -> tuple[tuple[Feature, ...], tuple[Bare, ...]]:
+    """The first columns with their histograms, and the others in a few words each."""
     if c.features is None:
-        return _untested(c, columns)
+        return _untested(c, columns), ()
     names = (clean(c.name_a, 40), clean(c.name_b, 40))
     drawn = DRAWN_FEATURES if c.image_shape is None else DRAWN_PIXELS
-    found = []
-    for place, one in enumerate(c.features.rows[:MOST_FEATURES]):
-        at = columns.place[one.name]
-        sentence = feature_sentence(one, names) if one.changed else ""
-        numbers = _short_numbers(one.to_dict(), all_of_them=place < DRAWN_FEATURES)
-        found.append(
-            Feature(
-                clean(one.name), one.kind, one.change, bool(one.changed),
-                said(sentence, [one.name]),
-                held_text(one.kind, one.a), held_text(one.kind, one.b), numbers,
-                columns.histogram(at, (one.a, one.b)) if place < drawn else None,
-            )
-        )  # fmt: skip
-    return tuple(found)
+    found = [
+        Feature(
+            clean(one.name), one.kind, one.change, bool(one.changed),
+            said(feature_sentence(one, names), [one.name]) if one.changed else "",
+            held_text(one.kind, one.a), held_text(one.kind, one.b), _short_numbers(one.to_dict()),
+            columns.histogram(columns.place[one.name], (one.a, one.b)),
+        )
+        for one in c.features.rows[:drawn]
+    ]  # fmt: skip
+    return tuple(found), tuple(_bare(one) for one in c.features.rows[drawn:MOST_FEATURES])
 
 
-def _short_numbers(row: dict[str, Any], all_of_them: bool) -> dict[str, Any]:
+def _short_numbers(row: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a column, in few digits; levels are in its histogram."""
-    told = ["p_adjusted", "difference", "distance", "share"]
     sides = [f"{k}_{side}" for k in ("missing", "mean", "sd", "low", "high") for side in "ab"]
-    if all_of_them:
-        told = ["p", *told, "part", "pull", *sides]
-    numbers = {k: row[k] for k in told}
-    return {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in numbers.items()}
+    told = ("p", "p_adjusted", "difference", "distance", "share", "part", "pull", *sides)
+    return {k: _rounded(row[k]) for k in told}
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.4g}") if isinstance(value, float) and math.isfinite(value) else value
+
+
+def _bare(one: FeatureChange) -> Bare:
+    return (
+        clean(one.name), one.change if one.changed else "none",
+        held_text(one.kind, one.a), held_text(one.kind, one.b),
+        *(_rounded(x) for x in (one.difference, one.p_adjusted, one.share)),
+    )  # fmt: skip
 
 
 def _untested(c: Comparison, columns: Columns) -> tuple[Feature, ...]:

@@ -14,7 +14,7 @@ from cospan.changes.grouping import Column, columns_of, present
 from cospan.changes.wording import number, share_text, value_text
 
 from ._text import clean
-from .content import Histogram
+from .pieces import Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,9 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._text import clean, count
+from ._words import p_text
+from .pieces import Measure, Setting
+
+if TYPE_CHECKING:
+    from cospan.panel import Panel
+    from cospan.studies import Sensitivity
 
 __all__ = ["Origin", "made_of"]
 
@@ -21,10 +27,41 @@ MOST_BYTES = 2_000_000_000  # larger files are not read once more
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a comparison came from, as far as its caller knows."""
+    """Where a comparison came from, as far as its caller knows, and what else was measured.
+
+    `panel` is what ``Comparison.panel()`` returned, `study` what :func:`cospan.sensitivity` did.
+    """
 
     command: str | None = None
     files: Sequence[str | os.PathLike[str]] = ()
+    panel: Panel | None = None
+    study: Sensitivity | None = None
+
+    def measures(self) -> tuple[Measure, ...]:
+        """What other measures say."""
+        told = () if self.panel is None else self.panel.measures
+        return tuple(
+            Measure(
+                one.name,
+                "not computed" if one.value is None else f"{one.value:.3g}",
+                "" if one.p_value is None else f"p {p_text(one.p_value)}",
+                f"{one.meaning} {one.note}".strip(),
+            )
+            for one in told
+        )
+
+    def settings(self) -> tuple[Setting, ...]:
+        """How far angles move under other settings; the first row of a study is the reference."""
+        rows = () if self.study is None else self.study.rows[1:]
+        return tuple(
+            Setting(
+                clean(f"{row.parameter} {row.value}", 60),
+                round(float(row.mean_degrees), 2),
+                round(float(row.q95_degrees), 2),
+                round(float(row.flips), 4),
+            )
+            for row in rows
+        )
 
     def read(self) -> tuple[tuple[str, str], ...]:
         """Name, and size and hash, of each file; what is not a file is left out.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ._columns import Columns
 from ._pictures import PictureShape, grey_png
 from ._text import clean, percent
-from .content import Nearest, Row, Tab, Value
+from .pieces import Nearest, Row, Tab, Value
 
 if TYPE_CHECKING:
     from cospan.comparison import ManyComparison

@@ -11,7 +11,7 @@ from cospan.errors import InputError
 
 from ._pictures import PictureShape, grey_png, signed_png
 from ._text import clean
-from .content import Direction, Patterns, Picture
+from .pieces import Direction, Patterns, Picture
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison

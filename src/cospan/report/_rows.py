@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ._columns import Columns
 from ._pictures import PictureShape, grey_png, signed_png
 from ._text import clean
-from .content import Nearest, Point, Row, Tab, Value
+from .pieces import Nearest, Point, Row, Tab, Value
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ScoredGroup

@@ -10,7 +10,7 @@ from cospan.changes import size_of
 from cospan.changes.wording import chance
 
 from ._text import clean, count, significant
-from .content import Measure
+from .pieces import Measure
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cospan.errors import MissingDependencyError
 
-from . import svg
+from . import svg, svg_many
 from ._text import count, percent
 from ._words import of_hundred, p_text
 from .content import ReportContent
@@ -29,7 +29,6 @@ __all__ = ["notebook_fragment", "page"]
 
 FOLDER = Path(__file__).parent / "page"
 SCRIPTS = ("base", "tables", "rows", "brush", "main")
-DRAWN_ROWS = 300  # rows of the table of features; scripts add the others from the content
 
 
 def page(content: ReportContent) -> str:
@@ -46,7 +45,6 @@ def page(content: ReportContent) -> str:
         style=Markup(style),
         theme=Markup(theme),
         script=Markup(script),
-        drawn_rows=DRAWN_ROWS,
     )
 
 
@@ -73,10 +71,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
 
-    def drawn(name: str) -> Any:
-        return lambda *given: Markup(getattr(svg, name)(*given))
+    def drawn(chart: Any) -> Any:
+        return lambda *given: Markup(chart(*given))
 
-    made.globals.update({name: drawn(name) for name in svg.__all__})
+    for module in (svg, svg_many):
+        made.globals.update({name: drawn(getattr(module, name)) for name in module.__all__})
     made.globals.update(map_place=svg.map_place, below=_below, heat=_heat)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
     return made

@@ -16,7 +16,8 @@ from ._made import Origin, made_of
 from ._many_rows import ManyRows
 from ._pictures import PictureShape, grey_png, signed_png
 from ._text import clean, count, percent
-from .content import Pair, Picture, ReportContent, SetInfo, Tile
+from .content import ReportContent
+from .pieces import Pair, Picture, SetInfo, Tile
 
 if TYPE_CHECKING:
     from cospan.comparison import ManyComparison

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ._text import count, percent
 from ._words import p_text
-from .content import ReportContent, Tab
+from .content import ReportContent
+from .pieces import Tab
 
 __all__ = ["escaped", "markdown"]
 
@@ -83,8 +84,8 @@ def _changed(content: ReportContent) -> Iterator[str]:
                 for f in content.features[:MOST_ROWS]
             ),
         )  # fmt: skip
-        if len(content.features) > MOST_ROWS:
-            more = len(content.features) - MOST_ROWS
+        more = len(content.features) + len(content.more_features) - MOST_ROWS
+        if more > 0:
             yield from (f"{count(more)} more columns are in the JSON report.", "")
     if content.relations:
         yield from (f"Relations that changed: {count(content.n_relations)}.", "")
@@ -192,6 +193,11 @@ def _made(content: ReportContent) -> Iterator[str]:
         yield from _table(
             ("measure", "value", "interval", "meaning"),
             ((m.label, m.text, m.interval, m.meaning) for m in content.measures),
+        )
+    if content.sensitivity:
+        yield from _table(
+            ("changed to", "angles move by", "95 % less than", "rows change side"),
+            ((s.name, f"{s.mean}°", f"{s.most}°", percent(s.flips)) for s in content.sensitivity),
         )
     yield from _table(("made with", ""), (*content.made, *content.inputs))
     yield from _table(("setting", "value"), content.settings)

@@ -17,7 +17,8 @@ from ._patterns import patterns_of, pictures_of
 from ._pictures import PictureShape
 from ._rows import Listing, list_rows
 from ._text import clean, count, percent
-from .content import Angles, Feature, Note, Part, Relation, ReportContent, SetInfo, Tile
+from .content import ReportContent
+from .pieces import Angles, Feature, Note, Part, Relation, SetInfo, Tile
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["pair_content"]
 
 FIRST_FINDINGS = 4
+MOST_NOTES = 100
 PART_WORDS = {
     "location": "where values are centred",
     "scale": "how widely all of them spread",
@@ -44,7 +46,8 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     level, badge = _words.badge_of(differs, size)
     lead, findings = _lead(c, sentences, listing)
     warning, remarks = _words.warnings_of(c.warnings, names)
-    features, relations = features_of(c, columns), relations_of(c, columns)
+    features, more_features = features_of(c, columns)
+    relations = relations_of(c, columns)
     n_changed = 0 if c.features is None else len(c.features.changed)
     n_relations = 0 if c.feature_pairs is None else len(c.feature_pairs.changed)
     return ReportContent(
@@ -60,6 +63,7 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         tiles=_tiles(c, listing, features, n_changed, relations, n_relations),
         parts=_parts(c),
         features=features,
+        more_features=more_features,
         n_changed=n_changed,
         relations=relations,
         n_relations=n_relations,
@@ -71,11 +75,12 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         ),
         points=listing.points,
         rows=listing.rows,
-        columns=columns.named,
+        columns=columns.named if shape is None else (),
         tabs=listing.tabs,
         patterns=patterns_of(c, shape),
         quality=_quality(c, names),
-        measures=_words.measures(c),
+        measures=(*_words.measures(c), *origin.measures()),
+        sensitivity=origin.settings(),
         remarks=remarks,
         sampling=_sampling(c, columns, listing),
         settings=_settings(c),
@@ -194,7 +199,7 @@ def _quality(c: Comparison, names: tuple[str, ...]) -> tuple[Note, ...]:
         return ()
     return tuple(
         Note(n.code, clean(n.column) if n.column else "", _words.said(n.text, names), n.differs)
-        for n in changes.quality
+        for n in changes.quality.notes[:MOST_NOTES]
     )
 
 

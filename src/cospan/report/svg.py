@@ -14,18 +14,17 @@ from html import escape
 import numpy as np
 
 from ._text import count
-from .content import Histogram, Part, Patterns, Point, ReportContent
+from .content import ReportContent
+from .pieces import Histogram, Part, Patterns, Point
 
 __all__ = [
     "angle_chart",
     "cost_map",
-    "dendrogram",
     "direction_dots",
-    "pair_chart",
     "scatter",
     "small_chart",
     "split_bar",
-    "triangle",
+    "strip",
 ]
 
 SHOWN_LEVELS = 4
@@ -34,14 +33,14 @@ ANGLES = {"left": 34, "right": 604, "top": 12, "bottom": 190}
 MAP = {"left": 46, "right": 408, "top": 12, "bottom": 330}
 
 
-def _svg(width: float, height: float, label: str, body: str, more: str = "") -> str:
+def framed(width: float, height: float, label: str, body: str, more: str = "") -> str:
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(label)}"{more}>'
         f"{body}</svg>"
     )
 
 
-def _steps(heights: Sequence[float], left: float, width: float, bottom: float, top: float) -> str:
+def outline(heights: Sequence[float], left: float, width: float, bottom: float, top: float) -> str:
     """The outline of a histogram; heights are parts of the whole."""
     step = width / max(1, len(heights))
     y = [bottom - (bottom - top) * float(h) for h in heights]
@@ -54,7 +53,7 @@ def _steps(heights: Sequence[float], left: float, width: float, bottom: float, t
     return f"{path}V{bottom:g}"
 
 
-def _shares(counts: Sequence[int]) -> list[float]:
+def shares_of(counts: Sequence[int]) -> list[float]:
     total = sum(counts) or 1
     return [n / total for n in counts]
 
@@ -65,19 +64,19 @@ def small_chart(h: Histogram | None) -> str:
         return ""
     if h.labels:
         return _level_bars(h)
-    a, b = _shares(h.a), _shares(h.b)
+    a, b = shares_of(h.a), shares_of(h.b)
     top = max(*a, *b) or 1.0
     label = f"from {h.ends[0]} to {h.ends[1]}" if h.ends[0] else "histogram"
     body = "".join(
         f'<path class="{side} {"fill" if side == "a" else "line"}" '
-        f'd="{_steps([x / top for x in shares], 1, 158, 36, 2)}"/>'
+        f'd="{outline([x / top for x in shares], 1, 158, 36, 2)}"/>'
         for side, shares in (("a", a), ("b", b))
     )
     ends = (
         f'<text x="1" y="46">{escape(h.ends[0])}</text>'
         f'<text x="159" y="46" text-anchor="end">{escape(h.ends[1])}</text>'
     )
-    return _svg(160, 48, f"Histograms of A and B {label}", body + ends, ' class="spark"')
+    return framed(160, 48, f"Histograms of A and B {label}", body + ends, ' class="spark"')
 
 
 def _level_bars(h: Histogram) -> str:
@@ -96,7 +95,7 @@ def _level_bars(h: Histogram) -> str:
             )
     told = ", ".join(f"{h.labels[i]} {h.a[i] / 10:.0f} % and {h.b[i] / 10:.0f} %" for i in order)
     height = 13 * len(order) + 1
-    return _svg(160, height, f"Shares in A and B: {told}", "".join(parts), ' class="spark"')
+    return framed(160, height, f"Shares in A and B: {told}", "".join(parts), ' class="spark"')
 
 
 def split_bar(parts: Sequence[Part]) -> str:
@@ -107,7 +106,7 @@ def split_bar(parts: Sequence[Part]) -> str:
         body += f'<rect class="part-{part.name}" x="{at:.1f}" width="{width:.1f}" height="16"/>'
         at += width
     told = ", ".join(f"{part.name} {part.share:.0%}" for part in parts)
-    return _svg(600, 16, told, body, ' class="split" preserveAspectRatio="none"')
+    return framed(600, 16, told, body, ' class="split" preserveAspectRatio="none"')
 
 
 def scatter(points: Iterable[tuple[int, int]], side: str, label: str) -> str:
@@ -118,7 +117,18 @@ def scatter(points: Iterable[tuple[int, int]], side: str, label: str) -> str:
     body = (
         f'<rect class="frame" x="1" y="1" width="98" height="98"/><g class="{side} dots">{dots}</g>'
     )
-    return _svg(100, 100, label, body, ' class="scatter"')
+    return framed(100, 100, label, body, ' class="scatter"')
+
+
+def strip(mean: float, most: float) -> str:
+    """How far angles move, from 0° to 45°: a bar for 95 % of the rows, a line for the mean."""
+    label = f"{mean:.1f} degrees on average, 95 % of the rows less than {most:.1f}"
+    body = (
+        f'<rect class="track" width="160" height="10"/><rect class="part-shape" '
+        f'width="{160 * min(most, 45) / 45:.1f}" height="10"/>'
+        f'<path class="axis" d="M{160 * min(mean, 45) / 45:.1f} 0v10"/>'
+    )
+    return framed(160, 10, label, body, ' class="spark"')
 
 
 def _angle_axis(box: Mapping[str, int]) -> str:
@@ -139,14 +149,14 @@ def angle_chart(content: ReportContent) -> str:
         return ""
     box = ANGLES
     shares = {
-        key: np.asarray(_shares(counts)).reshape(ANGLE_BINS, -1).sum(axis=1)
+        key: np.asarray(shares_of(counts)).reshape(ANGLE_BINS, -1).sum(axis=1)
         for key, counts in content.angles.counts.items()
     }
     top = max(float(s.max()) for s in shares.values()) or 1.0
     width = box["right"] - box["left"]
     body = _angle_axis(box)
     for key, share in shares.items():
-        path = _steps((share / top).tolist(), box["left"], width, box["bottom"], box["top"])
+        path = outline((share / top).tolist(), box["left"], width, box["bottom"], box["top"])
         body += f'<path class="{key.lower()} {"fill" if key == "A" else "line"}" d="{path}"/>'
     middle = (box["left"] + box["right"]) / 2
     body += (
@@ -162,7 +172,7 @@ def angle_chart(content: ReportContent) -> str:
         f"{content.named[k]}: {count(sum(v))} rows" for k, v in content.angles.counts.items()
     )
     more = f' id="angle-chart" class="chart" data-left="{box["left"]}" data-right="{box["right"]}"'
-    return _svg(620, 232, f"Histogram of the angles. {told}", body, more)
+    return framed(620, 232, f"Histogram of the angles. {told}", body, more)
 
 
 def map_scale(points: Sequence[Point]) -> tuple[float, float]:
@@ -215,7 +225,7 @@ def cost_map(content: ReportContent) -> str:
         'text-anchor="middle">unusual for B →</text>'
     )
     label = f"Map of {count(len(content.points))} rows: cost of A to the right, cost of B upwards"
-    return _svg(416, 372, label, body, ' id="cost-map" class="chart"')
+    return framed(416, 372, label, body, ' id="cost-map" class="chart"')
 
 
 def _even_line(content: ReportContent, scale: tuple[float, float]) -> str:
@@ -267,76 +277,4 @@ def direction_dots(patterns: Patterns) -> str:
     )
     label = f"{patterns.size} directions by their angle and the shift of the means along them"
     body = f'{_angle_axis(box)}<g class="z dots">{dots}</g>{words}'
-    return _svg(620, 232, label, body, ' class="chart"')
-
-
-def pair_chart(first: Sequence[int], second: Sequence[int], label: str) -> str:
-    """Angles of the rows of two of many sets, between these two."""
-    shares = [_shares(first), _shares(second)]
-    top = max(*shares[0], *shares[1]) or 1.0
-    body = "".join(
-        f'<path class="{side} {how}" d="{_steps([x / top for x in own], 4, 292, 82, 4)}"/>'
-        for side, how, own in (("a", "fill", shares[0]), ("b", "line", shares[1]))
-    )
-    body += '<path class="axis" d="M4 82H296"/><path class="cut" d="M150 4V82"/>'
-    body += "".join(
-        f'<text x="{x}" y="96" text-anchor="{anchor}">{text}</text>'
-        for x, anchor, text in ((4, "start", "0°"), (150, "middle", "45°"), (296, "end", "90°"))
-    )
-    return _svg(300, 100, label, body, ' class="chart small"')
-
-
-def dendrogram(content: ReportContent) -> str:
-    """Which sets join first."""
-    K, row = len(content.order), 22
-    place = {k: row * (i + 0.5) for i, k in enumerate(content.order)}
-    joins = [join[2] for join in content.linkage]
-    most = max(joins, default=1.0) or 1.0
-    least = max(0.0, 1.5 * min(joins, default=0.0) - 0.5 * most)
-    span = max(most - least, 1e-9)
-    left, reach, lines = 150, dict.fromkeys(place, least), []
-    for step, join in enumerate(content.linkage):
-        ends = int(join[0]), int(join[1])
-        x = left + 240 * (join[2] - least) / span
-        for end in ends:
-            start = left + 240 * (reach[end] - least) / span
-            lines.append(f"M{start:.1f} {place[end]:.1f}H{x:.1f}")
-        lines.append(f"M{x:.1f} {place[ends[0]]:.1f}V{place[ends[1]]:.1f}")
-        place[K + step] = (place[ends[0]] + place[ends[1]]) / 2
-        reach[K + step] = join[2]
-    names = "".join(
-        f'<text x="144" y="{place[k] + 4:.0f}" text-anchor="end">'
-        f"{escape(_short(content.sets[k].name))}</text>"
-        for k in content.order
-    )
-    scale = "".join(
-        f'<text x="{x}" y="{row * K + 14}" text-anchor="{anchor}">{value:.2f}</text>'
-        for x, anchor, value in ((left, "start", least), (390, "end", most))
-    )
-    middle = f'<text x="270" y="{row * K + 14}" text-anchor="middle">Fisher-Rao distance</text>'
-    body = f'{names}<path class="axis" d="{"".join(lines)}"/>{scale}{middle}'
-    return _svg(400, row * K + 20, "Which sets join first, from the left", body, ' class="chart"')
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 20 else name[:19] + "…"
-
-
-def triangle(content: ReportContent) -> str:
-    """Rows of three sets in a triangle: near a corner where that set explains them alone."""
-    corners = ((20.0, 300.0), (380.0, 300.0), (200.0, 20.0))
-    groups: dict[int, list[str]] = {}
-    for second, third, group in content.corners:
-        weights = (1 - second - third, second, third)
-        x, y = (
-            sum(w * corner[i] for w, corner in zip(weights, corners, strict=True)) for i in (0, 1)
-        )
-        groups.setdefault(group, []).append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="2.4"/>')
-    body = '<path class="frame" d="M20 300H380L200 20Z"/>'
-    for group, dots in sorted(groups.items()):
-        body += f'<g class="{"abcz"[group]} dots">{"".join(dots)}</g>'
-    for k, (x, y, anchor) in enumerate(((4, 320, "start"), (396, 320, "end"), (200, 12, "middle"))):
-        name = escape(_short(content.sets[k].name))
-        body += f'<text class="t{"abc"[k]}" x="{x}" y="{y}" text-anchor="{anchor}">{name}</text>'
-    label = "Rows between three sets: near a corner where that set explains them best"
-    return _svg(400, 328, label, body, ' class="chart"')
+    return framed(620, 232, label, body, ' class="chart"')

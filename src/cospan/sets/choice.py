@@ -31,10 +31,11 @@ __all__ = ["SHRINKAGE_GRID", "Asked", "Choice", "choose", "preferred_units", "tr
 
 Floats = NDArray[np.float64]
 
-# From the smallest that a fast summary allows to nearly full shrinkage, by factors of 1.9: the
-# loss is smooth at this step.
-SHRINKAGE_GRID: tuple[float, ...] = tuple(
-    float(f"{x:.3g}") for x in np.geomspace(FAST_SHRINKAGE, 0.95, 12)
+# From the smallest that a fast summary allows to nearly full shrinkage, by factors of about two as
+# long as it is weak, and by tenths around the default, where a factor of two can be felt.
+SHRINKAGE_GRID: tuple[float, ...] = (
+    *(FAST_SHRINKAGE, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1),
+    *(0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
 )
 POOLING_GRID = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 DEFAULT_SHRINKAGE = 0.3

@@ -214,7 +214,7 @@ class WorkingSets:
 
     def mean_spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """The same of the mean of all sets' moments."""
-        total = sum(arrays.to_numpy(self.matrix(k)) for k in range(self.n_sets))
+        total = np.sum([arrays.to_numpy(self.matrix(k)) for k in range(self.n_sets)], axis=0)
         values, vectors = arrays.eigh(total / self.n_sets)
         return np.clip(values, 0.0, None), vectors
 

@@ -62,10 +62,10 @@ class _SpectralMaps:
         moments = (self.shrunk[o] - alpha * np.eye(len(self.shrunk[o]))) / (1 - alpha)
         if self.geometry.pooling == 0:
             values, vectors = arrays.eigh(moments)
-            values = np.clip(values, 0.0, None)
-            own = (1 - alpha) * values + alpha
-            return SpectralMap(vectors / np.sqrt(own), values / own)
+            kept = np.clip(values, 0.0, None)
+            own = (1 - alpha) * kept + alpha
+            return SpectralMap(vectors / np.sqrt(own), kept / own)
         pooled = pooled_matrices(self.geometry, self.shrunk)[k]
-        inverse = inverse_triangle(arrays.cholesky(pooled))
+        inverse = arrays.to_numpy(inverse_triangle(arrays.cholesky(pooled)))
         values, Q = arrays.eigh(arrays.matmul(inverse.T, arrays.matmul(moments, inverse)))
         return SpectralMap(arrays.matmul(inverse, Q), np.clip(values, 0.0, None))

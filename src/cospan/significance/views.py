@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 # columns make 2,340. Of wider rows the leading directions are taken instead, and not as many in
 # pairs: columns mean something, and the weaker directions little.
 MAX_MARGINS, MARGIN_DIRECTIONS = 512, 40
-MAX_PAIRED, PAIRED_DIRECTIONS = 40, 24
+MAX_PAIRED, PAIRED_DIRECTIONS = 40, 20
 # Directions whose products enter `spread`: more of them found no more on 64 pixels.
 MAX_SPREAD = 32
 # Share of the mean variance under the variances of directions, so that weak ones do not blow up:

@@ -15,6 +15,7 @@ from typing import Any
 from cospan.errors import SourceError
 
 __all__ = [
+    "DEFLATE_RATIO",
     "FREE_BLOCK",
     "FREE_FEATURES",
     "check_block",
@@ -35,6 +36,8 @@ BLOCK_RATIO = 200
 #: The same for what is read in pieces: about twenty seconds' work without question.
 FREE_STREAM = 2**31
 STREAM_RATIO = 2000
+#: No byte of a deflate stream (gzip, zlib) stands for more than this many.
+DEFLATE_RATIO = 1032
 
 
 def check_features(name: str, n_features: int, stored: int) -> None:

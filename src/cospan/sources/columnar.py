@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cospan.errors import SourceError
 
+from .arrow_claims import check_batches
 from .arrow_rows import has_gaps, is_list, is_numeric, select
 from .base import listing
 from .budget import FREE_BLOCK, check_block, check_features, check_list, check_stream
@@ -145,6 +146,7 @@ class ArrowFiles(_Files):
     def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
         import pyarrow as pa
 
+        check_batches(file)
         with closing(_mapped(file)) as stream:
             if not _is_file_format(file):
                 return pa.ipc.open_stream(stream).schema, None

@@ -130,10 +130,10 @@ def sensitivity(
     ...     fours[:120], nines[:120], fours[120:], over={"shrinkage": [0.1], "rows": [0.5]}
     ... )
     >>> print(study)
-    setting            α   mean   95 %  flips  rank corr.  F-R change  F-R  AUC
-    reference      0.146  0.00°  0.00°  0.0 %       1.000       0.000    -    -
-    shrinkage 0.1    0.1  0.19°  0.52°  0.0 %       0.998       0.394    -    -
-    rows 0.5       0.273  2.61°  7.49°  1.1 %       0.812       1.164    -    -
+    setting          α   mean   95 %  flips  rank corr.  F-R change  F-R  AUC
+    reference      0.2  0.00°  0.00°  0.0 %       1.000       0.000    -    -
+    shrinkage 0.1  0.1  0.37°  1.02°  0.0 %       0.993       0.666    -    -
+    rows 0.5       0.3  2.83°  7.54°  0.5 %       0.747       1.250    -    -
     """
     study = _Study(A, B, Z, as_seed(random_state))
     groups = _groups(labels, len(study.Z))

@@ -74,7 +74,7 @@ class Summary:
     _holds_rows: bool = field(repr=False, default=False)
     _factored: bool = field(repr=False, default=True)
     # What rounding took from the mean.
-    _mean_low: Array = field(repr=False, default=None)
+    _mean_low: Array | None = field(repr=False, default=None)
 
     # ---- making -------------------------------------------------------------------------------
 

@@ -23,7 +23,11 @@ function featuresCsv() {
     one.name, one.kind, one.change, one.changed, one.a, one.b, one.sentence,
     ...numbers.map((name) => one.numbers[name]),
   ]);
-  return csv([["column", "kind", "change", "changed", "A", "B", "in words", ...numbers], ...lines]);
+  const more = content.more_features.map(([name, change, a, b, difference, p, share]) => {
+    const known = { difference, p_adjusted: p, share };
+    return [name, "", change, change !== "none", a, b, "", ...numbers.map((key) => known[key])];
+  });
+  return csv([["column", "kind", "change", "changed", "A", "B", "in words", ...numbers], ...lines, ...more]);
 }
 
 function summaryText() {

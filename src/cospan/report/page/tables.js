@@ -36,14 +36,12 @@ function makeSortable(table) {
 const FIRST = content.pictures.length ? 6 : 12; // columns shown before the reader asks for more
 let allShown = false;
 
-// Columns that the page was not drawn with: their numbers are in the content.
+// Columns that the page was not drawn with: they are in the content in a few words each.
 function addFeatures(table) {
-  const drawn = table.tBodies[0].rows.length;
   const number = (value, digits) => (typeof value === "number" ? value.toFixed(digits) : "");
-  for (const one of content.features.slice(drawn)) {
-    const { difference, p_adjusted: p, share } = one.numbers;
+  for (const [name, change, a, b, difference, p, share] of content.more_features) {
     const cells = [
-      [one.changed ? one.change : "no change"], [""], [one.a], [one.b],
+      [change === "none" ? "no change" : change], [""], [a], [b],
       [number(difference, 2), Math.abs(difference ?? 0)],
       [typeof p === "number" ? p.toPrecision(2) : "", p ?? 1],
       [typeof share === "number" ? `${(100 * share).toFixed(1)} %` : "", share ?? 0],
@@ -52,17 +50,19 @@ function addFeatures(table) {
       if (value !== undefined) cell.dataset.v = value;
       return cell;
     });
-    const head = element("th", { scope: "row", children: [nameOf(one.name)] });
-    const row = element("tr", { children: [head, ...cells], className: one.changed ? "changed" : "" });
-    table.tBodies[0].append(row);
+    const head = element("th", { scope: "row", children: [nameOf(name)] });
+    const className = change === "none" ? "" : "changed";
+    table.tBodies[0].append(element("tr", { children: [head, ...cells], className }));
   }
 }
+
+const nFeatures = content.features.length + content.more_features.length;
 
 function showFeatures() {
   const table = byId("features");
   const wanted = byId("find").value.trim().toLowerCase();
   const changed = byId("only-changed").checked;
-  if ((allShown || wanted) && table.tBodies[0].rows.length < content.features.length) {
+  if ((allShown || wanted) && table.tBodies[0].rows.length < nFeatures) {
     addFeatures(table);
   }
   let found = 0;
@@ -83,7 +83,7 @@ function startTables() {
   show("feature-controls");
   byId("find").addEventListener("input", showFeatures);
   byId("only-changed").addEventListener("change", showFeatures);
-  byId("more-features").textContent = `Show all ${whole(content.features.length)} columns`;
+  byId("more-features").textContent = `Show all ${whole(nFeatures)} columns`;
   byId("more-features").addEventListener("click", () => { allShown = true; showFeatures(); });
   showFeatures();
 }

@@ -6,7 +6,7 @@ encoded dataframe is as lazy as the given one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -104,6 +104,14 @@ class LazyTable:
         meta = _frame(plan, []).assign(**{x: self._collection._meta[x] for x in beside})
         encoded = self._collection.map_partitions(_encoded, plan, name, beside, meta=meta)
         return LazyReader(encoded, options, name)
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
+        """These columns in Arrow batches of at most `size` rows, a partition at a time."""
+        wanted = self._collection[list(columns)]
+        for part in map(wanted.get_partition, range(wanted.npartitions)):
+            here = part.compute()
+            if len(here):
+                yield from _table(here, self.name).batches(columns, size)
 
     def classes(self) -> list[Any]:
         """The classes that the labels name."""

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from .apply import Encoder
 from .kinds import family
 from .learn import SetLearner, looks_like_identifier
 from .plan import EncodingPlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["EncodableTable", "EncodedReader", "table_reader"]
 
@@ -123,6 +126,10 @@ class EncodableTable:
             reader.encodable = True
             return reader
         return EncodedReader(self._table, plan, self.options, name)
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        """These columns as they come, in Arrow batches of at most `size` rows."""
+        return self._table.stream.batches(list(columns), size)
 
     def classes(self) -> list[Any]:
         """The different labels, from a pass over the label alone."""

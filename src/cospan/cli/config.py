@@ -1,0 +1,107 @@
+"""Options from a file: cospan.toml, or [tool.cospan] in pyproject.toml.
+
+Keys are options without their dashes. At the top they hold for every command that has them; under
+[compare], [profile] or [monitor] (in pyproject.toml: [tool.cospan.compare], …) for that one. What
+is given on the command line comes first.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import typer
+
+__all__ = ["defaults_for"]
+
+#: The commands whose options a file may hold.
+COMMANDS = ("compare", "profile", "monitor")
+
+
+def defaults_for(context: typer.Context, given: Path | None) -> dict[str, Any] | None:
+    """The defaults of every command, as click takes them; None where there is no file."""
+    content, name = _content(given)
+    if not content:
+        return None
+    group: Any = context.command
+    options = {command: _options(group.commands[command]) for command in COMMANDS}
+    found: dict[str, dict[str, Any]] = {command: {} for command in COMMANDS}
+    shared = {key: value for key, value in content.items() if key not in COMMANDS}
+    for key, value in shared.items():
+        having = [command for command in COMMANDS if _plain(key) in options[command]]
+        if not having:
+            raise typer.BadParameter(
+                _unknown(name, key, {k for own in options.values() for k in own})
+            )
+        for command in having:
+            _put(found[command], options[command][_plain(key)], value, f"{name}: {key}")
+    for command in COMMANDS:
+        own = content.get(command, {})
+        if not isinstance(own, Mapping):
+            raise typer.BadParameter(f"{name}: {command} is not a table; write [{command}].")
+        for key, value in own.items():
+            if _plain(key) not in options[command]:
+                raise typer.BadParameter(_unknown(name, key, set(options[command])))
+            _put(found[command], options[command][_plain(key)], value, f"{name}: {key}")
+    return found
+
+
+def _content(given: Path | None) -> tuple[dict[str, Any], str]:
+    paths = [given] if given is not None else [Path("cospan.toml"), Path("pyproject.toml")]
+    for path in paths:
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            if given is None and isinstance(error, FileNotFoundError | PermissionError):
+                continue
+            reason = getattr(error, "strerror", None) or "it is not text"
+            raise typer.BadParameter(f"cannot read {path}: {reason}.") from None
+        except tomllib.TOMLDecodeError as error:
+            if path.name == "pyproject.toml" and given is None:
+                continue  # others will say so
+            raise typer.BadParameter(f"{path} is not TOML: {error}.") from None
+        tools = content.get("tool", {})
+        if path.name == "pyproject.toml":
+            content = tools.get("cospan", {}) if isinstance(tools, dict) else {}
+        if isinstance(content, dict) and (content or given is not None):
+            return content, str(path)
+    return {}, ""
+
+
+def _options(command: Any) -> dict[str, Any]:
+    """The options of a command by their names without dashes; not those that are about talking."""
+    return {
+        _plain(flag.lstrip("-")): option
+        for option in command.params
+        if option.param_type_name == "option"
+        for flag in option.opts
+        if flag.startswith("--")
+    }
+
+
+def _plain(key: str) -> str:
+    return key.replace("_", "-")
+
+
+def _put(found: dict[str, Any], option: Any, value: Any, where: str) -> None:
+    if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
+        texts = [str(one) for one in value]
+        # Names may stand in one option, conditions in one each.
+        found[option.name] = texts if option.multiple else ",".join(texts)
+    elif isinstance(value, bool):
+        found[option.name] = value
+    elif isinstance(value, str | int | float):
+        found[option.name] = [str(value)] if option.multiple else str(value)
+    else:
+        raise typer.BadParameter(
+            f"{where} must be text, a number, true, false, or a list of these."
+        )
+
+
+def _unknown(name: str, key: str, known: set[str]) -> str:
+    close = get_close_matches(_plain(key), known, 1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"{name}: {key!r} is not an option.{hint}"

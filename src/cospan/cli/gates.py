@@ -1,0 +1,197 @@
+"""Gates: conditions under which a command ends with exit code 3, and what they are judged by.
+
+A gate is one condition, or several joined by ``and``: it is crossed where all of them hold. Of
+several gates any one is enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import typer
+
+from cospan._text import number, printable
+from cospan.comparison import Comparison, ManyComparison
+from cospan.errors import InputError
+
+if TYPE_CHECKING:
+    from cospan.monitoring import WindowResult
+
+__all__ = ["Clause", "Gate", "Judged", "crossed", "parse_gate", "values_of", "values_of_window"]
+
+#: What a condition may be about, and on which side of the bound it is crossed.
+SIDES = {
+    "effect": ">",
+    "auc": ">",
+    "fisher-rao": ">",
+    "p": "<",
+    "features": ">",
+    "missing": ">",
+    "neither": ">",
+    "alarm": "",
+}
+_EXAMPLES = "'auc>0.7', 'fisher-rao>1', 'p<0.01', 'missing>0.1', or 'p<0.01 and effect>0.6'"
+
+
+class Judged(NamedTuple):
+    """A number that a gate is judged by, and where it was found."""
+
+    value: float
+    where: str = ""
+
+
+class Clause(NamedTuple):
+    """One condition: a quantity and its bound.
+
+    Examples
+    --------
+    >>> Clause("auc", 0.7).holds(0.9), Clause("p", 0.01).holds(0.9), str(Clause("alarm", 0))
+    (True, False, 'alarm')
+    """
+
+    quantity: str
+    bound: float
+
+    def holds(self, value: float) -> bool:
+        return value < self.bound if SIDES[self.quantity] == "<" else value > self.bound
+
+    def __str__(self) -> str:
+        side = SIDES[self.quantity]
+        return f"{self.quantity}{side}{self.bound:g}" if side else self.quantity
+
+
+class Gate(NamedTuple):
+    """Conditions that must all hold.
+
+    Examples
+    --------
+    >>> gate = parse_gate("p<0.01 and effect > 0.6")
+    >>> str(gate), gate.crossed({"p": Judged(0.001), "effect": Judged(0.55)})
+    ('p<0.01 and effect>0.6', False)
+    """
+
+    clauses: tuple[Clause, ...]
+
+    @property
+    def quantities(self) -> set[str]:
+        return {clause.quantity for clause in self.clauses}
+
+    def crossed(self, values: Mapping[str, Judged]) -> bool:
+        return all(clause.holds(values[clause.quantity].value) for clause in self.clauses)
+
+    def found(self, values: Mapping[str, Judged]) -> str:
+        """What was found, in words."""
+        parts = []
+        for clause in self.clauses:
+            value, where = values[clause.quantity]
+            said = "raised" if clause.quantity == "alarm" else number(value)
+            parts.append(f"{clause.quantity} is {said}{where}")
+        return " and ".join(parts)
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.clauses))
+
+
+def parse_gate(text: str) -> Gate:
+    """A gate as written on the command line or in a configuration."""
+    return Gate(tuple(_clause(part, text) for part in re.split(r"\s+and\s+", text.strip())))
+
+
+def _clause(part: str, text: str) -> Clause:
+    if part.strip() == "alarm":
+        return Clause("alarm", 0.0)
+    names = "|".join(name for name, side in SIDES.items() if side)
+    match = re.fullmatch(rf"\s*({names})\s*([<>])\s*(\S+)\s*", part)
+    try:
+        bound = float("nan") if match is None else float(match[3])
+    except ValueError:
+        bound = float("nan")
+    if match is None or bound != bound or SIDES[match[1]] != match[2]:
+        raise typer.BadParameter(f"{text!r} is not a threshold; write (quoted) {_EXAMPLES}.")
+    return Clause(match[1], bound)
+
+
+# ---- what gates are judged by ------------------------------------------------------------------
+
+
+def values_of(found: Comparison | ManyComparison) -> dict[str, Judged]:
+    """The numbers of a comparison."""
+    if isinstance(found, ManyComparison):
+        return _farthest_pairs(found)
+    apart = found.separation
+    values = {"fisher-rao": Judged(apart.fisher_rao.value), "auc": Judged(apart.auc.value)}
+    if found.shift is not None:
+        values["p"] = Judged(found.shift.pvalue)
+        values["effect"] = Judged(found.shift.effect.value)
+    if found.changes is not None:
+        values |= _of_columns(found)
+    usual = _neither(found)
+    if usual is not None:
+        values["neither"] = Judged(usual)
+    return values
+
+
+def _farthest_pairs(found: ManyComparison) -> dict[str, Judged]:
+    values = {}
+    for quantity in ("fisher-rao", "auc"):
+        matrix = found.pairs.matrix("value", quantity.replace("-", "_"))
+        i, j = np.unravel_index(int(np.argmax(matrix)), matrix.shape)
+        pair = " and ".join(printable(found.names[k], 40) for k in (i, j))
+        values[quantity] = Judged(float(matrix[i, j]), f" between {pair}")
+    return values
+
+
+def _of_columns(found: Comparison) -> dict[str, Judged]:
+    changes = found.changes
+    if changes is None:
+        return {}
+    names = [printable(one.name, 40) for one in changes.features.changed]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    rises = {one.name: one.b.missing - one.a.missing for one in changes.features}
+    worst = max(rises, key=lambda name: rises[name], default="")
+    rise = max(0.0, rises.get(worst, 0.0))
+    return {
+        "features": Judged(len(names), f" ({shown})" if names else ""),
+        "missing": Judged(rise, f" more than before in {printable(worst, 40)}" if rise else ""),
+    }
+
+
+def _neither(found: Comparison) -> float | None:
+    from cospan.typicality import neither
+
+    try:
+        return float(neither(found.group_b.alignment).mean())
+    except InputError:  # raw angles and bare summaries have no typicality
+        return None
+
+
+def values_of_window(window: WindowResult) -> dict[str, Judged]:
+    """The numbers of one window of a monitoring."""
+    where = f" in {window.label}"
+    auc = window.effect.value
+    return {
+        "effect": Judged(auc, where),
+        "auc": Judged(auc, where),
+        "p": Judged(window.p, where),
+        "features": Judged(sum(ratio > 1 for ratio in window.columns.values()), where),
+        "missing": Judged(window.missing, where),
+        "neither": Judged(window.neither, where),
+        "alarm": Judged(float(window.alarm), where),
+    }
+
+
+def crossed(gates: Sequence[Gate], values: Mapping[str, Judged]) -> list[Gate]:
+    """The gates that are crossed; an error where one cannot be judged."""
+    for gate in gates:
+        unknown = sorted(gate.quantities - values.keys())
+        if unknown:
+            what = {"p": "there is no p-value", "effect": "there is no p-value"}
+            reason = what.get(unknown[0], f"there is no {unknown[0]} here")
+            raise InputError(
+                f"--fail-on {gate} cannot be judged: {reason}; give more rows, or a threshold on "
+                "auc or fisher-rao."
+            )
+    return [gate for gate in gates if gate.crossed(values)]

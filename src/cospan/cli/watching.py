@@ -1,0 +1,161 @@
+"""``cospan profile`` and ``cospan monitor``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from cospan._text import number, plural, printable
+from cospan.cli.gate_files import Case, add_summary, write_junit
+from cospan.cli.gates import Gate, crossed, values_of_window
+from cospan.cli.options import WatchOutputs
+from cospan.cli.places import check_places
+from cospan.cli.terminal import Terminal
+from cospan.comparison.score_files import table_file
+from cospan.errors import InputError
+from cospan.monitoring import Monitoring, Profile, WindowResult
+from cospan.monitoring import monitor as monitor_windows
+
+__all__ = ["monitor", "profile"]
+
+#: Windows printed in full, at most: those in alarm, and the last ones.
+SHOWN = 12
+TABLES = (".csv", ".tsv", ".parquet", ".arrow")
+
+
+def profile(
+    terminal: Terminal,
+    data: Sequence[str],
+    output: Path,
+    columns: dict[str, Any],
+    time: str | None,
+    every: str | None,
+    rows: int,
+    like: Path | None,
+    seed: int,
+) -> None:
+    """Make a profile and write it."""
+    check_places([output], [*data, *([str(like)] if like is not None else [])])
+    first = None if like is None else Profile.load(like)
+    given = {"time": time, "every": every, "rows": rows, "seed": seed, **columns}
+    made = Profile.of(_one_or_all(data), like=first, name=_name(data), **given)
+    if first is not None:
+        made = first.merge(made)
+    made.save(output)
+    terminal.result(repr(made)[1:-1])
+    terminal.note(f"wrote {output} ({number(output.stat().st_size / 1000)} kB)")
+
+
+def monitor(
+    terminal: Terminal,
+    reference: str,
+    data: Sequence[str],
+    outputs: WatchOutputs,
+    columns: dict[str, Any],
+    options: dict[str, Any],
+) -> list[Gate]:
+    """Compare windows, write and print what was asked for; returns the gates that were crossed."""
+    _check_outputs(outputs, reference, data)
+    found = monitor_windows(
+        reference,
+        _one_or_all(data),
+        name=_name(data),
+        progress=terminal.progress,
+        **options,
+        **columns,
+    )
+    terminal.stop_progress()
+    if outputs.save is not None:
+        found.save(outputs.save)
+    if outputs.output is not None:
+        _write(found, outputs.output)
+    if outputs.json:
+        terminal.result(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        terminal.lines(_lines(found))
+    for path in (outputs.save, outputs.output):
+        if path is not None:
+            terminal.note(f"wrote {path}")
+    return _judged(terminal, found, outputs)
+
+
+def _one_or_all(data: Sequence[str]) -> Any:
+    return data[0] if len(data) == 1 else list(data)
+
+
+def _name(data: Sequence[str]) -> str:
+    return Path(data[0]).name if len(data) == 1 else f"{len(data)} files"
+
+
+def _check_outputs(outputs: WatchOutputs, reference: str, data: Sequence[str]) -> None:
+    inputs = [reference, *data]
+    if outputs.save is not None and outputs.save.resolve() == Path(reference).resolve():
+        inputs = list(data)  # tomorrow's window goes into the file that it is added to
+    check_places((outputs.output, outputs.save, outputs.junit), inputs)
+    if outputs.output is not None and outputs.output.suffix not in (".html", ".json", *TABLES):
+        raise InputError(
+            f"{outputs.output} must end in .html, .json, .csv, .tsv, .parquet or .arrow."
+        )
+
+
+def _write(found: Monitoring, path: Path) -> None:
+    if path.suffix == ".html":
+        found.save_html(path)
+    elif path.suffix == ".json":
+        from cospan._files import write_text
+
+        write_text(path, json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
+    else:
+        with table_file(path) as write:
+            write(found.columns())
+
+
+def _lines(found: Monitoring) -> Iterator[tuple[str, str]]:
+    windows = plural(len(found.windows), "window")
+    yield (
+        "title",
+        f"{printable(found.name, 60)} against {printable(found.profile.name, 60)}: {windows}",
+    )
+    yield "plain", printable(found.verdict)
+    yield "plain", printable(found.promise)
+    alarms = [w for w in found.windows if w.alarm]
+    shown = alarms[-SHOWN:] or list(found.windows[-3:])
+    yield "head", "Alarms" if alarms else "The last windows"
+    for window in shown:
+        yield "plain", _line(window)
+        for reason in window.reasons[:3]:
+            yield "plain", f"      {printable(reason.text)}"
+    if len(alarms) > len(shown):
+        yield "plain", f"  … and {len(alarms) - len(shown):,} earlier ones"
+
+
+def _line(window: WindowResult) -> str:
+    return (
+        f"  {printable(window.label, 40)}  {window.rows:,} rows  "
+        f"{window.score / window.level:.2f} of the alarm level  "
+        f"AUC {window.effect.value:.2f}  p {number(window.p)}"
+    )
+
+
+def _judged(terminal: Terminal, found: Monitoring, outputs: WatchOutputs) -> list[Gate]:
+    """The gates that a window measured now crosses."""
+    gates = outputs.fail_on or []
+    failed: list[Gate] = []
+    cases: list[Case] = []
+    for window in found.new_windows:
+        values = values_of_window(window)
+        here = crossed(gates, values)
+        failed += [gate for gate in here if gate not in failed]
+        cases += [Case(str(g), window.label, g.found(values) if g in here else "") for g in gates]
+    bad = [case for case in cases if case.failure]
+    for case in bad[:SHOWN]:
+        terminal.error(f"--fail-on {case.gate}: {printable(case.failure)}.")
+    if len(bad) > SHOWN:
+        terminal.error(f"--fail-on: crossed {len(bad) - SHOWN:,} times more.")
+    if outputs.junit is not None:
+        write_junit(outputs.junit, found.name, cases, found.verdict)
+    if outputs.summary is not None:
+        add_summary(outputs.summary, found.name, f"{found.verdict} {found.promise}", cases)
+    return failed

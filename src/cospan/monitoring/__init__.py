@@ -1,0 +1,29 @@
+"""Data over time against a reference: profiles, windows, alarms.
+
+Bottom up: ``timing`` says which window a row belongs to, ``reading`` gives rows with their times,
+``windows`` makes a summary and a sample of each in one pass. ``ranks`` and ``channels`` are what is
+watched: means of bounded functions that the reference fixes; ``effect`` compares a window as a
+whole. ``records`` are windows as they are kept, ``profile`` is a reference with its own windows,
+``levels`` the alarm levels that follow from them. ``judging``, ``wording`` and ``episodes`` say
+what is unusual, and since when; ``result``, ``files`` and ``api`` hold, keep and make the whole.
+``sequential`` (over ``martingale``) is the alarm for rows that come one by one.
+"""
+
+from cospan.monitoring.api import monitor
+from cospan.monitoring.episodes import Episode
+from cospan.monitoring.judging import Reason, WindowResult
+from cospan.monitoring.levels import Levels
+from cospan.monitoring.profile import Profile
+from cospan.monitoring.result import Monitoring
+from cospan.monitoring.sequential import SequentialAlarm
+
+__all__ = [
+    "Episode",
+    "Levels",
+    "Monitoring",
+    "Profile",
+    "Reason",
+    "SequentialAlarm",
+    "WindowResult",
+    "monitor",
+]

@@ -1,0 +1,194 @@
+"""`monitor`: windows over time against a reference, in one call."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cospan._warnings import heard, warn
+from cospan.errors import InputError
+from cospan.monitoring.files import is_monitoring_file, is_profile_file
+from cospan.monitoring.profile import Profile
+from cospan.monitoring.reading import indicators_of, opened, timed_rows
+from cospan.monitoring.records import Record, record_of
+from cospan.monitoring.result import Monitoring
+from cospan.monitoring.timing import Every, as_every
+from cospan.monitoring.windows import SAMPLE_ROWS, cut
+
+__all__ = ["monitor"]
+
+Progress = Callable[[str, int, int | None], None]
+
+
+def monitor(
+    reference: Any,
+    data: Any,
+    *,
+    time: Any = None,
+    every: Any = None,
+    false_alarms: float | None = None,
+    name: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Monitoring:
+    """Compare data with a reference, window by window.
+
+    Every window is compared with the whole reference; alarm levels come from the reference's own
+    windows, each compared with the reference without it. One pass over the data, in memory that
+    does not grow with it.
+
+    Parameters
+    ----------
+    reference : anything that :func:`cospan.sources.open_source` takes, a Profile or its file
+        Or a Monitoring or its file: then its windows stay, and those of `data` are added to them
+        (or take the place of those there already).
+    data : anything that :func:`cospan.sources.open_source` takes, or a list of files
+    time : column name or array of dates, optional
+        When each row was. Needed for windows of time; by default the profile's column.
+    every : {"hour", "day", "week", "month", "year"} or rows, optional
+        How long a window is; a number or ``"1000-rows"`` counts rows. By default the profile's.
+    false_alarms : float, optional
+        False alarms a year that are acceptable; default 1. For windows counted in rows: in 365
+        windows.
+    name : str, optional
+        What to call the data.
+    seed : int
+        For the samples of rows.
+    progress : callable, optional
+        Called as ``progress(stage, done, of)``.
+    **options
+        For the sources: columns, categorical, numeric, drop, strict.
+
+    Returns
+    -------
+    Monitoring
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import monitor
+    >>> rng = np.random.default_rng(0)
+    >>> usual, later = rng.normal(size=(6000, 3)), rng.normal(size=(2000, 3))
+    >>> later[1200:, 1] += 1
+    >>> found = monitor(usual, later, every="200-rows")
+    >>> print(found.verdict)
+    4 of 10 windows raise an alarm. Since rows 1,201 to 1,400: mostly location: x1.
+    """
+    with heard() as texts:
+        past = _past(reference, false_alarms)
+        if past is not None:
+            profile, allowed = past.profile, past.false_alarms
+        else:
+            allowed = _as_alarms(1.0 if false_alarms is None else false_alarms)
+            profile = _profile(reference, time, every, seed, options)
+        length = _same_every(profile, every)
+        profile = profile if profile.every else _with_every(profile, length)
+        records, called = _measured(profile, data, time, length, seed, progress, options)
+    if past is None:
+        past = Monitoring(profile, (), allowed, name or called)
+    found = past.extended(records, tuple(dict.fromkeys(texts)))
+    for text in dict.fromkeys(texts):
+        warn(text)
+    return found
+
+
+def _past(reference: Any, false_alarms: float | None) -> Monitoring | None:
+    if isinstance(reference, str | os.PathLike) and is_monitoring_file(reference):
+        reference = Monitoring.load(reference)
+    if not isinstance(reference, Monitoring):
+        return None
+    if false_alarms is not None and false_alarms != reference.false_alarms:
+        raise InputError(
+            f"This monitoring was begun with {reference.false_alarms:g} false alarms a year; leave "
+            "false_alarms out, or begin a new one."
+        )
+    return reference
+
+
+def _as_alarms(value: Any) -> float:
+    if not isinstance(value, int | float | np.number) or not 0 < float(value) < math.inf:
+        raise InputError(f"false_alarms is {value!r}; it must be a number above 0.")
+    return float(value)
+
+
+def _profile(reference: Any, time: Any, every: Any, seed: int, options: dict[str, Any]) -> Profile:
+    if isinstance(reference, str | os.PathLike) and is_profile_file(reference):
+        reference = Profile.load(reference)
+    if isinstance(reference, Profile):
+        return reference
+    if every is None:
+        raise InputError("every= must say how long a window is, for instance 'day' or '1000-rows'.")
+    if isinstance(time, str | None):
+        return Profile.of(reference, time=time, every=every, rows=SAMPLE_ROWS, seed=seed, **options)
+    return Profile.of(reference, rows=SAMPLE_ROWS, seed=seed, **options)  # its times are not given
+
+
+def _same_every(profile: Profile, every: Any) -> Every:
+    """How long windows are: as asked, and as the reference's are."""
+    if every is None:
+        if profile.every is None:
+            raise InputError(
+                "every= must say how long a window is, for instance 'day' or '1000-rows'."
+            )
+        return profile.every
+    length = as_every(every)
+    if profile.every is not None and profile.every != length:
+        raise InputError(
+            f"The reference has windows of {profile.every} and every= asks for {length}; make both "
+            "the same."
+        )
+    return length
+
+
+def _with_every(profile: Profile, length: Every) -> Profile:
+    from dataclasses import replace
+
+    return replace(profile, every=length)
+
+
+def _measured(
+    profile: Profile,
+    data: Any,
+    time: Any,
+    length: Every,
+    seed: int,
+    progress: Progress | None,
+    options: dict[str, Any],
+) -> tuple[list[Record], str]:
+    if time is None and length.timed:
+        time = profile.time or None
+    sources = opened(data, time, **options)
+    called = sources[0].name if len(sources) == 1 else f"{len(sources)} sets"
+    _check_width(profile, sources[0])
+    blocks = timed_rows(sources, profile.plan, time)
+    gaps = indicators_of(profile.plan)
+    windows = cut(blocks, length, seed=seed, name=called, indicators=gaps)
+    ordered = windows.ordered()
+    found = []
+    for done, (code, part) in enumerate(ordered):
+        if progress is not None:
+            progress("comparing windows", done, len(ordered))
+        found.append(
+            record_of(
+                code,
+                part,
+                profile.channels,
+                profile.summary,
+                profile.rows,
+                own_rows=profile.keeps_rows,
+            )
+        )
+    return found, called
+
+
+def _check_width(profile: Profile, source: Any) -> None:
+    if profile.plan is None and source.n_features != profile.summary.n_features:
+        raise InputError(
+            f"{source.name} has {source.n_features} features and the reference "
+            f"{profile.summary.n_features}."
+        )

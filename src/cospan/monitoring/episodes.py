@@ -1,0 +1,113 @@
+"""Since when, and what: alarms become episodes with a beginning, an end and a name.
+
+An episode is a run of alarms, interrupted by at most one quiet window. It began before its first
+alarm where the same channel was already on its way: the beginning is the most likely one for a
+step in that channel's z, the size of the step being what the alarms show (the maximum of the
+cumulative sum of z less half a step, backwards).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cospan.changes.wording import listed
+from cospan.monitoring.judging import WindowResult
+
+__all__ = ["Episode", "episodes_of"]
+
+#: A quiet window within an episode.
+_PAUSE = 1
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Episode:
+    """Windows in alarm.
+
+    Attributes
+    ----------
+    since : str
+        The window in which it began.
+    until : str
+        The last window in alarm; empty where that is the last window there is.
+    windows : int
+        From the first to the last.
+    mostly : str
+        In what they differ from the reference: location, scale, shape, levels or missing.
+    columns : tuple of str
+        The columns that are furthest off, first ones first.
+    text : str
+    """
+
+    since: str
+    until: str
+    windows: int
+    mostly: str
+    columns: tuple[str, ...]
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only."""
+        return asdict(self) | {"columns": list(self.columns)}
+
+
+def episodes_of(windows: Sequence[WindowResult]) -> tuple[Episode, ...]:
+    """The episodes among windows in the order of time."""
+    runs: list[list[int]] = []
+    for i, window in enumerate(windows):
+        if not window.alarm:
+            continue
+        if runs and i - runs[-1][-1] <= 1 + _PAUSE:
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    ends = [-1, *(run[-1] for run in runs)]
+    return tuple(_episode(windows, run, ends[k]) for k, run in enumerate(runs))
+
+
+def _episode(windows: Sequence[WindowResult], run: list[int], before: int) -> Episode:
+    last = run[-1]
+    totals: dict[str, float] = {}
+    kinds: dict[str, float] = {}
+    for i in run:
+        for reason in windows[i].reasons:
+            for column in (reason.column, reason.second):
+                if column:
+                    totals[column] = totals.get(column, 0.0) + reason.ratio
+        kinds[windows[i].mostly] = kinds.get(windows[i].mostly, 0.0) + windows[i].score
+    columns = tuple(sorted(totals, key=lambda name: -totals[name]))
+    mostly = max(kinds, key=lambda kind: kinds[kind])
+    begin = _beginning(windows, run, before)
+    open_ended = last == len(windows) - 1
+    named = f"{listed(columns, _NAMED)}" if columns else "whole rows"
+    what = f"mostly {mostly}: {named}" if mostly else named
+    since = windows[begin].label
+    text = f"since {since}: {what}" if open_ended else _closed(since, windows[last].label, what)
+    return Episode(
+        since,
+        "" if open_ended else windows[last].label,
+        last - begin + 1,
+        mostly,
+        columns,
+        text,
+    )
+
+
+def _closed(since: str, until: str, what: str) -> str:
+    return f"{since}: {what}" if since == until else f"{since} to {until}: {what}"
+
+
+def _beginning(windows: Sequence[WindowResult], run: list[int], before: int) -> int:
+    """Back from the first alarm while the deviations of its leading channel add up."""
+    first = run[0]
+    leading = windows[first].reasons[0].channel
+    step = sum(float(windows[i].z[leading]) for i in run) / len(run)
+    sign, half = (1.0 if step > 0 else -1.0), abs(step) / 2
+    best, total, begin = 0.0, 0.0, first
+    for i in range(first - 1, before, -1):
+        total += sign * float(windows[i].z[leading]) - half
+        if total > best:
+            best, begin = total, i
+    return begin

@@ -1,0 +1,293 @@
+"""A window's numbers become a judgement: score, alarm, p-value, and what is behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from cospan.changes.twosample import log_fisher
+from cospan.monitoring.channels import Channel
+from cospan.monitoring.levels import Levels
+from cospan.monitoring.profile import Profile
+from cospan.monitoring.records import FEWEST_ROWS, Record, noise_of
+from cospan.monitoring.wording import reason_text
+from cospan.significance import Estimate
+
+__all__ = ["Reason", "WindowResult", "judge"]
+
+Floats = NDArray[np.float64]
+
+#: Reasons kept for a window.
+MOST_REASONS = 8
+#: A channel is a reason from this share of its level on, even where another one raised the alarm.
+WORTH_NAMING = 0.8
+PARTS = ("location", "scale", "shape")
+_PART_OF = {
+    "mean": "location",
+    "spread": "scale",
+    "shape": "shape",
+    "relation": "shape",
+    "new levels": "levels",
+}
+#: From these changes on, in standard deviations and as a ratio of them, a change of the ranks is
+#: named after the mean or the spread.
+_STEP, _RATIO = 0.3, 1.2
+#: Of a mean rank in [-1, 1]: the average row is where one in four rows of the reference was.
+_FAR = 0.5
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One thing that is unusual in a window.
+
+    Attributes
+    ----------
+    kind : str
+        ``"mean"``, ``"spread"``, ``"shape"``, ``"levels"``, ``"new levels"``, ``"missing"``,
+        ``"relation"``, ``"rows"`` or ``"effect"``.
+    column, second : str
+        The user's column; of a relation, both.
+    z : float
+        How far from the reference's windows, in units of their natural variation.
+    ratio : float
+        How far the column's most unusual channel is, in units of the alarm level: above 1 it
+        raises an alarm.
+    text : str
+        A sentence.
+    channel : int
+        Which of the profile's channels it is.
+    """
+
+    kind: str
+    column: str
+    second: str
+    z: float
+    ratio: float
+    text: str
+    channel: int
+
+
+@dataclass(frozen=True, eq=False)
+class WindowResult:
+    """One window, judged.
+
+    Attributes
+    ----------
+    label : str
+        When it begins, or which rows it has.
+    code : int
+        Its number in time.
+    rows : int
+    effect : Estimate
+        AUC of the leave-one-out angle against the reference, with its interval.
+    p : float
+        The chance of so large a deviation by sampling alone, adjusted for all that is watched.
+        It knows nothing of natural variation between windows; the alarm does.
+    score : float
+        The largest deviation in units of its level; an alarm where it is above `level`.
+    level : float
+    alarm : bool
+    location, scale, shape : float
+        Shares of the distance to the reference.
+    neither : float
+        Share of the rows that neither the reference nor the rest of the window explains.
+    missing : float
+        The largest share of missing values in a column; `missing_column` says which.
+    reasons : tuple of Reason
+        The columns, relations and rows that are unusual, the most unusual first.
+    columns : mapping of str to float
+        For each column the largest ratio of its channels to their levels: the heat map's row.
+    z : array
+        Every channel's distance from the reference's windows, that of the effect last.
+    """
+
+    label: str
+    code: int
+    rows: int
+    effect: Estimate
+    p: float
+    score: float
+    level: float
+    alarm: bool
+    location: float
+    scale: float
+    shape: float
+    neither: float
+    missing: float
+    missing_column: str
+    reasons: tuple[Reason, ...]
+    columns: dict[str, float]
+    z: Floats = field(repr=False)
+
+    @property
+    def mostly(self) -> str:
+        """In what it differs most, in a word; empty without reasons."""
+        for reason in self.reasons:
+            if reason.kind not in ("rows", "effect"):
+                return _PART_OF.get(reason.kind, reason.kind)
+        return ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only, for JSON."""
+        plain = (
+            "label", "rows", "p", "score", "level", "alarm", "location", "scale", "shape",
+            "neither", "missing", "missing_column", "mostly",
+        )  # fmt: skip
+        found: dict[str, Any] = {key: getattr(self, key) for key in plain}
+        found["effect"] = {
+            "auc": self.effect.value,
+            "low": self.effect.low,
+            "high": self.effect.high,
+        }
+        found["reasons"] = [vars(reason) | {} for reason in self.reasons]
+        found["columns"] = dict(self.columns)
+        return found
+
+
+def judge(records: Sequence[Record], profile: Profile, levels: Levels) -> list[WindowResult]:
+    """Judge windows by the reference's levels."""
+    if not records:
+        return []
+    values = np.array([np.append(one.values, one.effect.auc.value) for one in records])
+    noise = noise_of(records, profile.channels)
+    z = levels.standardised(values, noise)
+    # Rows that are told apart worse than the reference's own are no alarm.
+    z[:, -1] = np.maximum(z[:, -1], 0.0)
+    return [
+        _judged(one, z[i], values[i], noise[i], profile, levels) for i, one in enumerate(records)
+    ]
+
+
+def _judged(
+    record: Record, z: Floats, values: Floats, noise: Floats, profile: Profile, levels: Levels
+) -> WindowResult:
+    every = profile.every
+    ratio = levels.ratios(z)
+    score = float(ratio.max())
+    enough = record.rows >= FEWEST_ROWS
+    table = (*profile.channels.table, Channel("effect", ""))
+    parts = np.array([record.effect.location, record.effect.scale, record.effect.shape])
+    shares = parts / parts.sum() if 0 < parts.sum() < math.inf else np.zeros(3)
+    missing, column = _missing(record, profile)
+    return WindowResult(
+        label=str(record.code) if every is None else every.label(record.code),
+        code=record.code,
+        rows=record.rows,
+        effect=record.effect.auc,
+        p=_p_value(record, values, noise, profile),
+        score=score,
+        level=levels.alarm,
+        alarm=bool(enough and score > levels.alarm),
+        location=float(shares[0]),
+        scale=float(shares[1]),
+        shape=float(shares[2]),
+        neither=record.effect.neither,
+        missing=missing,
+        missing_column=column,
+        reasons=_reasons(record, z, ratio / levels.alarm, table, values, profile, levels),
+        columns=_by_column(ratio / levels.alarm, table),
+        z=z,
+    )
+
+
+def _missing(record: Record, profile: Profile) -> tuple[float, str]:
+    channels = profile.channels
+    places = [c for c in channels.table if c.kind == "missing"]
+    if not places:
+        return 0.0, ""
+    worst = max(places, key=lambda c: float(record.means[c.feature]))
+    share = float(record.means[worst.feature])
+    return share, worst.column if share > 0 else ""
+
+
+def _by_column(ratio: Floats, table: Sequence[Channel]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for value, channel in zip(ratio.tolist(), table, strict=True):
+        for column in (channel.column, channel.second):
+            if column:
+                found[column] = max(found.get(column, 0.0), value)
+    return found
+
+
+def _reasons(
+    record: Record,
+    z: Floats,
+    ratio: Floats,
+    table: Sequence[Channel],
+    values: Floats,
+    profile: Profile,
+    levels: Levels,
+) -> tuple[Reason, ...]:
+    """What is unusual: for each column its most unusual channel; relations of other columns."""
+    named: set[str] = set()
+    found: list[Reason] = []
+    for i in np.argsort(-ratio, kind="stable").tolist():
+        channel = table[i]
+        if ratio[i] < WORTH_NAMING or len(found) == MOST_REASONS:
+            break
+        about = {channel.column, channel.second} - {""} or {channel.kind}
+        if about & named:
+            continue
+        named |= about
+        strongest = float(ratio[i])
+        moved = np.abs(values - levels.mean)
+        i = _plainest(i, ratio, moved, table, record, profile)
+        channel = table[i]
+        text = reason_text(channel, record, profile, float(values[i]), float(levels.mean[i]))
+        found.append(
+            Reason(channel.kind, channel.column, channel.second, float(z[i]), strongest, text, i)
+        )
+    # What columns and relations explain need not be said of the rows once more.
+    narrow = [reason for reason in found if reason.kind not in ("rows", "effect")]
+    return tuple(narrow or found)
+
+
+def _plainest(
+    i: int,
+    ratio: Floats,
+    moved: Floats,
+    table: Sequence[Channel],
+    record: Record,
+    profile: Profile,
+) -> int:
+    """The channel that says best what happened to a column of numbers.
+
+    Ranks that have moved far have all their scores changed, that of the shape too.
+    """
+    if table[i].kind not in ("mean", "spread", "shape"):
+        return i
+    j = table[i].feature
+    own = [k for k, c in enumerate(table) if c.feature == j and c.kind in ("mean", "spread")]
+    variance = float(np.asarray(profile.summary.scatter_about())[j, j]) / profile.summary.n
+    if variance <= 0 or len(own) < 2:
+        return i
+    step = abs(float(record.means[j] - np.asarray(profile.summary.mean)[j])) / math.sqrt(variance)
+    wide = max(float(record.deviations[j]), 1e-300) / math.sqrt(variance)
+    if moved[own[0]] >= _FAR or (ratio[own[0]] >= WORTH_NAMING and step >= _STEP):
+        return own[0]
+    if ratio[own[1]] >= WORTH_NAMING and max(wide, 1 / wide) >= _RATIO:
+        return own[1]
+    return i
+
+
+def _p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> float:
+    """The smallest p-value of all channels but the effect, times their number.
+
+    Shares by Fisher's exact test of the counts; all others are means of bounded functions, close
+    to normal.
+    """
+    channels, n = profile.channels, profile.summary.n
+    error = np.sqrt(noise[:-1] + channels.variance / n)
+    z = (values[:-1] - profile.center[:-1]) / error
+    log_p = math.log(2) + stats.norm.logsf(np.abs(z))
+    here = np.round(channels.share_values(record.means) * record.rows)
+    there = np.round(channels.share_values(np.asarray(profile.summary.mean)) * n)
+    start = channels.ranked
+    log_p[start : start + channels.shared] = log_fisher(here, record.rows, there, n)
+    return min(1.0, math.exp(min(0.0, float(log_p.min()) + math.log(len(log_p)))))

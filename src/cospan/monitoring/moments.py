@@ -1,0 +1,152 @@
+"""Summaries come apart as they merge: of some features only, and without one of their parts.
+
+The reference without one of its windows is merged from the windows before it and those behind it
+(never subtracted: a difference of two large sums has lost its digits where the window is most of
+the reference). Both chains take one merge a window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.summary import RowSample, Summary
+
+__all__ = [
+    "each_left_out",
+    "padded",
+    "restricted",
+    "subset",
+    "summary_of",
+    "thinned",
+    "without_rows",
+]
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+def each_left_out(parts: Sequence[Summary]) -> list[Summary]:
+    """For each part the summary of all the others, without rows; two parts at least.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> parts = [Summary.of(np.array(x), exact=False) for x in ([[1.0], [3.0]], [[5.0]], [[9.0]])]
+    >>> [float(one.mean[0]) for one in each_left_out(parts)]
+    [7.0, 4.333333333333333, 3.0]
+    """
+    bare = [part.without_sample() for part in parts]
+    before: list[Summary | None] = [None]
+    after: list[Summary | None] = [None]
+    for part in bare[:-1]:
+        before.append(_merged(before[-1], part))
+    for part in bare[:0:-1]:
+        after.append(_merged(part, after[-1]))
+    found = [_merged(left, right) for left, right in zip(before, after[::-1], strict=True)]
+    return [one for one in found if one is not None]
+
+
+def _merged(a: Summary | None, b: Summary | None) -> Summary | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
+
+def summary_of(
+    n: float,
+    count: int,
+    mean: Floats,
+    scatter: Floats,
+    *,
+    sample: RowSample,
+    eps: float,
+    names: tuple[str, ...] | None,
+) -> Summary:
+    """A summary of known moments."""
+    return Summary(
+        n=n,
+        count=count,
+        mean=mean,
+        trace=float(np.trace(scatter)),
+        exact=False,
+        eps=eps,
+        sample=sample,
+        feature_names=names,
+        _scatter=scatter,
+        _factored=False,
+    )
+
+
+def restricted(summary: Summary, features: Index) -> Summary:
+    """The same rows with these features only."""
+    names = summary.feature_names
+    return summary_of(
+        summary.n,
+        summary.count,
+        np.asarray(summary.mean)[features],
+        np.asarray(summary.scatter_about())[np.ix_(features, features)],
+        sample=replace(summary.sample, rows=summary.sample.rows[:, features]),
+        eps=summary.eps,
+        names=None if names is None else tuple(names[j] for j in features.tolist()),
+    )
+
+
+def padded(summary: Summary, width: int) -> Summary:
+    """The same rows with further features behind, all 0."""
+    d, sample = summary.n_features, summary.sample
+    scatter, rows = np.zeros((width, width)), np.zeros((len(sample), width))
+    scatter[:d, :d] = np.asarray(summary.scatter_about())
+    rows[:, :d] = sample.rows
+    return summary_of(
+        summary.n,
+        summary.count,
+        np.append(np.asarray(summary.mean), np.zeros(width - d)),
+        scatter,
+        sample=replace(sample, rows=rows),
+        eps=summary.eps,
+        names=None,
+    )
+
+
+def without_rows(whole: Summary, rows: Floats) -> Summary:
+    """The summary less some of its rows, at most half of them: no digit that counts is lost."""
+    part = Summary.of(rows, exact=False, sample_size=0)
+    n = whole.n - part.n
+    mean = np.asarray(whole.mean) + (part.n / n) * (np.asarray(whole.mean) - np.asarray(part.mean))
+    step = np.asarray(part.mean) - mean
+    scatter = np.asarray(whole.scatter_about()) - np.asarray(part.scatter_about())
+    scatter = scatter - (part.n * n / whole.n) * np.outer(step, step)
+    scatter[np.diag_indices_from(scatter)] = np.maximum(np.diag(scatter), 0.0)
+    return summary_of(
+        n,
+        whole.count - part.count,
+        mean,
+        scatter,
+        sample=RowSample.empty(len(mean), 0),
+        eps=whole.eps,
+        names=whole.feature_names,
+    )
+
+
+def thinned(summary: Summary, size: int) -> Summary:
+    """The same summary with a smaller sample, which is still a uniform one."""
+    return replace(summary, sample=subset(summary.sample, size))
+
+
+def subset(sample: RowSample, size: int) -> RowSample:
+    """The rows of the smallest priorities: a uniform sample of a uniform sample."""
+    if len(sample) <= size:
+        return replace(sample, size=min(sample.size, size))
+    return replace(
+        sample,
+        rows=sample.rows[:size],
+        weights=sample.weights[:size],
+        index=sample.index[:size],
+        priority=sample.priority[:size],
+        size=size,
+        bound=float(sample.priority[size - 1]),
+    )

@@ -1,0 +1,251 @@
+"""A reference as a small file: what it looks like, how its windows vary, and no rows of it.
+
+A profile is what monitoring needs of a reference: the encoding plan, the summary, the sketches of
+all features (`channels`), and one record for each of its windows, measured against the reference
+without it. Its rows are no part of it unless asked for; where the angles of the reference's rows
+are needed, rows drawn from the summary and the sketches stand in for them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._validate import as_count
+from cospan._warnings import warn
+from cospan.errors import InputError
+from cospan.monitoring.channels import Channels, channels_of
+from cospan.monitoring.effect import shrinkage_for
+from cospan.monitoring.levels import Levels, levels_of
+from cospan.monitoring.moments import subset
+from cospan.monitoring.reading import full_plan, indicators_of, opened, timed_rows
+from cospan.monitoring.records import Record, noise_of, pooled_rows, reference_records
+from cospan.monitoring.standing_in import standing_in
+from cospan.monitoring.timing import Every, as_every
+from cospan.monitoring.windows import SAMPLE_ROWS, cut
+from cospan.sources import EncodingPlan
+from cospan.summary import Summary
+
+__all__ = ["Profile"]
+
+Floats = NDArray[np.float64]
+
+_ONE_WINDOW = Every("rows", 2**62)
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What a reference looks like: small, mergeable, and without its rows unless asked.
+
+    Make one with :meth:`of`, keep it with :meth:`save`, and give it to :func:`cospan.monitor` or
+    (made with ``rows=``) to :func:`cospan.compare` wherever they take a file.
+
+    Attributes
+    ----------
+    name : str
+    plan : EncodingPlan or None
+        How the columns become features; None for arrays.
+    summary : Summary
+        Of all rows; its sample is empty unless rows were asked for.
+    channels : Channels
+        What is watched, with the sketches of all features.
+    windows : tuple of Record
+        The windows of the reference, each against the others.
+    every : Every or None
+        How long a window is.
+    time : str
+        The column of times; empty where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import Profile
+    >>> rng = np.random.default_rng(0)
+    >>> profile = Profile.of(rng.normal(size=(3000, 4)), every="100-rows")
+    >>> profile
+    <Profile of 'array': 3,000 rows, 4 features, 30 windows of 100 rows, no rows kept>
+    """
+
+    name: str
+    plan: EncodingPlan | None
+    summary: Summary
+    channels: Channels
+    windows: tuple[Record, ...]
+    every: Every | None
+    time: str
+    center: Floats = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        *,
+        time: Any = None,
+        every: Any = None,
+        rows: int = 0,
+        like: Profile | None = None,
+        name: str | None = None,
+        seed: int = 0,
+        **options: Any,
+    ) -> Profile:
+        """The profile of a reference, in one pass after the encoding plan is known.
+
+        Parameters
+        ----------
+        data : anything that :func:`cospan.sources.open_source` takes, or a list of files
+        time : column name or array of dates, optional
+            When each row was; not a feature.
+        every : {"hour", "day", "week", "month", "year"} or rows, optional
+            The windows to cut the reference into, to learn how windows vary: as long as those
+            that will be compared with it. A number or ``"1000-rows"`` counts rows.
+        rows : int
+            Rows to keep, drawn at random. By default none: a profile can lie in a repository.
+        like : Profile, optional
+            Take the plan and the sketches of this one, so that both merge.
+        name : str, optional
+        seed : int
+        **options
+            For the sources: columns, categorical, numeric, drop, strict.
+        """
+        keep = as_count(rows, "rows", least=0)
+        window = None if every is None else as_every(every)
+        if window is None and time is not None:
+            raise InputError("time= needs every= to say how long a window is, for instance 'day'.")
+        sources = opened(data, time, **options)
+        name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
+        plan = like.plan if like is not None else full_plan(sources, time)
+        blocks = timed_rows(sources, plan, time)
+        parts = cut(
+            blocks, window or _ONE_WINDOW, seed=seed, name=name, indicators=indicators_of(plan)
+        ).ordered()
+        whole = parts[0][1]
+        for _, part in parts[1:]:
+            whole = whole + part
+        names = _names(sources[0], plan, whole)
+        if like is not None and names != like.channels.names:
+            raise InputError(f"{name} and {like.name} have different features.")
+        ranked = pooled_rows([part.sample for _, part in parts])
+        usual = float(np.median([part.count for _, part in parts]))
+        share = shrinkage_for(usual if window else whole.n, whole.n_features)
+        channels = like.channels if like else channels_of(names, plan, whole, ranked, share)
+        drawn = None if keep else standing_in(whole, channels, SAMPLE_ROWS)
+        center = np.append(channels.measure(whole, ranked).values, 0.5)
+        return cls(
+            name,
+            plan,
+            replace(whole, sample=subset(whole.sample, keep), feature_names=names),
+            channels,
+            reference_records(parts, whole, channels, drawn) if window else (),
+            window,
+            time if isinstance(time, str) else "",
+            center,
+        )
+
+    def merge(self, other: Profile) -> Profile:
+        """The profile of both; `other` must be made with ``like=`` this one (or both like a third).
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> first = Profile.of(rng.normal(size=(500, 2)), every=100)
+        >>> both = first.merge(Profile.of(rng.normal(size=(300, 2)), every=100, like=first))
+        >>> both.summary.count, len(both.windows)
+        (800, 8)
+        """
+        if not isinstance(other, Profile):
+            raise InputError(f"A {type(other).__name__} is not a Profile.")
+        if not same_channels(self.channels, other.channels) or self.plan != other.plan:
+            raise InputError(
+                "These profiles have different plans or sketches; make the second with "
+                "Profile.of(data, like=first)."
+            )
+        if self.every != other.every:
+            raise InputError(
+                f"One profile has windows of {self.every}, the other of {other.every}."
+            )
+        records = {record.code: record for record in self.windows}
+        if self.every is not None and self.every.timed:
+            twice = records.keys() & {record.code for record in other.windows}
+            if twice:
+                warn(f"Window {self.every.label(min(twice))} is in both profiles, and kept twice.")
+        share = self.summary.n / (self.summary.n + other.summary.n)
+        return replace(
+            self,
+            summary=self.summary + other.summary,
+            windows=(*self.windows, *other.windows),
+            center=share * self.center + (1 - share) * other.center,
+        )
+
+    def levels(self, rate: float) -> Levels:
+        """When to raise an alarm, with this chance of a false one in a window."""
+        values = np.array([np.append(one.values, one.effect.auc.value) for one in self.windows])
+        sizes = np.array([float(one.rows) for one in self.windows]) if len(values) else np.zeros(0)
+        if len(values) < 4:
+            sizes = np.array([self.summary.n])
+        return levels_of(
+            values.reshape(len(self.windows), len(self.center)),
+            noise_of(self.windows, self.channels),
+            sizes,
+            np.append(self.channels.variance, 0.0),
+            self.center,
+            rate,
+        )
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether rows of the data are part of it."""
+        return len(self.summary.sample) > 0
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Rows for angles to be measured against: the sample's, or drawn to stand in for them."""
+        if self.keeps_rows:
+            return self.summary.sample.rows
+        return standing_in(self.summary, self.channels, SAMPLE_ROWS)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it to a file, whole or not at all; ``.cospan`` is the usual ending."""
+        from cospan.monitoring.files import save_profile
+
+        return save_profile(path, self)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Profile:
+        """Read it from a file; nothing in it is executed."""
+        from cospan.monitoring.files import load_profile
+
+        return load_profile(path)
+
+    def __repr__(self) -> str:
+        kept = f"{len(self.summary.sample):,} rows kept" if self.keeps_rows else "no rows kept"
+        windows = ""
+        if self.every is not None:
+            unit = f"{self.every.rows:,} rows" if not self.every.timed else f"one {self.every.unit}"
+            windows = f"{len(self.windows)} windows of {unit}, "
+        return (
+            f"<Profile of {self.name!r}: {self.summary.count:,} rows, "
+            f"{self.summary.n_features} features, {windows}{kept}>"
+        )
+
+
+def same_channels(a: Channels, b: Channels) -> bool:
+    """Do two profiles watch the same functions of rows?"""
+    if a is b:
+        return True
+    return (
+        a.names == b.names
+        and a.table == b.table
+        and np.array_equal(a.variance, b.variance)
+        and all(np.array_equal(x.values, y.values) for x, y in zip(a.ranks, b.ranks, strict=True))
+    )
+
+
+def _names(source: Any, plan: EncodingPlan | None, whole: Summary) -> tuple[str, ...]:
+    names = plan.feature_names if plan is not None else source.feature_names
+    return names or tuple(f"x{j}" for j in range(whole.n_features))

@@ -1,0 +1,193 @@
+"""Rows with their times, in one pass: what every window is made of.
+
+Tables are encoded by the profile's plan as Arrow batches come; the time is read from the same
+batch, as days since 1970. Arrays have no columns: their windows are counted in rows, or the times
+are given beside them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._warnings import warn
+from cospan.errors import InputError
+from cospan.sources import EncodingPlan, Source, learn_plan, open_source
+from cospan.sources.base import listing
+from cospan.sources.encoding.apply import Encoder
+from cospan.sources.encoding.kinds import coded, family, numbers
+from cospan.sources.encoding.readings import parsed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Timed", "as_list", "full_plan", "indicators_of", "opened", "timed_rows"]
+
+Floats = NDArray[np.float64]
+
+#: Values encoded at once: enough that the columns' overhead is small, few enough for the cache.
+_BLOCK_VALUES = 2**21
+_MOVING = "dates and times move from window to window by themselves"
+
+
+class Timed(NamedTuple):
+    """Some rows as numbers, and their times in days since 1970, or None."""
+
+    rows: Floats
+    days: Floats | None
+
+
+def as_list(data: Any) -> list[Any]:
+    """Several files one after the other, or one thing of any kind."""
+    if isinstance(data, list | tuple) and data:
+        tables = [isinstance(one, str | os.PathLike) or hasattr(one, "columns") for one in data]
+        if all(tables):
+            return list(data)
+    return [data]
+
+
+def opened(data: Any, time: Any, **options: Any) -> list[Source]:
+    """The sources of a set; the column of times is not a feature."""
+    named = isinstance(time, str)
+    drop = tuple(dict.fromkeys([*(options.pop("drop", None) or ()), *([time] if named else [])]))
+    sources = []
+    for one in as_list(data):
+        source = open_source(one, drop=drop or None, **options)
+        if named and source.table is None:
+            raise InputError(
+                f"{source.name} is not a table, so it has no column {time!r}; give the times as "
+                "an array, or windows in rows."
+            )
+        if named and source.table is not None and time not in source.table.all_columns:
+            columns = listing(source.table.all_columns, 20)
+            raise InputError(f"{source.name}: has no column {time!r}; its columns are {columns}.")
+        sources.append(source)
+    return sources
+
+
+def full_plan(sources: Sequence[Source], time: Any) -> EncodingPlan | None:
+    """How tables become numbers so that no gap goes unseen: every column has its indicator.
+
+    None where the sources are no tables.
+    """
+    if any(source.table is None for source in sources):
+        return None
+    plan = learn_plan(sources)
+    moving = [c.name for c in plan.used if c.kind == "date"] if time is not None else []
+    if moving:
+        warn(f"Column {listing(moving)} is left out: {_MOVING}.")
+    columns = [
+        replace(c, kind="left out", reason=_MOVING, fill=(), indicator=False, reading="")
+        if c.name in moving
+        else c
+        for c in plan.columns
+    ]
+    found = EncodingPlan(tuple(columns), "indicator")
+    if not found.used:
+        raise InputError("No column is left to watch; name some with columns=.")
+    return _filled(found, sources[0])
+
+
+def _filled(plan: EncodingPlan, source: Source) -> EncodingPlan:
+    """Something to put in for missing values of columns that had none: the first rows' mean."""
+    bare = _with_fill(plan, np.zeros(plan.n_features), only_missing=True)
+    first = next(timed_rows([source], bare, None)).rows
+    return _with_fill(plan, first.mean(axis=0), only_missing=True)
+
+
+def _with_fill(plan: EncodingPlan, means: Floats, *, only_missing: bool) -> EncodingPlan:
+    columns, place = [], 0
+    for column in plan.columns:
+        width = len(column.features)
+        if column.used:
+            own = tuple(float(x) for x in means[place : place + width])
+            fill = column.fill if column.fill and only_missing else own
+            column = replace(column, fill=fill, indicator=True)
+        columns.append(column)
+        place += width
+    return EncodingPlan(tuple(columns), "indicator")
+
+
+def indicators_of(plan: EncodingPlan | None) -> int:
+    """How many features, the last ones, say what is missing."""
+    return 0 if plan is None else sum(column.indicator for column in plan.used)
+
+
+def timed_rows(sources: Sequence[Source], plan: EncodingPlan | None, time: Any) -> Iterator[Timed]:
+    """All rows of the sources, one after the other, with their times."""
+    given = None if time is None or isinstance(time, str) else _as_days(time)
+    start = 0
+    for source in sources:
+        for block in _blocks(source, plan, time if isinstance(time, str) else None):
+            if given is not None:
+                stop = start + len(block.rows)
+                if stop > len(given):
+                    raise InputError(f"There are {len(given):,} times for more rows than that.")
+                block = Timed(block.rows, given[start:stop])
+                start = stop
+            yield block
+    if given is not None and start != len(given):
+        raise InputError(f"There are {len(given):,} times for {start:,} rows.")
+
+
+def _blocks(source: Source, plan: EncodingPlan | None, time: str | None) -> Iterator[Timed]:
+    if plan is None:
+        for chunk in source.chunks():
+            yield Timed(np.asarray(chunk.rows, dtype=np.float64), None)
+        return
+    table: Any = source.table
+    if table is None:
+        raise InputError(f"{source.name} is not a table, but the reference is one.")
+    lacking = [c.name for c in plan.used if c.name not in table.all_columns]
+    if lacking:
+        raise InputError(
+            f"{source.name}: lacks column {listing(lacking)}, which the reference has."
+        )
+    encoder = Encoder(plan, np.dtype(np.float64), source.name)
+    wanted = list(dict.fromkeys([*encoder.columns, *([] if time is None else [time])]))
+    for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
+        days = None if time is None else _days(batch.column(time), time, source.name)
+        yield Timed(encoder.rows(batch), days)
+    for note in encoder.notes():  # levels that the reference does not have, with an example
+        warn(note)
+
+
+def _days(array: pa.Array, column: str, name: str) -> Floats:
+    """Days since 1970 of a column of dates, times or ISO texts; NaN where missing."""
+    kind = family(array.type)
+    if kind == "date":
+        return numbers(array)
+    if kind in ("text", "dictionary"):
+        found = coded(array)
+        values = np.asarray(parsed(found.texts, "iso date").to_numpy(zero_copy_only=False))
+        if not np.isnan(values).any():
+            return np.asarray(np.append(values, np.nan)[found.codes])
+        odd = found.texts[int(np.flatnonzero(np.isnan(values))[0])].as_py()
+        raise InputError(
+            f"{name}: column {column!r} holds {str(odd)[:40]!r}, which is not a date such as "
+            "2020-12-31 or 2020-12-31 23:59:00."
+        )
+    if array.null_count == len(array):
+        return np.full(len(array), np.nan)
+    raise InputError(
+        f"{name}: column {column!r} holds {array.type}, not dates; make dates of it, or cut "
+        "windows in rows."
+    )
+
+
+def _as_days(time: Any) -> Floats:
+    """Times given as an array, in days since 1970."""
+    values = np.asarray(time)
+    try:
+        ticks = values.astype("datetime64[us]")
+    except (TypeError, ValueError):
+        raise InputError("time must be a column's name, or one date for each row.") from None
+    if values.dtype.kind in "biuf" or values.ndim != 1:
+        raise InputError("time must be a column's name, or one date for each row.")
+    days = ticks.astype(np.int64) / 86_400e6
+    return np.where(np.isnat(ticks), np.nan, days)

@@ -1,0 +1,138 @@
+"""A window as it is kept: a few numbers for each channel, no rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.monitoring.channels import Channels, Cost
+from cospan.monitoring.effect import Effect, effect_of
+from cospan.monitoring.moments import each_left_out
+from cospan.summary import RowSample, Summary
+
+__all__ = ["FEWEST_ROWS", "Record", "noise_of", "pooled_rows", "record_of", "reference_records"]
+
+Floats = NDArray[np.float64]
+
+#: Windows with fewer rows are not judged, and say nothing about what is usual.
+FEWEST_ROWS = 8
+#: Rows of the reference that its ranks are taken from, at most.
+RANKED_ROWS = 50_000
+
+
+class Record(NamedTuple):
+    """One window.
+
+    `values` are its channels, `present` the sampled rows that have a value in each column of
+    numbers; `means` and `deviations` are those of all features over all rows.
+    """
+
+    code: int
+    rows: int
+    sampled: int
+    values: Floats
+    present: Floats
+    means: Floats
+    deviations: Floats
+    effect: Effect
+
+
+def record_of(
+    code: int,
+    window: Summary,
+    channels: Channels,
+    reference: Summary,
+    rows: Floats,
+    *,
+    cost: Cost | None = None,
+    own_rows: bool = True,
+) -> Record:
+    """Measure a window; `rows` are the reference's, and `cost` what a row costs it."""
+    sample = window.sample.rows
+    found = channels.measure(window, sample, cost)
+    means, deviations = _moments(window, channels)
+    return Record(
+        code,
+        window.count,
+        len(sample),
+        found.values,
+        found.present,
+        means,
+        deviations,
+        effect_of(reference, rows, window, channels.live, channels.shrinkage, own_rows=own_rows),
+    )
+
+
+def _moments(window: Summary, channels: Channels) -> tuple[Floats, Floats]:
+    """Means and deviations of all features; of numbers with gaps, those of the rows without."""
+    means = np.array(window.mean, dtype=np.float64)
+    variance = np.diag(np.asarray(window.scatter_about())) / window.n
+    deviations = np.sqrt(np.maximum(variance, 0.0))
+    rows = window.sample.rows
+    for j, gap in zip(channels.numbers.tolist(), channels.gaps.tolist(), strict=True):
+        if gap >= 0 and means[gap] > 0 and (there := rows[:, gap] == 0).any():
+            means[j], deviations[j] = rows[there, j].mean(), rows[there, j].std()
+    return means, deviations
+
+
+def noise_of(records: Sequence[Record], channels: Channels) -> Floats:
+    """The sampling variance of every channel of windows, that of the effect last."""
+    found = [
+        np.append(channels.noise(one.rows, one.sampled, one.present), one.effect.error**2)
+        for one in records
+    ]
+    return np.array(found).reshape(len(records), len(channels.table) + 1)
+
+
+def reference_records(
+    windows: Sequence[tuple[int, Summary]],
+    whole: Summary,
+    channels: Channels,
+    drawn: Floats | None = None,
+) -> tuple[Record, ...]:
+    """Every window of a reference against the reference without it.
+
+    `drawn` are rows that stand in for the reference's: later windows will be measured with them.
+    """
+    kept = [(code, part) for code, part in windows if part.count >= FEWEST_ROWS]
+    if len(kept) < 2:
+        return ()
+    others = each_left_out([part for _, part in kept])
+    # Which window each sampled row of the reference is from: rows are numbered window by window.
+    ends = np.cumsum([part.count for _, part in windows])
+    place = np.searchsorted(ends, whole.sample.index, "right")
+    codes = np.array([code for code, _ in windows])[place]
+    found = []
+    for (code, part), rest in zip(kept, others, strict=True):
+        rows = whole.sample.rows[codes != code] if drawn is None else drawn
+        if not len(rows):
+            rows = whole.sample.rows
+        cost = Cost.of(rest, channels.live, channels.shrinkage)
+        record = record_of(code, part, channels, rest, rows, cost=cost, own_rows=drawn is None)
+        found.append(_without_itself(record, channels, part.n / (part.n + rest.n)))
+    return tuple(found)
+
+
+def _without_itself(record: Record, channels: Channels, share: float) -> Record:
+    """Mean ranks in the reference without the window.
+
+    A window's mean rank among its own rows is 0 by definition, so its mean rank in the whole is
+    (1 - share) times that in the others; the further scores follow it closely.
+    """
+    values = record.values.copy()
+    values[: channels.ranked] /= 1 - share
+    return record._replace(values=values)
+
+
+def pooled_rows(samples: Sequence[RowSample]) -> Floats:
+    """One uniform sample of all windows' rows, as large as theirs allow."""
+    bound = min(sample.bound for sample in samples)
+    priority = np.concatenate([sample.priority for sample in samples])
+    rows = np.concatenate([sample.rows for sample in samples])
+    kept = np.flatnonzero(priority <= bound)
+    if len(kept) > RANKED_ROWS:
+        kept = kept[np.argsort(priority[kept], kind="stable")[:RANKED_ROWS]]
+    return np.asarray(rows[kept])

@@ -1,0 +1,203 @@
+"""The result of monitoring: every window judged, episodes named, and what it all rests on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from cospan._tables import make_frame
+from cospan.monitoring.episodes import Episode, episodes_of
+from cospan.monitoring.judging import WindowResult, judge
+from cospan.monitoring.levels import Levels
+from cospan.monitoring.profile import Profile
+from cospan.monitoring.records import Record
+
+__all__ = ["Monitoring"]
+
+
+@dataclass(frozen=True, eq=False)
+class Monitoring:
+    """Windows over time, compared with a reference.
+
+    Made by :func:`cospan.monitor`.
+
+    Attributes
+    ----------
+    profile : Profile
+        The reference.
+    records : tuple of Record
+        The windows as measured, in the order of time.
+    false_alarms : float
+        How many false alarms a year were asked for.
+    name : str
+    notes : tuple of str
+        What a reader should know.
+    latest : frozenset of int
+        The codes of the windows that were measured last: those of the last call of `monitor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import monitor
+    >>> rng = np.random.default_rng(0)
+    >>> later = rng.normal(size=(1000, 2)) * np.repeat([1, 3], 500)[:, None]
+    >>> found = monitor(rng.normal(size=(4000, 2)), later, every=250)
+    >>> [window.alarm for window in found.windows]
+    [False, False, True, True]
+    >>> found.episodes[0].text
+    'since rows 501 to 750: mostly scale: x0 and x1'
+    """
+
+    profile: Profile
+    records: tuple[Record, ...]
+    false_alarms: float
+    name: str
+    notes: tuple[str, ...] = ()
+    latest: frozenset[int] = frozenset()
+    _levels: Levels | None = field(default=None, repr=False)
+
+    @property
+    def rate(self) -> float:
+        """The chance of a false alarm in a window that is like the reference's."""
+        every = self.profile.every
+        return min(0.5, self.false_alarms / (every.per_year if every else 365.0))
+
+    @cached_property
+    def levels(self) -> Levels:
+        """The alarm levels, and what they rest on."""
+        return self._levels or self.profile.levels(self.rate)
+
+    @cached_property
+    def windows(self) -> tuple[WindowResult, ...]:
+        """Every window, judged, in the order of time."""
+        return tuple(judge(self.records, self.profile, self.levels))
+
+    @property
+    def alarms(self) -> tuple[WindowResult, ...]:
+        return tuple(window for window in self.windows if window.alarm)
+
+    @cached_property
+    def episodes(self) -> tuple[Episode, ...]:
+        """Since when, and what."""
+        return episodes_of(self.windows)
+
+    @property
+    def promise(self) -> str:
+        """What the alarm level promises, in a sentence."""
+        levels, every = self.levels, self.profile.every
+        per = every.year if every else "365 windows"
+        windows = every.per_year if every else 365.0
+        rate = f"{levels.rate * windows:.3g}"
+        stated = f"{rate} false alarm{'' if rate == '1' else 's'} per {per}"
+        if levels.method == "rank":
+            return (
+                f"At most {stated}: a conformal rank among {levels.windows} windows of the "
+                "reference, each compared with the others."
+            )
+        if levels.method == "t":
+            most = f"{windows / (levels.windows + 1):.3g}"
+            return (
+                f"About {stated} if windows vary normally, at most {most} whatever they do; from "
+                f"{levels.windows} windows of the reference, each compared with the others."
+            )
+        return (
+            f"About {stated} if windows differ by the sampling of their rows alone: the reference "
+            "has too few windows to know how they vary."
+        )
+
+    @property
+    def verdict(self) -> str:
+        """A few sentences."""
+        n, alarms = len(self.windows), len(self.alarms)
+        if not alarms:
+            first = f"No alarm in {n} windows."
+        else:
+            first = f"{alarms} of {n} windows raise an alarm."
+        said = [episode.text[:1].upper() + episode.text[1:] + "." for episode in self.episodes[:5]]
+        if len(self.episodes) > 5:
+            said.append(f"{len(self.episodes) - 5} more episodes.")
+        return " ".join([first, *said])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only, for JSON."""
+        every = self.profile.every
+        return {
+            "name": self.name,
+            "reference": self.profile.name,
+            "every": None if every is None else str(every),
+            "verdict": self.verdict,
+            "promise": self.promise,
+            "level": self.levels.alarm,
+            "rate": self.levels.rate,
+            "method": self.levels.method,
+            "reference_windows": self.levels.windows,
+            "windows": [window.to_dict() for window in self.windows],
+            "episodes": [episode.to_dict() for episode in self.episodes],
+            "notes": list(self.notes),
+        }
+
+    def columns(self) -> dict[str, Any]:
+        """One entry for each window in every column: the table of `to_frame`."""
+        windows = self.windows
+        plain = (
+            "rows", "p", "score", "level", "alarm", "location", "scale", "shape", "neither",
+            "missing", "missing_column", "mostly",
+        )  # fmt: skip
+        columns: dict[str, Any] = {"window": [w.label for w in windows]}
+        for key in ("value", "low", "high"):
+            name = "auc" if key == "value" else f"auc_{key}"
+            columns[name] = [getattr(w.effect, key) for w in windows]
+        columns |= {key: [getattr(w, key) for w in windows] for key in plain}
+        columns["reasons"] = [" ".join(r.text for r in w.reasons) for w in windows]
+        return columns
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row for each window, as a dataframe of the library installed or named."""
+        return make_frame(self.columns(), backend)
+
+    def extended(self, records: Sequence[Record], notes: Sequence[str] = ()) -> Monitoring:
+        """With further windows; those that are there already are replaced."""
+        both = {one.code: one for one in self.records} | {one.code: one for one in records}
+        ordered = tuple(both[code] for code in sorted(both))
+        kept = tuple(dict.fromkeys([*self.notes, *notes]))
+        return replace(
+            self,
+            records=ordered,
+            notes=kept,
+            latest=frozenset(one.code for one in records),
+            _levels=self.levels,
+        )
+
+    @property
+    def new_windows(self) -> tuple[WindowResult, ...]:
+        """The windows that were measured last."""
+        return tuple(window for window in self.windows if window.code in self.latest)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write windows and reference to a file that :func:`cospan.monitor` goes on from."""
+        from cospan.monitoring.files import save_monitoring
+
+        return save_monitoring(path, self)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Monitoring:
+        """Read it from a file; nothing in it is executed."""
+        from cospan.monitoring.files import load_monitoring
+
+        return load_monitoring(path)
+
+    def save_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write one page: the line over time, the alarms, columns by windows, every window."""
+        from cospan.report.monitoring import save_monitoring_page  # stands above
+
+        return save_monitoring_page(path, self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Monitoring of {self.name!r} against {self.profile.name!r}: "
+            f"{len(self.windows)} windows, {len(self.alarms)} alarms>"
+        )

@@ -1,0 +1,121 @@
+"""Rows in one pass become windows: each a summary with a bounded sample of its rows.
+
+Memory does not grow with the rows: a window is a mean, a matrix and at most `SAMPLE_ROWS` rows,
+and where windows are many or rows are wide all samples are halved until they fit again.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._warnings import warn
+from cospan.errors import InputError
+from cospan.monitoring.moments import padded, thinned
+from cospan.monitoring.reading import Timed
+from cospan.monitoring.timing import Every
+from cospan.summary import Summary
+
+__all__ = ["SAMPLE_ROWS", "Windows", "cut"]
+
+Floats = NDArray[np.float64]
+
+#: Rows of a window that its ranks, relations and angles are computed from, at most.
+SAMPLE_ROWS = 2_000
+#: All samples together take about this much.
+SAMPLE_BYTES = 2**27
+#: With more windows than this something is wrong with `every`.
+MOST_WINDOWS = 100_000
+
+
+@dataclass
+class Windows:
+    """Windows by their codes, as rows come."""
+
+    every: Every
+    seed: int = 0
+    parts: dict[int, Summary] = field(default_factory=dict)
+    sample_rows: int = SAMPLE_ROWS
+    indicators: int = 0  # features at the end that say what is missing
+
+    def add(self, rows: Floats, codes: NDArray[np.int64]) -> None:
+        """Rows, and the window of each."""
+        # Indicators of missing values come last, and mostly there is none to indicate: products
+        # with columns of zeros would be most of the work.
+        width = rows.shape[1]
+        used = width - self.indicators
+        if not self.indicators or rows[:, used:].any():
+            used = width
+        for code, part in _groups(rows[:, :used], codes):
+            found = Summary.of(part, exact=False, sample_size=self.sample_rows, seed=self.seed)
+            if used < width:
+                found = padded(found, width)
+            known = self.parts.get(code)
+            self.parts[code] = found if known is None else known + found
+        self._fit_into_memory(rows.shape[1])
+
+    def _fit_into_memory(self, width: int) -> None:
+        if len(self.parts) > MOST_WINDOWS:
+            raise InputError(
+                f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with every=."
+            )
+        most = max(16, SAMPLE_BYTES // (8 * width * max(1, len(self.parts))))
+        if most < self.sample_rows:
+            self.sample_rows = max(16, self.sample_rows // 2)
+            self.parts = {k: thinned(part, self.sample_rows) for k, part in self.parts.items()}
+
+    def ordered(self) -> list[tuple[int, Summary]]:
+        """The windows in the order of time."""
+        return sorted(self.parts.items())
+
+
+def cut(
+    blocks: Iterable[Timed],
+    every: Every,
+    *,
+    seed: int = 0,
+    name: str = "data",
+    indicators: int = 0,
+) -> Windows:
+    """Windows of all rows; those without a time are left out, and told."""
+    found, seen, timeless = Windows(every, seed, indicators=indicators), 0, 0
+    for block in blocks:
+        rows = block.rows
+        if every.timed:
+            if block.days is None:
+                raise InputError(
+                    f"Windows of one {every.unit} need times: name the column with time=, or cut "
+                    "windows in rows, for instance every='1000-rows'."
+                )
+            there = np.isfinite(block.days)
+            if not there.all():
+                timeless += int(np.count_nonzero(~there))
+                rows = rows[there]
+            codes = every.codes(block.days[there])
+        else:
+            codes = every.counted(seen, len(rows))
+        seen += len(block.rows)
+        if len(rows):
+            found.add(rows, codes)
+    if not found.parts:
+        raise InputError(f"{name} has no rows{' with a time' if timeless else ''}.")
+    if timeless:
+        warn(f"{name}: {timeless:,} of {seen:,} rows have no time and are left out.")
+    return found
+
+
+def _groups(rows: Floats, codes: NDArray[np.int64]) -> Iterator[tuple[int, Floats]]:
+    """The rows of each window; where time only grows they are slices, not copies."""
+    step = np.diff(codes)
+    if (step < 0).any():
+        order = np.argsort(codes, kind="stable")
+        rows, codes = rows[order], codes[order]
+        step = np.diff(codes)
+    edges = [0, *(np.flatnonzero(step) + 1).tolist(), len(codes)]
+    for start, stop in itertools.pairwise(edges):
+        if stop > start:
+            yield int(codes[start]), rows[start:stop]

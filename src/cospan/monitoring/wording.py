@@ -1,0 +1,73 @@
+"""What is unusual in a window, in a sentence."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cospan.changes.wording import number, quoted, share_text
+from cospan.monitoring.channels import Channel
+from cospan.monitoring.profile import Profile
+from cospan.monitoring.records import Record
+
+__all__ = ["reason_text"]
+
+
+def reason_text(
+    channel: Channel, record: Record, profile: Profile, value: float, usual: float
+) -> str:
+    """One sentence about a channel of a window; `value` and `usual` are the channel's."""
+    j, column = channel.feature, quoted(channel.column)
+    if channel.kind == "effect":
+        return (
+            f"Rows can be told from the reference's: of 100 pairs {round(100 * value)} are "
+            f"ordered correctly, usually {round(100 * usual)}."
+        )
+    if channel.kind == "rows":
+        return "Whole rows are unlike those of the reference: their values do not go together."
+    if channel.kind == "relation":
+        second = quoted(channel.second)
+        return (
+            f"{column} and {second} are related differently: rank correlation {value:.2f}, "
+            f"usually {usual:.2f}."
+        )
+    if channel.kind == "missing":
+        now, before = float(record.means[j]), _share(usual)
+        return (
+            f"{column} is missing in {share_text(now)} of the rows, usually {share_text(before)}."
+        )
+    if channel.kind == "new levels":
+        share = share_text(_share(value))
+        return f"{column} has levels that the reference does not have, in {share} of the rows."
+    if channel.kind == "levels":
+        name = quoted(profile.channels.names[j])
+        now, before = float(record.means[j]), _share(usual)
+        way = "rose" if now > before else "fell"
+        return f"{name} {way} from {share_text(before)} to {share_text(now)} of the rows."
+    return _of_numbers(channel, record, profile)
+
+
+def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
+    j, column = channel.feature, quoted(channel.column)
+    mean, deviation = float(record.means[j]), float(record.deviations[j])
+    before = float(np.asarray(profile.summary.mean)[j])
+    scatter = float(np.asarray(profile.summary.scatter_about())[j, j])
+    spread = math.sqrt(max(scatter / profile.summary.n, 0.0))
+    if deviation == 0 and spread > 0:
+        return f"{column} is {number(mean)} in every row; usually it varies."
+    if channel.kind == "mean":
+        way = "rose" if mean > before else "fell"
+        return f"{column} {way} from {number(before)} to {number(mean)} on average."
+    if channel.kind == "spread":
+        way = "more" if deviation > spread else "less"
+        return (
+            f"{column} varies {way}: standard deviation {number(deviation)}, usually "
+            f"{number(spread)}."
+        )
+    return f"{column} has another shape of distribution, at a mean of {number(mean)}."
+
+
+def _share(angle: float) -> float:
+    """The share that an angle of the channels stands for."""
+    return math.sin(min(max(angle, 0.0), math.pi) / 2) ** 2

@@ -1,0 +1,561 @@
+"""Monitoring: windows against a reference, alarm levels from the reference's own windows."""
+
+import dataclasses
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import cospan
+from cospan import Monitoring, Profile, Summary, monitor
+from cospan.errors import CospanWarning, InputError, ModelFileError
+from cospan.monitoring.channels import Cost
+from cospan.monitoring.levels import _alarm, _left_out, _spread, levels_of
+from cospan.monitoring.moments import each_left_out
+from cospan.monitoring.ranks import legendre, legendre_means, merged_ranks, ranks_of
+from cospan.monitoring.reading import Timed
+from cospan.monitoring.timing import as_every
+from cospan.monitoring.windows import cut
+
+
+def days(start, count, rows, rng):
+    """Times of `rows` rows on each of `count` days."""
+    first = np.datetime64(start, "s")
+    day = np.repeat(np.arange(count) * 86_400, rows)
+    return first + day + np.sort(rng.integers(0, 86_400, (count, rows))).ravel()
+
+
+def table(rng, count, rows=120, start="2020-01-01"):
+    """Days of a table whose means vary from day to day."""
+    n = count * rows
+    daily = np.repeat(rng.normal(scale=0.15, size=(count, 2)), rows, axis=0)
+    temp = 20 + 5 * (rng.normal(size=n) + daily[:, 0])
+    dew = 0.8 * temp + 2 * rng.normal(size=n)
+    return pd.DataFrame(
+        {
+            "time": days(start, count, rows, rng),
+            "temp": temp,
+            "dew": dew,
+            "wind": np.exp(rng.normal(size=n) + daily[:, 1]),
+            "site": rng.choice(["north", "south", "west"], size=n, p=[0.5, 0.3, 0.2]),
+            "ok": rng.random(n) < 0.9,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def usual():
+    return table(np.random.default_rng(0), 40)
+
+
+@pytest.fixture(scope="module")
+def profile(usual):
+    return Profile.of(usual, time="time", every="day", rows=1000, name="usual")
+
+
+@pytest.fixture
+def later():
+    return table(np.random.default_rng(1), 8, start="2020-03-01")
+
+
+# ---- windows ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("every", "period"),
+    [("hour", "h"), ("day", "D"), ("week", "W-SUN"), ("month", "M"), ("year", "Y")],
+)
+def test_windows_are_those_of_the_calendar(every, period):
+    times = pd.date_range("1969-11-20 23:00", "1973-03-02", freq="7h")
+    unit = as_every(every)
+    codes = unit.codes(times.to_numpy().astype("datetime64[us]").astype(np.int64) / 86_400e6)
+    expected = times.to_period(period)
+    for code in np.unique(codes):
+        inside = expected[codes == code]
+        assert inside.nunique() == 1
+        begin = str(inside[0].start_time)
+        assert begin.startswith(unit.label(int(code)))
+    assert len(np.unique(codes)) == expected.nunique()
+
+
+@pytest.mark.parametrize("bad", ["fortnight", 0, -3, "0-rows", 2.5, None])
+def test_every_is_a_unit_or_a_number_of_rows(bad):
+    with pytest.raises(InputError, match="every is"):
+        as_every(bad)
+
+
+def test_windows_do_not_depend_on_chunks_or_order():
+    rng = np.random.default_rng(0)
+    rows, time = rng.normal(size=(3000, 3)), rng.uniform(0, 10, 3000)
+    every = as_every("day")
+    shuffled = cut([Timed(rows, time)], every)
+    order = np.argsort(time)
+    pieces = [Timed(rows[order][i : i + 77], time[order][i : i + 77]) for i in range(0, 3000, 77)]
+    chunked = cut(pieces, every)
+    for (code, a), (other, b) in zip(shuffled.ordered(), chunked.ordered(), strict=True):
+        inside = rows[np.floor(time) == code]
+        assert code == other
+        assert a.count == b.count == len(inside)
+        for one in (a, b):
+            np.testing.assert_allclose(one.mean, inside.mean(axis=0), atol=1e-12)
+            np.testing.assert_allclose(
+                one.scatter_about(), (len(inside) - 1) * np.cov(inside.T), atol=1e-9
+            )
+
+
+def test_columns_of_zeros_cost_nothing_and_change_nothing():
+    """Indicators at the end are left out of the products where none of them is set."""
+    rows = np.random.default_rng(0).normal(size=(600, 5))
+    rows[:, 3:] = 0
+    rows[500, 4] = 1
+    blocks = [Timed(rows[i : i + 150], None) for i in range(0, 600, 150)]
+    plain, padded = (cut(blocks, as_every(200), indicators=k) for k in (0, 2))
+    for (_, a), (_, b) in zip(plain.ordered(), padded.ordered(), strict=True):
+        np.testing.assert_allclose(a.mean, b.mean, atol=1e-15)
+        np.testing.assert_allclose(a.scatter_about(), b.scatter_about(), atol=1e-10)
+        assert b.sample.rows.shape[1] == 5
+
+
+def test_samples_shrink_where_windows_are_many(monkeypatch):
+    monkeypatch.setattr("cospan.monitoring.windows.SAMPLE_BYTES", 8 * 2 * 1000)
+    rows = np.random.default_rng(0).normal(size=(4000, 2))
+    found = cut([Timed(rows[i : i + 50], None) for i in range(0, 4000, 50)], as_every(100))
+    assert len(found.parts) == 40
+    assert sum(len(part.sample) for part in found.parts.values()) <= 2 * 1000
+    assert all(part.count == 100 for part in found.parts.values())
+
+
+def test_the_reference_without_a_window_is_what_is_left():
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(size=(n, 3)) + n for n in (5, 30, 2, 11)]
+    found = each_left_out([Summary.of(x, exact=False) for x in parts])
+    for i, one in enumerate(found):
+        rest = np.concatenate([x for j, x in enumerate(parts) if j != i])
+        np.testing.assert_allclose(one.mean, rest.mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(one.scatter_about(), (len(rest) - 1) * np.cov(rest.T), rtol=1e-9)
+
+
+# ---- what is watched --------------------------------------------------------------------------
+
+
+def test_ranks_are_mid_ranks():
+    rng = np.random.default_rng(0)
+    few = rng.integers(0, 9, 500).astype(float)
+    expected = 2 * (stats.rankdata(few) - 0.5) / len(few) - 1
+    np.testing.assert_allclose(ranks_of(few).of(few), expected, atol=1e-12)
+    many = np.where(rng.random(20_000) < 0.3, 0.0, rng.normal(size=20_000))
+    expected = 2 * (stats.rankdata(many) - 0.5) / len(many) - 1
+    np.testing.assert_allclose(ranks_of(many).of(many), expected, atol=0.02)
+    assert abs(ranks_of(many).of(np.zeros(1))[0] - expected[many == 0][0]) < 1e-12
+
+
+def test_merged_ranks_are_those_of_both():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=3000), rng.normal(size=9000) + 1
+    both = merged_ranks([ranks_of(a), ranks_of(b)], [3000, 9000])
+    x = np.linspace(-2, 3, 50)
+    np.testing.assert_allclose(both.of(x), ranks_of(np.concatenate([a, b])).of(x), atol=0.03)
+
+
+def test_scores_of_ranks_are_legendre_polynomials():
+    u = np.linspace(-1, 1, 11)
+    for k, score in enumerate(legendre(u), start=1):
+        np.testing.assert_allclose(score, np.polynomial.Legendre.basis(k)(u), atol=1e-14)
+
+
+def test_means_of_scores_leave_out_what_is_missing():
+    rng = np.random.default_rng(0)
+    u, there = rng.uniform(-1, 1, (50, 3)), (rng.random((50, 3)) < 0.6).astype(float)
+    there[:, 2] = 0
+    found = legendre_means(u, there)
+    for k in range(2):
+        expected = [score.mean() for score in legendre(u[there[:, k] > 0, k])]
+        np.testing.assert_allclose(found[k], expected, atol=1e-12)
+    np.testing.assert_array_equal(found[2], 0)
+    np.testing.assert_allclose(legendre_means(u)[0], [s.mean() for s in legendre(u[:, 0])])
+
+
+def test_cost_is_the_squared_mahalanobis_distance():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3)) @ rng.normal(size=(3, 3))
+    cost = Cost.of(Summary.of(X, exact=False), np.arange(3), 0.0)
+    inverse = np.linalg.inv(np.cov(X.T, bias=True))
+    away = X - X.mean(axis=0)
+    np.testing.assert_allclose(cost.squared(X), np.einsum("ij,jk,ik->i", away, inverse, away))
+
+
+# ---- levels -----------------------------------------------------------------------------------
+
+
+def test_every_window_is_judged_without_itself():
+    rng = np.random.default_rng(0)
+    y, s2 = rng.normal(size=(12, 5)), rng.uniform(0.01, 0.4, (12, 5))
+    sizes, variance = rng.integers(20, 90, 12).astype(float), rng.uniform(1, 2, 5)
+    z = _left_out(y, s2, sizes, variance)
+    for i in range(12):
+        keep = np.arange(12) != i
+        mean, natural = _spread(y[keep], s2[keep], sizes[keep])
+        m = sizes[keep].sum() ** 2 / (sizes[keep] ** 2).sum()
+        error = natural * (1 + 1 / m) + s2[i] + variance / sizes[keep].sum()
+        np.testing.assert_allclose(z[i], (y[i] - mean) / np.sqrt(error), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("m", "rate"), [(19, 0.05), (99, 0.05), (399, 0.01)])
+def test_the_rank_keeps_its_rate_whatever_the_distribution(m, rate):
+    """P(score of one more window > level) ≤ rate, with heavy tails as well."""
+    rng = np.random.default_rng(0)
+    alarms = 0
+    for _ in range(4000):
+        scores = np.abs(rng.standard_cauchy(m + 1))
+        level, method = _alarm(scores[:-1], rate)
+        assert method == "rank"
+        alarms += scores[-1] > level
+    assert alarms / 4000 <= rate + 3 * np.sqrt(rate / 4000)
+    assert alarms / 4000 >= rate - 1 / (m + 1) - 3 * np.sqrt(rate / 4000)
+
+
+@pytest.mark.parametrize("m", [6, 20, 60])
+def test_few_windows_keep_the_stated_rate_if_windows_vary_normally(m):
+    rng = np.random.default_rng(m)
+    rate, channels, alarms, years = 0.02, 30, 0, 600
+    noise = np.full((m, channels), 0.01)
+    for _ in range(years):
+        y = rng.normal(scale=np.sqrt(0.04 + 0.01), size=(m + 5, channels))
+        level = levels_of(
+            y[:m], noise, np.full(m, 100.0), np.ones(channels), np.zeros(channels), rate
+        )
+        assert level.method == ("rank" if (m + 1) * rate >= 1 else "t")
+        score = level.ratios(level.standardised(y[m:], noise[:5])).max(axis=1)
+        alarms += np.count_nonzero(score > level.alarm)
+    assert alarms / (5 * years) <= rate + 3 * np.sqrt(rate / (5 * years))
+
+
+def test_natural_variation_widens_the_level_and_sampling_noise_does_not_count_twice():
+    rng = np.random.default_rng(0)
+    m = 400
+    noise = np.full((m, 1), 0.09)
+    y = rng.normal(scale=0.3, size=(m, 1))
+    assert levels_of(y, noise, np.full(m, 50.0), np.ones(1), np.zeros(1), 0.05).natural[0] < 0.02
+    y = rng.normal(scale=np.sqrt(0.09 + 0.16), size=(m, 1))
+    level = levels_of(y, noise, np.full(m, 50.0), np.ones(1), np.zeros(1), 0.05)
+    assert abs(level.natural[0] - 0.16) < 0.04
+
+
+# ---- monitoring -------------------------------------------------------------------------------
+
+
+def test_quiet_days_raise_no_alarm(profile, later):
+    found = monitor(profile, later)
+    assert len(found.windows) == 8
+    assert found.alarms == ()
+    assert found.verdict == "No alarm in 8 windows."
+    assert "1 false alarm per year" in found.promise
+    assert [w.label for w in found.windows][:2] == ["2020-03-01", "2020-03-02"]
+    assert all(w.rows == 120 for w in found.windows)
+
+
+def shifted(t):
+    t["temp"] += 8
+    t["dew"] += 6.4
+
+
+def wider(t):
+    t["wind"] = np.exp(2.5 * np.log(t["wind"]))
+
+
+def dead(t):
+    t["wind"] = 1.0
+
+
+def unit_error(t):
+    t["wind"] *= 1000
+
+
+def collapsed(t):
+    t["site"] = "north"
+
+
+def gaps(t):
+    t.loc[t.index[::5], "dew"] = np.nan
+
+
+def broken(t):
+    t["dew"] = t["dew"].sample(frac=1, random_state=0).to_numpy()
+
+
+def new_level(t):
+    t.loc[t.index[::3], "site"] = "east"
+
+
+DRIFTS = {
+    shifted: ("mean", {"temp", "dew"}),
+    wider: ("spread", {"wind"}),
+    dead: ("spread", {"wind"}),
+    unit_error: ("mean", {"wind"}),
+    collapsed: ("levels", {"site"}),
+    gaps: ("missing", {"dew"}),
+    broken: ("relation", {"temp", "dew"}),
+    new_level: ("new levels", {"site"}),
+}
+
+
+@pytest.mark.filterwarnings("ignore::cospan.errors.CospanWarning")
+@pytest.mark.parametrize("drift", DRIFTS, ids=lambda f: f.__name__)
+def test_a_drift_is_seen_in_its_first_window_and_named(profile, later, drift):
+    kind, columns = DRIFTS[drift]
+    changed = later[later.time >= "2020-03-05"].copy()
+    drift(changed)
+    found = monitor(profile, [later[later.time < "2020-03-05"], changed])
+    assert [w.alarm for w in found.windows] == [False] * 4 + [True] * 4
+    first = found.windows[4].reasons[0]
+    assert {first.column, first.second} & columns
+    if kind is not None:
+        kinds = {r.kind for r in found.windows[4].reasons if {r.column, r.second} & columns}
+        assert kind in kinds
+    (episode,) = found.episodes
+    assert episode.since == "2020-03-05"
+    assert episode.until == ""
+    assert episode.text.startswith("since 2020-03-05: ")
+    assert set(episode.columns) & columns
+    assert found.windows[4].p < 1e-6
+
+
+def test_missing_values_that_the_reference_never_had_are_seen(profile, later):
+    gaps(later)
+    found = monitor(profile, later)
+    window = found.windows[0]
+    assert window.missing_column == "dew"
+    assert abs(window.missing - 0.2) < 0.02
+    assert any("dew is missing in" in reason.text for reason in window.reasons)
+
+
+def test_effect_and_parts_are_those_of_the_comparison(profile, later):
+    later["temp"] += 7
+    window = monitor(profile, later).windows[0]
+    assert window.effect.low < window.effect.value < window.effect.high
+    assert window.effect.value > 0.75
+    assert abs(window.location + window.scale + window.shape - 1) < 1e-9
+    assert window.mostly == "location"
+
+
+def test_an_episode_ends_and_began_before_its_first_alarm(profile):
+    rng = np.random.default_rng(5)
+    data = table(rng, 20, start="2020-04-01")
+    day = (data.time - pd.Timestamp("2020-04-01")).dt.days
+    data["temp"] += np.select([day == 5, day.between(6, 9)], [2.0, 12.0], 0.0)
+    found = monitor(profile, data)
+    assert [e.since for e in found.episodes] in (["2020-04-06"], ["2020-04-07"])
+    assert found.episodes[0].until == "2020-04-10"
+    assert " to 2020-04-10: " in found.episodes[0].text
+
+
+def test_results_come_as_tables_and_plain_values(profile, later):
+    import json
+
+    found = monitor(profile, later)
+    frame = found.to_frame(backend="pandas")
+    assert list(frame["window"]) == [w.label for w in found.windows]
+    assert {"auc", "auc_low", "auc_high", "p", "score", "alarm", "neither"} <= set(frame.columns)
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert len(plain["windows"]) == 8
+    assert plain["method"] == "t"
+    assert repr(found).startswith("<Monitoring of ")
+
+
+def test_without_windows_of_the_reference_levels_allow_for_sampling_only(usual, later):
+    bare = Profile.of(usual.drop(columns="time"), rows=500)
+    found = monitor(bare, later, time="time", every="day")
+    assert found.levels.method == "sampling"
+    assert "too few windows" in found.promise
+
+
+def test_a_profile_without_rows_says_the_same(usual, profile, later):
+    bare = Profile.of(usual, time="time", every="day")
+    assert not bare.keeps_rows
+    assert len(bare.summary.sample) == 0
+    later.loc[later.time >= "2020-03-05", "temp"] += 5
+    a, b = monitor(profile, later), monitor(bare, later)
+    assert [w.alarm for w in a.windows] == [w.alarm for w in b.windows]
+    for one, other in zip(a.windows, b.windows, strict=True):
+        assert abs(one.effect.value - other.effect.value) < 0.06
+        np.testing.assert_allclose(one.z[:-1], other.z[:-1], atol=1e-6)
+
+
+# ---- sources ----------------------------------------------------------------------------------
+
+
+def test_several_files_and_formats_are_one_stream(profile, later, tmp_path):
+    later[:500].to_parquet(tmp_path / "a.parquet")
+    later[500:].to_csv(tmp_path / "b.csv", index=False)
+    found = monitor(profile, [tmp_path / "a.parquet", tmp_path / "b.csv"])
+    whole = monitor(profile, later)
+    for one, other in zip(found.windows, whole.windows, strict=True):
+        assert one.label == other.label
+        assert one.rows == other.rows
+        np.testing.assert_allclose(one.z, other.z, atol=1e-8)
+
+
+def test_dask_dataframes_are_windows_too(profile, later):
+    dd = pytest.importorskip("dask.dataframe")
+    found = monitor(profile, dd.from_pandas(later, npartitions=3))
+    whole = monitor(profile, later)
+    assert [w.rows for w in found.windows] == [w.rows for w in whole.windows]
+    np.testing.assert_allclose(found.windows[3].z, whole.windows[3].z, atol=1e-8)
+
+
+def test_times_may_be_given_beside_an_array():
+    rng = np.random.default_rng(0)
+    X, time = rng.normal(size=(900, 2)), days("2021-01-01", 9, 100, rng)
+    bare = Profile.of(rng.normal(size=(2000, 2)), rows=500)
+    found = monitor(bare, X, time=time, every="day")
+    assert len(found.windows) == 9
+    with pytest.raises(InputError, match="899 times"):
+        monitor(bare, X, time=time[:-1], every="day")
+
+
+def test_rows_without_a_time_are_left_out_and_told(profile, later):
+    later.loc[3, "time"] = pd.NaT
+    with pytest.warns(CospanWarning, match="1 of 960 rows have no time"):
+        found = monitor(profile, later)
+    assert found.windows[0].rows == 119
+    assert len(found.notes) == 1
+
+
+def test_dates_are_no_features(usual):
+    more = usual.assign(due=usual.time)
+    with pytest.warns(CospanWarning, match="'due' is left out"):
+        found = Profile.of(more, time="time", every="day")
+    assert "due" not in found.channels.owners
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"time": "when"}, "has no column 'when'"),
+        ({"every": "fortnight"}, "every is 'fortnight'"),
+        ({"every": "week"}, "windows of day and every= asks for week"),
+        ({"time": "site"}, "is not a date"),
+        ({"time": "temp"}, "not dates"),
+        ({"false_alarms": 0}, "above 0"),
+    ],
+)
+def test_bad_arguments_get_one_sentence(profile, later, change, message):
+    with pytest.raises(InputError, match=message):
+        monitor(profile, later, **change)
+
+
+def test_columns_that_are_missing_are_named(profile, later):
+    with pytest.raises(InputError, match="lacks column 'dew'"):
+        monitor(profile, later.drop(columns="dew"))
+    with pytest.raises(InputError, match="every= must say"):
+        monitor(later, later)
+    with pytest.raises(InputError, match="needs every="):
+        Profile.of(later, time="time")
+    with pytest.raises(InputError, match="Windows of one day need times"):
+        monitor(later.drop(columns="time"), later.drop(columns="time"), every="day")
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 9])
+def test_small_windows_are_measured_and_hardly_judged(profile, later, rows):
+    (window,) = monitor(profile, later[:rows]).windows
+    assert window.rows == rows
+    assert not window.alarm
+    assert np.isfinite(window.z).all()
+
+
+@pytest.mark.filterwarnings("ignore::cospan.errors.CospanWarning")
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("temp", np.nan), ("temp", 1e12), ("temp", "abc"), ("site", 7), ("site", None), ("ok", "?!")],
+)
+def test_a_column_of_nonsense_is_an_alarm_and_no_accident(profile, later, column, value):
+    import json
+
+    later[column] = value
+    found = monitor(profile, later)
+    assert len(found.alarms) == 8
+    assert any(column in (r.column, r.second) for r in found.windows[0].reasons)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_values_that_cannot_be_watched_get_one_sentence(profile, later):
+    with pytest.raises(InputError, match="'temp' is infinite in row"):
+        monitor(profile, later.assign(temp=np.inf))
+    with pytest.raises(InputError, match="No column of the reference varies"):
+        monitor(np.ones((50, 2)), np.ones((50, 2)), every=10)
+
+
+# ---- profiles and files -----------------------------------------------------------------------
+
+
+def test_profiles_merge_like_their_rows(usual):
+    first = Profile.of(usual[usual.time < "2020-01-21"], time="time", every="day")
+    second = Profile.of(usual[usual.time >= "2020-01-21"], time="time", every="day", like=first)
+    both = first.merge(second)
+    whole = Profile.of(usual, time="time", every="day")
+    assert both.summary.count == whole.summary.count == len(usual)
+    assert len(both.windows) == len(whole.windows) == 40
+    np.testing.assert_allclose(both.summary.mean, whole.summary.mean, rtol=1e-10)
+    np.testing.assert_allclose(
+        both.summary.scatter_about(), whole.summary.scatter_about(), atol=1e-6
+    )
+    with pytest.raises(InputError, match="like=first"):
+        first.merge(whole)
+
+
+def test_profiles_survive_the_file_and_hold_no_rows(usual, later, tmp_path):
+    made = Profile.of(usual, time="time", every="day")
+    path = made.save(tmp_path / "usual.cospan")
+    read = Profile.load(path)
+    assert os.path.getsize(path) < 300_000
+    assert not read.keeps_rows
+    assert read.plan == made.plan
+    assert repr(read) == repr(made)
+    a, b = monitor(made, later), monitor(path, later)
+    for one, other in zip(a.windows, b.windows, strict=True):
+        np.testing.assert_allclose(one.z, other.z, atol=1e-4)
+        assert one.effect == other.effect
+        assert one.p == pytest.approx(other.p)
+    kept = Profile.load(Profile.of(usual, rows=50).save(tmp_path / "kept.cospan"))
+    assert kept.summary.sample.rows.shape[0] == 50
+    assert made.save(tmp_path / "again.cospan").read_bytes() == path.read_bytes()
+
+
+def test_damaged_files_give_one_sentence(usual, tmp_path):
+    path = Profile.of(usual).save(tmp_path / "usual.cospan")
+    data = path.read_bytes()
+    for broken_data in (data[:100], data[:-3], data[:2000] + b"x" + data[2001:], b"", b"{}"):
+        (tmp_path / "bad.cospan").write_bytes(broken_data)
+        with pytest.raises(ModelFileError, match=r"bad\.cospan"):
+            Profile.load(tmp_path / "bad.cospan")
+    with pytest.raises(ModelFileError, match="is a cospan profile file, not a cospan monitoring"):
+        Monitoring.load(path)
+    with pytest.raises(ModelFileError, match="not a cospan model file"):
+        cospan.load(path)
+    with pytest.raises(ModelFileError, match="Cannot read"):
+        Profile.load(tmp_path / "none.cospan")
+
+
+def test_a_monitoring_takes_tomorrows_window_without_yesterdays_data(profile, later, tmp_path):
+    yesterday = later[later.time < "2020-03-05"]
+    tomorrow = later[later.time >= "2020-03-05"]
+    path = monitor(profile, yesterday, false_alarms=2).save(tmp_path / "m.cospan")
+    found = monitor(path, tomorrow)
+    whole = monitor(profile, later, false_alarms=2)
+    assert found.false_alarms == 2
+    for one, other in zip(found.windows, whole.windows, strict=True):
+        assert one.label == other.label
+        assert one.alarm == other.alarm
+        np.testing.assert_allclose(one.z, other.z, atol=1e-4)
+    again = monitor(found, tomorrow)  # the same windows once more take their own place
+    assert [w.label for w in again.windows] == [w.label for w in whole.windows]
+    with pytest.raises(InputError, match="begun with 2 false alarms"):
+        monitor(path, tomorrow, false_alarms=5)
+
+
+def test_levels_are_kept_as_data_grow(profile, later):
+    found = monitor(profile, later)
+    assert dataclasses.is_dataclass(found)
+    assert monitor(found, later).levels is found.levels

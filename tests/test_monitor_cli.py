@@ -1,0 +1,293 @@
+"""cospan profile, cospan monitor, gates, JUnit, step summaries, options from a file, the page."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from cospan import Monitoring, Profile, cli, monitor
+from cospan.cli.gate_files import Case, add_summary, write_junit
+from cospan.cli.gates import Clause, Judged, parse_gate
+from cospan.report.monitoring import monitoring_page
+
+RNG = np.random.default_rng(0)
+
+
+def days(count, start, rows=60, shift=0.0):
+    n = count * rows
+    time = pd.Timestamp(start) + pd.to_timedelta(np.repeat(np.arange(count), rows), unit="D")
+    x = RNG.normal(size=(n, 2))
+    return pd.DataFrame(
+        {
+            "time": time,
+            "x": x[:, 0] + shift,
+            "y": x[:, 0] + x[:, 1],
+            "kind": RNG.choice(["a", "b"], n),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("watch")
+    days(30, "2022-01-01").to_parquet(folder / "usual.parquet")
+    days(5, "2022-02-01").to_parquet(folder / "calm.parquet")
+    days(3, "2022-02-06", shift=2.0).to_parquet(folder / "shifted.parquet")
+    return folder
+
+
+def run(*args, code=0):
+    done = CliRunner().invoke(cli.app, [str(arg) for arg in args])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+@pytest.fixture(scope="module")
+def profile(folder):
+    path = folder / "usual.cospan"
+    done = run("profile", folder / "usual.parquet", "-o", path, "--time", "time", "--every", "day")
+    assert "30 windows of one day, no rows kept" in done.stdout
+    return path
+
+
+# ---- commands ---------------------------------------------------------------------------------
+
+
+def test_a_profile_is_small_and_holds_no_rows(profile):
+    assert profile.stat().st_size < 100_000
+    assert not Profile.load(profile).keeps_rows
+
+
+def test_monitor_prints_writes_and_fails_on_alarms(profile, folder, tmp_path):
+    data = [folder / "calm.parquet", folder / "shifted.parquet"]
+    outputs = ("-o", tmp_path / "m.html", "--save", tmp_path / "m.cospan")
+    done = run("monitor", profile, *data, *outputs, "--fail-on", "alarm", code=3)
+    assert "3 of 8 windows raise an alarm. Since 2022-02-06: mostly location: x" in done.stdout
+    assert done.stderr.count("--fail-on alarm: alarm is raised in 2022-02-0") == 3
+    assert len(Monitoring.load(tmp_path / "m.cospan").alarms) == 3
+    assert "Since 2022-02-06" in (tmp_path / "m.html").read_text(encoding="utf-8")
+
+
+def test_info_says_what_the_files_hold(profile, folder, tmp_path):
+    assert "profile of a reference" in run("info", profile).stdout
+    run("monitor", profile, folder / "shifted.parquet", "--save", tmp_path / "m.cospan")
+    facts = json.loads(run("info", tmp_path / "m.cospan", "--json").stdout)
+    assert facts["alarms"] == 3
+    assert facts["columns"] == ["kind", "x", "y"]
+
+
+def test_json_and_tables(profile, folder, tmp_path):
+    plain = json.loads(run("monitor", profile, folder / "calm.parquet", "--json").stdout)
+    assert [w["label"] for w in plain["windows"]] == [f"2022-02-0{k}" for k in range(1, 6)]
+    for name in ("m.json", "m.csv"):
+        run("monitor", profile, folder / "calm.parquet", "-o", tmp_path / name, "-q")
+    assert json.loads((tmp_path / "m.json").read_text())["windows"] == plain["windows"]
+    assert len(pd.read_csv(tmp_path / "m.csv")) == 5
+
+
+def test_tomorrow_is_added_and_judged_alone(profile, folder, tmp_path):
+    kept = tmp_path / "m.cospan"
+    run("monitor", profile, folder / "shifted.parquet", "--save", kept)
+    # the windows in alarm are yesterday's; only what is new can fail
+    later = days(2, "2022-02-20")
+    later.to_parquet(tmp_path / "later.parquet")
+    run("monitor", kept, tmp_path / "later.parquet", "--save", kept, "--fail-on", "alarm")
+    assert len(Monitoring.load(kept).windows) == 5
+
+
+def test_profiles_are_extended_like_an_older_one(profile, folder, tmp_path):
+    path = tmp_path / "more.cospan"
+    options = ("--time", "time", "--every", "day", "--like", profile)
+    run("profile", folder / "calm.parquet", "-o", path, *options)
+    assert len(Profile.load(path).windows) == 35
+
+
+def test_compare_takes_a_profile_that_keeps_rows(profile, folder, tmp_path):
+    path = tmp_path / "rows.cospan"
+    run("profile", folder / "usual.parquet", "-o", path, "--drop", "time", "--rows", "500")
+    done = run("compare", path, folder / "shifted.parquet", "--permutations", "99")
+    assert "usual.parquet" in done.stdout
+    done = run("compare", profile, folder / "shifted.parquet", code=1)
+    assert "keeps no rows" in done.stderr
+    assert "--rows 2000" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (("--every", "fortnight"), 1, "every is 'fortnight'"),
+        (("--time", "when"), 1, "has no column 'when'"),
+        (("-o", "m.pdf"), 1, "must end in .html"),
+        (("--fail-on", "alarms"), 2, "is not a threshold"),
+        (("--false-alarms", "0"), 1, "above 0"),
+    ],
+)
+def test_wrong_options_get_one_sentence(profile, folder, args, code, message):
+    done = run("monitor", profile, folder / "calm.parquet", *args, code=code)
+    assert message in re.sub(r"[│\s]+", " ", done.stderr)
+
+
+# ---- gates ------------------------------------------------------------------------------------
+
+
+def test_a_gate_is_crossed_where_all_its_conditions_hold():
+    gate = parse_gate(" p < 0.01 and  effect>0.6 ")
+    assert gate.clauses == (Clause("p", 0.01), Clause("effect", 0.6))
+    for p, effect, crossed in ((0.001, 0.7, True), (0.02, 0.7, False), (0.001, 0.6, False)):
+        assert gate.crossed({"p": Judged(p), "effect": Judged(effect)}) == crossed
+
+
+@pytest.mark.parametrize(
+    "bad", ["auc<0.9", "p>0.1", "p<small", "alarm>2", "p<0.1 and", "and", "", "p<0.1 or auc>0.5"]
+)
+def test_other_conditions_are_refused(bad):
+    with pytest.raises(typer.BadParameter, match="is not a threshold"):
+        parse_gate(bad)
+
+
+def broken(table):
+    return table.assign(b=RNG.permutation(table["b"].to_numpy()))
+
+
+CHANGES = {
+    "a mean by 1 sd": lambda t: t.assign(a=t["a"] + t["a"].std()),
+    "a dead column": lambda t: t.assign(c=t["c"].mean()),
+    "a unit": lambda t: t.assign(c=1000 * t["c"]),
+    "a collapsed category": lambda t: t.assign(kind="x"),
+    "missing values": lambda t: t.assign(a=t["a"].where(RNG.random(len(t)) > 0.2)),
+    "a broken relation": broken,
+}
+RECIPE = ("--fail-on", "p<0.002 and features>0")
+
+
+def ordinary(n):
+    a, c = RNG.normal(size=n), np.exp(RNG.normal(size=n))
+    kind = RNG.choice(["x", "y", "z"], n)
+    return pd.DataFrame({"a": a, "b": a + 0.5 * RNG.normal(size=n), "c": c, "kind": kind})
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_recipe_catches_what_happens_to_data(tmp_path, change):
+    ordinary(400).to_parquet(tmp_path / "reference.parquet")
+    CHANGES[change](ordinary(400)).to_parquet(tmp_path / "today.parquet")
+    files = tmp_path / "reference.parquet", tmp_path / "today.parquet"
+    run("compare", *files, *RECIPE, "-q", code=3)
+
+
+def test_the_recipe_lets_random_splits_pass(tmp_path):
+    for _ in range(3):
+        for name in ("a", "b"):
+            ordinary(100).to_parquet(tmp_path / f"{name}.parquet")
+        run("compare", tmp_path / "a.parquet", tmp_path / "b.parquet", *RECIPE, "-q")
+
+
+def test_gates_know_columns_and_rows(folder, tmp_path):
+    files = folder / "usual.parquet", folder / "shifted.parquet"
+    for condition in ("features>0", "effect>0.8", "auc > 0.8 and p<0.05"):
+        done = run("compare", *files, "--drop", "time", "--fail-on", condition, "-q", code=3)
+        assert "--fail-on" in done.stderr
+    for condition in ("missing>0.01", "neither>0.5", "features>2", "effect>0.6 and missing>0.1"):
+        run("compare", *files, "--drop", "time", "--fail-on", condition, "-q")
+    done = run("compare", *files, "--fail-on", "alarm", code=2)
+    assert "cospan monitor" in done.stderr
+
+
+# ---- files for machines -----------------------------------------------------------------------
+
+
+def test_junit_is_xml_whatever_names_hold(tmp_path):
+    cases = [Case("p<0.1 and auc>0.6", 'a<b>&"c\x00'), Case("alarm", "x", "it is <bad> \x1b")]
+    write_junit(tmp_path / "j.xml", "<suite>", cases, "details ]]> & more")
+    suite = ET.parse(tmp_path / "j.xml").getroot()[0]
+    assert suite.attrib["failures"] == "1"
+    assert [case.attrib["name"] for case in suite] == ["p<0.1 and auc>0.6", "alarm"]
+    assert suite[1][0].tag == "failure"
+    assert suite[0].find("failure") is None
+
+
+def test_a_summary_is_added_to_and_holds_no_markup_of_names(tmp_path):
+    path = tmp_path / "s.md"
+    path.write_text("before\n")
+    add_summary(path, "<script>", "text | with [link](x)", [Case("alarm", "a|b", "bad `x`")])
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("before\n")
+    assert "<script>" not in text
+    assert "| a\\|b |" in text
+
+
+def test_compare_and_monitor_write_both(profile, folder, tmp_path):
+    files = ("--junit", tmp_path / "j.xml", "--summary", tmp_path / "s.md")
+    run("monitor", profile, folder / "shifted.parquet", "--fail-on", "alarm", *files, code=3)
+    assert ET.parse(tmp_path / "j.xml").getroot().attrib["failures"] == "3"
+    pair = folder / "usual.parquet", folder / "shifted.parquet"
+    run("compare", *pair, "--drop", "time", "--fail-on", "p<0.05", *files, "-q", code=3)
+    assert ET.parse(tmp_path / "j.xml").getroot().attrib["failures"] == "1"
+    assert (tmp_path / "s.md").read_text(encoding="utf-8").count("###") == 2
+
+
+# ---- options from a file ----------------------------------------------------------------------
+
+
+def test_options_come_from_a_file_and_the_command_line_comes_first(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cospan.toml").write_text(
+        'time = "time"\nevery = "day"\n[monitor]\nfail-on = ["alarm", "missing>0.5"]\n'
+        "false-alarms = 2\n[profile]\nrows = 20\n"
+    )
+    run("profile", folder / "usual.parquet", "-o", "p.cospan")
+    assert len(Profile.load("p.cospan").summary.sample) == 20
+    run("monitor", "p.cospan", folder / "shifted.parquet", "--save", "m.cospan", code=3)
+    assert Monitoring.load("m.cospan").false_alarms == 2
+    run("monitor", "p.cospan", folder / "shifted.parquet", "--fail-on", "missing>0.9")
+
+
+def test_pyproject_is_read_and_mistakes_are_named(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.cospan]\ndrop = ["time"]\n[tool.other]\nx = 1\n'
+    )
+    pair = folder / "usual.parquet", folder / "calm.parquet"
+    assert "time" not in run("compare", *pair, "--permutations", "9", "-q").stdout
+    for text, message in (
+        ('[tool.cospan]\ncolums = "x"\n', "Did you mean 'columns'"),
+        ("[tool.cospan]\ncompare = 3\n", "write [compare]"),
+        ("[tool.cospan.monitor]\nlabel = 'x'\n", "'label' is not an option"),
+        ("[tool.cospan]\ndrop = {a = 1}\n", "must be text, a number"),
+    ):
+        (tmp_path / "pyproject.toml").write_text(text)
+        done = run("compare", *pair, code=2)
+        assert message in re.sub(r"[│\s]+", " ", done.stderr)
+    done = run("--config", "none.toml", "compare", *pair, code=2)
+    assert "cannot read" in done.stderr
+    (tmp_path / "bad.toml").write_text("= 3")
+    assert "is not TOML" in run("--config", "bad.toml", "compare", *pair, code=2).stderr
+
+
+# ---- the page ---------------------------------------------------------------------------------
+
+
+def test_the_page_has_every_window_and_no_script(profile, folder):
+    found = monitor(profile, [folder / "calm.parquet", folder / "shifted.parquet"])
+    page = monitoring_page(found)
+    assert "<script" not in page
+    for window in found.windows:
+        assert f'id="w{window.code}"' in page
+        assert page.count(f'href="#w{window.code}"') >= 3  # two lines and the heat map
+    assert page.count('class="alarm"') == 2 * 3
+    assert "default-src &#39;none&#39;" in page
+
+
+def test_names_from_data_are_escaped(tmp_path):
+    bad = "<img src=x onerror=alert(1)>"
+    table = days(12, "2022-01-01").rename(columns={"x": bad})
+    later = days(2, "2022-03-01", shift=5.0).rename(columns={"x": bad})
+    found = monitor(table, later, time="time", every="day", name=bad)
+    assert found.save_html(tmp_path / "m.html").exists()
+    text = (tmp_path / "m.html").read_text(encoding="utf-8")
+    assert bad not in text
+    assert "&lt;img" in text
