@@ -226,8 +226,8 @@ class ScoringFrame(FrameProperties):
 
     def _left_out(self, rows: Array, side: int, removed: np.ndarray, weighting: str) -> Alignment:
         if self.curve is not None:
-            own = np.full(rows.shape[0], side)
-            return self._curved_alignment(self.curve.left_out_costs(rows, own, removed))
+            sides = np.full(rows.shape[0], side)
+            return self._curved_alignment(self.curve.left_out_costs(rows, sides, removed))
         g = self.geometry
         leaving = self.leaving()
         p, off = working_rows(rows, g.means[side, :], g, self.basis)

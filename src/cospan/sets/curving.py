@@ -82,7 +82,7 @@ def fitted_curve(
     costs = _costs_of(sampled, summaries, mapping, settings)
     if asked == "auto":
         rows = _tried(summaries, trial)
-        mapped = mapping(rows).astype(np.float64)
+        mapped = _mapped(mapping, rows)
         rival = costs.left_out_costs(mapped, trial.own, sample_weight=trial.removed)
         if not _better(trial, arrays.to_numpy(rival), squared, working):
             return None
@@ -149,10 +149,14 @@ def _costs_of(
 
     whole = []
     for part, known in zip(mapped, summaries, strict=True):
-        rows = mapping(known.sample.rows).astype(np.float64)
+        rows = _mapped(mapping, known.sample.rows)
         whole.append(replace(part, sample=replace(known.sample, rows=rows)))
     options = settings.of_the_sets() | {"units": "own", "curve": None}
     return SetCosts.from_summaries(whole, **options)
+
+
+def _mapped(mapping: CurveMap, rows: np.ndarray) -> np.ndarray:
+    return arrays.to_numpy(mapping(rows)).astype(np.float64)
 
 
 def _tried(summaries: Sequence[Summary], trial: TrialRows) -> np.ndarray:
