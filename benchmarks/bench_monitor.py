@@ -187,7 +187,7 @@ def delay(args):
     delays = {name: [] for name in ("cospan", "KS", "classifier")}
     seconds = dict.fromkeys(delays, 0.0)
     for repeat in range(args.repeats):
-        reference = usual(rng, 60, rows)
+        reference = usual(rng, args.reference, rows)
         calm = usual(rng, quiet, rows)
         changed = {}
         for drift in drifts():
@@ -397,6 +397,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--splits", type=int, default=50, help="random splits for the gate")
     parser.add_argument("--quiet", type=int, default=60, help="quiet windows that set the levels")
+    parser.add_argument("--reference", type=int, default=60, help="windows of reference (delay)")
     parser.add_argument("--nannyml", help="interpreter that has NannyML")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--streams", type=int, default=50)

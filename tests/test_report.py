@@ -549,6 +549,19 @@ def test_hostile_names_stay_text_in_markdown():
         assert len(columns) == 1
 
 
+def test_hostile_names_of_more_sets_are_text_everywhere():
+    rng = np.random.default_rng(0)
+    names = (HOSTILE["script"], HOSTILE["long"], HOSTILE["rtl"])
+    sets = {name: rng.normal(k, 1, (40, 3)) for k, name in enumerate(names)}
+    found = compare_many(sets, n_bootstrap=20)
+    page = report.to_html(found)
+    assert page.count("</script>") == 3
+    assert "long" * 40 not in page
+    for text in (page, report.to_markdown(found), report.fragment(found)):
+        assert "\u202e" not in text
+        assert "<script>window" not in text
+
+
 def test_right_to_left_names_are_isolated_in_sentences():
     first = content_of(hostile_comparison()).verdict[0]
     assert "\u2068" in first

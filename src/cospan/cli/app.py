@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from cospan.cli import options as opt
+from cospan.cli import watch_options as watch
 from cospan.cli.groups import with_options
 from cospan.cli.terminal import FAILED, THRESHOLD, Terminal
 
@@ -138,8 +139,8 @@ def profile(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the profile goes.")
     ],
     columns: opt.Columns,
-    time: opt.Time = None,
-    every: opt.EveryOption = None,
+    time: watch.Time = None,
+    every: watch.EveryOption = None,
     rows: Annotated[
         int, typer.Option(min=0, help="Rows to keep, drawn at random (default: none).")
     ] = 0,
@@ -167,10 +168,10 @@ def monitor(
         ),
     ],
     data: Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")],
-    outputs: opt.WatchOutputs,
+    outputs: watch.WatchOutputs,
     columns: opt.Columns,
-    time: opt.Time = None,
-    every: opt.EveryOption = None,
+    time: watch.Time = None,
+    every: watch.EveryOption = None,
     false_alarms: Annotated[
         float | None, typer.Option(help="False alarms a year that are acceptable (default: 1).")
     ] = None,

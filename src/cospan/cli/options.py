@@ -24,7 +24,6 @@ from cospan.cli.parsing import (
 
 __all__ = [
     "Columns",
-    "EveryOption",
     "FailOn",
     "Files",
     "Json",
@@ -33,8 +32,6 @@ __all__ = [
     "Reading",
     "Settings",
     "SummaryFile",
-    "Time",
-    "WatchOutputs",
     "WeightingOption",
     "What",
 ]
@@ -160,44 +157,6 @@ class Outputs:
     ] = False
     json: Json = False
     fail_on: FailOn = None
-    junit: Junit = None
-    summary: SummaryFile = None
-
-
-Time = Annotated[
-    str | None, _read(metavar="COLUMN", help="Column that says when each row was; not a feature.")
-]
-EveryOption = Annotated[
-    str | None,
-    _read(metavar="LENGTH", help="Windows of one hour, day, week, month or year, or '1000-rows'."),
-]
-
-
-@dataclass(frozen=True)
-class WatchOutputs:
-    """Files of a monitoring, whether stdout gets JSON, and when to fail."""
-
-    output: Annotated[
-        Path | None,
-        _write(
-            "--output", "-o", metavar="FILE", help="Write a page or a table: .html, .json, .csv."
-        ),
-    ] = None
-    save: Annotated[
-        Path | None,
-        _write(metavar="FILE", help="Keep windows and reference, to add tomorrow's to them."),
-    ] = None
-    json: Json = False
-    fail_on: Annotated[
-        list[Any] | None,
-        _write(
-            parser=_gate,
-            metavar="CONDITION",
-            help="End with exit code 3 if 'alarm', or 'auc>X', 'p<X', 'features>N', 'missing>X', "
-            "'neither>X', holds in a new window, or all of several joined by 'and'. "
-            "May be repeated.",
-        ),
-    ] = None
     junit: Junit = None
     summary: SummaryFile = None
 

@@ -19,6 +19,7 @@ from cospan.frame.prepared_rows import prepared_rows, with_left_factors
 from cospan.frame.truncation import truncated
 from cospan.sets import Settings, calibrated
 from cospan.sets.asking import resolved_calibration
+from cospan.sets.choice import more_rows
 from cospan.sets.curved import Plain, with_curve, without_curve
 from cospan.sets.curving import Again, fitted_curve
 from cospan.sets.model import trial_costs, typicality_of
@@ -231,7 +232,9 @@ class JointFrame(ScoringFrame):
         squared = trial_costs(frame, trial) if found.squared is None else found.squared
         frame = replace(frame, typicality=typicality_of(trial, squared))
         if resolved_calibration(settings.calibrate, found.geometry):
-            calibration = calibrated(frame, trial, squared)
+            most = more_rows((a, b))
+            rows, costs = (found.trial(most), None) if most else (trial, squared)
+            calibration = calibrated(frame, rows, costs)
             frame = replace(frame, geometry=frame.geometry.with_calibration(calibration))
         plain = Plain(frame.geometry.calibration, frame.typicality)
         curved = fitted_curve(found.working, settings, trial, squared, plain, again)

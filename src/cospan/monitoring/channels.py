@@ -9,35 +9,23 @@ reference. Each one is a *channel*.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan.errors import InputError
-from cospan.monitoring.ranks import Ranks, legendre, legendre_means, ranks_of
+from cospan.monitoring.ranks import Ranks, legendre_means
 from cospan.summary import Summary
 
-if TYPE_CHECKING:
-    from cospan.sources import EncodingPlan
-
-__all__ = ["Channel", "Channels", "Cost", "Measured", "channels_of"]
+__all__ = ["SCORES", "Channel", "Channels", "Cost", "Measured"]
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Pairs of features whose relation is watched, at most: the strongest ones.
-MOST_PAIRS = 2_000
-#: A level or truth value rarer than this has no relation that a window's rows could show.
-_COMMON = 0.05
-#: Rows that cost more than so many of the reference's rows are unlike it.
-FAR = 0.99
 #: Scores of number columns, in the order of `ranks.legendre`.
-_SCORES = ("mean", "spread", "shape", "shape")
-_LEAST_VARIANCE = 1e-4
+SCORES = ("mean", "spread", "shape", "shape")
 
 
 class Channel(NamedTuple):
@@ -154,7 +142,7 @@ class Channels:
         """The variance of a window's channels by the sampling of its rows."""
         count = np.concatenate(
             [
-                np.repeat(present, len(_SCORES)),
+                np.repeat(present, len(SCORES)),
                 np.full(self.shared, rows),
                 np.full(len(self.pairs) + 2, sampled),
             ]
@@ -170,7 +158,7 @@ class Channels:
     @property
     def ranked(self) -> int:
         """How many channels are scores of ranks: they come first."""
-        return len(_SCORES) * len(self.numbers)
+        return len(SCORES) * len(self.numbers)
 
     def _scored(self, rows: Floats) -> tuple[Floats, Floats, Floats]:
         """Mean scores of the numbers, how many rows have them, and the ranks for relations."""
@@ -210,135 +198,3 @@ def _correlations(ranked: Floats, pairs: Index) -> Floats:
     size = np.sqrt(np.einsum("ij,ij->j", away, away))
     away = away / np.where(size > 0, size, 1.0)
     return np.asarray((away.T @ away)[pairs[:, 0], pairs[:, 1]])
-
-
-def channels_of(
-    names: Sequence[str], plan: EncodingPlan | None, summary: Summary, rows: Floats, share: float
-) -> Channels:
-    """The channels that a reference fixes, from its summary and a sample of its rows.
-
-    `share` is the shrinkage of the geometry.
-    """
-    owners, shares, gap_of = _kinds(names, plan)
-    numbers = np.array([j for j in range(len(names)) if j not in gap_of[1] and not shares[j]], int)
-    gaps = np.array([gap_of[0].get(owners[j], -1) for j in numbers.tolist()], int)
-    variances = np.diag(np.asarray(summary.scatter_about())) / summary.n
-    live = np.flatnonzero(variances > 1e-12 * np.maximum(np.asarray(summary.mean) ** 2, 1e-300))
-    if not len(live):
-        raise InputError(
-            "No column of the reference varies, so there is nothing to watch; check the columns."
-        )
-    ranks = tuple(
-        ranks_of(_present(rows, j, g)) for j, g in zip(numbers.tolist(), gaps.tolist(), strict=True)
-    )
-    cost = Cost.of(summary, live, share)
-    squared = cost.squared(rows[:, live])
-    bare = Channels(
-        tuple(names),
-        owners,
-        numbers.astype(np.intp),
-        gaps.astype(np.intp),
-        np.flatnonzero(shares),
-        _levels(plan),
-        live,
-        ranks,
-        np.zeros((0, 2), dtype=np.intp),
-        cost,
-        ranks_of(squared),
-        float(np.quantile(squared, FAR)),
-        share,
-        (),
-        np.ones(0),
-    )
-    return _completed(bare, rows, gap_of[1])
-
-
-def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
-    """With pairs, table and variances."""
-    ranked = bare._scored(rows)[2]
-    common = [
-        j for j in bare.live.tolist() if j not in indicators and _is_common(rows[:, j], bare, j)
-    ]
-    pairs, noise = _related(ranked, np.array(common, dtype=np.intp), bare.owners)
-    table = [
-        Channel(kind, bare.owners[j], "", j) for j in bare.numbers.tolist() for kind in _SCORES
-    ]
-    table += [
-        Channel("missing" if j in indicators else "levels", bare.owners[j], "", j)
-        for j in bare.shares.tolist()
-    ]
-    table += [
-        Channel("new levels", bare.owners[int(own[0])], "", int(own[0])) for own in bare.levels
-    ]
-    table += [Channel("relation", bare.owners[i], bare.owners[j], i) for i, j in pairs.tolist()]
-    table += [Channel("rows", ""), Channel("rows", "")]
-    variance = [
-        float(np.var(score))
-        for ranks, j, g in zip(bare.ranks, bare.numbers.tolist(), bare.gaps.tolist(), strict=True)
-        for score in legendre(ranks.of(_present(rows, j, g)))
-    ]
-    variance += [1.0] * bare.shared + noise.tolist() + [1 / 3, 1.0]
-    return replace(
-        bare,
-        pairs=pairs,
-        table=tuple(table),
-        variance=np.maximum(np.array(variance), _LEAST_VARIANCE),
-    )
-
-
-def _present(rows: Floats, j: int, gap: int) -> Floats:
-    values = rows[:, j] if gap < 0 else rows[rows[:, gap] == 0, j]
-    return values if len(values) else rows[:1, j]
-
-
-def _is_common(values: Floats, bare: Channels, j: int) -> bool:
-    if j not in set(bare.shares.tolist()):
-        return True
-    return bool(_COMMON <= values.mean() <= 1 - _COMMON)
-
-
-def _related(ranked: Floats, features: Index, owners: Sequence[str]) -> tuple[Index, Floats]:
-    """Pairs of features of different columns, and the variance of their correlation a row."""
-    a = ranked[:, features]
-    a = a - a.mean(axis=0)
-    a = a / np.maximum(a.std(axis=0), 1e-300)
-    n, squared = len(a), a * a
-    r = a.T @ a / n
-    both, cubes = squared.T @ squared / n, (squared * a).T @ a / n
-    fourth = np.diag(both)
-    # The variance of the influence of a row on r: ab - r (a² + b²)/2.
-    noise = both - r * (cubes + cubes.T) + r**2 / 4 * (fourth[:, None] + fourth + 2 * both)
-    i, j = np.triu_indices(len(features), 1)
-    own = np.unique(np.asarray(owners), return_inverse=True)[1][features]
-    apart = own[i] != own[j]
-    i, j = i[apart], j[apart]
-    if len(i) > MOST_PAIRS:
-        strongest = np.sort(np.argsort(-np.abs(r[i, j]), kind="stable")[:MOST_PAIRS])
-        i, j = i[strongest], j[strongest]
-    return np.stack([features[i], features[j]], axis=1), noise[i, j]
-
-
-def _kinds(
-    names: Sequence[str], plan: EncodingPlan | None
-) -> tuple[tuple[str, ...], list[bool], tuple[dict[str, int], set[int]]]:
-    """Each feature's column, whether it is a share, and where the indicators are."""
-    if plan is None:
-        return tuple(names), [False] * len(names), ({}, set())
-    kinds = [
-        column.kind in ("category", "boolean") for column in plan.used for _ in column.features
-    ]
-    made = len(kinds)
-    having = [column.name for column in plan.used if column.indicator]
-    places = {name: made + i for i, name in enumerate(having)}
-    return plan.owners, kinds + [True] * len(having), (places, set(places.values()))
-
-
-def _levels(plan: EncodingPlan | None) -> tuple[Index, ...]:
-    """The features of the categories that have no feature for further levels."""
-    found, place = [], 0
-    for column in plan.used if plan is not None else ():
-        width = len(column.features)
-        if column.kind == "category" and not column.other:
-            found.append(np.arange(place, place + width))
-        place += width
-    return tuple(found)

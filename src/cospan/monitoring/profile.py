@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from cospan._validate import as_count
 from cospan._warnings import warn
 from cospan.errors import InputError
-from cospan.monitoring.channels import Channels, channels_of
+from cospan.monitoring.channels import Channels
+from cospan.monitoring.choosing import channels_of
 from cospan.monitoring.effect import shrinkage_for
 from cospan.monitoring.levels import Levels, levels_of
 from cospan.monitoring.moments import subset

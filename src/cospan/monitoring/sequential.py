@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from cospan._validate import as_count, as_seed
 from cospan.errors import InputError
 from cospan.monitoring.channels import Cost
+from cospan.monitoring.choosing import varying
 from cospan.monitoring.martingale import Bettors
 from cospan.monitoring.moments import without_rows
 from cospan.monitoring.reading import full_plan, opened, timed_rows
@@ -94,7 +95,7 @@ class SequentialAlarm:
         self.evidence = 0.0
         variances = np.diag(np.asarray(scorer.scatter_about())) / scorer.n
         self._mean = np.asarray(scorer.mean)
-        self._live = np.flatnonzero(variances > 1e-12 * np.maximum(self._mean**2, 1e-300))
+        self._live = varying(scorer)
         self._unit = np.where(variances > 0, np.sqrt(np.maximum(variances, 1e-300)), 1.0)
         self._cost = Cost.of(scorer, self._live, _SHRINKAGE)
         self._owners = plan.owners if plan is not None else names

@@ -31,7 +31,7 @@ from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_option, as_rows
 from cospan.errors import InputError
 from cospan.sets.asking import chosen_sets, resolved_calibration
-from cospan.sets.choice import tried_rows
+from cospan.sets.choice import more_rows, tried_rows
 from cospan.sets.curved import CurvedSets, Plain, with_curve
 from cospan.sets.curving import Again, fitted_curve
 from cospan.sets.geometry import Geometry
@@ -133,7 +133,9 @@ class SetCosts:
         if weighting == "cost":
             costs = replace(costs, typicality=typicality_of(trial, squared))
         if calibrates:
-            found = calibrated(costs, trial, squared)
+            most = more_rows(summaries)
+            rows, more = (working.trial(most), None) if most else (trial, squared)
+            found = calibrated(costs, rows, more)
             costs = replace(costs, geometry=geometry.with_calibration(found))
         if weighting == "frame":
             return costs
