@@ -155,7 +155,7 @@ def test_listed_rows_are_the_flagged_ones_in_order(table):
     assert {row.id for row in tabs["a-in-b"]} == {str(i) for i in np.flatnonzero(flagged[n:])}
     angles = [row.theta for row in tabs["b-in-a"]]
     assert angles == sorted(angles, reverse=True)
-    assert "0" in {row.id for row in tabs["b-in-a"]}
+    assert {"0", "1"} <= {row.id for row in tabs["a-in-b"]}  # the two that were put astray
 
 
 def test_every_listed_row_has_its_values_and_its_neighbour():
