@@ -79,6 +79,10 @@ def _many(
 
     Naming or listing them otherwise changes no bit.
     """
+    options = settings.of_the_sets()
+    if options["curve"] == "auto":
+        # Rows are read at most twice, and a curve would read them once more.
+        options["curve"] = None
     order = by_content([one.summary for one in read])
     summaries = [read[k].summary for k in order]
     names = [read[k].name for k in order]
@@ -88,7 +92,7 @@ def _many(
         weighting=settings.weighting,
         picture=picture,
         again=None if again is None else lambda mapping: _reordered(again(mapping), order),
-        **settings.of_the_sets(),
+        **options,
     )
     frame = ManyFrame.of_costs(summaries, costs, names)
     back = np.argsort(order).tolist()
