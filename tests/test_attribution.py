@@ -21,7 +21,7 @@ LINEAR = [
     )
 ]
 AFFINE = [
-    {},
+    {"curve": None},
     {"shrinkage": 0},
     {"shrinkage": 0.2, "units": "own"},
     {"shrinkage": 0.1, "pooling": 0.4, "dof": 7.0},

@@ -23,6 +23,7 @@ ORDER = """
     decomposition
     summary
     typicality
+    curves
     sets
     alignment
     distributed

@@ -156,6 +156,10 @@ WELL_CONDITIONED = 8.0
 NO_SHARE = 1e-12
 
 
+# Parts of a difference of log odds that an integral gives must sum to it, relative to it or to 1.
+SUMS_TO_TOTAL = 1e-7
+
+
 # A Newton step that promises to lower a log-loss by less than this is the last: the error that it
 # leaves is of the order of its square, hence rounding.
 NEWTON_GAIN = 1e-13

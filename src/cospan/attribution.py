@@ -29,9 +29,11 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._validate import as_rows, check_names
+from cospan.curves import integrated
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.frame.scoring import Scorer
+from cospan.sets.curved import CurvedSets
 
 __all__ = ["Attribution", "Effect", "attribute"]
 
@@ -78,6 +80,9 @@ class Attribution:
         The balance at which the calibrated θ is 45°; 0 for raw angles.
     feature_names : tuple of str
         The frame's, or ``"0"``, ``"1"``, … where it has none.
+    measure : str
+        ``"balance"``; for a curved frame ``"log odds"``: then `total` is log tan²θ less its value
+        at the centre of the frame, `base` minus that value, and `directions` has no columns.
 
     Examples
     --------
@@ -95,6 +100,7 @@ class Attribution:
     total: Array
     base: float
     feature_names: tuple[str, ...]
+    measure: str = "balance"
 
     @property
     def pull(self) -> Array:
@@ -152,6 +158,9 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
     has gives cost to A alone, and so pulls to B (as the angle itself does there), and what lies
     outside both sets pulls nowhere.
 
+    A curved frame has no such sum. There the parts are integrated gradients of log tan²θ, along
+    the straight line from the centre of the frame to the sample; they add up as exactly.
+
     Examples
     --------
     >>> import numpy as np
@@ -170,6 +179,9 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
     weighting = frame.as_weighting(weighting)
     check_names(Z, frame.feature_names, "Z")
     rows = as_rows(Z, "Z", d=frame.n_features, allow_empty=True)
+    names = frame.feature_names or tuple(str(j) for j in range(frame.n_features))
+    if frame.curve is not None:
+        return _curved(frame, frame.curve, rows, names)
     xp = arrays.namespace(rows)
     # The parts of a sum are larger than the sum, so float32 would not add up to it.
     explain = _Explainer(frame, xp.astype(rows[:0, :], xp.float64), weighting)
@@ -184,9 +196,28 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
         column[0] if len(parts) == 1 else xp.concat(column, axis=0)
         for column in zip(*parts, strict=True)
     )
-    names = frame.feature_names or tuple(str(j) for j in range(frame.n_features))
     base = math.tanh(frame.zero / 2)
     return Attribution(features, directions, total, base, names)
+
+
+def _curved(
+    frame: JointFrame, curve: CurvedSets, rows: Array, names: tuple[str, ...]
+) -> Attribution:
+    """Integrated gradients, on the host."""
+    center = np.asarray(arrays.to_numpy(frame.center), dtype=np.float64)
+    host = np.asarray(arrays.to_numpy(rows), dtype=np.float64)
+    parts, total = integrated(curve.log_odds, center, host)
+    at_center = float(curve.log_odds(center[None, :])[0][0])
+    xp = arrays.namespace(rows)
+    fine = xp.astype(rows[:0, :], xp.float64)
+    return Attribution(
+        features=arrays.like(parts, fine),
+        directions=arrays.like(np.zeros((len(host), 0)), fine),
+        total=arrays.like(total, fine),
+        base=-at_center,
+        feature_names=names,
+        measure="log odds",
+    )
 
 
 class _Explainer:

@@ -15,6 +15,7 @@ from cospan._validate import as_rows, as_shrinkage, feature_names_of
 from cospan.audit.flips import fit_flips, fit_rate
 from cospan.audit.separated import separated
 from cospan.errors import InputError
+from cospan.frame.fitting import again_through
 from cospan.sets import SetCosts, calibrated_weights
 from cospan.summary import Summary
 
@@ -209,6 +210,7 @@ def audit_labels(
     pooling: float | str = "auto",
     dof: float | str = "auto",
     tol: float | None = None,
+    curve: int | str | None = None,
     level: float = LEVEL,
 ) -> LabelAudit:
     """Find labels that look wrong: rows that another class explains better than their own.
@@ -224,8 +226,10 @@ def audit_labels(
     X : array-like or dataframe, (n, d)
     y : array-like, (n,)
         Labels: numbers or text, of two or more classes with two or more rows each.
-    span, units, shrinkage, pooling, dof, tol
-        As for :meth:`cospan.JointFrame.fit`.
+    span, units, shrinkage, pooling, dof, tol, curve
+        As for :meth:`cospan.JointFrame.fit`; without a curve unless one is asked for. A class that
+        lies inside another, as a ring in a blob, never has all of its neighbourhood to itself, and
+        to the audit the other's rows there look like flipped labels.
     level : float in [0, 1]
         A label is flagged when the probability that it is flipped is above this. Higher flags
         fewer, and surer, rows.
@@ -264,6 +268,10 @@ def audit_labels(
         dof=dof,
         calibrate=True,
         tol=tol,
+        curve=curve,
+        again=again_through(
+            [(arrays.rows_at(rows, np.flatnonzero(own == k)), None) for k in range(len(classes))]
+        ),
     )
     squared = costs.left_out_costs(rows, own)
     weights = arrays.to_numpy(calibrated_weights(squared, costs.geometry.calibration))

@@ -15,6 +15,7 @@ import typer
 
 from cospan.cli.parsing import (
     parse_columns,
+    parse_curve,
     parse_names,
     parse_number_or_auto,
     parse_shape,
@@ -218,6 +219,15 @@ class Settings(Given):
         _how(
             "--balance/--no-balance",
             help="Give all sets equal weight, whatever their sizes, with --span linear (default).",
+        ),
+    ] = None
+    curve: Annotated[
+        str | None,
+        _how(
+            parser=parse_curve,
+            metavar="auto|none|NUMBER",
+            help="Curved features beside the columns: where they are clearly better, never, or so "
+            "many (default: auto).",
         ),
     ] = None
     weighting: WeightingOption = None

@@ -8,6 +8,7 @@ import typer
 
 __all__ = [
     "parse_columns",
+    "parse_curve",
     "parse_names",
     "parse_number_or_auto",
     "parse_shape",
@@ -21,6 +22,17 @@ def parse_shrinkage(text: str) -> float | str:
     if value is None or not (isinstance(value, str) or 0 <= value < 1):
         raise typer.BadParameter(f"{text!r} is neither 'auto' nor a number from 0 to below 1.")
     return value
+
+
+def parse_curve(text: str) -> int | str:
+    """``auto``, ``none``, or a number of features."""
+    if text in ("auto", "none"):
+        return text
+    if not (text.isascii() and text.isdigit() and int(text) >= 1):
+        raise typer.BadParameter(
+            f"{text!r} is neither 'auto' nor 'none' nor a number of features of at least 1."
+        )
+    return int(text)
 
 
 def parse_number_or_auto(text: str) -> float | str:

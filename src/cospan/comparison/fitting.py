@@ -15,9 +15,12 @@ from cospan import _arrays as arrays
 from cospan.comparison.reading import ReadSet
 from cospan.comparison.settings import Settings
 from cospan.frame import JointFrame, ManyFrame
-from cospan.sets import SetCosts
+from cospan.sets import Calibration, SetCosts
+from cospan.sets.curved import CurvedSets, Plain
+from cospan.sets.curving import Again
 from cospan.sources import Source
 from cospan.summary import Summary
+from cospan.typicality import Typicality
 
 __all__ = ["Fitted", "Model", "arranged", "fit_sets"]
 
@@ -42,9 +45,14 @@ def fit_sets(
     joint: bool,
     picture: bool,
     first: Source | None,
+    again: Again | None = None,
 ) -> Fitted:
-    """The joint frame of two sets, or the costs and directions of K."""
-    fitted = _joint(read, settings, picture) if joint else _many(read, settings, picture)
+    """The joint frame of two sets, or the costs and directions of K.
+
+    `again` reads the rows of all sets once more, through a map.
+    """
+    make = _joint if joint else _many
+    fitted = make(read, settings, picture, again)
     if first is None or first.plan is None:
         return fitted
     # so that a saved model can read tables as these were read
@@ -55,17 +63,26 @@ def fit_sets(
     )
 
 
-def _joint(read: Sequence[ReadSet], settings: Settings, picture: bool) -> Fitted:
+def _joint(
+    read: Sequence[ReadSet], settings: Settings, picture: bool, again: Again | None
+) -> Fitted:
     a, b = (one.summary for one in read)
-    frame = JointFrame.from_summaries(a, b, picture=picture, **settings.of_the_sets())
+    options = settings.of_the_sets()
+    frame = JointFrame.from_summaries(a, b, picture=picture, again=again, **options)
     return Fitted(frame, None, [0, 1])
 
 
-def _many(read: Sequence[ReadSet], settings: Settings, picture: bool) -> Fitted:
+def _many(
+    read: Sequence[ReadSet], settings: Settings, picture: bool, again: Again | None
+) -> Fitted:
     """The sets are fitted in an order that their content decides, not the caller.
 
     Naming or listing them otherwise changes no bit.
     """
+    options = settings.of_the_sets()
+    if options["curve"] == "auto":
+        # Rows are read at most twice, and a curve would read them once more.
+        options["curve"] = None
     order = by_content([one.summary for one in read])
     summaries = [read[k].summary for k in order]
     names = [read[k].name for k in order]
@@ -74,11 +91,16 @@ def _many(read: Sequence[ReadSet], settings: Settings, picture: bool) -> Fitted:
         labels=names,
         weighting=settings.weighting,
         picture=picture,
-        **settings.of_the_sets(),
+        again=None if again is None else lambda mapping: _reordered(again(mapping), order),
+        **options,
     )
     frame = ManyFrame.of_costs(summaries, costs, names)
     back = np.argsort(order).tolist()
     return Fitted(arranged(costs, back), _directions_arranged(frame, back), order)
+
+
+def _reordered(summaries: Sequence[Summary], order: list[int]) -> list[Summary]:
+    return [summaries[k] for k in order]
 
 
 def by_content(summaries: Sequence[Summary]) -> list[int]:
@@ -92,23 +114,39 @@ def by_content(summaries: Sequence[Summary]) -> list[int]:
 def arranged(costs: SetCosts, places: list[int]) -> SetCosts:
     """The costs with their sets in another order."""
     g = costs.geometry
-    offsets = g.calibration.offsets
-    calibration = g.calibration._replace(offsets=tuple(offsets[k] for k in places if offsets))
     geometry = replace(
         g,
         means=arrays.rows_at(g.means, np.array(places)),
         sizes=g.sizes[places],
-        calibration=calibration,
+        calibration=_offsets_arranged(g.calibration, places),
     )
-    known = costs.typicality
-    if known is not None:
-        known = replace(
-            known,
-            costs=tuple(known.costs[k] for k in places),
-            above=tuple(known.above[k] for k in places),
-        )
+    known = _typicality_arranged(costs.typicality, places)
     maps = tuple(costs.maps[k] for k in places)
-    return replace(costs, geometry=geometry, maps=maps, typicality=known)
+    curve = None if costs.curve is None else _curve_arranged(costs.curve, places)
+    return replace(costs, geometry=geometry, maps=maps, typicality=known, curve=curve)
+
+
+def _curve_arranged(curve: CurvedSets, places: list[int]) -> CurvedSets:
+    plain = Plain(
+        _offsets_arranged(curve.plain.calibration, places),
+        _typicality_arranged(curve.plain.typicality, places),
+    )
+    return CurvedSets(curve.map, arranged(curve.costs, places), plain)
+
+
+def _offsets_arranged(calibration: Calibration, places: list[int]) -> Calibration:
+    offsets = calibration.offsets
+    return calibration._replace(offsets=tuple(offsets[k] for k in places if offsets))
+
+
+def _typicality_arranged(known: Typicality | None, places: list[int]) -> Typicality | None:
+    if known is None:
+        return None
+    return replace(
+        known,
+        costs=tuple(known.costs[k] for k in places),
+        above=tuple(known.above[k] for k in places),
+    )
 
 
 def _directions_arranged(frame: ManyFrame, places: list[int]) -> ManyFrame:

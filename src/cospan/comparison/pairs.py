@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
-from cospan.comparison.fitting import Fitted
+from cospan.comparison.fitting import Fitted, Model
 from cospan.comparison.reading import ReadSet
 from cospan.comparison.sampling import Reservoir
 from cospan.comparison.scorer import pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
-from cospan.sets import Geometry, angles_of, fit_calibration, log_odds_of
+from cospan.sets import angles_of, fit_calibration, log_odds_of
+from cospan.sets.curved import as_fitted
 from cospan.significance import Separation, fit_reliabilities, pair_separation
 from cospan.sources import Chunk
 
@@ -55,7 +56,7 @@ def separate_pairs(
     """How far apart each pair's own rows are; the intervals know that the model was fitted."""
     geometry, order = fitted.model.geometry, fitted.order
     calibrated = bool(geometry.calibration.offsets)
-    known = _reliabilities(geometry, [samples[k] for k in order], settings.seed)
+    known = _reliabilities(fitted.model, [samples[k] for k in order], settings.seed)
     back = np.argsort(order)
     known = known[np.ix_(back, back)]
     found = {
@@ -105,7 +106,7 @@ def tested_rows(read: Sequence[ReadSet], seed: int) -> list[Floats]:
     return found
 
 
-def _reliabilities(geometry: Geometry, samples: Sequence[Floats], seed: int) -> Floats:
+def _reliabilities(model: Model, samples: Sequence[Floats], seed: int) -> Floats:
     """How far the angles of each pair are the sets' and not the fit's noise, (K, K).
 
     0, so the widest intervals, where halves of a set would be too small to say, or nothing
@@ -113,9 +114,10 @@ def _reliabilities(geometry: Geometry, samples: Sequence[Floats], seed: int) -> 
     """
     found = np.zeros((len(samples), len(samples)))
     enough = [k for k, rows in enumerate(samples) if len(rows) >= FEWEST_HALVED]
-    if len(enough) > 1 and geometry.shrinkage > 0:
+    if len(enough) > 1 and model.geometry.shrinkage > 0:
+        geometry, sets = as_fitted(model, [samples[k] for k in enough])
         with one_blas_thread():
-            known = fit_reliabilities(geometry, [samples[k] for k in enough], random_state=seed)
+            known = fit_reliabilities(geometry, sets, random_state=seed)
         found[np.ix_(enough, enough)] = known
     return found
 

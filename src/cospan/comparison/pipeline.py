@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,7 +123,10 @@ def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> S
     stage = "fitting the frame" if asked.joint else "fitting the sets"
     say(stage, 0, 1)
     picture = shape is not None
-    fitted = fit_sets(read, settings, joint=asked.joint, picture=picture, first=sets.first)
+    again = partial(sets.mapped, read, progress=progress) if sets.has_rows(read) else None
+    fitted = fit_sets(
+        read, settings, joint=asked.joint, picture=picture, first=sets.first, again=again
+    )
     say(stage, 1, 1)
     scorer = Scorer(fitted.model, settings.weighting)
     groups = _score_own(opened, read, scorer, settings, progress, sink)

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.comparison.sampling import Reservoir, rows_within
+from cospan.curves import CurveMap
 from cospan.errors import InputError
+from cospan.sets.curved import mapped_summary
 from cospan.sources import Chunk, Source
 from cospan.summary import Summary, SummaryOptions, of_chunks, of_rows
 
@@ -92,6 +94,22 @@ class Sets:
                     yield OwnRows(number, chunk)
             else:
                 yield OwnRows(number, one.sample, one.weights)
+
+    def has_rows(self, read: Sequence[ReadSet]) -> bool:
+        """Can every row be had again? Not those of a summary that keeps some of them."""
+        both = zip(self.parts, read, strict=False)  # classes come from one source
+        return all(isinstance(part, Source) or one.complete for part, one in both)
+
+    def mapped(
+        self, read: Sequence[ReadSet], mapping: CurveMap, *, progress: Progress | None
+    ) -> list[Summary]:
+        """Summaries of all rows once more, each row mapped first; see :meth:`has_rows`."""
+        found: dict[int, Summary] = {}
+        for part in self.rows(read, True, progress):
+            one = mapped_summary(part.chunk.rows, part.weights, mapping)
+            k = part.number
+            found[k] = found[k] + one if k in found else one
+        return [found[k] for k in range(len(read))]
 
 
 def sample_size(n_features: int) -> int:

@@ -20,6 +20,10 @@ from cospan.sources.base import listing
 __all__ = ["heard_warnings", "remarks"]
 
 FEW_ROWS = 30
+# Of a comparison whose rows are scored with curved features.
+CURVED = (
+    "The difference is curved: part of it shows in how values combine, not in means and spreads."
+)
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 
 
@@ -50,6 +54,8 @@ def remarks(
     for group in groups:
         found += _of_group(group, model)
     found += _constant(opened, model)
+    if model.curve is not None:
+        found.append(Remark("curved", CURVED))
     flagged = float(np.mean(np.asarray(audited.audit.flagged)))
     if flagged > WORTH_SAYING:
         rows = "labelled rows" if audited.of == "z" else "rows"

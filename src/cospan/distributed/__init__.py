@@ -12,12 +12,19 @@ Any scheduler of Dask serves: threads, processes, or a ``distributed.Client`` on
 
 from cospan.distributed.cluster import on_cluster, read_lazily
 from cospan.distributed.scoring import align, left_out, write_scores
-from cospan.distributed.summaries import class_summaries, summary_of
+from cospan.distributed.summaries import (
+    class_summaries,
+    mapped_classes,
+    mapped_summary,
+    summary_of,
+)
 
 __all__ = [
     "align",
     "class_summaries",
     "left_out",
+    "mapped_classes",
+    "mapped_summary",
     "on_cluster",
     "read_lazily",
     "summary_of",

@@ -160,6 +160,8 @@ def _for_workers(frame: JointFrame, side: str | None) -> JointFrame:
     For rows to be left out, with the decompositions that takes, so that no worker repeats them.
     """
     sent = replace(frame, U=None, V=None, typicality=None)
+    if sent.curve is not None:
+        return replace(sent, curve=sent.curve.sent(leaving=side is not None))
     if side is not None:
         sent.leaving().settle()
     return sent

@@ -16,12 +16,15 @@ from cospan import _arrays as arrays
 from cospan import distributed
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
+from cospan.curves import CurveMap
 from cospan.errors import InputError
 from cospan.estimator.fitted import ClassSettings, FittedClasses
 from cospan.estimator.labels import class_numbers, classes_in, shown
 from cospan.frame import JointFrame
+from cospan.frame.fitting import again_through
 from cospan.sets import SetCosts
 from cospan.sets.choice import tried_rows
+from cospan.sets.curving import Again
 from cospan.summary import Summary
 
 __all__ = ["AlignmentAngleClassifier"]
@@ -56,6 +59,9 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         For the linear span: give all classes equal weight, whatever their sizes.
     tol : float, optional
         As in :func:`cospan.gsvd`.
+    curve : {"auto"}, int or None
+        As in :meth:`cospan.JointFrame.fit`. After :meth:`partial_fit`, which does not see rows
+        twice, only classes of at most 2,000 rows can have one.
 
     Attributes
     ----------
@@ -105,6 +111,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
+        curve: int | str | None = "auto",
     ) -> None:
         self.span = span
         self.units = units
@@ -117,6 +124,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self.center = center
         self.balance = balance
         self.tol = tol
+        self.curve = curve
 
     # ---- fitting ------------------------------------------------------------------------------
 
@@ -131,13 +139,15 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         """
         if arrays.is_lazy(X):
             self._add_lazily(X, y, sample_weight)
+            again = self._again_lazily(X, y, sample_weight)
         else:
             rows, labels = validate_data(self, X, y, dtype=_DTYPES)
             classes = classes_in(labels)
             check_classification_targets(labels)
             self._start(classes, rows.shape)
             self._add(rows, labels, sample_weight)
-        self._fitted: FittedClasses | None = self._concluded()
+            again = self._again(rows, labels, sample_weight)
+        self._fitted: FittedClasses | None = self._concluded(again)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -216,7 +226,26 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def _concluded(self) -> FittedClasses:
+    def _again(self, rows: Floats, labels: NDArray[Any], sample_weight: Any) -> Again:
+        """What reads the rows of every class once more."""
+        own = class_numbers(labels, self.classes_)
+        weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
+        members = [np.flatnonzero(own == k) for k in range(len(self.classes_))]
+        return again_through(
+            [(rows[one], None if weights is None else weights[one]) for one in members]
+        )
+
+    def _again_lazily(self, X: Any, y: Any, sample_weight: Any) -> Again:
+        """The same for a Dask collection."""
+        labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
+
+        def again(mapping: CurveMap) -> list[Summary]:
+            found = distributed.mapped_classes(X, labels, sample_weight, mapping)
+            return [found[label] for label in self.classes_.tolist()]
+
+        return again
+
+    def _concluded(self, again: Again | None = None) -> FittedClasses:
         """The model of the summaries as they stand."""
         summaries = self._summaries or {}
         missing = [label for k, label in enumerate(self.classes_) if k not in summaries]
@@ -225,7 +254,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         settings = ClassSettings(
             **{one.name: getattr(self, one.name) for one in fields(ClassSettings)}
         )
-        return FittedClasses.fit([summaries[k] for k in sorted(summaries)], settings)
+        return FittedClasses.fit([summaries[k] for k in sorted(summaries)], settings, again)
 
     @classmethod
     def from_fitted(

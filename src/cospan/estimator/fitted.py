@@ -20,6 +20,7 @@ from cospan.alignment import Alignment
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.sets import SetCosts, Settings
+from cospan.sets.curving import Again
 from cospan.summary import Summary
 
 __all__ = ["ClassSettings", "FittedClasses", "best_threshold"]
@@ -53,8 +54,13 @@ class FittedClasses:
     threshold: float
 
     @classmethod
-    def fit(cls, summaries: Sequence[Summary], settings: ClassSettings) -> FittedClasses:
-        """Fit to the classes' summaries; their samples of rows choose what is chosen."""
+    def fit(
+        cls, summaries: Sequence[Summary], settings: ClassSettings, again: Again | None = None
+    ) -> FittedClasses:
+        """Fit to the classes' summaries; their samples of rows choose what is chosen.
+
+        `again` reads the rows once more, through a map, where a curve needs them.
+        """
         weighting = as_option(settings.weighting, "weighting", ("cost", "frame"))
         threshold = _as_threshold(settings.threshold, len(summaries))
         options = settings.of_the_sets()
@@ -64,9 +70,9 @@ class FittedClasses:
             )
         model: JointFrame | SetCosts
         if len(summaries) == 2:
-            model = JointFrame.from_summaries(summaries[0], summaries[1], **options)
+            model = JointFrame.from_summaries(summaries[0], summaries[1], again=again, **options)
         else:
-            model = SetCosts.from_summaries(summaries, weighting=weighting, **options)
+            model = SetCosts.from_summaries(summaries, weighting=weighting, again=again, **options)
         if threshold is None:
             assert isinstance(model, JointFrame)  # `_as_threshold` refused more classes
             threshold = _left_out_threshold(model, summaries, weighting)

@@ -85,11 +85,30 @@ class ScoringFrame(FrameProperties):
             return self._align_chunks(Z, weighting)
         check_names(Z, self.feature_names, "Z")
         rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
-        return Scorer(self, rows, weighting).aligned(rows)
+        return self._aligned(rows, weighting)
+
+    def _aligned(self, rows: Array, weighting: str) -> Alignment:
+        if self.curve is None:
+            return Scorer(self, rows, weighting).aligned(rows)
+        return self._curved_alignment(self.curve.squared_costs(rows))
+
+    def _curved_alignment(self, squared: Array) -> Alignment:
+        """From squared costs of mapped rows; they have shrinkage, so that all is shared."""
+        return Alignment.from_costs(
+            squared[:, 0],
+            squared[:, 1],
+            shares=None,
+            outside=None,
+            weighting="cost",
+            calibration=self.geometry.calibration,
+            typicality=self.typicality,
+        )
 
     def squared_costs(self, Z: Any) -> Array:
         """(n, 2): the squared costs of samples."""
         rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
+        if self.curve is not None:
+            return self.curve.squared_costs(rows)
         found = Scorer(self, rows).scores(rows)
         return arrays.namespace(rows).stack((found.squared_a, found.squared_b), axis=1)
 
@@ -99,7 +118,7 @@ class ScoringFrame(FrameProperties):
             check_names(chunk, self.feature_names, "Z")
             rows = as_rows(chunk, "Z", d=self.n_features, allow_empty=True, first_row=seen)
             seen += rows.shape[0]
-            yield Scorer(self, rows, weighting).aligned(rows)
+            yield self._aligned(rows, weighting)
 
     @property
     def _whole(self) -> JointFrame:
@@ -206,6 +225,9 @@ class ScoringFrame(FrameProperties):
         return 2 * np.array(found, dtype=np.float64)
 
     def _left_out(self, rows: Array, side: int, removed: np.ndarray, weighting: str) -> Alignment:
+        if self.curve is not None:
+            sides = np.full(rows.shape[0], side)
+            return self._curved_alignment(self.curve.left_out_costs(rows, sides, removed))
         g = self.geometry
         leaving = self.leaving()
         p, off = working_rows(rows, g.means[side, :], g, self.basis)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cospan import _arrays as arrays
+from cospan import distributed
 from cospan._arrays import Array
 from cospan._surface import option
+from cospan._validate import as_rows, as_weights
 from cospan._warnings import warn
+from cospan.curves import CurveMap
 from cospan.decomposition import GSVD, decompose
 from cospan.sets import Geometry, Settings, WorkingSets
 from cospan.sets.asking import chosen_sets
 from cospan.sets.choice import tried_rows
+from cospan.sets.curved import mapped_summary
+from cospan.sets.curving import Again
 from cospan.sets.prepared import TrialRows
 from cospan.sets.settings import DEFAULTS, settled
 from cospan.summary import Summary
@@ -22,6 +27,7 @@ from cospan.summary import Summary
 __all__ = [
     "DEFAULTS",
     "Fitted",
+    "again_through",
     "compressed",
     "fitted",
     "pseudo_inverse",
@@ -65,6 +71,23 @@ def fitted(
         tol = working.tolerance()
     factors = decompose(left, right, tol=tol, compute_uv=False)
     return Fitted(working, geometry, squared, *compressed(factors, working.basis))
+
+
+def again_through(sets: Sequence[tuple[Any, Any]]) -> Again:
+    """What reads rows (and their weights) once more, through a map."""
+
+    def again(mapping: CurveMap) -> list[Summary]:
+        return [_mapped(X, weights, mapping) for X, weights in sets]
+
+    return again
+
+
+def _mapped(X: Any, weights: Any, mapping: CurveMap) -> Summary:
+    if arrays.is_lazy(X):
+        return distributed.mapped_summary(X, weights, mapping)
+    rows = as_rows(X, "X", d=mapping.n_columns)
+    counted = None if weights is None else as_weights(weights, rows.shape[0])
+    return mapped_summary(rows, counted, mapping)
 
 
 def compressed(factors: GSVD, basis: Array | None) -> tuple[GSVD, Array | None]:

@@ -14,12 +14,14 @@ from cospan.directions import Directions, directions_of
 from cospan.errors import InputError
 from cospan.frame.aligning import ScoringFrame
 from cospan.frame.differences import Parts, differences, parts_of
-from cospan.frame.fitting import fitted, pseudo_inverse, warn_if_nothing_shared
+from cospan.frame.fitting import again_through, fitted, pseudo_inverse, warn_if_nothing_shared
 from cospan.frame.prepared_rows import prepared_rows, with_left_factors
 from cospan.frame.truncation import truncated
 from cospan.sets import Settings, calibrated
 from cospan.sets.asking import resolved_calibration
 from cospan.sets.choice import more_rows
+from cospan.sets.curved import Plain, with_curve, without_curve
+from cospan.sets.curving import Again, fitted_curve
 from cospan.sets.model import trial_costs, typicality_of
 from cospan.sets.settings import Given
 from cospan.summary import Summary
@@ -55,6 +57,8 @@ class JointFrame(ScoringFrame):
         How many directions :meth:`truncate` has left out; 0 for a whole frame.
     typicality : Typicality or None
         What the sets' own rows cost, where there were rows to leave out.
+    curve : CurvedSets or None
+        Costs of curved features, where those answer instead of the frame's own.
 
     Examples
     --------
@@ -87,6 +91,7 @@ class JointFrame(ScoringFrame):
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
+        curve: int | str | None = "auto",
         picture: bool = False,
         sample_weight_a: Any = None,
         sample_weight_b: Any = None,
@@ -126,6 +131,12 @@ class JointFrame(ScoringFrame):
             As in :func:`cospan.gsvd`.
         picture : bool
             The features are pixels: they share one unit, also where they have names.
+        curve : {"auto"}, int or None
+            Score rows together with curved features of them (cosines of columns), whose means and
+            covariances see what those of the columns do not: a ring inside a blob. ``"auto"``:
+            where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
+            too. A number: always, with so many features. None: never. Directions, parts and
+            prototypes are the plain frame's.
         sample_weight_a, sample_weight_b : array-like, optional
             A weight of 2 counts like a row that occurs twice.
         keep_uv : bool
@@ -163,12 +174,14 @@ class JointFrame(ScoringFrame):
             center=center,
             balance=balance,
             tol=tol,
+            curve=curve,
         )
         weighted = sample_weight_a is not None or sample_weight_b is not None
         size = _SAMPLED_ROWS if weighted else _rows_to_try(A, B)
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
-        frame = cls._of(a, b, settings, picture)
+        rows = ((A, sample_weight_a), (B, sample_weight_b))
+        frame = cls._of(a, b, settings, picture, again_through(rows))
         if not keep_uv:
             return frame
         return with_left_factors(frame, A, B, sample_weight_a, sample_weight_b)
@@ -180,20 +193,30 @@ class JointFrame(ScoringFrame):
         b: Summary,
         *,
         picture: bool = False,
+        again: Again | None = None,
         **settings: Unpack[Given],
     ) -> JointFrame:
         """Fit the frame to two summaries; settings as in :meth:`fit`.
 
         A fast summary (``exact=False``) needs a shrinkage of at least 1e-3. Summaries without a
         sample of rows take the defaults where a choice would need rows, and their angles are
-        calibrated by theory.
+        calibrated by theory. A `curve` needs all rows: where the summaries' samples are not all of
+        them, `again` reads them once more. It takes a map of rows and returns two summaries of the
+        rows that went through it, made with ``exact=False``.
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
-        return cls._of(a, b, Settings.of(**settings), picture)
+        return cls._of(a, b, Settings.of(**settings), picture, again)
 
     @classmethod
-    def _of(cls, a: Summary, b: Summary, settings: Settings, picture: bool) -> JointFrame:
+    def _of(
+        cls,
+        a: Summary,
+        b: Summary,
+        settings: Settings,
+        picture: bool,
+        again: Again | None,
+    ) -> JointFrame:
         found = fitted((a, b), ("A", "B"), settings, picture)
         frame = cls(
             geometry=found.geometry,
@@ -208,14 +231,21 @@ class JointFrame(ScoringFrame):
         trial = found.trial()
         squared = trial_costs(frame, trial) if found.squared is None else found.squared
         frame = replace(frame, typicality=typicality_of(trial, squared))
-        if not resolved_calibration(settings.calibrate, found.geometry):
-            return frame
-        if most := more_rows((a, b)):
-            trial, squared = found.trial(most), None
-        calibration = calibrated(frame, trial, squared)
-        return replace(frame, geometry=frame.geometry.with_calibration(calibration))
+        if resolved_calibration(settings.calibrate, found.geometry):
+            most = more_rows((a, b))
+            rows, costs = (found.trial(most), None) if most else (trial, squared)
+            calibration = calibrated(frame, rows, costs)
+            frame = replace(frame, geometry=frame.geometry.with_calibration(calibration))
+        plain = Plain(frame.geometry.calibration, frame.typicality)
+        curved = fitted_curve(found.working, settings, trial, squared, plain, again)
+        return frame if curved is None else with_curve(frame, curved)
 
     # ---- looking ------------------------------------------------------------------------------
+
+    @property
+    def plain(self) -> JointFrame:
+        """This frame without its curve: what its directions alone say of a sample."""
+        return without_curve(self)
 
     @property
     def directions(self) -> Directions:
@@ -270,7 +300,7 @@ class JointFrame(ScoringFrame):
         >>> frame.truncate(n=17)
         JointFrame(181 rows against 180, 64 features, rank 17 of 64, shrinkage 0.05)
         """
-        return truncated(self, band=band, n=n, shared_above=shared_above)
+        return truncated(self.plain, band=band, n=n, shared_above=shared_above)
 
     def prepared(self, X: Any, side: str, *, sample_weight: Any = None) -> Array:
         """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
@@ -281,10 +311,11 @@ class JointFrame(ScoringFrame):
         return prepared_rows(self, X, side, sample_weight)
 
     def __repr__(self) -> str:
+        curved = "" if self.curve is None else ", curved"
         whole = f" of {self.rank + self.dropped}" if self.dropped else ""
         return (
             f"JointFrame({self.n_a:,.6g} rows against {self.n_b:,.6g}, {self.n_features} features, "
-            f"rank {self.rank}{whole}, shrinkage {self.shrinkage:g})"
+            f"rank {self.rank}{whole}, shrinkage {self.shrinkage:g}{curved})"
         )
 
 

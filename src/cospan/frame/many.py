@@ -120,6 +120,7 @@ class ManyFrame:
     ) -> ManyFrame:
         """The frame of K ≥ 2 summaries; settings as in :meth:`fit`."""
         names = _names(names, len(summaries))
+        settings["curve"] = None  # directions are those of the rows as they are
         costs = SetCosts.from_summaries(
             summaries, labels=names, weighting=weighting, picture=picture, **settings
         )

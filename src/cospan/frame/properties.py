@@ -18,6 +18,7 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan.decomposition import Blocks
 from cospan.sets import Geometry
+from cospan.sets.curved import CurvedSets
 from cospan.sets.maps import working_rows
 from cospan.typicality import Typicality
 
@@ -39,6 +40,7 @@ class FrameProperties:
     V: Array | None = None
     dropped: int = 0
     typicality: Typicality | None = None
+    curve: CurvedSets | None = None
 
     @property
     def span(self) -> str:

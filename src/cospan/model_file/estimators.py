@@ -153,6 +153,7 @@ def _parameters(read: Reader, version: int) -> dict[str, Any]:
             del found[name]
         now = {"span": "linear", "units": "common", "pooling": 0.0, "dof": "auto"}
         found |= {"calibrate": False, **now}
+    found.setdefault("curve", None)  # files from before there were curves
     if set(found) != expected or not all(type(x) in _PLAIN for x in found.values()):
         raise ModelFileError("The estimator's parameters are not those of this version.")
     if found["center"] is None:

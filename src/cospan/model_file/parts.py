@@ -19,8 +19,10 @@ from cospan._tolerance import FILE_COSINES
 from cospan.decomposition import Blocks
 from cospan.errors import ModelFileError
 from cospan.frame import JointFrame
+from cospan.model_file.curves import Parts, curve_parts, read_curve
 from cospan.model_file.reader import ABOVE_0, BELOW_1, Reader
 from cospan.sets import Calibration, Geometry, SetCosts
+from cospan.sets.curved import CurvedSets
 from cospan.typicality import Typicality
 
 __all__ = [
@@ -38,13 +40,6 @@ _LINEAR_CENTERS = ("pooled", "each", "none", "given")
 _MOST_SETS = 2**31
 # Costs of a set's own rows in a file: summaries sample 2,000 rows, and these are kept as they are.
 _MOST_COSTS = 4096
-
-
-class Parts(NamedTuple):
-    """A model as it is written: settings as JSON values, arrays by name."""
-
-    settings: dict[str, Any]
-    tensors: dict[str, NDArray[Any]]
 
 
 def take_apart(model: object) -> Parts:
@@ -163,6 +158,17 @@ def _typicality(read: Reader, n_sets: int) -> Typicality | None:
     return Typicality(tuple(costs), tuple(above))
 
 
+def _with_curve(
+    settings: dict[str, Any], tensors: dict[str, NDArray[Any]], curve: CurvedSets | None
+) -> Parts:
+    if curve is None:
+        return Parts(settings, tensors)
+    inside = curve_parts(
+        curve, _costs_parts(curve.costs), _typicality_parts(curve.plain.typicality)
+    )
+    return Parts(settings | inside.settings, tensors | inside.tensors)
+
+
 # ---- frames -----------------------------------------------------------------------------------
 
 
@@ -177,7 +183,7 @@ def _frame_parts(frame: JointFrame) -> Parts:
         "blocks": [int(n) for n in frame.blocks],
         "dropped": int(frame.dropped),
     }
-    return Parts(settings, tensors)
+    return _with_curve(settings, tensors, frame.curve)
 
 
 def _frame(read: Reader) -> JointFrame:
@@ -185,6 +191,7 @@ def _frame(read: Reader) -> JointFrame:
     return JointFrame(
         geometry=geometry,
         typicality=_typicality(read, 2),
+        curve=read_curve(read, geometry, _costs, _typicality),
         **read_directions(read, geometry.n_features)._asdict(),
     )
 
@@ -234,7 +241,7 @@ def _costs_parts(costs: SetCosts) -> Parts:
         tensors["basis"] = host(costs.basis)
     tensors |= _typicality_parts(costs.typicality)
     settings |= {"kind": "costs", "sets": len(costs.maps), "weighting": costs.weighting}
-    return Parts(settings, tensors)
+    return _with_curve(settings, tensors, costs.curve)
 
 
 def _costs(read: Reader) -> SetCosts:
@@ -252,4 +259,5 @@ def _costs(read: Reader) -> SetCosts:
         maps=maps,
         basis=basis,
         typicality=_typicality(read, n_sets),
+        curve=read_curve(read, geometry, _costs, _typicality),
     )

@@ -32,6 +32,8 @@ from cospan._validate import as_option, as_rows
 from cospan.errors import InputError
 from cospan.sets.asking import chosen_sets, resolved_calibration
 from cospan.sets.choice import more_rows, tried_rows
+from cospan.sets.curved import CurvedSets, Plain, with_curve
+from cospan.sets.curving import Again, fitted_curve
 from cospan.sets.geometry import Geometry
 from cospan.sets.leaving import LeavingRows, removed_weights
 from cospan.sets.maps import inverse_triangle, maps_of, working_rows
@@ -65,6 +67,9 @@ class SetCosts:
         Orthonormal basis of the rows' span where they are fewer than the features.
     typicality : Typicality or None
         What the sets' own rows cost, where there were rows to leave out.
+    curve : CurvedSets or None
+        Costs of curved features, where those answer: see `curve` in
+        :meth:`cospan.JointFrame.fit`.
 
     Examples
     --------
@@ -83,6 +88,7 @@ class SetCosts:
     maps: tuple[Array, ...] = field(repr=False)
     basis: Array | None = field(repr=False, default=None)
     typicality: Typicality | None = field(repr=False, default=None)
+    curve: CurvedSets | None = field(repr=False, default=None)
 
     # ---- making -------------------------------------------------------------------------------
 
@@ -94,10 +100,11 @@ class SetCosts:
         labels: Sequence[str] | None = None,
         weighting: str = "cost",
         picture: bool = False,
+        again: Again | None = None,
         **settings: Unpack[Given],
     ) -> SetCosts:
-        """Prepare K ≥ 2 sets; parameters as in :meth:`cospan.JointFrame.fit`."""
-        return cls._of(summaries, Settings.of(**settings), labels, weighting, picture)
+        """Prepare K ≥ 2 sets; as :meth:`cospan.JointFrame.from_summaries` does two."""
+        return cls._of(summaries, Settings.of(**settings), labels, weighting, picture, again)
 
     @classmethod
     def _of(
@@ -107,6 +114,7 @@ class SetCosts:
         labels: Sequence[str] | None,
         weighting: str,
         picture: bool,
+        again: Again | None,
     ) -> SetCosts:
         weighting = as_option(weighting, "weighting", ("cost", "frame"))
         if weighting == "frame" and settings.span == "affine":
@@ -124,12 +132,16 @@ class SetCosts:
             squared = trial_costs(costs, trial)
         if weighting == "cost":
             costs = replace(costs, typicality=typicality_of(trial, squared))
-        if not calibrates:
+        if calibrates:
+            most = more_rows(summaries)
+            rows, more = (working.trial(most), None) if most else (trial, squared)
+            found = calibrated(costs, rows, more)
+            costs = replace(costs, geometry=geometry.with_calibration(found))
+        if weighting == "frame":
             return costs
-        if most := more_rows(working.prepared.summaries):
-            trial, squared = working.trial(most), None
-        found = calibrated(costs, trial, squared)
-        return replace(costs, geometry=geometry.with_calibration(found))
+        plain = Plain(costs.geometry.calibration, costs.typicality)
+        curved = fitted_curve(working, settings, trial, squared, plain, again)
+        return costs if curved is None else with_curve(costs, curved)
 
     # ---- looking ------------------------------------------------------------------------------
 
@@ -158,6 +170,8 @@ class SetCosts:
     def squared_costs(self, Z: Any) -> Array:
         """Squared costs (n, K) of samples."""
         rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
+        if self.curve is not None:
+            return self.curve.squared_costs(rows)
         origins = [self.geometry.origin(k) for k in range(self.geometry.n_sets)]
         parts = [self._scored(part, origins) for part in self._parts(rows)]
         xp = arrays.namespace(rows)
@@ -184,6 +198,8 @@ class SetCosts:
         removed = removed_weights(sample_weight, len(own))
         if self.weighting == "frame":
             return self._left_out_shares(rows, own, removed)
+        if self.curve is not None:
+            return self.curve.left_out_costs(rows, own, removed)
         leaving = self.leaving()
         out = np.empty((len(own), self.geometry.n_sets))
         for o in np.unique(own).tolist():
@@ -206,7 +222,7 @@ class SetCosts:
         return [matrix_of(arrays.to_numpy(one)) for one in self.maps]
 
     @cached_property
-    def _pooled_maps(self) -> Sequence[Array]:
+    def scoring_maps(self) -> Sequence[Array]:
         """The maps that samples are scored with."""
         if self.geometry.pooling == 0:
             return self.maps
@@ -232,7 +248,7 @@ class SetCosts:
         base, off = working_rows(rows, g.center, g, self.basis)
         base = xp.astype(base, self._dtype(rows), copy=False)
         columns = []
-        for k, one in enumerate(self._pooled_maps):
+        for k, one in enumerate(self.scoring_maps):
             step = working_rows(origins[k][None, :], g.center, g, self.basis)[0]
             mapped = arrays.matmul(base, arrays.like(one, base))
             mapped = mapped - arrays.like(arrays.matmul(step, one), base)

@@ -30,6 +30,7 @@ class Given(TypedDict, total=False):
     center: Any
     balance: bool
     tol: float | None
+    curve: int | str | None
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Settings:
     center: Any = "pooled"
     balance: bool = True
     tol: float | None = None
+    curve: int | str | None = "auto"
 
     @classmethod
     def of(cls, **given: Any) -> Settings:
@@ -73,6 +75,7 @@ PAPER = {
     "balance": False,
     "shrinkage": 0.0,
     "calibrate": False,
+    "curve": None,
 }
 
 

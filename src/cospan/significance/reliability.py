@@ -29,6 +29,7 @@ from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_generator, as_rows
 from cospan.errors import InputError
 from cospan.sets import Geometry, SetCosts, log_odds_of
+from cospan.sets.curved import as_fitted
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
@@ -71,7 +72,10 @@ def fit_reliability(
     >>> [round(fit_reliability(JointFrame.fit(A, B + step), A, B + step), 2) for step in (0, 2)]
     [0.0, 0.97]
     """
-    return float(fit_reliabilities(frame.geometry, [A, B], random_state=random_state)[0, 1])
+    if frame.curve is not None:
+        A, B = as_rows(A, "A", d=frame.n_features), as_rows(B, "B", d=frame.n_features)
+    geometry, sets = as_fitted(frame, [A, B])
+    return float(fit_reliabilities(geometry, sets, random_state=random_state)[0, 1])
 
 
 def fit_reliabilities(

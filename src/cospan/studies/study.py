@@ -139,7 +139,9 @@ def sensitivity(
     groups = _groups(labels, len(study.Z))
     draws = as_count(repeats, "repeats")
     plan = plan_of(STUDY if over is None else over)
-    given = Run(**Settings.of(**settings).of_the_sets(), weighting=weighting)
+    # Fewer directions, say, mean nothing to curved features.
+    plain = {**Settings.of(**settings).of_the_sets(), "curve": None}
+    given = Run(**plain, weighting=weighting)
     theta, alpha = study.angles(given)
     rows = [change_of("reference", "", [(theta, alpha)], theta, groups, bins)]
     for parameter, value in plan:

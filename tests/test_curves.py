@@ -1,0 +1,457 @@
+"""Curved frames: the map, what it sees, when it is chosen, and everything that follows from it."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.metrics import roc_auc_score
+
+import cospan
+from cospan import (
+    AlignmentAngleClassifier,
+    JointFrame,
+    Summary,
+    attribute,
+    audit_labels,
+    compare,
+    prototypes,
+)
+from cospan.curves import CurveMap, curve_map, integrated
+from cospan.curves.bits import normals, uniforms
+from cospan.errors import InputError, ModelFileError
+from cospan.frame.fitting import again_through
+from cospan.sets import SetCosts
+from cospan.sets.curved import mapped_summary
+
+
+def ring_in_a_blob(n, d=3, seed=0):
+    """Equal means and covariances; B's first two columns lie on a ring."""
+    rng = np.random.default_rng(seed)
+    A, B = rng.normal(size=(2, n, d))
+    turn = rng.uniform(0, 2 * np.pi, n)
+    ring = np.sqrt(1.98) * np.column_stack([np.cos(turn), np.sin(turn)])
+    B[:, :2] = ring + 0.1 * rng.normal(size=(n, 2))
+    return A, B
+
+
+@pytest.fixture(scope="module")
+def ring():
+    return ring_in_a_blob(300)
+
+
+@pytest.fixture(scope="module")
+def curved(ring):
+    frame = JointFrame.fit(*ring)
+    assert frame.curve is not None
+    return frame
+
+
+# ---- the map ----------------------------------------------------------------------------------
+
+
+def test_numbers_are_the_same_everywhere():
+    """Pinned: a map made today must be made by every later version on every machine."""
+    found = uniforms(7, (2, 2))
+    expected = [[0.6250954666046671, 0.8972138009695756], [0.7756856902451936, 0.22520718999059192]]
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    np.testing.assert_allclose(
+        normals(7, (3,)), [0.3188911351482975, 1.265834339532767, 0.757703305852264], rtol=1e-12
+    )
+
+
+def test_random_features_are_pinned():
+    mapping = curve_map(np.zeros(5), np.ones(5), normals(1, (40, 5)), size=4)
+    rows = np.arange(10.0).reshape(2, 5) / 10
+    found = mapping(rows)[:, 5:]
+    np.testing.assert_allclose(found, PINNED, atol=2e-6)
+
+
+PINNED = [
+    [1.2769775, 1.3300202, -1.0646727, 0.7402052],
+    [1.3651544, -0.3037102, -0.5143304, 0.1780650],
+]
+
+
+def test_a_column_becomes_itself_and_three_waves():
+    x = np.linspace(-2, 2, 9)[:, None]
+    mapping = curve_map(np.zeros(1), np.ones(1), x)
+    z = x[:, 0]
+    waves = np.sqrt(2) * np.stack([np.cos(z), np.cos(2 * z), np.sin(2 * z)])
+    np.testing.assert_allclose(mapping(x), np.vstack([z, waves]).T, atol=1e-6)
+
+
+def test_columns_of_few_values_get_fewer_features():
+    """Of two values every function is a line; of three, one feature more says everything."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, k, 200) for k in (2, 3, 4, 50)] + [np.ones(200)])
+    scale = X.std(axis=0)
+    mapping = curve_map(X.mean(axis=0), scale, X)
+    assert (mapping.frequencies != 0).sum(axis=0).tolist() == [0, 1, 2, 3, 0]
+    assert np.isfinite(mapping(X)).all()
+
+
+def test_many_columns_get_random_features_of_all():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(750, 120))
+    mapping = curve_map(np.zeros(120), np.ones(120), X)
+    W = mapping.frequencies
+    assert W.shape == (250, 120)
+    cosines = W[:120] @ W[:120].T / np.outer(*[np.linalg.norm(W[:120], axis=1)] * 2)
+    np.testing.assert_allclose(cosines, np.eye(120), atol=1e-12)  # orthogonal within a block
+    more = curve_map(np.zeros(120), np.ones(120), X, size=320).frequencies
+    np.testing.assert_array_equal(more[:240], W[:240])  # a larger map begins with the smaller
+
+
+def test_the_kernel_of_random_features_is_gaussian():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4))
+    mapping = curve_map(np.zeros(4), np.ones(4), X, size=40_000)
+    phi = mapping(X)[:, 4 + 12 :].astype(float)
+    distance = np.linalg.norm(X[:, None] - X[None], axis=2)
+    upper = distance[np.triu_indices(30, 1)]
+    expected = np.exp(-(distance**2) / (2 * (0.5 * np.median(upper)) ** 2))
+    np.testing.assert_allclose(phi @ phi.T / phi.shape[1], expected, atol=0.03)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+def test_offsets_and_units_do_not_matter(ring, offset):
+    A, B = ring
+    unit = np.array([1e-6, 1.0, 1e5])
+    frame = JointFrame.fit(A, B)
+    moved = JointFrame.fit(A * unit + offset * unit, B * unit + offset * unit)
+    np.testing.assert_allclose(
+        moved.align(A * unit + offset * unit).theta, frame.align(A).theta, atol=1e-4
+    )
+
+
+def test_samples_far_away_stay_numbers(curved):
+    far = np.array([[1e300, -1e300, 0.0], [1e18, 0, 0], [0, 0, 1e5]])
+    assert np.isfinite(curved.align(far).theta).all()
+
+
+def test_pulled_back_gradients_are_those_of_the_map():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    mapping = curve_map(X.mean(axis=0), np.array([2.0, 1.0, 0.0]), X, size=12)
+    slopes = rng.normal(size=(1, mapping.n_features))
+    x, step = X[:1], 1e-6
+    found = mapping.pulled_back(x, slopes)[0]
+    for j in range(3):
+        e = step * np.eye(3)[j]
+        change = (mapping.exact(x + e) - mapping.exact(x - e)) @ slopes[0] / (2 * step)
+        assert found[j] == pytest.approx(change[0], abs=1e-8)
+
+
+# ---- what it sees, and when it is chosen ------------------------------------------------------
+
+
+def test_a_ring_in_a_blob_is_seen(ring, curved):
+    A, B = ring_in_a_blob(1000, seed=1)
+    label = np.repeat([0, 1], 1000)
+    plain = curved.plain.align(np.concatenate([A, B])).theta
+    assert roc_auc_score(label, plain) < 0.6
+    assert roc_auc_score(label, curved.align(np.concatenate([A, B])).theta) > 0.85
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sets_that_do_not_differ_stay_plain(seed):
+    rng = np.random.default_rng(seed)
+    A, B = rng.normal(size=(2, (40, 150)[seed % 2], (3, 10)[seed // 2 % 2]))
+    assert JointFrame.fit(A, B).curve is None
+
+
+def test_sets_that_differ_in_means_alone_stay_plain():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(2, 300, 5))
+    assert JointFrame.fit(A, B + 0.5).curve is None
+
+
+def test_the_plain_frame_is_the_one_without_a_curve(ring, curved):
+    A, B = ring
+    plain = JointFrame.fit(A, B, curve=None)
+    for one in (curved.plain, curved.plain.plain):
+        np.testing.assert_array_equal(one.align(A).theta, plain.align(A).theta)
+        np.testing.assert_array_equal(one.align(A).typicality_a, plain.align(A).typicality_a)
+    np.testing.assert_array_equal(curved.H, plain.H)
+    assert curved.parts == plain.parts
+    assert "curved" in repr(curved)
+    assert "curved" not in repr(plain)
+
+
+def test_who_settles_a_number_gets_the_plain_formula(ring):
+    assert JointFrame.fit(*ring, shrinkage=0.3).curve is None
+    assert JointFrame.fit(*ring, shrinkage=0.3, curve=9).curve is not None
+
+
+def test_a_number_of_features_is_taken_as_it_is():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(2, 60, 4))
+    assert JointFrame.fit(A, B, curve=30).curve.map.n_features == 34
+    assert JointFrame.fit(A, B, curve=5).curve.map.n_features == 9
+
+
+def test_angles_are_those_of_a_frame_of_mapped_rows(ring, curved):
+    """Independent reference: map the rows, fit the plain costs to them in float64."""
+    A, B = ring
+    exact = curved.curve.map.exact
+    g = curved.curve.costs.geometry
+    reference = JointFrame.fit(
+        exact(A), exact(B), units="own", shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof
+    )
+    Z = ring_in_a_blob(50, seed=5)[1]
+    np.testing.assert_allclose(curved.align(Z).theta, reference.align(exact(Z)).theta, atol=2e-4)
+    np.testing.assert_allclose(
+        curved.left_out(A, "A").theta, reference.left_out(exact(A), "A").theta, atol=2e-4
+    )
+
+
+def test_leave_one_out_equals_refitting_with_the_same_map(ring, curved):
+    A, B = ring
+    g = curved.curve.costs.geometry
+    left = curved.left_out(A, "A")
+    exact = curved.curve.map.exact
+    for i in (0, 17):
+        fresh = SetCosts.from_summaries(
+            [Summary.of(np.delete(exact(A), i, axis=0)), Summary.of(exact(B))],
+            units="own",
+            shrinkage=g.shrinkage,
+            pooling=g.pooling,
+            dof=g.dof,
+            curve=None,
+        )
+        cost = np.sqrt(fresh.squared_costs(exact(A[i : i + 1])))[0]
+        # The target of the shrinkage is held in leaving, and remade in refitting.
+        assert left.cost_a[i] == pytest.approx(cost[0], rel=2e-3)
+        assert left.cost_b[i] == pytest.approx(cost[1], rel=2e-3)
+
+
+def test_cos_squared_is_a_probability(curved):
+    A, B = ring_in_a_blob(4000, seed=2)
+    p = curved.align(np.concatenate([A, B])).probability
+    label = np.repeat([0, 1], 4000)
+    edges = np.quantile(p, np.linspace(0, 1, 6))
+    bins = np.clip(np.searchsorted(edges, p) - 1, 0, 4)
+    gaps = [abs(label[bins == k].mean() - p[bins == k].mean()) for k in range(5)]
+    assert np.mean(gaps) < 0.06
+
+
+def test_swapping_the_sets_turns_the_angles_round(ring, curved):
+    A, B = ring
+    other = JointFrame.fit(B, A)
+    np.testing.assert_allclose(other.align(A).theta, np.pi / 2 - curved.align(A).theta, atol=1e-3)
+
+
+def test_many_rows_are_read_again(ring):
+    """Above the sample's size the map is tried on the sample and fitted to all rows."""
+    A, B = ring_in_a_blob(3000, d=2)
+    frame = JointFrame.fit(A, B)
+    assert frame.curve.costs.geometry.sizes.tolist() == [3000.0, 3000.0]
+    a, b = Summary.of(A), Summary.of(B)
+    assert JointFrame.from_summaries(a, b).curve is None
+    again = again_through([(A, None), (B, None)])
+    same = JointFrame.from_summaries(a, b, again=again)
+    np.testing.assert_allclose(same.align(A).theta, frame.align(A).theta, atol=1e-5)
+
+
+def test_weights_count_like_copies(ring):
+    A, B = ring
+    weights = np.repeat([1.0, 2.0], 150)
+    twice = np.concatenate([A, A[150:]])
+    one = JointFrame.fit(A, B, sample_weight_a=weights, curve=9, shrinkage=0.2, pooling=0.0, dof=1)
+    two = JointFrame.fit(twice, B, curve=9, shrinkage=0.2, pooling=0.0, dof=1)
+    np.testing.assert_allclose(one.align(B).raw_theta, two.align(B).raw_theta, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"curve": "yes"}, "'auto', None, or a number"),
+        ({"curve": 0}, "at least"),
+        ({"curve": True}, "'auto'"),
+        ({"curve": 8, "span": "linear"}, "affine"),
+        ({"curve": 8, "shrinkage": 0}, "shrinkage"),
+    ],
+)
+def test_what_cannot_be_is_said(ring, options, words):
+    with pytest.raises(InputError, match=words):
+        JointFrame.fit(*ring, **options)
+
+
+def test_summaries_without_their_rows_have_no_curve(ring):
+    a, b = (Summary.of(X, sample_size=50) for X in ring)
+    assert JointFrame.from_summaries(a, b).curve is None
+    with pytest.raises(InputError, match="rows"):
+        JointFrame.from_summaries(a, b, curve=9)
+
+
+def test_the_paper_has_no_curve(ring):
+    assert JointFrame.fit(*ring, preset="paper").curve is None
+
+
+# ---- explanations -----------------------------------------------------------------------------
+
+
+def test_integrated_gradients_of_a_known_function():
+    """f = sin(5 x) y: what the integral gives by hand."""
+
+    def f(x):
+        value = np.sin(5 * x[:, 0]) * x[:, 1]
+        return value, np.stack([5 * np.cos(5 * x[:, 0]) * x[:, 1], np.sin(5 * x[:, 0])], axis=1)
+
+    x, y = 2.0, 3.0
+    parts, total = integrated(f, np.zeros(2), np.array([[x, y]]))
+    # ∫ y sin(5xt) dt from 0 to 1
+    of_y = y * (1 - np.cos(5 * x)) / (5 * x)
+    np.testing.assert_allclose(parts, [[np.sin(5 * x) * y - of_y, of_y]], rtol=1e-7)
+    assert total[0] == pytest.approx(np.sin(5 * x) * y)
+
+
+def test_attribution_of_a_curved_frame_is_complete(ring, curved):
+    Z = np.concatenate([*ring, 30 * np.random.default_rng(0).normal(size=(20, 3))])
+    parts = attribute(curved, Z)
+    odds = 2 * np.log(np.tan(curved.align(Z).theta))
+    np.testing.assert_allclose(parts.features.sum(axis=1), parts.total, atol=1e-6, rtol=1e-6)
+    np.testing.assert_allclose(parts.pull, odds, atol=2e-3, rtol=2e-3)
+    assert parts.measure == "log odds"
+    assert parts.directions.shape == (len(Z), 0)
+    size = np.abs(parts.features[:600]).mean(axis=0)
+    assert size[:2].min() > 3 * size[2]  # the ring is in the first two columns
+
+
+def test_prototypes_uphill_are_at_least_as_extreme_as_the_rows(ring, curved):
+    A, B = ring
+    for side, rows, sign in (("A", A, -1), ("B", B, 1)):
+        found = prototypes(curved, side, 2, start=rows)
+        best = np.sort(sign * curved.align(rows).theta)[::-1][:2]
+        assert (sign * found.alignment.theta >= best - 1e-6).all()
+        assert (found.points >= rows.min(axis=0)).all()
+        assert (found.points <= rows.max(axis=0)).all()
+    radius = np.linalg.norm(prototypes(curved, "B", start=B).points[0, :2])
+    assert radius == pytest.approx(np.sqrt(2), abs=0.4)
+    np.testing.assert_array_equal(
+        prototypes(curved, "A").points, prototypes(curved.plain, "A").points
+    )
+    with pytest.raises(InputError, match="plain"):
+        prototypes(curved.plain, "A", start=A)
+
+
+# ---- everywhere -------------------------------------------------------------------------------
+
+
+def test_the_estimator_chooses_a_curve(ring):
+    X, y = np.concatenate(ring), np.repeat(["blob", "ring"], 300)
+    model = AlignmentAngleClassifier().fit(X, y)
+    test = np.concatenate(ring_in_a_blob(500, seed=3))
+    assert model.score(test, np.repeat(["blob", "ring"], 500)) > 0.75
+    assert AlignmentAngleClassifier(curve=None).fit(X, y).score(X, y) < 0.65
+
+
+def three_rings(n, seed):
+    rng = np.random.default_rng(seed)
+    turn = rng.uniform(0, 2 * np.pi, (3, n))
+    radius = np.array([1.0, 2.0, 3.0])[:, None] + 0.1 * rng.normal(size=(3, n))
+    X = np.stack([radius * np.cos(turn), radius * np.sin(turn), rng.normal(size=(3, n))], axis=2)
+    return X.reshape(-1, 3), np.repeat([0, 1, 2], n)
+
+
+def test_three_classes(tmp_path):
+    X, y = three_rings(200, 0)
+    model = AlignmentAngleClassifier().fit(X, y)
+    assert model.costs_.curve is not None
+    Z, label = three_rings(200, 1)
+    assert model.score(Z, label) > AlignmentAngleClassifier(curve=None).fit(X, y).score(Z, label)
+    weights = model.predict_proba(Z)
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    cospan.save(tmp_path / "m.cospan", model)
+    loaded = cospan.load(tmp_path / "m.cospan")
+    np.testing.assert_allclose(loaded.predict_proba(Z), weights, atol=1e-6)
+
+
+def test_model_files_hold_the_map_and_no_rows(ring, curved, tmp_path):
+    path = tmp_path / "ring.cospan"
+    cospan.save(path, curved)
+    frame = cospan.load(path)
+    A, B = ring
+    np.testing.assert_allclose(frame.align(A).theta, curved.align(A).theta, atol=1e-7)
+    np.testing.assert_allclose(frame.plain.align(A).theta, curved.plain.align(A).theta, atol=1e-12)
+    left = frame.left_out(B, "B").theta
+    np.testing.assert_allclose(left, curved.left_out(B, "B").theta, atol=1e-6)
+    content = path.read_bytes()
+    exact = curved.curve.map.exact(A)
+    for row in (*A[:50], *exact[:50], *exact[:50].astype(np.float32)):
+        assert row[:2].tobytes() not in content
+
+
+def test_a_curve_of_other_sets_is_refused(curved, tmp_path):
+    from dataclasses import replace
+
+    wrong = replace(curved.curve.map, frequencies=np.ones((2, 3)), phases=np.ones(2))
+    broken = replace(curved, curve=replace(curved.curve, map=wrong))
+    cospan.save(tmp_path / "broken.cospan", broken)
+    with pytest.raises(ModelFileError, match="curve"):
+        cospan.load(tmp_path / "broken.cospan")
+
+
+def test_compare_uses_the_curve(ring):
+    found = compare(*ring, n_permutations=19)
+    assert found.frame.curve is not None
+    plain = compare(*ring, n_permutations=19, curve=None)
+    assert found.separation.auc.value > plain.separation.auc.value + 0.2
+
+
+def test_the_audit_stays_plain_unless_asked(ring):
+    """Blob rows on the ring are no flipped labels."""
+    X, y = np.concatenate(ring), np.repeat([0, 1], 300)
+    assert not audit_labels(X, y).flagged.any()
+    assert audit_labels(X, y, curve="auto").suspicion.std() > 0.2  # the classes are told apart
+
+
+def test_iris_in_three_sets_keeps_its_order():
+    X, y = load_iris(return_X_y=True)
+    sets = {name: X[y == k] for k, name in enumerate(("setosa", "versicolor", "virginica"))}
+    one = cospan.compare_many(sets, n_permutations=0, curve=8)
+    other = cospan.compare_many(dict(reversed(sets.items())), n_permutations=0, curve=8)
+    np.testing.assert_array_equal(one.model.predict_proba(X), other.model.predict_proba(X))
+
+
+def test_dask_gives_the_same(ring):
+    da = pytest.importorskip("dask.array")
+    A, B = ring_in_a_blob(2500, d=2)
+    lazy = [da.from_array(X, chunks=(700, 2)) for X in (A, B)]
+    frame, there = JointFrame.fit(A, B), JointFrame.fit(*lazy)
+    assert there.curve.costs.geometry.sizes.tolist() == [2500.0, 2500.0]
+    # The samples differ, and with them the choices; the sums are the same.
+    np.testing.assert_allclose(
+        there.align(lazy[0]).theta.compute(), there.align(A).theta, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        there.left_out(lazy[1], "B").theta.compute(), there.left_out(B, "B").theta, atol=1e-6
+    )
+    both = np.corrcoef(frame.align(A).log_ratio, there.align(A).log_ratio)[0, 1]
+    assert both > 0.99
+
+
+def test_torch_gives_the_same(ring, curved):
+    torch = pytest.importorskip("torch")
+    A, B = ring
+    found = curved.align(torch.as_tensor(A))
+    np.testing.assert_allclose(found.theta.numpy(), curved.align(A).theta, atol=1e-5)
+    left = curved.left_out(torch.as_tensor(B), "B").theta.numpy()
+    np.testing.assert_allclose(left, curved.left_out(B, "B").theta, atol=1e-5)
+    frame = JointFrame.fit(torch.as_tensor(A), torch.as_tensor(B))
+    np.testing.assert_allclose(frame.align(A).theta, curved.align(A).theta, atol=1e-4)
+
+
+def test_float32_rows_give_the_same(ring, curved):
+    A, _ = ring
+    found = curved.align(A.astype(np.float32))
+    assert found.theta.dtype == np.float32
+    np.testing.assert_allclose(found.theta, curved.align(A).theta, atol=1e-4)
+
+
+def test_the_map_of_pieces_is_the_map(ring):
+    A, _ = ring
+    mapping = curve_map(A.mean(axis=0), A.std(axis=0), A)
+    whole = Summary.of(mapping(A), exact=False, sample_size=0)
+    parts = mapped_summary(A[:100], None, mapping) + mapped_summary(A[100:], None, mapping)
+    np.testing.assert_allclose(parts.scatter_about(), whole.scatter_about(), atol=1e-9)
+    assert isinstance(mapping, CurveMap)
