@@ -257,7 +257,9 @@ def best_of(repeats: int, *work) -> list[float]:
 
 def speed() -> None:
     A, B = uniform(np.random.default_rng(0), 50_000, 20)
-    auto, plain = best_of(3, lambda: JointFrame.fit(A, B), lambda: JointFrame.fit(A, B, curve=None))
+    auto, plain = best_of(
+        3, lambda: JointFrame.fit(A, B, curve="auto"), lambda: JointFrame.fit(A, B, curve=None)
+    )
     print(f"fit, d = 20, n = 100,000: {auto:.2f} s, plain {plain:.2f} s: {auto / plain:.1f} times")
     frame = JointFrame.fit(A, B)
     straight = frame.plain

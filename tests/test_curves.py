@@ -40,7 +40,7 @@ def ring():
 
 @pytest.fixture(scope="module")
 def curved(ring):
-    frame = JointFrame.fit(*ring)
+    frame = JointFrame.fit(*ring, curve="auto")
     assert frame.curve is not None
     return frame
 
@@ -116,8 +116,8 @@ def test_the_kernel_of_random_features_is_gaussian():
 def test_offsets_and_units_do_not_matter(ring, offset):
     A, B = ring
     unit = np.array([1e-6, 1.0, 1e5])
-    frame = JointFrame.fit(A, B)
-    moved = JointFrame.fit(A * unit + offset * unit, B * unit + offset * unit)
+    frame = JointFrame.fit(A, B, curve="auto")
+    moved = JointFrame.fit(A * unit + offset * unit, B * unit + offset * unit, curve="auto")
     np.testing.assert_allclose(
         moved.align(A * unit + offset * unit).theta, frame.align(A).theta, atol=1e-4
     )
@@ -156,13 +156,13 @@ def test_a_ring_in_a_blob_is_seen(ring, curved):
 def test_sets_that_do_not_differ_stay_plain(seed):
     rng = np.random.default_rng(seed)
     A, B = rng.normal(size=(2, (40, 150)[seed % 2], (3, 10)[seed // 2 % 2]))
-    assert JointFrame.fit(A, B).curve is None
+    assert JointFrame.fit(A, B, curve="auto").curve is None
 
 
 def test_sets_that_differ_in_means_alone_stay_plain():
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(2, 300, 5))
-    assert JointFrame.fit(A, B + 0.5).curve is None
+    assert JointFrame.fit(A, B + 0.5, curve="auto").curve is None
 
 
 def test_the_plain_frame_is_the_one_without_a_curve(ring, curved):
@@ -178,7 +178,7 @@ def test_the_plain_frame_is_the_one_without_a_curve(ring, curved):
 
 
 def test_who_settles_a_number_gets_the_plain_formula(ring):
-    assert JointFrame.fit(*ring, shrinkage=0.3).curve is None
+    assert JointFrame.fit(*ring, shrinkage=0.3, curve="auto").curve is None
     assert JointFrame.fit(*ring, shrinkage=0.3, curve=9).curve is not None
 
 
@@ -236,19 +236,19 @@ def test_cos_squared_is_a_probability(curved):
 
 def test_swapping_the_sets_turns_the_angles_round(ring, curved):
     A, B = ring
-    other = JointFrame.fit(B, A)
+    other = JointFrame.fit(B, A, curve="auto")
     np.testing.assert_allclose(other.align(A).theta, np.pi / 2 - curved.align(A).theta, atol=1e-3)
 
 
 def test_many_rows_are_read_again(ring):
     """Above the sample's size the map is tried on the sample and fitted to all rows."""
     A, B = ring_in_a_blob(3000, d=2)
-    frame = JointFrame.fit(A, B)
+    frame = JointFrame.fit(A, B, curve="auto")
     assert frame.curve.costs.geometry.sizes.tolist() == [3000.0, 3000.0]
     a, b = Summary.of(A), Summary.of(B)
-    assert JointFrame.from_summaries(a, b).curve is None
+    assert JointFrame.from_summaries(a, b, curve="auto").curve is None
     again = again_through([(A, None), (B, None)])
-    same = JointFrame.from_summaries(a, b, again=again)
+    same = JointFrame.from_summaries(a, b, curve="auto", again=again)
     np.testing.assert_allclose(same.align(A).theta, frame.align(A).theta, atol=1e-5)
 
 
@@ -278,7 +278,7 @@ def test_what_cannot_be_is_said(ring, options, words):
 
 def test_summaries_without_their_rows_have_no_curve(ring):
     a, b = (Summary.of(X, sample_size=50) for X in ring)
-    assert JointFrame.from_summaries(a, b).curve is None
+    assert JointFrame.from_summaries(a, b, curve="auto").curve is None
     with pytest.raises(InputError, match="rows"):
         JointFrame.from_summaries(a, b, curve=9)
 
@@ -339,7 +339,7 @@ def test_prototypes_uphill_are_at_least_as_extreme_as_the_rows(ring, curved):
 
 def test_the_estimator_chooses_a_curve(ring):
     X, y = np.concatenate(ring), np.repeat(["blob", "ring"], 300)
-    model = AlignmentAngleClassifier().fit(X, y)
+    model = AlignmentAngleClassifier(curve="auto").fit(X, y)
     test = np.concatenate(ring_in_a_blob(500, seed=3))
     assert model.score(test, np.repeat(["blob", "ring"], 500)) > 0.75
     assert AlignmentAngleClassifier(curve=None).fit(X, y).score(X, y) < 0.65
@@ -355,7 +355,7 @@ def three_rings(n, seed):
 
 def test_three_classes(tmp_path):
     X, y = three_rings(200, 0)
-    model = AlignmentAngleClassifier().fit(X, y)
+    model = AlignmentAngleClassifier(curve="auto").fit(X, y)
     assert model.costs_.curve is not None
     Z, label = three_rings(200, 1)
     assert model.score(Z, label) > AlignmentAngleClassifier(curve=None).fit(X, y).score(Z, label)
@@ -392,7 +392,7 @@ def test_a_curve_of_other_sets_is_refused(curved, tmp_path):
 
 
 def test_compare_uses_the_curve(ring):
-    found = compare(*ring, n_permutations=19)
+    found = compare(*ring, n_permutations=19, curve="auto")
     assert found.frame.curve is not None
     plain = compare(*ring, n_permutations=19, curve=None)
     assert found.separation.auc.value > plain.separation.auc.value + 0.2
@@ -417,7 +417,7 @@ def test_dask_gives_the_same(ring):
     da = pytest.importorskip("dask.array")
     A, B = ring_in_a_blob(2500, d=2)
     lazy = [da.from_array(X, chunks=(700, 2)) for X in (A, B)]
-    frame, there = JointFrame.fit(A, B), JointFrame.fit(*lazy)
+    frame, there = JointFrame.fit(A, B, curve="auto"), JointFrame.fit(*lazy, curve="auto")
     assert there.curve.costs.geometry.sizes.tolist() == [2500.0, 2500.0]
     # The samples differ, and with them the choices; the sums are the same.
     np.testing.assert_allclose(
@@ -437,7 +437,7 @@ def test_torch_gives_the_same(ring, curved):
     np.testing.assert_allclose(found.theta.numpy(), curved.align(A).theta, atol=1e-5)
     left = curved.left_out(torch.as_tensor(B), "B").theta.numpy()
     np.testing.assert_allclose(left, curved.left_out(B, "B").theta, atol=1e-5)
-    frame = JointFrame.fit(torch.as_tensor(A), torch.as_tensor(B))
+    frame = JointFrame.fit(torch.as_tensor(A), torch.as_tensor(B), curve="auto")
     np.testing.assert_allclose(frame.align(A).theta, curved.align(A).theta, atol=1e-4)
 
 

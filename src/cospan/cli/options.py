@@ -227,7 +227,7 @@ class Settings(Given):
             parser=parse_curve,
             metavar="auto|none|NUMBER",
             help="Curved features beside the columns: where they are clearly better, never, or so "
-            "many (default: auto).",
+            "many (default: none).",
         ),
     ] = None
     weighting: WeightingOption = None

@@ -111,7 +111,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
-        curve: int | str | None = "auto",
+        curve: int | str | None = None,
     ) -> None:
         self.span = span
         self.units = units

@@ -91,7 +91,7 @@ class JointFrame(ScoringFrame):
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
-        curve: int | str | None = "auto",
+        curve: int | str | None = None,
         picture: bool = False,
         sample_weight_a: Any = None,
         sample_weight_b: Any = None,
@@ -135,8 +135,8 @@ class JointFrame(ScoringFrame):
             Score rows together with curved features of them (cosines of columns), whose means and
             covariances see what those of the columns do not: a ring inside a blob. ``"auto"``:
             where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
-            too. A number: always, with so many features. None: never. Directions, parts and
-            prototypes are the plain frame's.
+            too. A number: always, with so many features. None, the default: never. Directions,
+            parts and prototypes are the plain frame's.
         sample_weight_a, sample_weight_b : array-like, optional
             A weight of 2 counts like a row that occurs twice.
         keep_uv : bool

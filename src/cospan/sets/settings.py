@@ -52,7 +52,7 @@ class Settings:
     center: Any = "pooled"
     balance: bool = True
     tol: float | None = None
-    curve: int | str | None = "auto"
+    curve: int | str | None = None
 
     @classmethod
     def of(cls, **given: Any) -> Settings:
