@@ -100,7 +100,7 @@ def moments(draws: int) -> None:
             rng = np.random.default_rng([draw, d])
             A, B = design(rng, 400, d)
             Z, label = np.concatenate(design(rng, 2000, d)), np.repeat([0, 1], 2000)
-            frame = JointFrame.fit(A, B)
+            frame = JointFrame.fit(A, B, curve="auto")
             boosting = boosted(np.concatenate([A, B]), np.repeat([0, 1], 400), Z)
             scores = (frame.plain.align(Z).theta, frame.align(Z).theta, boosting)
             found.append([roc_auc_score(label, score) for score in scores])
@@ -155,7 +155,7 @@ def on_folds(pair: TablePair, folds: int) -> tuple[np.ndarray, float]:
         A = pair.A.iloc[train[label[train] == 0]]
         B = pair.B.iloc[train[label[train] == 1] - len(pair.A)]
         Z = X[test]
-        frame = JointFrame.fit(A, B)
+        frame = JointFrame.fit(A, B, curve="auto")
         scores = (
             frame.align(Z).probability,
             frame.plain.align(Z).probability,
@@ -197,7 +197,7 @@ def images(pairs: int) -> None:
         for a, b in every[:: max(1, len(every) // pairs)]:
             task = Task.of(known, a, b, 0)
             A, B = (x.astype(float) for x in task.train)
-            frame = JointFrame.fit(A, B)
+            frame = JointFrame.fit(A, B, curve="auto")
             sizes = [len(x) for x in task.test]
             tests = [x.astype(float) for x in task.test]
             hits = [
@@ -232,7 +232,7 @@ def null(draws: int) -> None:
         for draw in range(20 * draws):
             rng = np.random.default_rng([draw, n, d])
             A, B = rng.standard_t(4, size=(2, n, d)) if draw % 2 else rng.normal(size=(2, n, d))
-            frame = JointFrame.fit(A, B)
+            frame = JointFrame.fit(A, B, curve="auto")
             curved += frame.curve is not None
             left = frame.leave_one_out(A, B)
             ratio = np.concatenate([left.a.theta, left.b.theta])
@@ -261,7 +261,7 @@ def speed() -> None:
         3, lambda: JointFrame.fit(A, B, curve="auto"), lambda: JointFrame.fit(A, B, curve=None)
     )
     print(f"fit, d = 20, n = 100,000: {auto:.2f} s, plain {plain:.2f} s: {auto / plain:.1f} times")
-    frame = JointFrame.fit(A, B)
+    frame = JointFrame.fit(A, B, curve="auto")
     straight = frame.plain
     auto, plain = best_of(30, lambda: frame.align(A), lambda: straight.align(A))
     print(
