@@ -1,6 +1,6 @@
 """The study of docs/sensitivity.md: how θ reacts to the choices behind it, on two image sets.
 
-    COSPAN_DATA=/path/to/data python benchmarks/bench_sensitivity.py [--markdown]
+    COSPAN_DATA=/path/to/data python benchmarks/bench_sensitivity.py [--markdown] [--only 1]
 
 The folder holds mnist/ and fashion-mnist/ with the original IDX files. For one pair of classes of
 each, 900 and 800 training images make the frame and every test image of the two classes is
@@ -80,13 +80,17 @@ def markdown(study):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--markdown", action="store_true", help="tables for the documentation")
+    parser.add_argument("--only", type=int, choices=range(1, 5), help="one of the four studies")
     options = parser.parse_args()
     root = os.environ.get("COSPAN_DATA")
     if not root:
         sys.exit("Set COSPAN_DATA to the folder that holds mnist/ and fashion-mnist/.")
-    for title, (name, first, second) in PAIRS.items():
-        A, B, Z, labels = load(Path(root) / name, first, second)
-        for reference, (settings, over) in REFERENCES.items():
+    studies = [(title, reference) for title in PAIRS for reference in REFERENCES]
+    for number, (title, reference) in enumerate(studies, start=1):
+        if options.only in (None, number):
+            name, first, second = PAIRS[title]
+            A, B, Z, labels = load(Path(root) / name, first, second)
+            settings, over = REFERENCES[reference]
             start = time.perf_counter()
             study = sensitivity(A, B, Z, labels=labels, over=over, **settings)
             print(f"\n{title}; reference: {reference} ({time.perf_counter() - start:.0f} s)\n")

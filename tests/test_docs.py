@@ -104,3 +104,14 @@ def test_importing_cospan_loads_no_package_beside_itself():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     ).stdout.split()
     assert not {"numpy", "scipy", "sklearn", "pyarrow", "matplotlib"} & set(loaded)
+
+
+def test_every_command_and_option_is_on_the_page_of_the_command_line():
+    typer = pytest.importorskip("typer")
+    from cospan.cli import app
+
+    page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    for name, command in typer.main.get_command(app).commands.items():
+        assert f"cospan {name}" in page
+        flags = {flag for parameter in command.params for flag in parameter.opts}
+        assert {flag for flag in flags if flag.startswith("--") and flag not in page} == set()

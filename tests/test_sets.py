@@ -17,10 +17,18 @@ from cospan import (
 )
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan.comparison.settings import Options
-from cospan.sets import SetCosts, Settings, calibrated_weights, fit_calibration, log_odds_of
+from cospan.sets import (
+    PreparedSets,
+    SetCosts,
+    Settings,
+    calibrated_weights,
+    fit_calibration,
+    log_odds_of,
+)
 from cospan.sets.calibration import Calibration
 from cospan.sets.choice import SHRINKAGE_GRID
 from cospan.sets.settings import Given
+from cospan.sets.trials import left_out_grid, pooled_costs
 
 SETTINGS = {
     "chosen": {},
@@ -243,3 +251,63 @@ def test_a_setting_that_is_none_is_named():
     rows = np.random.default_rng(0).normal(size=(2, 20, 3))
     with pytest.raises(TypeError, match="no setting 'shrinkige'"):
         ManyFrame.fit(list(rows), shrinkige=0.3)
+
+
+@pytest.mark.parametrize("d", [6, 60], ids=["few features", "more features than rows"])
+@pytest.mark.parametrize("pooling", [0.0, 0.4, 1.0])
+def test_settings_are_tried_with_the_costs_they_are_scored_with(d, pooling):
+    """Choices rest on exact leave-one-out costs, also with few rows and pooled covariances."""
+    rng = np.random.default_rng(3)
+    sets = [rng.normal(size=(n, d)) + 0.3 * k for k, n in enumerate((9, 14, 20))]
+    summaries = [Summary.of(X) for X in sets]
+    working = PreparedSets(summaries).working("common")
+    trial = working.trial(100)
+    if pooling == 0:
+        tried = left_out_grid(working, trial, np.array([0.2]))[0]
+    else:
+        tried = pooled_costs(working, trial, 0.2, pooling)
+    costs = SetCosts.from_summaries(
+        summaries, units="common", shrinkage=0.2, pooling=pooling, dof=1.0
+    )
+    at = costs.geometry.means[trial.own]
+    inside = trial.rows if working.basis is None else trial.rows @ working.basis.T
+    rows = at + inside * costs.geometry.unit  # sampled, so in an order of their own
+    assert_allclose(tried.T + 1.0, costs.left_out_costs(rows, trial.own), rtol=1e-9)
+
+
+@pytest.mark.parametrize("d", [5, 80])
+def test_what_is_chosen_is_calibrated_as_if_it_had_been_given(d):
+    rng = np.random.default_rng(4)
+    A, B = rng.normal(size=(60, d)), 1.5 * rng.normal(size=(50, d)) + 0.5
+    chosen = JointFrame.fit(A, B)
+    given = JointFrame.fit(
+        A,
+        B,
+        units=chosen.units,
+        shrinkage=chosen.shrinkage,
+        pooling=chosen.pooling,
+        dof=chosen.dof,
+    )
+    assert chosen.gain > 0
+    assert_allclose((chosen.gain, chosen.zero), (given.gain, given.zero), rtol=1e-7)
+
+
+@pytest.mark.parametrize(("p", "q", "d"), [(10, 100, 500), (30, 20, 3000)])
+def test_few_rows_of_one_distribution_choose_nothing(p, q, d):
+    """Own units hold a part of every row that is left out: with few rows they look too good."""
+    moved = 0
+    for draw in range(8):
+        rng = np.random.default_rng([draw, p, d])
+        frame = JointFrame.fit(rng.normal(size=(p, d)), rng.normal(size=(q, d)))
+        found = (frame.units, frame.shrinkage, frame.dof, frame.pooling)
+        moved += found != ("common", 0.3, 1.0, 0.0)
+    assert moved <= 1
+
+
+def test_rows_that_count_double_try_settings_like_rows_that_occur_twice():
+    rng = np.random.default_rng(5)
+    A, B = rng.normal(size=(40, 4)), rng.normal(size=(40, 4)) + 0.7
+    weighted = JointFrame.fit(A, B, sample_weight_a=np.full(40, 2.0))
+    doubled = JointFrame.fit(np.repeat(A, 2, axis=0), B)
+    assert weighted.shrinkage == doubled.shrinkage
+    assert_allclose((weighted.gain, weighted.zero), (doubled.gain, doubled.zero), rtol=1e-7)

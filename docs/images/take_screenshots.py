@@ -9,11 +9,18 @@ from pathlib import Path
 from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_digits
 
-from cospan import compare, compare_many
+from cospan import compare
+from cospan.cli.built_in import patients
 
 HERE = Path(__file__).parent
+FIRST_ROW = "document.querySelector('#rows .panel:not([hidden]) tbody tr').click()"
+
+
+def table(folder):
+    """The table of `cospan demo`."""
+    return compare(patients().sets).save_html(folder / "table.html")
 
 
 def digits(folder):
@@ -25,20 +32,10 @@ def digits(folder):
     return found.save_html(folder / "digits.html")
 
 
-def table(folder):
-    data = load_breast_cancer(as_frame=True)
-    malignant, benign = data.data[data.target == 0], data.data[data.target == 1]
-    found = compare(malignant, benign, name_a="malignant", name_b="benign")
-    return found.save_html(folder / "table.html")
-
-
 def many(folder):
     X, y = load_digits(return_X_y=True)
-    found = compare_many(
-        {f"digit {k}": X[y == k] for k in (3, 8, 9)}, X[y == 5], name_z="digit 5",
-        image_shape=(8, 8),
-    )  # fmt: skip
-    return found.save_html(folder / "many.html")
+    sets = {f"digit {k}": X[y == k] for k in (3, 8, 9)}
+    return compare(sets, Z=X[y == 5], name_z="digit 5").save_html(folder / "many.html")
 
 
 def browser(folder):
@@ -50,20 +47,18 @@ def browser(folder):
     return webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
 
 
-def shoot(driver, page, name, *, width=1160, scheme="light", first=0, last=None, before=None):
-    """One picture: the page from one section (a CSS selector) to the end of another."""
+def shoot(driver, page, name, *, width=1160, first=None, last=None, before=None):
+    """One picture: the page from one element (a CSS selector) to the end of another."""
     command = driver.execute_cdp_cmd
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    features = [{"name": "prefers-color-scheme", "value": "light"}]
     command("Emulation.setEmulatedMedia", {"features": features})
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     command("Emulation.setDeviceMetricsOverride", metrics)
     driver.get(page.as_uri())
-    while driver.execute_script("return document.documentElement.dataset.ready") != "yes":
-        time.sleep(0.05)
+    time.sleep(1)
     if before:
         driver.execute_script(before)
-    driver.execute_script("document.querySelector('.masthead').style.position = 'static'")
-    time.sleep(0.5)
+        time.sleep(0.5)
     edge = "const e = document.querySelector(arguments[0]).getBoundingClientRect(); return e."
     top = driver.execute_script(f"{edge}top + scrollY", first) if first else 0
     bottom = driver.execute_script(f"{edge}bottom + scrollY", last)
@@ -79,21 +74,14 @@ def shoot(driver, page, name, *, width=1160, scheme="light", first=0, last=None,
 def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        pages = digits(folder), table(folder), many(folder)
         driver = browser(folder)
         try:
-            shoot(driver, pages[2], "report-many", last="#where")
-            shoot(driver, pages[0], "report-digits", last="#pictures")
-            shoot(
-                driver, pages[0], "report-digits-dark", scheme="dark", first="#where",
-                last="#rows", before="document.querySelector('.rows-table tbody tr').click()",
-            )  # fmt: skip
-            shoot(driver, pages[1], "report-table", last="#features")
-            shoot(
-                driver, pages[1], "report-table-labels", first="#rows", last="#rows",
-                before="document.querySelector('.rows-table tbody tr').click()",
-            )  # fmt: skip
-            shoot(driver, pages[1], "report-phone", width=400, last=".parts")
+            page = table(folder)
+            shoot(driver, page, "report-table", last="#features tbody tr:nth-child(4)")
+            shoot(driver, page, "report-table-rows", first="#rows", last="#rows", before=FIRST_ROW)
+            page = digits(folder)
+            shoot(driver, page, "report-digits", first="#where", last="#brush-controls")
+            shoot(driver, many(folder), "report-many", last="#changed")
         finally:
             driver.quit()
 

@@ -63,7 +63,7 @@ class _Growing:
 
     def __init__(self, size: int, exact: bool, seed: int) -> None:
         self.sample: Reservoir[Chunk] = Reservoir(size, seed)
-        options = SummaryOptions(exact=exact, seed=seed, first_row=0)
+        options = SummaryOptions(exact=exact, sample_size=size, seed=seed, first_row=0)
         self._builder = SummaryBuilder(options, small=True)
 
     def add(self, chunk: Chunk) -> None:

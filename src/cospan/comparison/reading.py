@@ -117,7 +117,7 @@ def _read_source(
             raise InputError(f"{name} has {found}; a set needs at least 2, better 30.")
 
     # numbered rows: the sample is the same wherever the rows are read
-    options = SummaryOptions(exact=exact, seed=seed, name=name, first_row=0)
+    options = SummaryOptions(exact, None, size, seed, name, first_row=0)
     summary = of_chunks(rows(), options)
     summary = replace(summary, feature_names=source.feature_names)
     return ReadSet(name, summary, sample.result(), sample.complete, sample.seen)
@@ -125,13 +125,11 @@ def _read_source(
 
 def _read_where_it_is(name: str, source: Source, *, exact: bool, size: int, seed: int) -> ReadSet:
     """The same for a Dask collection: its workers summarise and draw, and only that comes here."""
-    options = SummaryOptions(exact=exact, seed=seed, name=name, first_row=0)
-    summary = of_rows(source.lazy, None, options._replace(sample_size=size))
+    options = SummaryOptions(exact, None, size, seed, name, first_row=0)
+    summary = of_rows(source.lazy, None, options)
     if summary.count < 2:
         raise InputError(f"{name} has one row; a set needs at least 2, better 30.")
-    found = _kept(name, summary)
-    smaller = summary.sample.smaller(options.sample_size)
-    return found._replace(summary=replace(summary, sample=smaller))
+    return _kept(name, summary)
 
 
 def _read_summary(name: str, summary: Summary) -> ReadSet:

@@ -63,6 +63,8 @@ class Reservoir(Generic[T]):
         n = next(len(column) for column in item if column is not None)
         keys = self._rng.random(n)
         index = np.flatnonzero(keys < self._bound)
+        if len(index) > self.size:  # more of them cannot stay
+            index = np.sort(index[_smallest(keys[index], self.size)])
         if len(index):
             self._keys.append(keys[index])
             self._positions.append(self.seen + index)
@@ -93,13 +95,24 @@ class Reservoir(Generic[T]):
         if not self._items or (len(self._items) == 1 and self._held <= self.size):
             return
         keys, positions = np.concatenate(self._keys), np.concatenate(self._positions)
-        item = _join(self._items)
+        items = self._items
         if len(keys) > self.size:
-            keep = np.sort(np.argpartition(keys, self.size - 1)[: self.size])
-            keys, positions, item = keys[keep], positions[keep], _take(item, keep)
+            keep = np.sort(_smallest(keys, self.size))
+            ends = np.cumsum([len(part) for part in self._keys])
+            parts = np.split(keep, np.searchsorted(keep, ends[:-1]))
+            starts = [0, *ends[:-1].tolist()]
+            items = [
+                _take(item, part - start)
+                for item, part, start in zip(items, parts, starts, strict=True)
+            ]
+            keys, positions = keys[keep], positions[keep]
             self._bound = float(keys.max())
-        self._keys, self._positions, self._items = [keys], [positions], [item]
+        self._keys, self._positions, self._items = [keys], [positions], [_join(items)]
         self._held = len(keys)
+
+
+def _smallest(keys: NDArray[np.float64], size: int) -> NDArray[np.intp]:
+    return np.argpartition(keys, size - 1)[:size]
 
 
 def _take(item: T, index: NDArray[np.intp]) -> T:

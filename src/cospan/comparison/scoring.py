@@ -76,6 +76,15 @@ class ScoredGroup:
     telling : KeptRows or None
         Values of the rows that look most like the other set, that neither set finds usual, or
         that are on the border; `rows` is a uniform sample, these are not.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from cospan import compare
+    >>> X, y = load_wine(return_X_y=True)
+    >>> group = compare(X[y == 0], X[y == 1]).group_b
+    >>> group.n, bool((group.alignment.degrees > 45).mean() > 0.9)
+    (71, True)
     """
 
     name: str

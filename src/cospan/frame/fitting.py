@@ -39,9 +39,9 @@ class Fitted(NamedTuple):
     factors: GSVD
     basis: Array | None
 
-    def trial(self) -> TrialRows | None:
+    def trial(self, most: int = 0) -> TrialRows | None:
         """Rows of both sets in the coordinates of the frame; None where a set keeps none."""
-        trial = self.working.trial(tried_rows(2))
+        trial = self.working.trial(most or tried_rows(2))
         if trial is None or self.basis is self.working.basis:
             return trial
         # Without shrinkage the frame has a span of its own.

@@ -19,6 +19,7 @@ from cospan.frame.prepared_rows import prepared_rows, with_left_factors
 from cospan.frame.truncation import truncated
 from cospan.sets import Settings, calibrated
 from cospan.sets.asking import resolved_calibration
+from cospan.sets.choice import more_rows
 from cospan.sets.model import trial_costs, typicality_of
 from cospan.sets.settings import Given
 from cospan.summary import Summary
@@ -209,6 +210,8 @@ class JointFrame(ScoringFrame):
         frame = replace(frame, typicality=typicality_of(trial, squared))
         if not resolved_calibration(settings.calibrate, found.geometry):
             return frame
+        if most := more_rows((a, b)):
+            trial, squared = found.trial(most), None
         calibration = calibrated(frame, trial, squared)
         return replace(frame, geometry=frame.geometry.with_calibration(calibration))
 

@@ -70,6 +70,15 @@ class Panel:
         Whether these are random samples of more rows.
     units : str
         ``"own"``: every feature in units of its own spread; ``"raw"``: as it came.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cospan import measure_panel
+    >>> rng = np.random.default_rng(0)
+    >>> panel = measure_panel(rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1)
+    >>> [measure.name for measure in panel.measures[:3]]
+    ['C2ST, logistic', 'C2ST, boosting', 'proxy A-distance']
     """
 
     measures: tuple[Measure, ...]

@@ -14,7 +14,7 @@ from cospan._validate import as_flag, as_option, as_shrinkage, as_tol
 from cospan.errors import InputError
 from cospan.sets.choice import Asked, choose, preferred_units
 from cospan.sets.geometry import Geometry
-from cospan.sets.prepared import PreparedSets, WorkingSets, check_enough
+from cospan.sets.prepared import PreparedSets, WorkingSets
 from cospan.sets.settings import Settings
 from cospan.summary import Summary
 
@@ -46,7 +46,7 @@ def chosen_sets(
         labels=labels,
     )
     choice = choose(prepared, _as_asked(prepared, settings, picture))
-    check_enough(prepared, choice.shrinkage, FAST_SHRINKAGE)
+    _check_enough(prepared, choice.shrinkage)
     geometry = choice.working.geometry(
         shrinkage=choice.shrinkage, pooling=choice.pooling, dof=choice.dof
     )
@@ -90,6 +90,24 @@ def _number(
         return float(value)
     wanted = "a number above 0" if above else f"a number from {low:g} to {high:g}"
     raise InputError(f"{name} is {value!r}; it must be {wanted}, or 'auto'.")
+
+
+def _check_enough(prepared: PreparedSets, alpha: float) -> None:
+    """Do the summaries have the digits for α, and do the rows vary at all?"""
+    summaries = prepared.summaries
+    if alpha < FAST_SHRINKAGE and not all(part.exact for part in summaries):
+        lacks = "directions" if any(part.rank is not None for part in summaries) else "digits"
+        raise InputError(
+            f"A fast summary has too few {lacks} for shrinkage {alpha:g}; use at least "
+            f"{FAST_SHRINKAGE:g}, or make the summaries with {option('exact', True)} and "
+            "without a rank."
+        )
+    spread = prepared.unit("common") if prepared.affine else prepared.spreads.variances
+    if alpha > 0 and not spread.any():
+        raise InputError(
+            "All rows of all sets are equal, so there is nothing to compare; check that the "
+            "features vary."
+        )
 
 
 def resolved_calibration(calibrate: bool | None, geometry: Geometry) -> bool:

@@ -31,7 +31,7 @@ from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_option, as_rows
 from cospan.errors import InputError
 from cospan.sets.asking import chosen_sets, resolved_calibration
-from cospan.sets.choice import tried_rows
+from cospan.sets.choice import more_rows, tried_rows
 from cospan.sets.geometry import Geometry
 from cospan.sets.leaving import LeavingRows, removed_weights
 from cospan.sets.maps import inverse_triangle, maps_of, working_rows
@@ -126,6 +126,8 @@ class SetCosts:
             costs = replace(costs, typicality=typicality_of(trial, squared))
         if not calibrates:
             return costs
+        if most := more_rows(working.prepared.summaries):
+            trial, squared = working.trial(most), None
         found = calibrated(costs, trial, squared)
         return replace(costs, geometry=geometry.with_calibration(found))
 

@@ -18,10 +18,8 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._surface import option
 from cospan._tolerance import rank_tolerance
 from cospan._validate import as_flag, as_option, check_same_library
-from cospan.errors import InputError
 from cospan.sets import span
 from cospan.sets.geometry import Geometry, as_center, common_names
 from cospan.sets.units import Spreads
@@ -286,20 +284,3 @@ def shrunk_factor(factor: Array, alpha: float) -> Array:
     xp = arrays.namespace(factor)
     ridge = math.sqrt(alpha) * arrays.identity(factor.shape[1], factor)
     return arrays.triangular_factor(xp.concat((math.sqrt(1 - alpha) * factor, ridge), axis=0))
-
-
-def check_enough(prepared: PreparedSets, alpha: float, fast: float) -> None:
-    """Do the summaries have the digits for α, and do the rows vary at all?"""
-    summaries = prepared.summaries
-    if alpha < fast and not all(part.exact for part in summaries):
-        lacks = "directions" if any(part.rank is not None for part in summaries) else "digits"
-        raise InputError(
-            f"A fast summary has too few {lacks} for shrinkage {alpha:g}; use at least {fast:g}, "
-            f"or make the summaries with {option('exact', True)} and without a rank."
-        )
-    spread = prepared.unit("common") if prepared.affine else prepared.spreads.variances
-    if alpha > 0 and not spread.any():
-        raise InputError(
-            "All rows of all sets are equal, so there is nothing to compare; check that the "
-            "features vary."
-        )

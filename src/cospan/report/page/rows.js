@@ -68,7 +68,8 @@ function valuesTable(row) {
 function looksLike(row) {
   if (row.weights.length) return row.words;
   const b = Math.sin((row.theta * Math.PI) / 180) ** 2;
-  const like = `${(100 * Math.max(b, 1 - b)).toFixed(0)} % ${names[b >= 0.5 ? "B" : "A"]}`;
+  const sure = Math.max(b, 1 - b);
+  const like = `${sure >= 0.995 ? "over 99" : (100 * sure).toFixed(0)} % ${names[b >= 0.5 ? "B" : "A"]}`;
   if (!row.typical) return like;
   const [a, other] = row.typical.map((p) => `${(100 * p).toFixed(p < 0.01 ? 1 : 0)} %`);
   return `${like}. As unusual as this or more: ${a} of A's rows, ${other} of B's.`;
