@@ -23,7 +23,7 @@ _CONFIDENCE = 0.95
 _TWO_SIDED = 1.959963984540054
 #: The share of false alarms among rows that are called like neither set.
 NEITHER_RATE = 0.05
-#: Rows of each side whose angles are compared, at most: the standard error of the AUC is below 0.02.
+#: Rows of each side whose angles are compared, at most: the AUC is then right to 0.02.
 COMPARED_ROWS = 500
 
 
