@@ -14,6 +14,7 @@ gradient-boosted domain classifier of scikit-learn, cross-validated as NannyML's
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -162,7 +163,10 @@ def classifier_scores(reference, data, rows, python):
             for table, path in zip((reference, data), paths, strict=True):
                 table.to_parquet(path)
             done = subprocess.run(
-                [python, "-c", CLASSIFIER, *paths, str(rows)], capture_output=True, text=True
+                [python, "-c", CLASSIFIER, *paths, str(rows)],
+                capture_output=True,
+                text=True,
+                env={**os.environ, "NML_DISABLE_USAGE_LOGGING": "1", "PYTHONPATH": ""},
             )
             if done.returncode:
                 raise SystemExit(done.stderr)

@@ -378,9 +378,13 @@ def test_a_profile_without_rows_says_the_same(usual, profile, later):
     later.loc[later.time >= "2020-03-05", "temp"] += 5
     a, b = monitor(profile, later), monitor(bare, later)
     assert [w.alarm for w in a.windows] == [w.alarm for w in b.windows]
+    apart = []
     for one, other in zip(a.windows, b.windows, strict=True):
-        assert abs(one.effect.value - other.effect.value) < 0.06
         np.testing.assert_allclose(one.z[:-1], other.z[:-1], atol=1e-6)
+        apart.append(one.effect.value - other.effect.value)
+    # Rows that stand in are another draw of the reference: no bias, and a draw's noise.
+    assert abs(np.mean(apart)) < 0.03
+    assert np.max(np.abs(apart)) < 4 * 0.03
 
 
 # ---- sources ----------------------------------------------------------------------------------

@@ -162,9 +162,11 @@ class Channels:
 
     def _scored(self, rows: Floats) -> tuple[Floats, Floats, Floats]:
         """Mean scores of the numbers, how many rows have them, and the ranks for relations."""
-        u = np.empty((len(rows), len(self.numbers)))
-        for k, j in enumerate(self.numbers.tolist()):
-            u[:, k] = self.ranks[k].of(rows[:, j])
+        columns = np.ascontiguousarray(rows[:, self.numbers].T)
+        u = np.empty_like(columns)
+        for k, ranks in enumerate(self.ranks):
+            u[k] = ranks.of(columns[k])
+        u = np.ascontiguousarray(u.T)
         ranked = rows.copy()
         there = self._present(rows)
         if there is None:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.distribution import rank_auc
 from cospan.frame import JointFrame
 from cospan.monitoring.moments import restricted
 from cospan.significance import Estimate
@@ -24,8 +23,8 @@ _CONFIDENCE = 0.95
 _TWO_SIDED = 1.959963984540054
 #: The share of false alarms among rows that are called like neither set.
 NEITHER_RATE = 0.05
-#: Rows of each side whose angles are compared, at most: the standard error of the AUC is 0.01.
-COMPARED_ROWS = 1_000
+#: Rows of each side whose angles are compared, at most: the AUC is then right to 0.02.
+COMPARED_ROWS = 500
 
 
 class Effect(NamedTuple):
@@ -70,7 +69,13 @@ def effect_of(
     if b.count < 2:
         return _nothing()
     frame = JointFrame.from_summaries(
-        a, b, units="own", shrinkage=shrinkage, pooling=0.0, dof=float(len(live)), calibrate=False
+        a,
+        b.without_sample(),
+        units="own",
+        shrinkage=shrinkage,
+        pooling=0.0,
+        dof=float(len(live)),
+        calibrate=False,
     )
     mine = b.sample.rows[:COMPARED_ROWS]
     theirs = rows[:COMPARED_ROWS, live]
@@ -103,12 +108,12 @@ def _nothing() -> Effect:
 
 def _auc(a: Floats, b: Floats) -> tuple[float, float]:
     """The AUC and its standard error (DeLong), never less than that of one pair too few."""
-    value = rank_auc(a, b)
+    # Both sorted: looking up values in order is several times faster.
+    a, b = np.sort(a), np.sort(b)
     n, m = len(a), len(b)
-    at = np.sort(a)
-    of_b = (np.searchsorted(at, b, "left") + np.searchsorted(at, b, "right")) / (2 * n)
-    bt = np.sort(b)
-    of_a = 1 - (np.searchsorted(bt, a, "left") + np.searchsorted(bt, a, "right")) / (2 * m)
+    of_b = (np.searchsorted(a, b, "left") + np.searchsorted(a, b, "right")) / (2 * n)
+    of_a = 1 - (np.searchsorted(b, a, "left") + np.searchsorted(b, a, "right")) / (2 * m)
+    value = float(of_b.mean())
     variance = float(of_a.var() / max(1, n - 1) + of_b.var() / max(1, m - 1))
     return value, math.sqrt(max(variance, 0.25 / (n * m)))
 

@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 Cells = NDArray[np.intp]
 
 #: Rows of the reference that are set aside: at most these, and at most half of it.
-CALIBRATION_ROWS = 2_000
+CALIBRATION_ROWS = 1_000
 #: Cells of the grid that scores are rounded to, and its ends (of the inverse hyperbolic sine).
 CELLS = 2_048
 REACH = 12.0

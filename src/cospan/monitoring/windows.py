@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,7 +27,7 @@ __all__ = ["SAMPLE_ROWS", "Windows", "cut"]
 Floats = NDArray[np.float64]
 
 #: Rows of a window that its ranks, relations and angles are computed from, at most.
-SAMPLE_ROWS = 2_000
+SAMPLE_ROWS = 1_000
 #: All samples together take about this much.
 SAMPLE_BYTES = 2**27
 #: With more windows than this something is wrong with `every`.
@@ -83,7 +85,7 @@ def cut(
 ) -> Windows:
     """Windows of all rows; those without a time are left out, and told."""
     found, seen, timeless = Windows(every, seed, indicators=indicators), 0, 0
-    for block in blocks:
+    for block in _ahead(iter(blocks)):
         rows = block.rows
         if every.timed:
             if block.days is None:
@@ -106,6 +108,20 @@ def cut(
     if timeless:
         warn(f"{name}: {timeless:,} of {seen:,} rows have no time and are left out.")
     return found
+
+
+def _ahead(blocks: Iterator[Timed]) -> Iterator[Timed]:
+    """The same blocks, each read in a second thread while the one before is summed up."""
+
+    def following(blocks: Iterator[Timed]) -> Timed | None:
+        return next(blocks, None)
+
+    context = copy_context()  # so that warnings reach whoever listens in this thread
+    with ThreadPoolExecutor(1, thread_name_prefix="cospan-reading") as reader:
+        coming = reader.submit(context.run, following, blocks)
+        while (block := coming.result()) is not None:
+            coming = reader.submit(context.run, following, blocks)
+            yield block
 
 
 def _groups(rows: Floats, codes: NDArray[np.int64]) -> Iterator[tuple[int, Floats]]:
