@@ -55,6 +55,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # its pages load scripts from elsewhere
     "show_signature": False,
     "min_reported_time": 5,
     "download_all_examples": False,
