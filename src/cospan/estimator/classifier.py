@@ -20,6 +20,7 @@ from cospan.curves import CurveMap
 from cospan.errors import InputError
 from cospan.estimator.fitted import ClassSettings, FittedClasses
 from cospan.estimator.labels import class_numbers, classes_in, shown
+from cospan.estimator.scoring import DTYPES, Scoring
 from cospan.frame import JointFrame
 from cospan.frame.fitting import again_through
 from cospan.sets import SetCosts
@@ -33,10 +34,9 @@ Floats = NDArray[np.float64]
 
 # Rows kept of one class for choosing the shrinkage, the threshold and so on: at most.
 _SAMPLED_ROWS = 2_000
-_DTYPES = (np.float64, np.float32)
 
 
-class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
     """Classify samples by their alignment angle; a scikit-learn classifier and transformer.
 
     Two classes: θ below the threshold is the first class, above it the second. More classes: each
@@ -141,7 +141,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             self._add_lazily(X, y, sample_weight)
             again = self._again_lazily(X, y, sample_weight)
         else:
-            rows, labels = validate_data(self, X, y, dtype=_DTYPES)
+            rows, labels = validate_data(self, X, y, dtype=DTYPES)
             classes = classes_in(labels)
             check_classification_targets(labels)
             self._start(classes, rows.shape)
@@ -163,7 +163,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         first = not hasattr(self, "classes_")
         if first and classes is None:
             raise InputError("The first call to partial_fit needs classes: all that will occur.")
-        rows, labels = validate_data(self, X, y, dtype=_DTYPES, reset=first)
+        rows, labels = validate_data(self, X, y, dtype=DTYPES, reset=first)
         check_classification_targets(labels)
         if first:
             all_classes = np.unique(classes)
@@ -321,38 +321,6 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             # notebook's display) expects to be told in this way that there are none yet.
             raise AttributeError(str(error)) from error
 
-    # ---- answering ----------------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> Floats:
-        """Two classes: θ minus the threshold, (n,). More: the probabilities, (n, K)."""
-        fitted, rows = self._for_scoring(X)
-        if len(self.classes_) > 2:
-            return fitted.weights(rows)
-        return np.asarray(fitted.align(rows).theta, dtype=np.float64) - fitted.threshold
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each sample, (n,)."""
-        decision = self.decision_function(X)
-        index = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        return np.asarray(self.classes_[index])
-
-    def predict_proba(self, X: Any) -> Floats:
-        """(n, K): the probability of each class, all being equally likely beforehand.
-
-        Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
-        """
-        fitted, rows = self._for_scoring(X)
-        return fitted.probabilities(rows)
-
-    def typicality(self, X: Any) -> Floats:
-        """(n, K): how usual each sample is for each class; small for all of them: none fits.
-
-        Conformal p-values from the leave-one-out costs of the training rows: uniform for new rows
-        of the class, whatever its distribution. `predict` names a class all the same.
-        """
-        fitted, rows = self._for_scoring(X)
-        return fitted.typicality(rows)
-
     def transform(self, X: Any) -> Floats:
         """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K)."""
         fitted, rows = self._for_scoring(X)
@@ -361,16 +329,3 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         found = fitted.align(rows)
         columns = [found.theta, found.cost_a, found.cost_b, np.asarray(found.shares)[:, 1]]
         return np.column_stack(columns).astype(np.float64)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns of `transform`; `input_features` has no say in them."""
-        check_is_fitted(self)
-        if len(self.classes_) > 2:
-            names = [f"weight_{label}" for label in self.classes_]
-        else:
-            names = ["theta", *(f"cost_{label}" for label in self.classes_), "shared"]
-        return np.array(names, dtype=object)
-
-    def _for_scoring(self, X: Any) -> tuple[FittedClasses, Floats]:
-        fitted = self.fitted_parts()
-        return fitted, validate_data(self, X, reset=False, dtype=_DTYPES)
