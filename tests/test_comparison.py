@@ -6,6 +6,7 @@ import math
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import cospan.comparison.pipeline
@@ -754,3 +755,19 @@ def test_sets_that_are_alike_have_no_features_of_their_own():
     rng = np.random.default_rng(3)
     top = compare(rng.normal(size=(400, 5)), rng.normal(size=(400, 5)), n_permutations=0)
     assert [len(part) for part in top.top_features()] == [0, 5, 0]
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_equal_rows_of_both_sets_are_ordered_neither_way(columns):
+    """Categories: leaving a row out must not order equal rows wrongly; the AUC is the rates'."""
+    rng = np.random.default_rng(0)
+    A, B = (
+        pd.DataFrame({f"c{j}": np.where(rng.random(500) < p, "yes", "no") for j in range(columns)})
+        for p in (0.2, 0.7)
+    )
+    found = compare(A, B)
+    if columns == 1:
+        a, b = ((one.c0 == "yes").mean() for one in (A, B))
+        assert abs(found.separation.auc.value - (1 + b - a) / 2) < 1e-12
+    assert found.shift.pvalue <= 0.002
+    assert abs(found.separation.auc.value - found.shift.effect.value) < 0.03

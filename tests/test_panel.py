@@ -296,3 +296,19 @@ def test_impossible_values_of_one_column_do_not_stretch_its_unit():
     real, synthetic = rng.normal(size=(2, 300, 5))
     synthetic[:4, 2] = 1e6
     assert sorted(fidelity(real, synthetic).impossible.tolist()) == [0, 1, 2, 3]
+
+
+def test_equal_rows_are_counted_where_real_rows_repeat():
+    rng = np.random.default_rng(0)
+    real = rng.integers(0, 3, size=(200, 2)).astype(float)
+    found = fidelity(real, real)
+    assert (found.exact, len(found.copies)) == (200, 0)
+    assert found.repeated == 1
+    assert "200 of 200 synthetic rows equal a real row in every value" in repr(found)
+
+
+def test_columns_are_named_as_they_were_encoded_together():
+    rng = np.random.default_rng(0)
+    A = pd.DataFrame({"u": rng.normal(size=60), "v": rng.normal(size=60)})
+    B = pd.DataFrame({"u": rng.normal(size=60), "v": np.full(60, np.nan)})
+    assert measure_panel(A, B)["largest KS"].note == "in column v is missing"

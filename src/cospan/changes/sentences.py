@@ -33,12 +33,19 @@ def pair_sentence(pair: PairChange, names: tuple[str, str]) -> str:
     """One sentence on a relation that changed."""
     return (
         f"{quoted(pair.first)} and {quoted(pair.second)} {_relation(pair)}: rank correlation "
-        f"{pair.r_a:.2f} in {names[0]}, {pair.r_b:.2f} in {names[1]}."
+        f"{_plain(pair.r_a)} in {names[0]}, {_plain(pair.r_b)} in {names[1]}."
     )
+
+
+def _plain(r: float) -> str:
+    """Two digits, and no minus before a zero."""
+    return f"{round(r, 2) + 0.0:.2f}"
 
 
 def _relation(pair: PairChange) -> str:
     a, b = pair.r_a, pair.r_b
+    if max(abs(a), abs(b)) < 0.1:
+        return "hardly go together, and differently"
     if a * b < 0 and min(abs(a), abs(b)) >= 0.1:
         return "are related the other way round"
     if abs(b) < 0.1:
@@ -70,9 +77,8 @@ def _spread(one: FeatureChange, names: tuple[str, str]) -> str:
         return f"{quoted(one.name)} does not vary in {where}"
     before, after = pair_of(a, b)
     times = number(b / a, 2 if abs(b / a - 1) >= 0.1 else 3)
-    how = "as wide" if b >= a else "as wide only"
     return (
-        f"{quoted(one.name)} spreads {times} times {how} in {names[1]} as in {names[0]} "
+        f"{quoted(one.name)} spreads {times} times as wide in {names[1]} as in {names[0]} "
         f"(sd {before} and {after})"
     )
 

@@ -49,6 +49,7 @@ def value_text(value: float, kind: str) -> str:
 
 def share_text(share: float) -> str:
     """A share in per cent, never rounded to 0 % or 100 % when it is neither."""
+    share = max(share, 0.0)  # a difference of sums may be 0 less rounding
     if 0 < share < 0.005:
         return "less than 1 %" if share >= 0.0005 else "less than 0.1 %"
     if 0.995 <= share < 1:

@@ -54,7 +54,7 @@ def root(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Options from this file (default: cospan.toml here, or [tool.cospan] in "
+            help="Options from this file (default: cospan.toml here, or \\[tool.cospan] in "
             "pyproject.toml).",
         ),
     ] = None,

@@ -13,7 +13,7 @@ from cospan._arrays import one_blas_thread
 from cospan.comparison.fitting import Fitted, Model
 from cospan.comparison.reading import ReadSet
 from cospan.comparison.sampling import Reservoir
-from cospan.comparison.scorer import pair_angle
+from cospan.comparison.scorer import Scored, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
 from cospan.sets import angles_of, fit_calibration, log_odds_of
@@ -61,7 +61,7 @@ def separate_pairs(
     known = known[np.ix_(back, back)]
     found = {
         (i, j): pair_separation(
-            *_pair_angles(groups, i, j, calibrated),
+            *_levelled(_pair_angles(groups, i, j, calibrated), groups[i].kept, groups[j].kept),
             calibrated=calibrated,
             confidence=settings.confidence,
             n_bootstrap=settings.n_bootstrap,
@@ -92,6 +92,25 @@ def _pair_angles(
     found = fit_calibration(log_odds, own, np.ones(len(own)))
     theta = np.asarray(angles_of(np.exp(-log_odds[:, 0]), np.exp(-log_odds[:, 1]), found))
     return theta[own == 0], theta[own == 1]
+
+
+def _levelled(angles: tuple[Floats, Floats], one: Scored, other: Scored) -> tuple[Floats, Floats]:
+    """The angles with one for all rows of equal values, whichever set they are in.
+
+    Leaving a row out moves it a little to the other set, so that of two equal rows in different
+    sets each looks more like the other's. Among numbers that is one pair in many; among
+    categories most pairs are equal, and would all be ordered wrongly instead of not at all.
+    """
+    if one.kinds is None or other.kinds is None:
+        return angles
+    kinds = np.unique(np.concatenate([one.kinds, other.kinds]), return_inverse=True)[1]
+    theta, first = np.concatenate(angles), len(angles[0])
+    times = np.bincount(kinds)
+    times_a = np.bincount(kinds[:first], minlength=len(times))
+    mean = np.bincount(kinds, weights=theta) / times
+    shared = ((times_a > 0) & (times_a < times))[kinds]
+    theta = np.where(shared, mean[kinds], theta)
+    return theta[:first], theta[first:]
 
 
 def tested_rows(read: Sequence[ReadSet], seed: int) -> list[Floats]:

@@ -12,6 +12,7 @@ from cospan.alignment import Alignment
 from cospan.comparison.fitting import Model
 from cospan.frame import JointFrame
 from cospan.sets import calibrated_weights
+from cospan.significance.copies import row_hashes
 from cospan.sources import Chunk
 from cospan.typicality import below_rate
 
@@ -30,14 +31,21 @@ class Scored(NamedTuple):
     alignment: Alignment | None  # what a joint frame of two sets says besides
     ids: NDArray[Any]
     labels: NDArray[Any] | None
+    kinds: NDArray[np.uint64] | None = None  # a hash of its values, where it is known
 
     @classmethod
-    def of(cls, alignment: Alignment, ids: NDArray[Any], labels: NDArray[Any] | None) -> Scored:
+    def of(
+        cls,
+        alignment: Alignment,
+        ids: NDArray[Any],
+        labels: NDArray[Any] | None,
+        kinds: NDArray[np.uint64] | None = None,
+    ) -> Scored:
         """What a joint frame of two sets says."""
         weights = np.asarray(alignment.posterior, dtype=np.float64)
         a, b = alignment.typicality_a, alignment.typicality_b
         usual = None if a is None or b is None else np.column_stack([a, b])
-        return cls(weights, _known(usual, weights), alignment, ids, labels)
+        return cls(weights, _known(usual, weights), alignment, ids, labels, kinds)
 
     @property
     def theta(self) -> Floats:
@@ -68,9 +76,10 @@ class Scorer(NamedTuple):
 
     def score(self, chunk: Chunk, own: int | None = None, removed: Floats | None = None) -> Scored:
         """Score rows; those of set number `own` as if they had never been part of it."""
+        kinds = None if own is None else row_hashes(chunk.rows)
         if isinstance(self.model, JointFrame):
             alignment = self._aligned(self.model, chunk.rows, own, removed)
-            return Scored.of(alignment, chunk.ids, chunk.labels)
+            return Scored.of(alignment, chunk.ids, chunk.labels, kinds)
         if own is None:
             squared = self.model.squared_costs(chunk.rows)
         else:
@@ -80,7 +89,7 @@ class Scorer(NamedTuple):
         weights = np.asarray(weights, dtype=np.float64)
         usual = self.model.typicality
         typicality = _known(None if usual is None else usual.p_values(squared), weights)
-        return Scored(weights, typicality, None, chunk.ids, chunk.labels)
+        return Scored(weights, typicality, None, chunk.ids, chunk.labels, kinds)
 
     def _aligned(
         self, frame: JointFrame, rows: NDArray[Any], own: int | None, removed: Floats | None

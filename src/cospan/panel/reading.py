@@ -48,7 +48,8 @@ def read_pair(
     units = as_option(units, "units", ("own", "raw"))
     most, seed = as_count(rows, "rows", least=FEWEST_ROWS), as_seed(random_state)
     opened = [open_source(X, name=name) for X, name in zip((A, B), names, strict=True)]
-    found = [source.read() for source in encode_together(opened)]
+    encoded = encode_together(opened)
+    found = [source.read() for source in encoded]
     sets = [np.asarray(chunk.rows, dtype=np.float64) for chunk in found]
     for name, one in zip(names, sets, strict=True):
         if len(one) < FEWEST_ROWS:
@@ -68,5 +69,5 @@ def read_pair(
         spread = np.where(a.std(axis=0) > 0, a.std(axis=0), pooled) if first_alone else pooled
         spread[spread == 0] = 1.0
         a, b = a / spread, b / spread
-    features = opened[0].feature_names or tuple(f"x{i}" for i in range(a.shape[1]))
+    features = encoded[0].feature_names or tuple(f"x{i}" for i in range(a.shape[1]))
     return Pair(a, b, kept[0], kept[1], features, any(len(one) > most for one in sets))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from cospan._validate import as_count
 from cospan.errors import InputError
 from cospan.panel.reading import read_pair
+from cospan.significance.copies import row_kinds
 
 __all__ = ["Fidelity", "fidelity"]
 
@@ -54,6 +55,11 @@ class Fidelity:
         Distance of every real row to the nearest synthetic row, in units of that row's ball.
     p_impossible, p_copy : ndarray of shape (n_synthetic,)
         How usual is this distance among real rows, each left out in turn?
+    exact : int
+        How many synthetic rows equal a real row in every value. Where real rows repeat
+        themselves, as categories do, that alone makes no copy: `repeated` is the share of real
+        rows that equal another real row.
+    repeated : float
     impossible, copies, never_produced : ndarray of int
         Row numbers worth a look, the worst first: the first two at a false discovery rate of
         5 %, the last where no ball of a synthetic row holds the real row.
@@ -79,6 +85,8 @@ class Fidelity:
     missed: Floats
     p_impossible: Floats
     p_copy: Floats
+    exact: int
+    repeated: float
     impossible: NDArray[np.intp]
     copies: NDArray[np.intp]
     never_produced: NDArray[np.intp]
@@ -92,6 +100,8 @@ class Fidelity:
             "recall": self.recall,
             "density": self.density,
             "coverage": self.coverage,
+            "exact": self.exact,
+            "repeated": self.repeated,
             "n_real": len(self.rows_real),
             "n_synthetic": len(self.rows_synthetic),
             "impossible": self.impossible.tolist(),
@@ -107,6 +117,8 @@ class Fidelity:
                 f"density {self.density:.3f}  coverage {self.coverage:.3f}",
                 f"{len(self.impossible)} of {n} synthetic rows are like no real row",
                 f"{len(self.copies)} of {n} synthetic rows are nearly copies of a real row",
+                f"{self.exact} of {n} synthetic rows equal a real row in every value "
+                f"({100 * self.repeated:.0f} % of the real rows equal another real row)",
                 f"{len(self.never_produced)} of {m} real rows lie where no synthetic row is",
             ]
         )
@@ -169,6 +181,7 @@ def fidelity(
             "pass fewer neighbours or more rows."
         )
     inner, outer = _Neighbours(pair.a), _Neighbours(pair.b)
+    kinds = row_kinds(np.vstack([pair.a, pair.b]))
     around = inner.own(k + 1)[0]
     to_real = _relative(pair.b, pair.a, around[:, -2])
     to_made = _relative(pair.a, pair.b, outer.own(k)[0][:, -1])
@@ -186,6 +199,8 @@ def fidelity(
         missed=to_made.nearest,
         p_impossible=p_impossible,
         p_copy=p_copy,
+        exact=int(np.isin(kinds[len(pair.a) :], kinds[: len(pair.a)]).sum()),
+        repeated=float(np.mean(np.bincount(kinds[: len(pair.a)])[kinds[: len(pair.a)]] > 1)),
         impossible=pair.rows_b[_discoveries(p_impossible, -to_real.nearest)],
         copies=pair.rows_b[_discoveries(p_copy, copying)],
         never_produced=pair.rows_a[_worst_first(to_made.nearest)],

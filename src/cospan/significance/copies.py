@@ -7,6 +7,7 @@ be read off them for certain, so the rule is one that is right either way:
 * Where rows meet by chance, as categories and counts do, each row is a unit of its own and every
   label may be permuted. Chance is judged from the columns, without the labels: the probability
   that two rows agree in one column, multiplied over the columns, explains the identical rows.
+  Columns that exclude each other are the levels of one category, and count as one column.
 * Otherwise the units are the different rows. Each stands in A, in B or in both, whatever how
   often, and these places are only permuted among rows that the pooled sets hold equally often.
   Given that number, every row has the same chances of each place, whether copies or draws from a
@@ -15,12 +16,13 @@ be read off them for certain, so the rule is one that is right either way:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BOTH", "IN_A", "IN_B", "Units", "row_kinds", "settle_copies"]
+__all__ = ["BOTH", "IN_A", "IN_B", "Units", "row_hashes", "row_kinds", "settle_copies"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -78,6 +80,11 @@ def row_kinds(rows: Floats) -> Indices:
     By a 64-bit hash of the bits: of a million different rows two have the same in one of forty
     million cases.
     """
+    return np.unique(row_hashes(rows), return_inverse=True)[1].ravel()
+
+
+def row_hashes(rows: Floats) -> NDArray[np.uint64]:
+    """(n,): a hash of each row's bits, the same for equal rows of any array."""
     n, d = rows.shape
     odd = np.random.default_rng(0).integers(0, 2**63, (2, d), dtype=np.uint64) * 2 + 1
     found = np.empty(n, dtype=np.uint64)
@@ -93,7 +100,7 @@ def row_kinds(rows: Floats) -> Indices:
         bits *= odd[1]
         bits ^= bits >> np.uint64(29)
         found[start : start + step] = bits.sum(axis=1, dtype=np.uint64)
-    return np.unique(found, return_inverse=True)[1].ravel()
+    return found
 
 
 def _meet_by_chance(rows: Floats, kind: Indices) -> bool:
@@ -101,7 +108,7 @@ def _meet_by_chance(rows: Floats, kind: Indices) -> bool:
     different = np.unique(kind, return_index=True)[1]
     identical = _agreement(kind)
     chance = 1.0
-    for column in rows.T:
+    for column in _whole_columns(rows):
         values = np.unique(column)
         if len(values) == 1:
             continue
@@ -112,6 +119,26 @@ def _meet_by_chance(rows: Floats, kind: Indices) -> bool:
         if chance < _EXPLAINED * identical:
             return False
     return True
+
+
+def _whole_columns(rows: Floats) -> Iterator[Floats]:
+    """The columns, with neighbours of 0 and 1 that exclude each other as one: levels."""
+    category, filled = np.zeros(len(rows)), 0
+    for column in rows.T:
+        level = (column == 0) | (column == 1)
+        if level.all() and not np.any((category > 0) & (column == 1)):
+            filled += 1
+            category = np.where(column == 1, filled, category)
+            continue
+        if filled:
+            yield category
+        category, filled = np.zeros(len(rows)), 0
+        if level.all():
+            category, filled = column.copy(), 1
+        else:
+            yield column
+    if filled:
+        yield category
 
 
 def _agreement(value: Indices) -> float:
