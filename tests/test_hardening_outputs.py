@@ -251,3 +251,20 @@ def test_a_block_that_is_stopped_leaves_no_part(tmp_path):
     with pytest.raises(SystemExit):
         stopped()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("gate", "code"), [((), 0), (("--fail-on", "auc>0"), 3)])
+def test_a_reader_that_leaves_changes_no_exit_code(tmp_path, gate, code):
+    """``cospan compare … | head -1``: files are there, and the gate's exit code stands."""
+    a, b = csv(tmp_path / "a.csv"), csv(tmp_path / "b.csv", 1)
+    read, write = os.pipe()
+    os.close(read)
+    ended = subprocess.run(
+        [sys.executable, "-m", "cospan", "compare", a, b, "-o", tmp_path / "r.md", *gate],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write)
+    assert ended.returncode == code, ended.stderr
+    assert (tmp_path / "r.md").exists()

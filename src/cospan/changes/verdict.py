@@ -212,11 +212,13 @@ def _how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> li
         f"of 100 pairs of rows, one from each set, {value} are ordered correctly "
         f"({100 * auc.confidence:.0f} % interval {low} to {high}; by chance 50)"
     )
+    if not differs and auc.low == auc.high == 0.5:  # no angle but 45°, so no interval either
+        return ["Single rows cannot be told apart: both sets explain every row equally well."]
     if not differs:
         return [f"{counted[0].upper()}{counted[1:]}."]
     if sizes[0] == "none":
         return [f"The difference is too small to tell single rows apart: {counted}."]
-    span = "" if sizes[1] == sizes[2] else f" (between {sizes[1]} and {sizes[2]})"
+    span = "" if sizes[1] == sizes[2] else f" (the interval goes from {sizes[1]} to {sizes[2]})"
     return [f"The difference is {sizes[0]}{span}: {counted}."]
 
 

@@ -8,7 +8,13 @@ import sys
 import threading
 from typing import Any, TextIO
 
-__all__ = ["Stopped", "never_fail_on_characters", "open_closed_streams", "unwinding_signals"]
+__all__ = [
+    "Stopped",
+    "never_fail_on_characters",
+    "open_closed_streams",
+    "silence_stdout",
+    "unwinding_signals",
+]
 
 
 class Stopped(BaseException):
@@ -34,6 +40,15 @@ def unwinding_signals() -> dict[signal.Signals, Any]:
     for number in ending:
         signal.signal(number, stop)
     return ending
+
+
+def silence_stdout() -> None:
+    """The reader of our output went away, as ``head`` does: nothing more is written there.
+
+    The command goes on to its end, so that its exit code still says what it found.
+    """
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def open_closed_streams() -> None:

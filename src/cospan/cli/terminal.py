@@ -24,6 +24,7 @@ from cospan.cli.process import (
     Stopped,
     never_fail_on_characters,
     open_closed_streams,
+    silence_stdout,
     unwinding_signals,
 )
 from cospan.errors import CospanError, CospanWarning
@@ -112,14 +113,21 @@ class Terminal:
         text = text if text.endswith("\n") else text + "\n"
         if sys.stdout.isatty():
             text = "\n".join(map(printable, text.split("\n")))
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            silence_stdout()
 
     def lines(self, lines: Iterable[tuple[str, str]]) -> None:
         """Styled lines to stdout; plain where that is no terminal or NO_COLOR is set."""
         from rich.text import Text
 
         console = _console(sys.stdout)
+        if not console.is_terminal:
+            if plain := "\n".join(text for _, text in lines):
+                self.result(plain)
+            return
         for style, text in lines:
             console.print(Text(text, style=STYLES[style]), soft_wrap=True)
 
