@@ -11,6 +11,7 @@ from cospan import JointFrame, angle_histogram, fisher_rao, hellinger, separatio
 from cospan.distribution import angle_auc, overlap
 from cospan.errors import InputError
 from cospan.significance import fit_reliability
+from cospan.significance.copies import settle_copies
 
 SIMULATIONS = 200
 # 200 simulations at 5 %: 10 expected, and between 3 and 19 in 99.5 % of all seeds.
@@ -465,3 +466,13 @@ def test_results_read_well():
     found = shift_test(rng.normal(size=(20, 3)), rng.normal(size=(20, 3)))
     assert "null" not in repr(found)  # 999 numbers
     assert "auc 0." in str(separation(rng.random(50), rng.random(60)))
+
+
+def test_levels_of_one_category_count_as_one_column():
+    """Their columns exclude each other: taken as independent, honest draws would be copies."""
+    rng = np.random.default_rng(0)
+    levels = [np.eye(k)[rng.integers(0, k, 600)] for k in (3, 4, 5)]
+    rows = np.hstack(levels)
+    assert len(settle_copies(rows[:300], rows[300:], "auto").rows) == 600
+    copied = np.repeat(rng.normal(size=(100, 3)), 6, axis=0)
+    assert len(settle_copies(copied[:300], copied[300:], "auto").rows) == 100

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cospan._tolerance import ANGLE_ROUNDING, UNIT_SUM
 from cospan.errors import InputError
 
 __all__ = ["as_angles", "as_histograms", "as_prior", "bin_index", "in_range"]
@@ -15,10 +16,6 @@ __all__ = ["as_angles", "as_histograms", "as_prior", "bin_index", "in_range"]
 Floats = NDArray[np.float64]
 
 RIGHT_ANGLE = math.pi / 2
-# float32's π/2 lies 4.4e-8 above the true one, and arctan2 may round up: both are no user error.
-_ROUNDING = 1e-6
-# What a histogram's sum may miss 1 by: float32 histograms of some thousand bins stay within it.
-_UNIT_SUM = 1e-5
 
 
 def as_angles(theta: ArrayLike, name: str) -> Floats:
@@ -66,7 +63,10 @@ def _numbers(values: Any, name: str, kind: str) -> Floats:
 def in_range(theta: ArrayLike, name: str) -> Floats:
     """Angles of any shape as float64, checked."""
     angles = _numbers(theta, name, "angles")
-    if angles.size and not -_ROUNDING <= angles.min() <= angles.max() <= RIGHT_ANGLE + _ROUNDING:
+    if (
+        angles.size
+        and not -ANGLE_ROUNDING <= angles.min() <= angles.max() <= RIGHT_ANGLE + ANGLE_ROUNDING
+    ):
         raise InputError(
             f"{name} reaches from {angles.min():.6g} to {angles.max():.6g}, but angles lie in "
             "[0, π/2]: pass radians, not degrees."
@@ -80,7 +80,7 @@ def _histogram(values: ArrayLike, name: str) -> Floats:
         raise InputError(f"{name} must be one row of bins, but its shape is {p.shape}.")
     if p.min() < 0:
         raise InputError(f"{name} holds a negative probability, {p.min():.6g}.")
-    if abs(p.sum() - 1) > _UNIT_SUM:
+    if abs(p.sum() - 1) > UNIT_SUM:
         raise InputError(
             f"{name} sums to {p.sum():.6g}, but a histogram of probabilities sums to 1: divide "
             "counts by their total."

@@ -233,3 +233,28 @@ def rank_in_gram(largest: float, size: int) -> float:
 def least_error(mean_square: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """The squared standard error of a mean of n numbers is not below their rounding."""
     return np.asarray(np.finfo(np.float64).eps * mean_square / n)
+
+
+# float32's π/2 lies 4.4e-8 above the true one, and arctan2 may round up: both are no user error.
+ANGLE_ROUNDING = 1e-6
+
+# What a histogram's sum may miss 1 by: float32 histograms of some thousand bins stay within it.
+UNIT_SUM = 1e-5
+
+# Radians: a smaller turn of joint diagonalization changes nothing that counts.
+STILL = 1e-9
+
+# Balanced accuracies of two cuts that differ by less are equal: sums of as many shares.
+SAME_SCORE = 1e-12
+
+# Of equally unusual rows the dearer one comes first: less than the step of any rank, 1/(n + 1).
+TIE_BREAK = 1e-6
+
+# (m + 1)(1 - rate) that is a whole number but for rounding is that number, not the next one.
+COUNT_ROUNDING = 1e-9
+
+# Eigenvalues of a correlation matrix below this are 0 but for rounding (about d eps, d up to 1e6).
+LEAST_EIGENVALUE = 1e-9
+
+# Added to a mean squared cost, of order 1, before its logarithm is taken, for rows at the mean.
+LEAST_COST = 1e-9

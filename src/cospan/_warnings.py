@@ -45,7 +45,7 @@ class Remark(str):
         self.code, self.text, self.remedy = code, text, remedy
         return self
 
-    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]  # str has one part, a remark three
         return self.code, self.text, self.remedy
 
     @classmethod

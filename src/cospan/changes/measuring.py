@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from cospan._tolerance import NOT_ZERO
 
 from .grouping import Column, Floats, Profiles, Rows, present
 from .twosample import OrderedTests, compare_levels, compare_ordered, log_fisher
+
+if TYPE_CHECKING:
+    from cospan.sources.encoding import SetProfile
 
 __all__ = ["Held", "Measured", "measure", "name_change"]
 
@@ -151,10 +155,10 @@ def _held(column: Column, rows: Floats, there: NDArray[np.bool_] | None, moments
     )
 
 
-def _from_profile(column: Column, held: Held, profile: object) -> Held:
+def _from_profile(column: Column, held: Held, profile: SetProfile) -> Held:
     """What all rows hold, where they were counted while the plan was learned."""
     try:
-        own = profile[column.name]  # type: ignore[index]
+        own = profile[column.name]
     except KeyError:
         return held
     missing = own.missing / own.rows if own.rows else held.missing

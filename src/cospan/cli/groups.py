@@ -49,6 +49,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in found}
+    # What typer reads; the type checker knows of no such attribute of functions.
     run.__signature__ = inspect.Signature(found)  # type: ignore[attr-defined]
     return run
 

@@ -84,6 +84,7 @@ class Given:
 
     def given(self) -> dict[str, Any]:
         """Those that were given; what is left has a default."""
+        # Only the classes below, which are dataclasses, are ever made.
         found = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         return {
             name: str(value) if isinstance(value, StrEnum) else value

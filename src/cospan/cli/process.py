@@ -62,6 +62,7 @@ def open_closed_streams() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
         if getattr(sys, name) is None:
+            # Open for as long as the process lives, so no block closes it.
             setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115
 
 

@@ -7,8 +7,6 @@ classes of one source at once. Either way the rows can be gone through again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,6 +18,7 @@ from cospan.curves import CurveMap
 from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
 from cospan.sources import Chunk, Source
+from cospan.sources.ahead import read_ahead
 from cospan.summary import Summary, SummaryOptions, of_chunks, of_rows
 
 __all__ = ["OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
@@ -169,24 +168,10 @@ def _kept(name: str, summary: Summary) -> ReadSet:
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:
     """The chunks of a source, with a word to `progress` after each."""
     done = 0
-    for chunk in _ahead(source.chunks()):
+    for chunk in read_ahead(source.chunks()):
         yield chunk
         done += len(chunk.rows)
         if progress is not None:
             progress(stage, done, source.n_rows)
     if progress is not None:
         progress(stage, done, done)  # now the number is known, also of a stream
-
-
-def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """The same chunks, each read in a second thread while the one before is at work."""
-
-    def following(chunks: Iterator[Chunk]) -> Chunk | None:
-        return next(chunks, None)
-
-    context = copy_context()  # so that warnings reach whoever listens in this thread
-    with ThreadPoolExecutor(1, thread_name_prefix="cospan-reading") as reader:
-        coming = reader.submit(context.run, following, chunks)
-        while (chunk := coming.result()) is not None:
-            coming = reader.submit(context.run, following, chunks)
-            yield chunk

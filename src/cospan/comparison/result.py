@@ -132,9 +132,10 @@ class View(Facts, abc.ABC):
         """Write the report as one self-contained HTML file, and return its path."""
         from cospan.report import save_html  # the report reads comparisons, so it comes in late
 
+        # A view is a Comparison or a ManyComparison, which this module is below.
         return save_html(self, path)  # type: ignore[arg-type]
 
     def _repr_html_(self) -> str:
         from cospan.report import fragment
 
-        return fragment(self)  # type: ignore[arg-type]
+        return fragment(self)  # type: ignore[arg-type]  # as above

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._tolerance import TIE_BREAK
+
 if TYPE_CHECKING:
     from cospan.alignment import Alignment
 
@@ -108,7 +110,7 @@ def keys_of_two(
         usual = np.maximum(np.asarray(alignment.typicality_a), np.asarray(alignment.typicality_b))
         # Of equally unusual rows the one that costs most.
         cost = np.minimum(np.asarray(alignment.cost_a), np.asarray(alignment.cost_b))
-        found["neither"] = -usual + 1e-6 * cost / (1 + cost)
+        found["neither"] = -usual + TIE_BREAK * cost / (1 + cost)
     return found
 
 

@@ -44,7 +44,7 @@ class LapackForm(NamedTuple):
     alpha: Array
     beta: Array
     k: int
-    l: int  # noqa: E741
+    l: int  # noqa: E741 - LAPACK's name
 
 
 class JuliaForm(NamedTuple):

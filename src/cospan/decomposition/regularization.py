@@ -21,6 +21,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._tolerance import NOT_ZERO
 from cospan.decomposition.forms import pseudo_inverse
 from cospan.errors import InputError
 
@@ -123,10 +124,10 @@ def _as_strengths(value: Any) -> np.ndarray:
 def _grid(f: GSVD) -> np.ndarray:
     """λ from where nothing is filtered to where everything is: the range of c/s."""
     r, k, _ = f.blocks
-    ratios = arrays.to_numpy(f.c)[r : r + k] / np.maximum(arrays.to_numpy(f.s)[r : r + k], 1e-300)
+    ratios = arrays.to_numpy(f.c)[r : r + k] / np.maximum(arrays.to_numpy(f.s)[r : r + k], NOT_ZERO)
     if not k:
         return np.ones(1)
-    low, high = max(float(ratios.min()), 1e-16 * float(ratios.max())), float(ratios.max())
+    low, high = max(float(ratios.min()), arrays.eps(f.c) * float(ratios.max())), float(ratios.max())
     return np.geomspace(low / 10, 10 * high, _GRID)
 
 

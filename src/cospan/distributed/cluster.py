@@ -69,7 +69,7 @@ def _connected(distributed: Any, address: str) -> Any:
     threading.Thread(target=connect, name="cospan-connecting", daemon=True).start()
     try:
         return waiting.result(PATIENCE + 1)
-    except Exception as error:
+    except Exception as error:  # what connecting raised, or that it took too long
         raise InputError(
             f"No Dask scheduler answers at {address} ({_brief(error)}); give it as tcp://host:port."
         ) from error
@@ -120,7 +120,7 @@ def _explained(distributed: Any, address: str) -> Iterator[None]:
             f"The connection to the Dask scheduler at {address} was lost ({_brief(error)}); see "
             "whether it still runs, then try again."
         ) from error
-    except Exception as error:
+    except Exception as error:  # whatever a worker raised comes back as it is
         raise InputError(
             f"The work on the Dask cluster at {address} failed ({_brief(error)}); see whether "
             "every worker can read the files."

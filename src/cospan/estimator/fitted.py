@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._surface import option
+from cospan._tolerance import SAME_SCORE
 from cospan._validate import as_option
 from cospan.alignment import Alignment
 from cospan.errors import InputError
@@ -141,7 +142,7 @@ def best_threshold(theta: Floats, own: NDArray[np.intp], count: Floats) -> float
     inside = int(np.searchsorted(values, math.pi / 4, side="right")) - 1
     at_45 = score[inside] if inside >= 0 else 1.0
     score = np.concatenate([score[:-1], [at_45]])
-    best = np.flatnonzero(score >= score.max() - 1e-12)
+    best = np.flatnonzero(score >= score.max() - SAME_SCORE)
     return float(cuts[best[np.argmin(np.abs(cuts[best] - math.pi / 4))]])
 
 

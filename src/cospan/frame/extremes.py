@@ -21,7 +21,7 @@ import scipy.optimize
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import at_infinity
+from cospan._tolerance import NOT_ZERO, at_infinity
 from cospan._validate import as_option, as_rows
 from cospan.directions import check_count
 from cospan.errors import InputError
@@ -135,7 +135,7 @@ def _uphill(frame: JointFrame, side: str, n: int, start: Any) -> Prototypes:
     check_count(n, len(host), "row")
     sign = 1.0 if side == "A" else -1.0
     order = np.argsort(sign * curve.log_odds(host)[0], kind="stable")[:n]
-    unit = np.where(curve.map.per_unit > 0, 1 / np.maximum(curve.map.per_unit, 1e-300), 1.0)
+    unit = np.where(curve.map.per_unit > 0, 1 / np.maximum(curve.map.per_unit, NOT_ZERO), 1.0)
     bounds = list(zip(host.min(axis=0) / unit, host.max(axis=0) / unit, strict=True))
 
     def downhill(x: np.ndarray) -> tuple[float, np.ndarray]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._tolerance import STILL
+
 __all__ = ["joint_rotation"]
 
 Floats = NDArray[np.float64]
 
 SWEEPS = 30  # the method converges quadratically; ten are many
-STILL = 1e-9  # radians: a smaller turn changes nothing that counts
 
 
 def joint_rotation(matrices: Floats) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
+from cospan._tolerance import NOT_ZERO
 from cospan.monitoring.ranks import Ranks, legendre_means
 from cospan.summary import Summary
 
@@ -54,7 +55,7 @@ class Cost(NamedTuple):
     def of(cls, summary: Summary, live: Index, shrinkage: float) -> Cost:
         """Of the live features of a set, in their own units."""
         covariance = np.asarray(summary.scatter_about())[np.ix_(live, live)] / summary.n
-        unit = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+        unit = np.sqrt(np.maximum(np.diag(covariance), NOT_ZERO))
         relation = covariance / unit[:, None] / unit[None, :]
         mixed = (1 - shrinkage) * relation + shrinkage * np.eye(len(live))
         root = arrays.cholesky(mixed)

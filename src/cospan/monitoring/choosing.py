@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._tolerance import constant_variance
+from cospan._tolerance import NOT_ZERO, constant_variance
 from cospan.errors import InputError
 from cospan.monitoring.channels import SCORES, Channel, Channels, Cost
 from cospan.monitoring.ranks import legendre, ranks_of
@@ -126,7 +126,7 @@ def _related(ranked: Floats, features: Index, owners: Sequence[str]) -> tuple[In
     """Pairs of features of different columns, and the variance of their correlation a row."""
     a = ranked[:, features]
     a = a - a.mean(axis=0)
-    a = a / np.maximum(a.std(axis=0), 1e-300)
+    a = a / np.maximum(a.std(axis=0), NOT_ZERO)
     n, squared = len(a), a * a
     r = a.T @ a / n
     both, cubes = squared.T @ squared / n, (squared * a).T @ a / n

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from cospan._tolerance import NOT_ZERO
 from cospan.changes.twosample import log_fisher
 from cospan.monitoring.channels import Channel
 from cospan.monitoring.levels import Levels
@@ -268,7 +269,7 @@ def _plainest(
     if variance <= 0 or len(own) < 2:
         return i
     step = abs(float(record.means[j] - np.asarray(profile.summary.mean)[j])) / math.sqrt(variance)
-    wide = max(float(record.deviations[j]), 1e-300) / math.sqrt(variance)
+    wide = max(float(record.deviations[j]), NOT_ZERO) / math.sqrt(variance)
     if moved[own[0]] >= _FAR or (ratio[own[0]] >= WORTH_NAMING and step >= _STEP):
         return own[0]
     if ratio[own[1]] >= WORTH_NAMING and max(wide, 1 / wide) >= _RATIO:

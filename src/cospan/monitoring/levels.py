@@ -29,6 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from cospan._tolerance import COUNT_ROUNDING
+
 __all__ = ["FEWEST_WINDOWS", "Levels", "levels_of"]
 
 Floats = NDArray[np.float64]
@@ -169,6 +171,6 @@ def _own_levels(z: Floats, rate: float) -> tuple[Floats, Floats]:
 def _alarm(scores: Floats, rate: float) -> tuple[float, str]:
     m = len(scores)
     if (m + 1) * rate >= 1:
-        k = math.ceil((m + 1) * (1 - rate) - 1e-9)
+        k = math.ceil((m + 1) * (1 - rate) - COUNT_ROUNDING)
         return float(np.sort(scores)[min(k, m) - 1]), "rank"
     return max(1.0, float(scores.max())), "t"

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._tolerance import LEAST_COST, NOT_ZERO
 from cospan._validate import as_count, as_seed
 from cospan.errors import InputError
 from cospan.monitoring.channels import Cost
@@ -96,7 +97,7 @@ class SequentialAlarm:
         variances = np.diag(np.asarray(scorer.scatter_about())) / scorer.n
         self._mean = np.asarray(scorer.mean)
         self._live = varying(scorer)
-        self._unit = np.where(variances > 0, np.sqrt(np.maximum(variances, 1e-300)), 1.0)
+        self._unit = np.where(variances > 0, np.sqrt(np.maximum(variances, NOT_ZERO)), 1.0)
         self._cost = Cost.of(scorer, self._live, _SHRINKAGE)
         self._owners = plan.owners if plan is not None else names
         self._counts = np.zeros((1 + len(names), CELLS), dtype=np.int64)
@@ -169,7 +170,7 @@ class SequentialAlarm:
 
     def _cells(self, rows: Floats) -> Cells:
         """The cell of every score of rows, (n, scores): the cost first, then the features."""
-        cost = np.log(self._cost.squared(rows[:, self._live]) / len(self._live) + 1e-9)
+        cost = np.log(self._cost.squared(rows[:, self._live]) / len(self._live) + LEAST_COST)
         values = np.arcsinh((rows - self._mean) / self._unit)
         at = np.concatenate([cost[:, None], values], axis=1)
         return np.clip((at + REACH) * (CELLS / (2 * REACH)), 0, CELLS - 1).astype(np.intp)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from cospan import _arrays as arrays
+from cospan._tolerance import LEAST_EIGENVALUE
 from cospan.monitoring.channels import Channels
 from cospan.summary import Summary
 
@@ -53,5 +54,5 @@ def _matched(values: Floats, mean: Floats, covariance: Floats) -> Floats:
     scale = np.where(away.std(axis=0) > 0, away.std(axis=0), 1.0)
     away = away / scale
     own, vectors = arrays.eigh(away.T @ away / len(away))
-    whitened = (away @ vectors) / np.sqrt(np.maximum(own, 1e-9)) @ vectors.T
+    whitened = (away @ vectors) / np.sqrt(np.maximum(own, LEAST_EIGENVALUE)) @ vectors.T
     return np.asarray(mean + (whitened @ _root(covariance / unit[:, None] / unit[None, :])) * unit)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +18,7 @@ from cospan.errors import InputError
 from cospan.monitoring.moments import padded, thinned
 from cospan.monitoring.reading import Timed
 from cospan.monitoring.timing import Every
+from cospan.sources.ahead import read_ahead
 from cospan.summary import Summary
 
 __all__ = ["SAMPLE_ROWS", "Windows", "cut"]
@@ -85,7 +84,7 @@ def cut(
 ) -> Windows:
     """Windows of all rows; those without a time are left out, and told."""
     found, seen, timeless = Windows(every, seed, indicators=indicators), 0, 0
-    for block in _ahead(iter(blocks)):
+    for block in read_ahead(iter(blocks)):
         rows = block.rows
         if every.timed:
             if block.days is None:
@@ -108,20 +107,6 @@ def cut(
     if timeless:
         warn(f"{name}: {timeless:,} of {seen:,} rows have no time and are left out.")
     return found
-
-
-def _ahead(blocks: Iterator[Timed]) -> Iterator[Timed]:
-    """The same blocks, each read in a second thread while the one before is summed up."""
-
-    def following(blocks: Iterator[Timed]) -> Timed | None:
-        return next(blocks, None)
-
-    context = copy_context()  # so that warnings reach whoever listens in this thread
-    with ThreadPoolExecutor(1, thread_name_prefix="cospan-reading") as reader:
-        coming = reader.submit(context.run, following, blocks)
-        while (block := coming.result()) is not None:
-            coming = reader.submit(context.run, following, blocks)
-            yield block
 
 
 def _groups(rows: Floats, codes: NDArray[np.int64]) -> Iterator[tuple[int, Floats]]:
