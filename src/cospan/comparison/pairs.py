@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from cospan._arrays import one_blas_thread
 from cospan.comparison.fitting import Fitted, Model
 from cospan.comparison.reading import ReadSet
-from cospan.comparison.sampling import Reservoir
 from cospan.comparison.scorer import Scored, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
@@ -20,6 +19,7 @@ from cospan.sets import angles_of, fit_calibration, log_odds_of
 from cospan.sets.curved import as_fitted
 from cospan.significance import Separation, fit_reliabilities, pair_separation
 from cospan.sources import Chunk
+from cospan.summary import Reservoir
 
 __all__ = ["Linkage", "Pairs", "join_sets", "separate_pairs", "tested_rows"]
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from cospan.alignment import Alignment
 from cospan.attribution import attribute
 from cospan.comparison.reading import OwnRows
-from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.comparison.scorer import Scored, Scorer, like_neither, pair_angle
 from cospan.comparison.telling import (
     TELLING_ROWS,
@@ -28,6 +27,7 @@ from cospan.comparison.telling import (
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.sources import Chunk
+from cospan.summary import Reservoir, rows_within
 
 __all__ = ["Group", "ScoredGroup", "Tally"]
 

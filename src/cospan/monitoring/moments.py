@@ -126,7 +126,7 @@ def without_rows(whole: Summary, rows: Floats) -> Summary:
         whole.count - part.count,
         mean,
         scatter,
-        sample=RowSample.empty(len(mean), 0),
+        sample=RowSample.empty(len(mean)),
         eps=whole.eps,
         names=whole.feature_names,
     )

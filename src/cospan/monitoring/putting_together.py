@@ -124,7 +124,7 @@ def _summary(read: Entries, names: tuple[str, ...]) -> Summary:
 def _sample(rows: Floats, n: int) -> RowSample:
     k = len(rows)
     if not k:
-        return RowSample.empty(rows.shape[1], 0)
+        return RowSample.empty(rows.shape[1])
     # Priorities are uniform: of n rows, the k smallest are about evenly spread up to k/n.
     priority = np.arange(1, k + 1) / (n + 1)
     bound = float(priority[-1]) if k < n else float("inf")

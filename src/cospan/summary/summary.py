@@ -236,7 +236,7 @@ class Summary:
 
     def without_sample(self) -> Summary:
         """The same summary holding no rows of the data."""
-        return replace(self, sample=RowSample.empty(self.n_features, 0))
+        return replace(self, sample=RowSample.empty(self.n_features))
 
     @property
     def _moments(self) -> Moments:
