@@ -25,11 +25,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cospan._angles import as_angles as as_angles
 from cospan._angles import as_histograms, as_prior, in_range
 from cospan._angles import bin_index as bin_index
+from cospan._types import Floats
 
 __all__ = [
     "SmoothDistances",
@@ -44,8 +45,6 @@ __all__ = [
     "posterior_ambiguity",
     "smooth_distances",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def angle_histogram(theta: ArrayLike, bins: int = 30) -> Floats:

@@ -26,10 +26,10 @@ from scipy.optimize import minimize
 from scipy.special import gammaincc
 
 from cospan._tolerance import NOT_ZERO
+from cospan._types import Floats
 
 __all__ = ["Flips", "fit_flips", "fit_rate"]
 
-Floats = NDArray[np.float64]
 
 # By chance alone this share of clean sets shows flips at one rate, and this share rates of their
 # own for the classes.

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
+from cospan._types import Floats
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
 __all__ = ["ImportanceWeights", "importance_weights"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

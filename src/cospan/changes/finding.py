@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cospan import _arrays as arrays
+from cospan._types import Floats
 from cospan._validate import as_rows
 from cospan.errors import InputError
 
 from .columns import LEVEL, FeatureTable, feature_table
-from .grouping import Column, Floats, Profiles, columns_of, taken_rows
+from .grouping import Column, Profiles, columns_of, taken_rows
 from .kinds import difference_by_kind
 from .measuring import measure
 from .pairs import PairTable

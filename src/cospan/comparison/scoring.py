@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.alignment import Alignment
 from cospan.attribution import attribute
 from cospan.comparison.reading import OwnRows
@@ -31,7 +32,6 @@ from cospan.summary import Reservoir, rows_within
 
 __all__ = ["Group", "ScoredGroup", "Tally"]
 
-Floats = NDArray[np.float64]
 
 FINE_BINS = 900  # a tenth of a degree each; 30, 45, 60 or 90 bins are sums of these
 DEGREE_BINS = 90  # of the histograms of each pair of more sets

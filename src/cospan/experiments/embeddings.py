@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.embedding import embed_texts
 from cospan.experiments.images import Images
 from cospan.experiments.texts import CORPORA, Corpus
@@ -26,7 +27,6 @@ from cospan.significance import shift_test
 
 __all__ = ["PicturePair", "TextPair", "compare_pictures", "compare_texts", "two_models"]
 
-Floats = NDArray[np.float64]
 FOLDS = 5
 
 

@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._tolerance import NOT_ZERO
+from cospan._types import Floats, Index
 from cospan.monitoring.ranks import Ranks, legendre_means
 from cospan.summary import Summary
 
 __all__ = ["SCORES", "Channel", "Channels", "Cost", "Measured"]
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Scores of number columns, in the order of `ranks.legendre`.
 SCORES = ("mean", "spread", "shape", "shape")

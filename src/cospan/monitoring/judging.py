@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from cospan._tolerance import NOT_ZERO
+from cospan._types import Floats
 from cospan.changes.twosample import log_fisher
 from cospan.monitoring.channels import Channel
 from cospan.monitoring.levels import Levels
@@ -22,7 +22,6 @@ from cospan.significance import Estimate
 
 __all__ = ["Reason", "WindowResult", "judge"]
 
-Floats = NDArray[np.float64]
 
 #: Reasons kept for a window.
 MOST_REASONS = 8

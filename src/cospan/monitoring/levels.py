@@ -26,14 +26,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from cospan._tolerance import COUNT_ROUNDING
+from cospan._types import Floats
 
 __all__ = ["FEWEST_WINDOWS", "Levels", "levels_of"]
 
-Floats = NDArray[np.float64]
 
 #: With fewer windows of the reference nothing can be said about the variation between windows.
 FEWEST_WINDOWS = 4

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._types import Floats, Index
 from cospan.summary import RowSample, Summary
 
 __all__ = [
@@ -24,9 +24,6 @@ __all__ = [
     "thinned",
     "without_rows",
 ]
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 def each_left_out(parts: Sequence[Summary]) -> list[Summary]:

@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
-from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.panel.distances import Tested
 
 __all__ = ["HeldOut", "boosting", "held_out", "logistic"]
-
-Floats = NDArray[np.float64]
 
 
 class HeldOut(NamedTuple):

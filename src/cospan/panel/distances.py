@@ -12,9 +12,9 @@ import numpy as np
 import scipy.linalg
 import scipy.spatial.distance
 import scipy.stats
-from numpy.typing import NDArray
 
 from cospan._tolerance import EQUAL_STATISTICS
+from cospan._types import Floats
 from cospan.errors import MissingDependencyError
 
 __all__ = [
@@ -25,8 +25,6 @@ __all__ = [
     "mmd",
     "sliced_wasserstein",
 ]
-
-Floats = NDArray[np.float64]
 
 
 class Tested(NamedTuple):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.errors import InputError
 
 __all__ = ["covariance_cka", "linear_cka", "principal_angles"]
-
-Floats = NDArray[np.float64]
 
 
 def linear_cka(X: Floats, Y: Floats) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._tolerance import COST_RANGE, NEWTON_GAIN, NEWTON_RIDGE, SMALLEST_STEP
+from cospan._types import Floats
 
 __all__ = [
     "Calibration",
@@ -27,7 +28,6 @@ __all__ = [
     "theoretical",
 ]
 
-Floats = NDArray[np.float64]
 
 # Newton's method on K parameters: far more steps than it ever took.
 _STEPS = 60

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cospan._types import Floats
 from cospan._validate import as_confidence, as_count, as_generator
 from cospan.distribution import angle_auc, angle_histogram, as_angles, hellinger, overlap
 from cospan.errors import InputError
@@ -26,7 +27,6 @@ from cospan.significance.recalibrating import smooth_spread
 
 __all__ = ["RAW_BINS", "Separation", "pair_separation", "separation"]
 
-Floats = NDArray[np.float64]
 
 #: Bins of the histograms of raw angles, 3° each, as the paper has them.
 RAW_BINS = 30

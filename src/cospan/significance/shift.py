@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._arrays import Array, to_numpy
+from cospan._types import Floats
 from cospan._validate import (
     as_confidence,
     as_count,
@@ -29,7 +29,6 @@ from cospan.significance.views import VIEWS, Coordinates, statistic
 
 __all__ = ["ShiftTest", "shift_test"]
 
-Floats = NDArray[np.float64]
 
 # Halves and quarters of each set are compared: with fewer rows, a quarter would be empty.
 _FEWEST_ROWS = 4

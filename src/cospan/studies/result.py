@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from cospan._tables import make_frame
+from cospan._types import Floats
 from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 
 __all__ = ["Sensitivity", "SettingChange", "change_of"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
