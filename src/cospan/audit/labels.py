@@ -234,10 +234,6 @@ def audit_labels(
         A label is flagged when the probability that it is flipped is above this. Higher flags
         fewer, and surer, rows.
 
-    Returns
-    -------
-    LabelAudit
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -100,13 +100,8 @@ def find_changes(
     to_check : RowsToCheck
         How many rows are worth a look.
 
-    Returns
-    -------
-    Changes
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame
     >>> from cospan.changes import find_changes
     >>> rng = np.random.default_rng(0)

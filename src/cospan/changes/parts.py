@@ -52,7 +52,6 @@ def feature_parts(frame: JointFrame) -> FeatureParts:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame
     >>> from cospan.changes import feature_parts
     >>> rng = np.random.default_rng(0)

@@ -120,37 +120,20 @@ class ScoredGroup:
 
 
 class Group(NamedTuple):
-    """The scored rows of one set, or further rows.
-
-    Attributes
-    ----------
-    name : str
-    own : int or None
-        The number of the set; None for further rows.
-    n, total : int
-        How many rows were scored, and how many there are.
-    nearest : ndarray of shape (K,), int
-        How many of the `n` rows each set explains best.
-    pair_counts : ndarray of shape (K, 90), int
-        ``pair_counts[j]``: histogram, a degree per bin, of the angle between the own set (0°) and
-        set j (90°); 0 where a joint frame scored.
-    kept : Scored
-        All `n` rows, or a uniform sample of them.
-    angles : ScoredGroup or None
-        What a joint frame of two sets says.
-    telling : KeptRows or None
-        Values of the rows that a reader will ask about.
-    """
+    """The scored rows of one set, or further rows."""
 
     name: str
-    own: int | None
+    own: int | None  # the number of the set; None for further rows
+    #: How many rows were scored, and how many there are
     n: int
     total: int
-    nearest: NDArray[np.int64]
+    nearest: NDArray[np.int64]  # (K,): how many of the `n` rows each set explains best
+    #: (K, 90): ``pair_counts[j]``: histogram, a degree per bin, of the angle between the own set
+    #: (0°) and set j (90°); 0 where a joint frame scored
     pair_counts: NDArray[np.int64]
-    kept: Scored
-    angles: ScoredGroup | None = None
-    telling: KeptRows | None = None
+    kept: Scored  # all `n` rows, or a uniform sample of them
+    angles: ScoredGroup | None = None  # what a joint frame of two sets says
+    telling: KeptRows | None = None  # values of the rows that a reader will ask about
 
     @property
     def sampled(self) -> bool:

@@ -38,20 +38,11 @@ class ClassSettings(Settings):
 
 @dataclass(frozen=True, eq=False)
 class FittedClasses:
-    """K classes, fitted.
+    """K classes, fitted."""
 
-    Attributes
-    ----------
-    model : JointFrame or SetCosts
-        For two classes, and for more.
-    weighting : str
-    threshold : float
-        θ in radians above which a sample belongs to the second of two classes.
-    """
-
-    model: JointFrame | SetCosts
+    model: JointFrame | SetCosts  # for two classes, and for more
     weighting: str
-    threshold: float
+    threshold: float  # θ in radians above which a sample belongs to the second of two classes
 
     @classmethod
     def fit(

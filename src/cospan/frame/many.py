@@ -57,7 +57,6 @@ class ManyFrame:
     --------
     Three sets that share two features; each has one more to itself.
 
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> sets = {}
     >>> for own, name in enumerate("xyz", start=2):

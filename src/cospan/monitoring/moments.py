@@ -31,7 +31,6 @@ def each_left_out(parts: Sequence[Summary]) -> list[Summary]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> parts = [Summary.of(np.array(x), exact=False) for x in ([[1.0], [3.0]], [[5.0]], [[9.0]])]
     >>> [float(one.mean[0]) for one in each_left_out(parts)]
     [7.0, 4.333333333333333, 3.0]

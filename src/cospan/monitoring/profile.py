@@ -64,7 +64,6 @@ class Profile:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import Profile
     >>> rng = np.random.default_rng(0)
     >>> profile = Profile.of(rng.normal(size=(3000, 4)), every="100-rows")

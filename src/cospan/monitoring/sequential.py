@@ -66,7 +66,6 @@ class SequentialAlarm:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.monitoring import SequentialAlarm
     >>> rng = np.random.default_rng(0)
     >>> alarm = SequentialAlarm.of(rng.normal(size=(5000, 3)))

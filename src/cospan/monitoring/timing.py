@@ -40,7 +40,6 @@ class Every:
 
     Examples
     --------
-    >>> import numpy as np
     >>> month = as_every("month")
     >>> month.codes(np.array([0.0, 30.9, 31.0])).tolist()
     [0, 0, 1]

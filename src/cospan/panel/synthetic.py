@@ -68,7 +68,6 @@ class Fidelity:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import fidelity
     >>> rng = np.random.default_rng(0)
     >>> found = fidelity(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) * 0.3)
@@ -148,13 +147,8 @@ def fidelity(
         How many rows of each set are used at most, drawn at random.
     random_state : int
 
-    Returns
-    -------
-    Fidelity
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.panel import fidelity
     >>> rng = np.random.default_rng(0)
     >>> real = rng.normal(size=(500, 4))

@@ -34,18 +34,10 @@ _STEPS = 60
 
 
 class Calibration(NamedTuple):
-    """Gain and offsets; by default the raw costs' own: w_k ∝ 1/cost_k².
+    """Gain and offsets; by default the raw costs' own: w_k ∝ 1/cost_k²."""
 
-    Attributes
-    ----------
-    gain : float
-        β, at least 0.
-    offsets : tuple of K floats
-        They sum to 0; empty where all are 0.
-    """
-
-    gain: float = 1.0
-    offsets: tuple[float, ...] = ()
+    gain: float = 1.0  # β, at least 0
+    offsets: tuple[float, ...] = ()  # they sum to 0; empty where all are 0
 
     @property
     def zero(self) -> float:

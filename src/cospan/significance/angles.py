@@ -51,7 +51,6 @@ class Separation:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import separation
     >>> rng = np.random.default_rng(0)
     >>> found = separation(rng.uniform(0.0, 0.9, 200), rng.uniform(0.6, 1.5, 200))
@@ -105,10 +104,6 @@ def separation(
     random_state
         Seed; the same seed gives the same bits.
 
-    Returns
-    -------
-    Separation
-
     Notes
     -----
     With the probabilities p = sin²θ, both groups counting alike, the paper's identity reads
@@ -120,7 +115,6 @@ def separation(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import separation
     >>> rng = np.random.default_rng(0)
     >>> result = separation(rng.beta(3, 6, 200) * np.pi / 2, rng.beta(6, 3, 200) * np.pi / 2)
@@ -164,7 +158,6 @@ def pair_separation(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.significance import pair_separation
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.beta(3, 6, 90) * np.pi / 2, rng.beta(6, 3, 60) * np.pi / 2

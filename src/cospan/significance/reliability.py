@@ -64,7 +64,6 @@ def fit_reliability(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame
     >>> from cospan.significance import fit_reliability
     >>> rng = np.random.default_rng(0)

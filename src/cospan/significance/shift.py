@@ -68,7 +68,6 @@ class ShiftTest:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import shift_test
     >>> rng = np.random.default_rng(0)
     >>> found = shift_test(rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) * 2)
@@ -121,17 +120,12 @@ def shift_test(
     random_state
         Seed of the relabellings, the halves and the bootstrap; the same seed gives the same bits.
 
-    Returns
-    -------
-    ShiftTest
-
     See Also
     --------
     separation : how far apart two groups of angles are.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import shift_test
     >>> rng = np.random.default_rng(0)
     >>> A = rng.normal(size=(80, 5))

@@ -82,32 +82,19 @@ class View(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Rows as the test sees them, learned from all rows without their labels.
+    """Rows as the test sees them, learned from all rows without their labels."""
 
-    Attributes
-    ----------
-    varies : array of bool
-        Columns that are not constant.
-    centre, scale : array, (d,)
-        Mean of each column that varies, and its standard deviation.
-    common : array, (d,)
-        What a standardised column is multiplied with for `directions`: 1, or its own deviation
-        where all columns share a unit.
-    directions : array, (d, k)
-        Principal directions, strongest first.
-    variances : array, (k,)
-        Variances along them; `mean_variance` is their mean over all d.
-    sorted_margins, sorted_pairs : array, (n, m)
-        Sorted pooled values behind the ranks of `margins` and of `pairs`.
-    """
-
-    varies: NDArray[np.bool_]
+    varies: NDArray[np.bool_]  # columns that are not constant
+    #: (d,): mean of each column that varies, and its standard deviation
     centre: Floats
     scale: Floats
+    #: (d,): what a standardised column is multiplied with for `directions`: 1, or its own deviation
+    #: where all columns share a unit
     common: Floats
-    directions: Floats
-    variances: Floats
+    directions: Floats  # (d, k): principal directions, strongest first
+    variances: Floats  # (k,): variances along them; `mean_variance` is their mean over all d
     mean_variance: float
+    #: (n, m): sorted pooled values behind the ranks of `margins` and of `pairs`
     sorted_margins: Floats
     sorted_pairs: Floats
 

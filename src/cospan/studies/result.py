@@ -42,7 +42,6 @@ class SettingChange:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import sensitivity
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(80, 3)) + 1
@@ -82,7 +81,6 @@ class Sensitivity:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import sensitivity
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(80, 3)) + 1

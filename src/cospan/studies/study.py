@@ -115,10 +115,6 @@ def sensitivity(
         The reference, as in :meth:`~cospan.JointFrame.fit`. What is ``"auto"`` is chosen anew for
         every changed setting, as a user would; the result says which α.
 
-    Returns
-    -------
-    Sensitivity
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -74,7 +74,6 @@ class SummaryBuilder:
 
     Examples
     --------
-    >>> import numpy as np
     >>> builder = SummaryBuilder(SummaryOptions(exact=False))
     >>> for start in range(0, 12, 3):
     ...     builder.take(np.arange(24.0).reshape(12, 2)[start : start + 3])

@@ -42,7 +42,6 @@ class RowSample:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import Summary
     >>> sample = Summary.of(np.arange(20.0).reshape(10, 2)).sample
     >>> sample.rows.shape, sample.size

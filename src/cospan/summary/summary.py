@@ -49,7 +49,6 @@ class Summary:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import Summary
     >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 9.0]])
     >>> whole = Summary.of(X)
