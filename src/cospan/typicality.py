@@ -34,14 +34,6 @@ __all__ = ["Typicality", "neither"]
 class Typicality:
     """The leave-one-out costs of each set's own rows, in order.
 
-    Attributes
-    ----------
-    costs : tuple of K arrays
-        Costs (not squared), rising; infinite ones are left out.
-    above : tuple of K arrays
-        How many rows cost at least as much, one entry more than `costs`: the last counts the rows
-        of infinite cost. A row of weight 2 counts twice.
-
     Examples
     --------
     >>> squared = np.array([[1.0, 9.0], [4.0, 9.0], [9.0, 1.0]])
@@ -51,7 +43,9 @@ class Typicality:
            [0.33333333, 0.5       ]])
     """
 
-    costs: tuple[Floats, ...]
+    costs: tuple[Floats, ...]  # costs (not squared), rising; infinite ones are left out
+    #: How many rows cost at least as much, one entry more than `costs`: the last counts the rows of
+    #: infinite cost. A row of weight 2 counts twice.
     above: tuple[Floats, ...]
 
     @classmethod

@@ -34,22 +34,11 @@ __all__ = ["Changes", "find_changes"]
 
 @dataclass(frozen=True)
 class Changes:
-    """What changed between two sets.
+    """What changed between two sets."""
 
-    Attributes
-    ----------
-    features : FeatureTable
-        One row for each of the user's columns, changed ones first.
-    feature_pairs : PairTable
-        Relations that changed, the surest first.
-    quality : Quality
-        Missing values, levels, constants, duplicates, ranges, scales.
-    verdict : Verdict
-    """
-
-    features: FeatureTable
-    feature_pairs: PairTable
-    quality: Quality
+    features: FeatureTable  # one row for each of the user's columns, changed ones first
+    feature_pairs: PairTable  # relations that changed, the surest first
+    quality: Quality  # missing values, levels, constants, duplicates, ranges, scales
     verdict: Verdict
 
     def to_dict(self) -> dict[str, Any]:

@@ -67,20 +67,11 @@ class _Table(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CurvedSets:
-    """K sets of mapped rows, ready to say what a sample costs each of them.
-
-    Attributes
-    ----------
-    map : CurveMap
-    costs : SetCosts
-        Of the mapped rows, with a calibration of their own.
-    plain : Plain
-        The readings of the plain model that it stands in for.
-    """
+    """K sets of mapped rows, ready to say what a sample costs each of them."""
 
     map: CurveMap
-    costs: SetCosts = field(repr=False)
-    plain: Plain = field(repr=False)
+    costs: SetCosts = field(repr=False)  # of the mapped rows, with a calibration of their own
+    plain: Plain = field(repr=False)  # the readings of the plain model that it stands in for
 
     @property
     def calibration(self) -> Calibration:
