@@ -67,7 +67,7 @@ class SetCosts:
            [0.  , 0.03, 0.97]])
     """
 
-    geometry: Geometry  # Positions, units and settings
+    geometry: Geometry  # positions, units and settings
     weighting: str  # ``"cost"`` or, in the linear span, ``"frame"``
     #: (e, m_k): M_k of the sets as they are, before pooling; inside `basis` where there is one
     maps: tuple[Array, ...] = field(repr=False)

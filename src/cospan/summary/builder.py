@@ -157,20 +157,15 @@ class SummaryBuilder:
         sample = RowSample.drawn(self._sample, moments.mean.shape[0])
         check_range(moments, self._name, sample)
         whole = self.rank is None and moments.factored and self._count < moments.mean.shape[0]
-        return Summary(
-            n=moments.n,
+        return Summary.of_moments(
+            moments,
             count=self._count,
-            mean=moments.mean,
-            trace=moments.trace,
             exact=self.exact,
             eps=self._eps,
             sample=sample,
             feature_names=self.feature_names,
-            _scatter=moments.scatter,
             rank=self.rank,
             _holds_rows=whole and not self._weighted and self._blocks == 1,
-            _factored=moments.factored,
-            _mean_low=moments.low,
         )
 
     def _block_rows(self, rows: Array) -> int:
