@@ -14,6 +14,7 @@ from cospan._validate import as_rows
 from cospan.errors import InputError
 
 from .columns import LEVEL, FeatureTable, feature_table
+from .given import moved_given_others
 from .grouping import Column, Floats, Profiles, columns_of, taken_rows
 from .kinds import difference_by_kind
 from .measuring import measure
@@ -133,7 +134,10 @@ def find_changes(
     table = feature_table(measured, relations, rows, _grouped(columns, parts.total), own_pulls)
     quality = check_quality(table, rows, profiles, set_names)
     kinds = difference_by_kind(frame, columns, parts, table, shift)
-    verdict = make_verdict(table, relations, quality, kinds, auc, shift, set_names, to_check)
+    given = moved_given_others(frame, columns, table, rows)
+    verdict = make_verdict(
+        table, relations, quality, kinds, auc, shift, set_names, to_check, given=given
+    )
     return Changes(table, relations.pairs, quality, verdict)
 
 
