@@ -775,7 +775,8 @@ def test_equal_rows_of_both_sets_are_ordered_neither_way(columns):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("shrinkag", "did you mean shrinkage="), ("sparkle", "help(cospan.compare)")]
+    ("name", "words"),
+    [("shrinkag", "did you mean shrinkage="), ("sparkle", "help(cospan.compare)")],
 )
 def test_an_argument_that_does_not_exist_is_named(name, words):
     with pytest.raises(TypeError, match=re.escape(words)) as caught:
