@@ -15,10 +15,10 @@ import cospan.comparison.reading
 from cospan import JointFrame, angle_histogram, attribute, compare_many, fisher_rao
 from cospan.comparison import compare
 from cospan.comparison.auditing import sides_of_labels
-from cospan.comparison.sampling import Reservoir
 from cospan.comparison.scoring import KEPT_ROWS
 from cospan.errors import CospanWarning, InputError
 from cospan.sources import Chunk, open_source
+from cospan.summary import Reservoir
 
 SIDE = 6  # images of 6 x 6 pixels
 

@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._surface import option
+from cospan._types import Floats
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
     from cospan.alignment import Alignment
 
 __all__ = ["Typicality", "neither"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan._tables import make_frame
 from cospan._tolerance import FAST_SHRINKAGE
+from cospan._types import Floats
 from cospan._validate import as_rows, as_shrinkage, feature_names_of
 from cospan.audit.flips import fit_flips, fit_rate
 from cospan.audit.separated import separated
@@ -21,7 +22,6 @@ from cospan.summary import Summary
 
 __all__ = ["LabelAudit", "audit_labels"]
 
-Floats = NDArray[np.float64]
 
 # A label is flagged when it is more likely flipped than not.
 LEVEL = 0.5
@@ -233,10 +233,6 @@ def audit_labels(
     level : float in [0, 1]
         A label is flagged when the probability that it is flipped is above this. Higher flags
         fewer, and surer, rows.
-
-    Returns
-    -------
-    LabelAudit
 
     Examples
     --------

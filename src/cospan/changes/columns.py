@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from cospan._tables import make_frame
+from cospan._types import Floats
 
-from .grouping import Column, Floats, Rows, present
+from .grouping import Column, Rows, present
 from .measuring import SHOWN_LEVELS, Held, Measured, name_change
 from .pairs import PairChange, Relations
 from .twosample import adjusted

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cospan import _arrays as arrays
+from cospan._types import Floats
 from cospan._validate import as_rows
 from cospan.errors import InputError
 
 from .columns import LEVEL, FeatureTable, feature_table
 from .given import moved_given_others
-from .grouping import Column, Floats, Profiles, columns_of, taken_rows
+from .grouping import Column, Profiles, columns_of, taken_rows
 from .kinds import difference_by_kind
 from .measuring import measure
 from .pairs import PairTable
@@ -100,13 +101,8 @@ def find_changes(
     to_check : RowsToCheck
         How many rows are worth a look.
 
-    Returns
-    -------
-    Changes
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame
     >>> from cospan.changes import find_changes
     >>> rng = np.random.default_rng(0)

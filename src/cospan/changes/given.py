@@ -19,9 +19,10 @@ from scipy import linalg, stats
 
 from cospan import _arrays as arrays
 from cospan._tolerance import NOT_ZERO, NOTHING_LEFT
+from cospan._types import Floats
 
 from .columns import FeatureChange, FeatureTable
-from .grouping import Column, Floats, Rows, present
+from .grouping import Column, Rows, present
 from .wording import number, quoted
 
 if TYPE_CHECKING:
@@ -70,7 +71,6 @@ def moved_given_others(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame
     >>> from cospan.changes import find_changes
     >>> rng = np.random.default_rng(0)

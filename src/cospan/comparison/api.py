@@ -162,10 +162,6 @@ def compare_many(
         Settings and options of the sources, as for :func:`cospan.compare`; one α, one γ and one ν
         serve all sets.
 
-    Returns
-    -------
-    ManyComparison
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import __version__
+from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import RowsToCheck
 from cospan.comparison.auditing import audit_rows, rows_to_check
@@ -35,7 +35,6 @@ from cospan.frame import JointFrame
 
 __all__ = ["Asked", "compare_sets"]
 
-Floats = NDArray[np.float64]
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.curves import CurveMap
 from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
 from cospan.sources import Chunk, Source
 from cospan.sources.ahead import read_ahead
-from cospan.summary import Summary, SummaryOptions, of_chunks, of_rows
+from cospan.summary import Reservoir, Summary, SummaryOptions, of_chunks, of_rows, rows_within
 
 __all__ = ["OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
 

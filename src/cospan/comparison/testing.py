@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
+from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import Changes, RowsToCheck, find_changes
 from cospan.comparison.reading import Progress, ReadSet, Sets
@@ -19,8 +19,6 @@ from cospan.frame import JointFrame
 from cospan.significance import Separation, ShiftTest, shift_test
 
 __all__ = ["PairFindings", "study_pair"]
-
-Floats = NDArray[np.float64]
 
 
 class PairFindings(NamedTuple):

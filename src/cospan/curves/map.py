@@ -25,11 +25,11 @@ from scipy.spatial.distance import pdist
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import SQUARES_ARE_SAFE
+from cospan._types import Floats
 from cospan.curves.bits import normals, uniforms
 
 __all__ = ["CurveMap", "curve_map", "random_size"]
 
-Floats = NDArray[np.float64]
 
 # Frequencies and phases of the features of one column, in its standard deviations. A sine is a
 # cosine a quarter turn later. The sine of the lower frequency is the line x nearly; what is beyond

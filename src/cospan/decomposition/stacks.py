@@ -33,7 +33,6 @@ class GSVDStack:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import gsvd
     >>> rng = np.random.default_rng(0)
     >>> f = gsvd(rng.standard_normal((4, 9, 3)), rng.standard_normal((4, 8, 3)))

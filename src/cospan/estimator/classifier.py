@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cospan import _arrays as arrays
 from cospan import distributed
 from cospan._tolerance import FAST_SHRINKAGE
+from cospan._types import Floats
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
 from cospan.curves import CurveMap
 from cospan.errors import InputError
@@ -30,7 +31,6 @@ from cospan.summary import Summary
 
 __all__ = ["AlignmentAngleClassifier"]
 
-Floats = NDArray[np.float64]
 
 # Rows kept of one class for choosing the shrinkage, the threshold and so on: at most.
 _SAMPLED_ROWS = 2_000

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
+from cospan._types import Floats
 from cospan.errors import InputError
 from cospan.frame.higher_order import decompose_many, kind_numbers
 from cospan.frame.properties import in_feature_units
@@ -24,7 +25,6 @@ from cospan.summary import Summary
 
 __all__ = ["KINDS", "ManyFrame"]
 
-Floats = NDArray[np.float64]
 
 KINDS = ("common", "partial", "isolated")
 
@@ -57,7 +57,6 @@ class ManyFrame:
     --------
     Three sets that share two features; each has one more to itself.
 
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> sets = {}
     >>> for own, name in enumerate("xyz", start=2):

@@ -34,10 +34,6 @@ def save(path: str | os.PathLike[str], model: Any) -> Path:
         U and V of a frame are left out, since they describe single rows, and so are the samples
         of rows that an estimator keeps for `partial_fit`.
 
-    Returns
-    -------
-    Path
-
     Examples
     --------
     >>> import tempfile

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from cospan._tolerance import NOT_ZERO
+from cospan._types import Floats
 from cospan.changes.twosample import log_fisher
 from cospan.monitoring.channels import Channel
 from cospan.monitoring.levels import Levels
@@ -22,7 +22,6 @@ from cospan.significance import Estimate
 
 __all__ = ["Reason", "WindowResult", "judge"]
 
-Floats = NDArray[np.float64]
 
 #: Reasons kept for a window.
 MOST_REASONS = 8
@@ -45,33 +44,20 @@ _FAR = 0.5
 
 @dataclass(frozen=True)
 class Reason:
-    """One thing that is unusual in a window.
+    """One thing that is unusual in a window."""
 
-    Attributes
-    ----------
-    kind : str
-        ``"mean"``, ``"spread"``, ``"shape"``, ``"levels"``, ``"new levels"``, ``"missing"``,
-        ``"relation"``, ``"rows"`` or ``"effect"``.
-    column, second : str
-        The user's column; of a relation, both.
-    z : float
-        How far from the reference's windows, in units of their natural variation.
-    ratio : float
-        How far the column's most unusual channel is, in units of the alarm level: above 1 it
-        raises an alarm.
-    text : str
-        A sentence.
-    channel : int
-        Which of the profile's channels it is.
-    """
-
+    #: ``"mean"``, ``"spread"``, ``"shape"``, ``"levels"``, ``"new levels"``, ``"missing"``,
+    #: ``"relation"``, ``"rows"`` or ``"effect"``
     kind: str
+    #: The user's column; of a relation, both
     column: str
     second: str
-    z: float
+    z: float  # how far from the reference's windows, in units of their natural variation
+    #: How far the column's most unusual channel is, in units of the alarm level: above 1 it raises
+    #: an alarm
     ratio: float
-    text: str
-    channel: int
+    text: str  # a sentence
+    channel: int  # which of the profile's channels it is
 
 
 @dataclass(frozen=True, eq=False)

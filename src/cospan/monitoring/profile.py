@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan._validate import as_count
 from cospan._warnings import warn
 from cospan.errors import InputError
@@ -35,7 +35,6 @@ from cospan.summary import Summary
 
 __all__ = ["Profile"]
 
-Floats = NDArray[np.float64]
 
 _ONE_WINDOW = Every("rows", 2**62)
 
@@ -65,7 +64,6 @@ class Profile:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import Profile
     >>> rng = np.random.default_rng(0)
     >>> profile = Profile.of(rng.normal(size=(3000, 4)), every="100-rows")

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source, learn_plan, open_source
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Timed", "as_list", "full_plan", "indicators_of", "opened", "timed_rows"]
 
-Floats = NDArray[np.float64]
 
 #: Values encoded at once: enough that the columns' overhead is small, few enough for the cache.
 _BLOCK_VALUES = 2**21

@@ -9,17 +9,15 @@ place a window's angles, never as evidence: p-values and alarms are not computed
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from cospan import _arrays as arrays
 from cospan._tolerance import LEAST_EIGENVALUE
+from cospan._types import Floats
 from cospan.monitoring.channels import Channels
 from cospan.summary import Summary
 
 __all__ = ["standing_in"]
-
-Floats = NDArray[np.float64]
 
 
 def standing_in(summary: Summary, channels: Channels, n: int, seed: int = 0) -> Floats:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.monitoring.moments import padded, thinned
@@ -23,7 +24,6 @@ from cospan.summary import Summary
 
 __all__ = ["SAMPLE_ROWS", "Windows", "cut"]
 
-Floats = NDArray[np.float64]
 
 #: Rows of a window that its ranks, relations and angles are computed from, at most.
 SAMPLE_ROWS = 1_000

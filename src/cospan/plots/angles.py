@@ -47,7 +47,6 @@ def plot_angles(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.plots import plot_angles
     >>> ax = plot_angles(np.radians([10, 20, 22]), np.radians([60, 70]), names=("cats", "dogs"))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
@@ -108,7 +107,6 @@ def plot_posterior(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.plots import plot_posterior
     >>> ax = plot_posterior(np.radians([10.0, 50.0]), np.radians([50.0, 80.0]), bins=3)
     >>> [round(float(bar.get_height()), 3) for bar in ax.patches[:3]]
@@ -165,7 +163,6 @@ def plot_costs(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame
     >>> from cospan.plots import plot_costs
     >>> rng = np.random.default_rng(0)
@@ -217,7 +214,6 @@ def plot_map(comparison: Any, *, most: int = 2_000, ax: Axes | None = None) -> A
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import compare
     >>> from cospan.plots import plot_map
     >>> rng = np.random.default_rng(0)

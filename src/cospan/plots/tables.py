@@ -99,7 +99,6 @@ def plot_sensitivity(study: Any, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import sensitivity
     >>> from cospan.plots import plot_sensitivity
     >>> rng = np.random.default_rng(0)

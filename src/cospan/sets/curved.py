@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import expansion_keeps_digits
+from cospan._types import Floats
 from cospan.curves import CurveMap
 from cospan.errors import InputError
 from cospan.sets.calibration import Calibration
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CurvedSets", "Plain", "as_fitted", "mapped_summary", "with_curve", "without_curve"]
 
-Floats = NDArray[np.float64]
 
 # A joint frame, or costs to K sets.
 _Model = TypeVar("_Model", bound=Any)

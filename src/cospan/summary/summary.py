@@ -49,7 +49,6 @@ class Summary:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import Summary
     >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 9.0]])
     >>> whole = Summary.of(X)
@@ -236,7 +235,7 @@ class Summary:
 
     def without_sample(self) -> Summary:
         """The same summary holding no rows of the data."""
-        return replace(self, sample=RowSample.empty(self.n_features, 0))
+        return replace(self, sample=RowSample.empty(self.n_features))
 
     @property
     def _moments(self) -> Moments:
