@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import linalg, stats
 
+from cospan import compare
 from cospan.changes import feature_parts, find_changes, size_of
 from cospan.changes.grouping import Rows, columns_of
 from cospan.changes.measuring import name_change
@@ -742,3 +743,19 @@ def test_very_wide_rows_are_sampled_and_quick():
     found = find_changes(frame, A, B)
     assert time.process_time() - start < 20
     assert found.features[0].name == "x17"
+
+
+def test_dropped_rows_are_counted_and_only_the_others_described():
+    """Rows with a gap left out as asked: told for each set, and gone from every number."""
+    a, b = mixed(300, 1), mixed(300, 2)
+    b.loc[:89, "hours"] = np.nan
+    b.loc[:89, "age"] += 100
+    found = compare(a, b, name_a="old", name_b="new", missing="drop", n_permutations=0)
+    kept = b.dropna()
+    assert [remark for remark in found.warnings if "left out" in remark] == [
+        "new: 90 of 300 rows have a missing value and were left out."
+    ]
+    assert found.features["age"].b.mean == pytest.approx(kept["age"].mean())
+    assert found.features["age"].b.high == pytest.approx(kept["age"].max())
+    assert found.features["hours"].b.missing == 0
+    assert not found.verdict.differs
