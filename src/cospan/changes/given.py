@@ -44,15 +44,13 @@ class GivenOthers(NamedTuple):
     """One column that moved given the others.
 
     `amount` is how much higher it is in B, in its own units; `shift` the same in standard
-    deviations of what the others leave open. `companion` is the column that predicts it best,
-    `share` its own share of the difference.
+    deviations of what the others leave open. `companion` is the column that predicts it best.
     """
 
     name: str
     companion: str
     shift: float
     amount: float
-    share: float
 
     def sentence(self, names: tuple[str, str]) -> str:
         """In words, as part of a verdict."""
@@ -98,7 +96,7 @@ def moved_given_others(
             continue
         amount, shift, p = _regressed(rows, column)
         if p * len(columns) <= STRICT and _is_news(own, shift):
-            told.append(GivenOthers(column.name, companion, shift, amount, own.share))
+            told.append(GivenOthers(column.name, companion, shift, amount))
     return tuple(told[:MOST_TOLD])
 
 

@@ -247,7 +247,7 @@ def _of_columns(
 ) -> list[str]:
     """What changed in the first columns; a weak hint where the sets do not differ as a whole.
 
-    A column that moved against the others comes first where it has the larger part.
+    A column that moved against the others comes first where it moved further than the first.
     """
     first = features.changed[:FIRST_FEATURES]
     told = [feature_sentence(one, names) for one in first]
@@ -255,7 +255,7 @@ def _of_columns(
     if more > 0:
         told.append(f"{more:,} more of the {len(features):,} columns changed.")
     if given and differs:
-        ahead = not first or given[0].share > first[0].share
+        ahead = not first or abs(given[0].shift) > abs(first[0].difference)
         against = [one.sentence(names) for one in given]
         told = against + told if ahead else told + against
     if told and not differs:
