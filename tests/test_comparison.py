@@ -3,6 +3,7 @@
 import importlib
 import json
 import math
+import re
 import warnings
 
 import numpy as np
@@ -771,3 +772,13 @@ def test_equal_rows_of_both_sets_are_ordered_neither_way(columns):
         assert abs(found.separation.auc.value - (1 + b - a) / 2) < 1e-12
     assert found.shift.pvalue <= 0.002
     assert abs(found.separation.auc.value - found.shift.effect.value) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("shrinkag", "did you mean shrinkage="), ("sparkle", "help(cospan.compare)")],
+)
+def test_an_argument_that_does_not_exist_is_named(name, words):
+    with pytest.raises(TypeError, match=re.escape(words)) as caught:
+        compare(np.eye(3), np.eye(3), **{name: 1})
+    assert name in str(caught.value)
