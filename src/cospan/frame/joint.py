@@ -10,10 +10,10 @@ from typing import Any, Unpack
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan.directions import Directions, directions_of
 from cospan.errors import InputError
 from cospan.frame.aligning import ScoringFrame
 from cospan.frame.differences import Parts, differences, parts_of
+from cospan.frame.directions import Directions, directions_of
 from cospan.frame.fitting import again_through, fitted, pseudo_inverse, warn_if_nothing_shared
 from cospan.frame.prepared_rows import prepared_rows, with_left_factors
 from cospan.frame.truncation import truncated
