@@ -58,6 +58,8 @@ class Result(Facts):
     pair : PairFindings or None
         With one: the test, what changed, and how far each feature pulls.
     feature_names : tuple of str
+    samples : tuple of ndarray
+        Without a joint frame: some rows of each set, drawn at random, unless they are pictures.
     """
 
     names: tuple[str, ...]
@@ -70,6 +72,7 @@ class Result(Facts):
     linkage: Linkage | None
     pair: PairFindings | None
     feature_names: tuple[str, ...]
+    samples: tuple[Any, ...] = ()
 
 
 def shared(result: Result, view: Any) -> dict[str, Any]:
