@@ -52,6 +52,8 @@ class Result(Facts):
     linkage: Linkage | None
     pair: PairFindings | None  # with one: the test, what changed, and how far each feature pulls
     feature_names: tuple[str, ...]
+    #: Without a joint frame: some rows of each set, drawn at random, unless they are pictures
+    samples: tuple[Any, ...] = ()
 
 
 def shared(result: Result, view: Any) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class Columns:
             from cospan.sources.encoding import EncodingPlan
 
             plan = EncodingPlan.from_dict(encoding)
+        self.plan, self.feature_names = plan, tuple(names)
         self.columns = columns_of(plan, names)
         self.place = {column.name: i for i, column in enumerate(self.columns)}
         self.samples = tuple(np.asarray(rows, dtype=np.float64) for rows in samples)
