@@ -215,6 +215,34 @@ def test_distribution_sees_angles_only():
 
 
 @pytest.mark.parametrize("path", module_files(), ids=dotted)
+def test_a_module_tells_one_story(path):
+    """At most 350 lines; no function is called like its module, which an import would hide."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 350, "look for the second story in it"
+    named = [n.name for n in ast.parse(text).body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    assert path.stem not in named
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*/__init__.py")), ids=dotted)
+def test_packages_only_explain_and_re_export(path):
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    assert isinstance(body[0], ast.Expr), "a package says what it is for"
+    for node in body[1:]:
+        listing = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        assert listing or isinstance(node, ast.Import | ast.ImportFrom), ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", module_files(), ids=dotted)
+def test_nothing_private_is_imported_across_packages(path):
+    here = module_of(path)
+    for name in imports(path, typing=True):
+        parts = name.split(".")
+        if parts[0] == "cospan" and parts[1:2] != [here]:
+            inner = parts[2:] if len(parts) > 2 else []
+            assert not any(part.startswith("_") for part in inner), f"{here} imports {name}"
+
+
+@pytest.mark.parametrize("path", module_files(), ids=dotted)
 def test_names_a_module_lists_exist(path):
     module = importlib.import_module(dotted(path))
     listed = list(getattr(module, "__all__", ()))

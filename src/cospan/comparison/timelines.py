@@ -28,7 +28,7 @@ from cospan.monitoring.timing import Every
 if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
 
-__all__ = ["Moment", "Timeline", "sentences", "timelines"]
+__all__ = ["Moment", "Timeline", "sentences", "timelines_of"]
 
 Floats = NDArray[np.float64]
 Track = tuple[Floats, Floats]  # times or places of rows, and their angles in degrees
@@ -98,7 +98,7 @@ class Timeline:
         return tuple(key for key, p in self.pvalues.items() if p <= level)
 
 
-def timelines(c: Comparison) -> tuple[Timeline, ...]:
+def timelines_of(c: Comparison) -> tuple[Timeline, ...]:
     """The timelines of a comparison: of its dates, else of what rises, else of the order."""
     if any(group.rows is None for group in c.groups):
         return ()

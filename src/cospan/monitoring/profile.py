@@ -27,7 +27,7 @@ from cospan.monitoring.levels import Levels, levels_of
 from cospan.monitoring.moments import subset
 from cospan.monitoring.reading import full_plan, indicators_of, opened, timed_rows
 from cospan.monitoring.records import Record, noise_of, pooled_rows, reference_records
-from cospan.monitoring.standing_in import standing_in
+from cospan.monitoring.standing_in import stand_in
 from cospan.monitoring.timing import Every, as_every
 from cospan.monitoring.windows import SAMPLE_ROWS, cut
 from cospan.sources import EncodingPlan
@@ -133,7 +133,7 @@ class Profile:
         usual = float(np.median([part.count for _, part in parts]))
         share = shrinkage_for(usual if window else whole.n, whole.n_features)
         channels = like.channels if like else channels_of(names, plan, whole, ranked, share)
-        drawn = None if keep else standing_in(whole, channels, SAMPLE_ROWS)
+        drawn = None if keep else stand_in(whole, channels, SAMPLE_ROWS)
         center = np.append(channels.measure(whole, ranked).values, 0.5)
         return cls(
             name,
@@ -206,7 +206,7 @@ class Profile:
         """Rows for angles to be measured against: the sample's, or drawn to stand in for them."""
         if self.keeps_rows:
             return self.summary.sample.rows
-        return standing_in(self.summary, self.channels, SAMPLE_ROWS)
+        return stand_in(self.summary, self.channels, SAMPLE_ROWS)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it to a file, whole or not at all; ``.cospan`` is the usual ending."""

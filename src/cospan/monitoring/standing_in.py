@@ -17,10 +17,10 @@ from cospan._types import Floats
 from cospan.monitoring.channels import Channels
 from cospan.summary import Summary
 
-__all__ = ["standing_in"]
+__all__ = ["stand_in"]
 
 
-def standing_in(summary: Summary, channels: Channels, n: int, seed: int = 0) -> Floats:
+def stand_in(summary: Summary, channels: Channels, n: int, seed: int = 0) -> Floats:
     """Draw `n` rows with the summary's mean and covariance and the sketches' distributions."""
     live = channels.live
     n = max(n, 4 * len(live))
