@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, present
 from cospan.changes.wording import number, share_text
 from cospan.errors import InputError
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Moment", "Timeline", "sentences", "timelines_of"]
 
-Floats = NDArray[np.float64]
 Track = tuple[Floats, Floats]  # times or places of rows, and their angles in degrees
 
 MOST_TIMELINES = 3

@@ -129,6 +129,11 @@ class Channels:
         """How many channels are shares: they come second."""
         return len(self.shares) + len(self.levels)
 
+    def pair_at(self, place: int) -> tuple[int, int]:
+        """The two features of the relation that is the channel at this place."""
+        i, j = self.pairs[place - self.ranked - self.shared].tolist()
+        return i, j
+
     @property
     def ranked(self) -> int:
         """How many channels are scores of ranks: they come first."""
