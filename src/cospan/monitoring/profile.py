@@ -23,14 +23,15 @@ from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.monitoring.channels import Channels
 from cospan.monitoring.choosing import channels_of
+from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.effect import shrinkage_for
 from cospan.monitoring.levels import Levels, levels_of
 from cospan.monitoring.moments import subset
-from cospan.monitoring.reading import full_plan, indicators_of, opened, timed_rows
+from cospan.monitoring.reading import full_plan, opened
 from cospan.monitoring.records import Record, noise_of, pooled_rows, reference_records
 from cospan.monitoring.standing_in import standing_in
 from cospan.monitoring.timing import Every, as_every
-from cospan.monitoring.windows import SAMPLE_ROWS, cut
+from cospan.monitoring.windows import SAMPLE_ROWS
 from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
@@ -109,13 +110,16 @@ class Profile:
         rows : int
             Rows to keep, drawn at random. By default none: a profile can lie in a repository.
         like : Profile, optional
-            Take the plan and the sketches of this one, so that both merge.
+            Take the plan and the sketches of this one, so that both merge; and its `time` and
+            `every` where they are not given.
         name : str, optional
         seed : int
         **options
             For the sources: columns, categorical, numeric, drop, strict.
         """
         keep = as_count(rows, "rows", least=0)
+        if like is not None:
+            time, every = like.time or None if time is None else time, every or like.every
         window = None if every is None else as_every(every)
         if window is None and time is not None:
             raise InputError(
@@ -124,10 +128,9 @@ class Profile:
             )
         sources = opened(data, time, **options)
         name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
-        plan = like.plan if like is not None else full_plan(sources, time)
-        blocks = timed_rows(sources, plan, time)
-        parts = cut(
-            blocks, window or _ONE_WINDOW, seed=seed, name=name, indicators=indicators_of(plan)
+        plan = like.plan if like is not None else full_plan(sources)
+        parts = windows_of(
+            sources, plan, time, window or _ONE_WINDOW, seed=seed, name=name
         ).ordered()
         whole = parts[0][1]
         for _, part in parts[1:]:
