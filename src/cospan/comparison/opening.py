@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cospan._surface import option
 from cospan._warnings import warn
@@ -21,6 +21,9 @@ from cospan.errors import InputError, SourceError
 from cospan.sources import Source, check_same_features, encode_together, open_source
 from cospan.sources.base import listing
 from cospan.summary import Summary
+
+if TYPE_CHECKING:
+    from cospan.monitoring import Profile
 
 __all__ = ["Opened", "named_sets", "names_of", "open_many", "open_pair"]
 
@@ -85,10 +88,10 @@ def open_pair(
         name or (str(value) if value is not None else _name_of(part, letter))
         for name, part, value, letter in zip(names[:2], parts, (a, b), "AB", strict=True)
     ]
-    alike = _alike(parts)
+    alike, kept = _alike(parts), _without_rows(parts)
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
-    sets = Sets(called, alike)
+    sets = Sets(called, alike, kept)
     further = _further(Z, names[2], sets, label, labels, options)
     name_z = None if further is None else names[2] or further.name
     return Opened(sets, further, name_z, labels is not None, (a, b))
@@ -149,9 +152,8 @@ def open_many(
             how_many = "is one set" if things else "are no sets"
             raise InputError(f"There {how_many} to compare; give two or more.")
         refuse_too_many(len(things), "sets")
-        opened = Sets(
-            tuple(things), _alike([_open(thing, name, options) for name, thing in things.items()])
-        )
+        parts = [_open(thing, name, options) for name, thing in things.items()]
+        opened = Sets(tuple(things), _alike(parts), _without_rows(parts))
     further = _further(Z, name_z, opened, label, None, options)
     return Opened(opened, further, None if further is None else name_z or further.name)
 
@@ -220,6 +222,11 @@ def _alike(parts: Sequence[Part]) -> list[Source | Summary]:
     if first is None:
         return found
     return [check_same_features(first, p) if isinstance(p, Source) else p for p in found]
+
+
+def _without_rows(parts: Sequence[Part]) -> dict[int, Profile]:
+    """The profiles without rows, by the numbers of their sets."""
+    return {k: p.profile for k, p in enumerate(parts) if isinstance(p, KeptProfile) and p.drawn}
 
 
 def _summary(part: Summary | KeptProfile) -> Summary:

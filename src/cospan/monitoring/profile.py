@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +26,24 @@ from cospan.monitoring.choosing import channels_of
 from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.effect import shrinkage_for
 from cospan.monitoring.levels import Levels, levels_of
-from cospan.monitoring.moments import subset
+from cospan.monitoring.moments import sample_of, subset
 from cospan.monitoring.reading import full_plan, opened
-from cospan.monitoring.records import Record, noise_of, pooled_rows, reference_records
+from cospan.monitoring.records import Record, noise_of, pooled_rows, record_of, reference_records
 from cospan.monitoring.standing_in import standing_in
 from cospan.monitoring.timing import Every, as_every
 from cospan.monitoring.windows import SAMPLE_ROWS
 from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
+if TYPE_CHECKING:
+    from cospan.monitoring.judging import WindowResult
+
 __all__ = ["Profile"]
 
 Floats = NDArray[np.float64]
 
+#: The chance at which a column of a set that is like the reference is called unusual.
+JUDGED_RATE = 0.01
 _ONE_WINDOW = Every("rows", 2**62)
 
 
@@ -47,7 +52,7 @@ class Profile:
     """What a reference looks like: small, mergeable, and without its rows unless asked.
 
     Make one with :meth:`of`, keep it with :meth:`save`, and give it to :func:`cospan.monitor` or
-    (made with ``rows=``) to :func:`cospan.compare` wherever they take a file.
+    to :func:`cospan.compare` wherever they take a file.
 
     Attributes
     ----------
@@ -217,6 +222,23 @@ class Profile:
         if self.keeps_rows:
             return self.summary.sample.rows
         return standing_in(self.summary, self.channels, self.plan, SAMPLE_ROWS)
+
+    @cached_property
+    def with_rows(self) -> Summary:
+        """The summary with rows in its sample: its own, or drawn to stand in for them."""
+        if self.keeps_rows:
+            return self.summary
+        return replace(self.summary, sample=sample_of(self.rows, int(self.summary.n)))
+
+    def judged(self, rows: Summary) -> WindowResult:
+        """Another set as a whole, judged by sampling alone: its p-value, and what is unusual."""
+        from cospan.monitoring.judging import judge  # stands above
+
+        bare = replace(self, windows=(), every=None)
+        record = record_of(
+            0, rows, self.channels, self.summary, self.rows, own_rows=self.keeps_rows
+        )
+        return judge([record], bare, bare.levels(JUDGED_RATE))[0]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it to a file, whole or not at all; ``.cospan`` is the usual ending."""
