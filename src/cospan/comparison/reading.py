@@ -8,22 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.comparison.sampling import Reservoir, rows_within
+from cospan.comparison.profiles import KeptProfile
 from cospan.curves import CurveMap
 from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
 from cospan.sources import Chunk, Source
 from cospan.sources.ahead import read_ahead
-from cospan.summary import Summary, SummaryOptions, of_chunks, of_rows
-
-if TYPE_CHECKING:
-    from cospan.monitoring import Profile
+from cospan.summary import Reservoir, Summary, SummaryOptions, of_chunks, of_rows, rows_within
 
 __all__ = ["OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
 
@@ -56,18 +52,15 @@ class OwnRows(NamedTuple):
 class Sets:
     """K sets to compare, each opened as a source of its own, or summarised already."""
 
-    #: Profiles without rows among the sets, by number.
-    without_rows: Mapping[int, Profile] = MappingProxyType({})
-
     def __init__(
         self,
         names: Sequence[str],
         parts: Sequence[Source | Summary],
-        without_rows: Mapping[int, Profile] | None = None,
+        without_rows: Mapping[int, KeptProfile] | None = None,
     ) -> None:
         self.names = tuple(names)
         self.parts = tuple(parts)
-        self.without_rows = without_rows or {}
+        self.without_rows = without_rows or {}  # by the number of the set
 
     @property
     def sources(self) -> list[Source]:

@@ -66,13 +66,8 @@ def monitor(
     **options
         For the sources: columns, categorical, numeric, drop, strict.
 
-    Returns
-    -------
-    Monitoring
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import monitor
     >>> rng = np.random.default_rng(0)
     >>> usual, later = rng.normal(size=(6000, 3)), rng.normal(size=(2000, 3))

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._tolerance import NOT_ZERO, constant_variance
+from cospan._types import Floats, Index
 from cospan.errors import InputError
 from cospan.monitoring.channels import SCORES, Channel, Channels, Cost
 from cospan.monitoring.ranks import legendre, ranks_of
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["channels_of", "varying"]
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Pairs of features whose relation is watched, at most: the strongest ones.
 MOST_PAIRS = 2_000

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._text import number
 from cospan._tolerance import NOT_ZERO
+from cospan._types import Floats
 from cospan.monitoring.chance import p_value
 from cospan.monitoring.channels import Channel
 from cospan.monitoring.levels import Levels
@@ -21,13 +22,13 @@ from cospan.significance import Estimate
 
 __all__ = ["Reason", "WindowResult", "judge"]
 
-Floats = NDArray[np.float64]
 
 #: Reasons kept for a window.
 MOST_REASONS = 8
 #: A channel is a reason from this share of its level on, even where another one raised the alarm.
 WORTH_NAMING = 0.8
 PARTS = ("location", "scale", "shape")
+_SMALLEST = 1e-300
 _PART_OF = {
     "mean": "location",
     "spread": "scale",
@@ -44,33 +45,20 @@ _FAR = 0.5
 
 @dataclass(frozen=True)
 class Reason:
-    """One thing that is unusual in a window.
+    """One thing that is unusual in a window."""
 
-    Attributes
-    ----------
-    kind : str
-        ``"mean"``, ``"spread"``, ``"shape"``, ``"levels"``, ``"new levels"``, ``"missing"``,
-        ``"relation"``, ``"rows"`` or ``"effect"``.
-    column, second : str
-        The user's column; of a relation, both.
-    z : float
-        How far from the reference's windows, in units of their natural variation.
-    ratio : float
-        How far the column's most unusual channel is, in units of the alarm level: above 1 it
-        raises an alarm.
-    text : str
-        A sentence.
-    channel : int
-        Which of the profile's channels it is.
-    """
-
+    #: ``"mean"``, ``"spread"``, ``"shape"``, ``"levels"``, ``"new levels"``, ``"missing"``,
+    #: ``"relation"``, ``"rows"`` or ``"effect"``
     kind: str
+    #: The user's column; of a relation, both
     column: str
     second: str
-    z: float
+    z: float  # how far from the reference's windows, in units of their natural variation
+    #: How far the column's most unusual channel is, in units of the alarm level: above 1 it raises
+    #: an alarm
     ratio: float
-    text: str
-    channel: int
+    text: str  # a sentence
+    channel: int  # which of the profile's channels it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +118,11 @@ class WindowResult:
     reasons: tuple[Reason, ...]
     columns: dict[str, float]
     z: Floats = field(repr=False)
+
+    @property
+    def p_text(self) -> str:
+        """The p-value in words; those too small for a number are bounded."""
+        return number(self.p) if self.p > _SMALLEST else f"less than {_SMALLEST:g}"
 
     @property
     def mostly(self) -> str:

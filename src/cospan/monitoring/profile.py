@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._surface import option
+from cospan._types import Floats
 from cospan._validate import as_count
 from cospan._warnings import warn
 from cospan.errors import InputError
@@ -33,14 +33,13 @@ from cospan.monitoring.standing_in import standing_in
 from cospan.monitoring.timing import Every, as_every
 from cospan.monitoring.windows import SAMPLE_ROWS
 from cospan.sources import EncodingPlan
-from cospan.summary import Summary
+from cospan.summary import RowSample, Summary
 
 if TYPE_CHECKING:
     from cospan.monitoring.judging import WindowResult
 
 __all__ = ["Profile"]
 
-Floats = NDArray[np.float64]
 
 #: The chance at which a column of a set that is like the reference is called unusual.
 JUDGED_RATE = 0.01
@@ -72,7 +71,6 @@ class Profile:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import Profile
     >>> rng = np.random.default_rng(0)
     >>> profile = Profile.of(rng.normal(size=(3000, 4)), every="100-rows")
@@ -152,7 +150,7 @@ class Profile:
         return cls(
             name,
             plan,
-            replace(whole, sample=subset(whole.sample, keep), feature_names=names),
+            replace(whole, sample=_kept(whole, ranked, keep), feature_names=names),
             channels,
             reference_records(parts, whole, channels, drawn) if window else (),
             window,
@@ -272,6 +270,13 @@ def same_channels(a: Channels, b: Channels) -> bool:
         and np.array_equal(a.variance, b.variance)
         and all(np.array_equal(x.values, y.values) for x, y in zip(a.ranks, b.ranks, strict=True))
     )
+
+
+def _kept(whole: Summary, pooled: Floats, n: int) -> RowSample:
+    """A sample of `n` rows; windows together have more of them than the whole carries."""
+    if n <= len(whole.sample):
+        return subset(whole.sample, n)
+    return sample_of(pooled[:n], int(whole.n))
 
 
 def _windows(every: Every | None) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.errors import ModelFileError
 from cospan.model_file.reader import Reader
 from cospan.monitoring.channels import Channel, Channels, Cost
@@ -24,7 +25,6 @@ from cospan.summary import Summary
 
 __all__ = ["Entries", "read_monitoring", "read_profile"]
 
-Floats = NDArray[np.float64]
 
 _MOST = 2**31
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cospan._types import Floats
 
 __all__ = ["Ranks", "legendre", "legendre_means", "merged_ranks", "ranks_of"]
 
-Floats = NDArray[np.float64]
 
 POINTS = 192
 #: Where points are wanted: evenly, and closer and closer towards both ends, where a value may lie

@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._surface import option
+from cospan._types import Floats
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.model_file.container import is_file_of
@@ -39,7 +39,6 @@ __all__ = [
     "timed_rows",
 ]
 
-Floats = NDArray[np.float64]
 
 #: Values encoded at once: enough that the columns' overhead is small, few enough for the cache.
 _BLOCK_VALUES = 2**21

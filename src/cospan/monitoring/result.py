@@ -48,7 +48,6 @@ class Monitoring:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import monitor
     >>> rng = np.random.default_rng(0)
     >>> later = rng.normal(size=(1000, 2)) * np.repeat([1, 3], 500)[:, None]

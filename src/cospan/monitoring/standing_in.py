@@ -17,13 +17,13 @@ from scipy import special
 
 from cospan import _arrays as arrays
 from cospan._tolerance import LEAST_EIGENVALUE, NOT_ZERO
+from cospan._types import Floats
 from cospan.monitoring.channels import Channels
 from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
 __all__ = ["standing_in"]
 
-Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Rows of a trial draw, and how often the correlations are moved by what it lacks.

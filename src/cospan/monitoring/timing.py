@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._surface import option
+from cospan._types import Floats
 from cospan.errors import InputError
 
 __all__ = ["Every", "as_every"]
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 #: Windows in a year; windows of rows have no calendar, and a "year" of them is 365.
@@ -41,7 +41,6 @@ class Every:
 
     Examples
     --------
-    >>> import numpy as np
     >>> month = as_every("month")
     >>> month.codes(np.array([0.0, 30.9, 31.0])).tolist()
     [0, 0, 1]

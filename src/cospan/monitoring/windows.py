@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._surface import option
+from cospan._types import Floats
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.monitoring.moments import padded, thinned
@@ -24,7 +25,6 @@ from cospan.summary import Summary
 
 __all__ = ["SAMPLE_ROWS", "Windows", "cut", "finished", "gathered"]
 
-Floats = NDArray[np.float64]
 
 #: Rows of a window that its ranks, relations and angles are computed from, at most.
 SAMPLE_ROWS = 1_000
