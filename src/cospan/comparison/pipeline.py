@@ -29,6 +29,7 @@ from cospan.comparison.pairs import (
     shown_rows,
     tested_rows,
 )
+from cospan.comparison.profiles import said_by_sketches
 from cospan.comparison.reading import OwnRows, Progress, ReadSet, watched
 from cospan.comparison.remarks import collect_remarks, heard_warnings
 from cospan.comparison.result import Result
@@ -97,6 +98,7 @@ def compare_sets(
     else:
         linkage = join_sets(pairs.matrix("value"), done.fitted.order)
         shown = () if done.shape else shown_rows(samples, done.settings.seed)
+    heard += _of_profiles(done)
     given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
         names=names,
@@ -165,6 +167,19 @@ def _study(
     )
 
 
+def _of_profiles(done: ScoredSets) -> list[Remark]:
+    """What is known of profiles without rows, each against the other set where there is one."""
+    names, read = done.opened.sets.names, done.read
+    found = []
+    for k, profile in done.opened.sets.without_rows.items():
+        others = [i for i in range(len(read)) if i != k]
+        other = others[0]
+        if len(others) > 1 or read[other].drawn:
+            profile = profile._replace(judge=None)
+        found.append(said_by_sketches(profile, read[other].summary, names[other]))
+    return found
+
+
 def _silent(stage: str, done: int, total: int | None) -> None:
     """Nobody wants to know."""
 
@@ -181,7 +196,7 @@ def _score_own(
     tallies = [Tally(scorer, k, settings.seed) for k in range(len(read))]
     for part in opened.sets.rows(read, bool(settings.score_all), progress):
         scored = tallies[part.number].add(part)
-        if sink is not None:
+        if sink is not None and not read[part.number].drawn:
             sink(opened.sets.names, read[part.number].name, scored)
     return [tally.finish(one.name, one.rows) for tally, one in zip(tallies, read, strict=True)]
 

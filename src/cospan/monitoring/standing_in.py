@@ -47,14 +47,15 @@ def stand_in(
     """Draw `n` rows with the sketches' distributions and about the summary's covariance."""
     live = channels.live
     n = max(n, 4 * len(live))
-    covariance = np.asarray(summary.scatter_about())[np.ix_(live, live)] / summary.n
-    unit = np.sqrt(np.diag(covariance))
-    wanted = covariance / unit[:, None] / unit[None, :]
+    scatter = np.asarray(summary.scatter_about())
+    wanted = _correlation_of(scatter[np.ix_(live, live)] / summary.n)
     layout = _layout(summary, channels, plan)
     root = _root(_latent(wanted, layout, channels, seed))
     drawn = np.random.default_rng(seed).normal(size=(n, len(live))) @ root
     rows = np.tile(np.asarray(summary.mean), (n, 1))
     rows[:, live] = _values(drawn, layout, channels)
+    constant = np.diag(scatter) <= 0  # here, where the sketches of another set may vary
+    rows[:, constant] = np.asarray(summary.mean)[constant]
     return rows
 
 
