@@ -302,7 +302,7 @@ class Files(Given):
 
     id_column: Annotated[
         str | None,
-        _read("--id", metavar="COLUMN", help="Column that identifies a row; it is no feature."),
+        _read("--id", metavar="COLUMN", help="Column that identifies a row; it is not a feature."),
     ] = None
     missing: Annotated[
         Missing | None,

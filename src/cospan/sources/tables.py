@@ -43,7 +43,7 @@ class TableStream(Protocol):
     def n_rows(self) -> int | None: ...
     @property
     def index(self) -> str | None:
-        """A column that identifies rows and is no feature, if the table brings one."""
+        """A column that identifies rows and is not a feature, if the table brings one."""
 
     @property
     def hidden(self) -> frozenset[str]:
