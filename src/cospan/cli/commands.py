@@ -15,7 +15,7 @@ from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.columns import score_columns
 from cospan.comparison.fitting import Model
-from cospan.comparison.score_files import check_table_path, csv_text, table_file
+from cospan.comparison.score_files import check_table_path, csv_text, table_file, with_text_ids
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing
@@ -83,13 +83,13 @@ def _open_for(frame: Model, data: str, reading: dict[str, Any]) -> Source:
 def _table_or_stdout(terminal: Terminal, path: Path | None) -> Iterator[Callable[..., None]]:
     if path is not None:
         with table_file(path) as write:
-            yield write
+            yield lambda columns: write(with_text_ids(columns))
         return
     started = False
 
     def to_stdout(columns: dict[str, Any]) -> None:
         nonlocal started
-        terminal.result(csv_text(columns, header=not started))
+        terminal.result(csv_text(with_text_ids(columns), header=not started))
         started = True
 
     yield to_stdout
