@@ -277,17 +277,37 @@ def reproduce(
         ),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the results go.")
-    ] = Path("cospan-reproduction"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Where the results go (default: cospan-reproduction or cospan-embeddings).",
+        ),
+    ] = None,
     draws: Annotated[int, typer.Option(min=2, help="Random draws of training images.")] = 10,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Two draws, the paper's pairs only.")
+        bool, typer.Option("--quick", help="Fewer rows, draws and pairs: a first look.")
     ] = False,
+    embeddings: Annotated[
+        bool,
+        typer.Option(
+            "--embeddings",
+            help="The experiments with learned features instead: texts, pictures, "
+            "two models. Needs the extra 'embed'.",
+        ),
+    ] = False,
+    texts: Annotated[
+        int, typer.Option(min=50, help="Texts of each corpus, with --embeddings.")
+    ] = 500,
 ) -> None:
     """Repeat the paper's experiments, and show what better defaults make of them."""
     from cospan.cli import commands
 
-    commands.reproduce(terminal, data, output, draws, quick)
+    if embeddings:
+        commands.reproduce_embeddings(terminal, data, output, texts, quick)
+    else:
+        commands.reproduce(terminal, data, output, draws, quick)
 
 
 @app.command()

@@ -21,7 +21,7 @@ from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing
 
-__all__ = ["audit", "reproduce", "score"]
+__all__ = ["audit", "reproduce", "reproduce_embeddings", "score"]
 
 
 # ---- score and audit ---------------------------------------------------------------------------
@@ -164,10 +164,25 @@ def _audit_lines(
 # ---- reproduce ---------------------------------------------------------------------------------
 
 
-def reproduce(terminal: Terminal, data: str | None, output: Path, draws: int, quick: bool) -> None:
+def reproduce(
+    terminal: Terminal, data: str | None, output: Path | None, draws: int, quick: bool
+) -> None:
     """The paper's experiments: figures and a page in a folder, the tables on stdout."""
     from cospan.experiments import reproduce as run
 
-    text = run(data=data, output=output, draws=draws, quick=quick, progress=terminal.progress)
+    folder = output or Path("cospan-reproduction")
+    text = run(data=data, output=folder, draws=draws, quick=quick, progress=terminal.progress)
+    terminal.stop_progress()
+    terminal.result(text)
+
+
+def reproduce_embeddings(
+    terminal: Terminal, data: str | None, output: Path | None, texts: int, quick: bool
+) -> None:
+    """The experiments with learned features: a page in a folder, the tables on stdout."""
+    from cospan.experiments import reproduce_embeddings as run
+
+    folder = output or Path("cospan-embeddings")
+    text = run(data=data, output=folder, texts=texts, quick=quick, progress=terminal.progress)
     terminal.stop_progress()
     terminal.result(text)
