@@ -14,6 +14,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.embedding import embed_texts
 from cospan.experiments.texts import CORPORA, Corpus
 from cospan.frame import JointFrame
@@ -21,36 +22,20 @@ from cospan.significance import shift_test
 
 __all__ = ["TextPair", "compare_texts", "null_p", "uniformity"]
 
-Floats = NDArray[np.float64]
 FOLDS = 5
 PERMUTATIONS = 199  # of each shift test of two random halves
 
 
 @dataclass(frozen=True, eq=False)
 class TextPair:
-    """Two corpora in one model's space.
-
-    Attributes
-    ----------
-    corpus : Corpus
-    auc : float
-        Of leave-one-out angles.
-    logistic : float
-        AUC of logistic regression, five-fold, on the same rows.
-    degrees : ndarray
-        The leave-one-out angles, A's texts first.
-    null_p : tuple of float
-        p-values of the shift test on random halves of A's texts.
-    seconds : float
-        For embedding both corpora, or for finding them in the cache.
-    """
+    """Two corpora in one model's space."""
 
     corpus: Corpus
-    auc: float
-    logistic: float
-    degrees: Floats
-    null_p: tuple[float, ...]
-    seconds: float
+    auc: float  # of leave-one-out angles
+    logistic: float  # AUC of logistic regression, five-fold, on the same rows
+    degrees: Floats  # the leave-one-out angles, A's texts first
+    null_p: tuple[float, ...]  # p-values of the shift test on random halves of A's texts
+    seconds: float  # for embedding both corpora, or for finding them in the cache
 
     @property
     def angles(self) -> tuple[Floats, Floats]:
