@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cospan._text import plural, printable
+from cospan.cli.experiment_options import Experiments
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.columns import score_columns
@@ -21,7 +22,7 @@ from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing
 
-__all__ = ["audit", "reproduce", "reproduce_embeddings", "score"]
+__all__ = ["audit", "reproduce", "score"]
 
 
 # ---- score and audit ---------------------------------------------------------------------------
@@ -164,25 +165,18 @@ def _audit_lines(
 # ---- reproduce ---------------------------------------------------------------------------------
 
 
-def reproduce(
-    terminal: Terminal, data: str | None, output: Path | None, draws: int, quick: bool
-) -> None:
-    """The paper's experiments: figures and a page in a folder, the tables on stdout."""
-    from cospan.experiments import reproduce as run
+def reproduce(terminal: Terminal, asked: Experiments) -> None:
+    """The experiments: figures and a page in a folder, the tables on stdout."""
+    from cospan import experiments
 
-    folder = output or Path("cospan-reproduction")
-    text = run(data=data, output=folder, draws=draws, quick=quick, progress=terminal.progress)
-    terminal.stop_progress()
-    terminal.result(text)
-
-
-def reproduce_embeddings(
-    terminal: Terminal, data: str | None, output: Path | None, texts: int, quick: bool
-) -> None:
-    """The experiments with learned features: a page in a folder, the tables on stdout."""
-    from cospan.experiments import reproduce_embeddings as run
-
-    folder = output or Path("cospan-embeddings")
-    text = run(data=data, output=folder, texts=texts, quick=quick, progress=terminal.progress)
+    common: dict[str, Any] = {
+        "data": asked.data, "quick": asked.quick, "progress": terminal.progress
+    }  # fmt: skip
+    if asked.embeddings:
+        folder = asked.output or Path("cospan-embeddings")
+        text = experiments.reproduce_embeddings(output=folder, texts=asked.texts, **common)
+    else:
+        folder = asked.output or Path("cospan-reproduction")
+        text = experiments.reproduce(output=folder, draws=asked.draws, **common)
     terminal.stop_progress()
     terminal.result(text)

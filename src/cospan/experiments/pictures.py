@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.errors import MissingDependencyError
 from cospan.experiments.embeddings import null_p
 from cospan.experiments.images import Images
@@ -20,7 +21,6 @@ from cospan.frame import JointFrame
 
 __all__ = ["PAIRS", "PicturePair", "Separated", "compare_pictures", "network"]
 
-Floats = NDArray[np.float64]
 Features = Callable[[NDArray[Any]], Floats]
 
 #: The pairs of classes that are hardest in pixels, as far as we have seen.

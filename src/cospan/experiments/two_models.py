@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.embedding import embed_texts
 from cospan.experiments.images import Images
 from cospan.experiments.pictures import network
@@ -23,8 +24,6 @@ from cospan.panel import linear_cka
 from cospan.procrustes import relative_procrustes
 
 __all__ = ["Shared", "models_of_pictures", "models_of_texts", "shared"]
-
-Floats = NDArray[np.float64]
 
 DIMENSIONS = 64
 
