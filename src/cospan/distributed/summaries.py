@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cospan._validate import as_rows, feature_names_of
-from cospan.curves import CurveMap
+from cospan.curves import RowMap
 from cospan.distributed.blocks import (
     block_classes,
     block_summary,
@@ -60,7 +60,7 @@ def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     return found
 
 
-def mapped_summary(X: Any, sample_weight: Any, mapping: CurveMap) -> Summary:
+def mapped_summary(X: Any, sample_weight: Any, mapping: RowMap) -> Summary:
     """Summary of the rows of a Dask collection, mapped where they are; it keeps no sample."""
     import dask
 
@@ -76,14 +76,14 @@ def mapped_summary(X: Any, sample_weight: Any, mapping: CurveMap) -> Summary:
     return found
 
 
-def _mapped_block(block: Any, weights: np.ndarray | None, mapping: CurveMap) -> Summary | None:
+def _mapped_block(block: Any, weights: np.ndarray | None, mapping: RowMap) -> Summary | None:
     if len(block) == 0 or (weights is not None and not weights.any()):
         return None
     return curved.mapped_summary(as_rows(block, "X", d=mapping.n_columns), weights, mapping)
 
 
 def mapped_classes(
-    X: Any, labels: np.ndarray, sample_weight: Any, mapping: CurveMap
+    X: Any, labels: np.ndarray, sample_weight: Any, mapping: RowMap
 ) -> dict[Any, Summary]:
     """The same for the rows of each class."""
     import dask
@@ -101,7 +101,7 @@ def mapped_classes(
 
 
 def _mapped_block_classes(
-    block: Any, labels: np.ndarray, weights: np.ndarray | None, mapping: CurveMap
+    block: Any, labels: np.ndarray, weights: np.ndarray | None, mapping: RowMap
 ) -> dict[Any, Summary]:
     rows = as_rows(block, "X", d=mapping.n_columns, allow_empty=True)
     found = {}
