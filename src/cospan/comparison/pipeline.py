@@ -14,15 +14,22 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import __version__
+from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import RowsToCheck
 from cospan.comparison.auditing import audit_rows, rows_to_check
 from cospan.comparison.fitting import Fitted, fit_sets
 from cospan.comparison.opening import Opened
-from cospan.comparison.pairs import Pairs, join_sets, separate_pairs, tested_rows
+from cospan.comparison.pairs import (
+    Pairs,
+    join_sets,
+    separate_pairs,
+    shown_rows,
+    tested_rows,
+)
+from cospan.comparison.profiles import said_by_sketches
 from cospan.comparison.reading import OwnRows, Progress, ReadSet, watched
 from cospan.comparison.remarks import heard_warnings, remarks
 from cospan.comparison.result import Result
@@ -35,7 +42,6 @@ from cospan.frame import JointFrame
 
 __all__ = ["Asked", "compare_sets"]
 
-Floats = NDArray[np.float64]
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 
@@ -84,12 +90,15 @@ def compare_sets(
     labelled = done.further if done.opened.labelled else None
     audited = audit_rows(done.groups, names, labelled, done.opened.classes)
     pair, linkage = None, None
+    shown: tuple[Floats, ...] = ()
     if isinstance(done.fitted.model, JointFrame):
         to_check = rows_to_check(audited, done.every_group, names)
         pair, why_not = _study(done, done.fitted.model, pairs, samples, to_check, progress)
         heard += why_not
     else:
         linkage = join_sets(pairs.matrix("value"), done.fitted.order)
+        shown = () if done.shape else shown_rows(samples, done.settings.seed)
+    heard += _of_profiles(done)
     given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
         names=names,
@@ -107,6 +116,7 @@ def compare_sets(
         warnings=remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
         version=__version__,
         seconds=time.perf_counter() - started,
+        samples=shown,
     )
 
 
@@ -157,6 +167,19 @@ def _study(
     )
 
 
+def _of_profiles(done: ScoredSets) -> list[Remark]:
+    """What is known of profiles without rows, each against the other set where there is one."""
+    names, read = done.opened.sets.names, done.read
+    found = []
+    for k, profile in done.opened.sets.without_rows.items():
+        others = [i for i in range(len(read)) if i != k]
+        other = others[0]
+        if len(others) > 1 or read[other].drawn:
+            profile = profile._replace(judge=None)
+        found.append(said_by_sketches(profile, read[other].summary, names[other]))
+    return found
+
+
 def _silent(stage: str, done: int, total: int | None) -> None:
     """Nobody wants to know."""
 
@@ -173,7 +196,7 @@ def _score_own(
     tallies = [Tally(scorer, k, settings.seed) for k in range(len(read))]
     for part in opened.sets.rows(read, bool(settings.score_all), progress):
         scored = tallies[part.number].add(part)
-        if sink is not None:
+        if sink is not None and not read[part.number].drawn:
             sink(opened.sets.names, read[part.number].name, scored)
     return [tally.finish(one.name, one.rows) for tally, one in zip(tallies, read, strict=True)]
 

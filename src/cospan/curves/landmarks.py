@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE
+from cospan._types import Floats
 from cospan.curves.bits import normals, uniforms
 from cospan.curves.map import median_distance
 from cospan.curves.rows import RowMap
 
 __all__ = ["LandmarkMap", "landmark_map", "landmarks_for"]
 
-Floats = NDArray[np.float64]
 
 # Principal axes kept.
 AXES = 400

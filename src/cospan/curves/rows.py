@@ -11,15 +11,14 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import SQUARES_ARE_SAFE
+from cospan._types import Floats
 
 __all__ = ["RowMap"]
 
-Floats = NDArray[np.float64]
 
 # Units from the origin up to which taking the centre off in float32 costs a feature 1e-5 at most.
 _NEAR = 64.0
