@@ -20,6 +20,7 @@ from cospan.curves import CurveMap, LandmarkMap, curve_map, integrated, landmark
 from cospan.curves.bits import normals, uniforms
 from cospan.errors import InputError, ModelFileError
 from cospan.frame.fitting import again_through
+from cospan.report import to_html
 from cospan.sets import SetCosts
 from cospan.sets.curved import mapped_summary
 
@@ -500,6 +501,14 @@ def test_compare_uses_the_curve(ring):
     assert found.frame.curve is not None
     plain = compare(*ring, n_permutations=19, curve=None)
     assert found.separation.auc.value > plain.separation.auc.value + 0.2
+    told = found.to_dict()["frame"]["curve"]
+    assert (told["words"], told["features"]) == ("9 cosines of columns", 12)
+    assert plain.to_dict()["frame"]["curve"] is None
+    assert "curved: 9 cosines of columns" in found.summary()
+    assert "curved" not in plain.summary()
+    page = to_html(found)
+    assert "9 cosines of columns" in page
+    assert "The difference is curved" in page
 
 
 def test_the_audit_stays_plain_unless_asked(ring):
@@ -522,11 +531,11 @@ def test_compare_many_chooses_a_curve_and_says_so():
     sets = {f"ring {k}": X[y == k] for k in range(3)}
     found = cospan.compare_many(sets, n_permutations=0, curve="auto")
     plain = cospan.compare_many(sets, n_permutations=0)
-    assert found.model.curve is not None
-    assert plain.model.curve is None
+    assert found.costs.curve is not None
+    assert plain.costs.curve is None
     assert any("curved" in text for text in found.warnings)
     Z, label = three_rings(150, 1)
-    hits = [(one.model.weights(Z).argmax(axis=1) == label).mean() for one in (found, plain)]
+    hits = [(one.costs.weights(Z).argmax(axis=1) == label).mean() for one in (found, plain)]
     assert hits[0] > hits[1]
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._text import plural
 from cospan._tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE
 from cospan._types import Floats
 from cospan.curves.bits import normals, uniforms
@@ -74,6 +75,10 @@ class LandmarkMap(RowMap):
     @property
     def n_features(self) -> int:
         return int(self.axes.shape[1] + self.mixing.shape[1])
+
+    @property
+    def words(self) -> str:
+        return "nearness to " + plural(len(self.landmarks), "landmark")
 
     def features(self, rows: Array) -> Array:
         y, near = self._axes_and_nearness(rows)

@@ -27,6 +27,7 @@ from scipy.spatial.distance import pdist
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._text import plural
 from cospan._types import Floats
 from cospan.curves.bits import normals, uniforms
 from cospan.curves.rows import RowMap
@@ -70,6 +71,10 @@ class CurveMap(RowMap):
     @property
     def n_features(self) -> int:
         return len(self.center) + len(self.phases)
+
+    @property
+    def words(self) -> str:
+        return plural(len(self.phases), "cosine") + " of columns"
 
     def __call__(self, rows: Array) -> Array:
         found = self.features(rows)

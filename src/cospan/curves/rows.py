@@ -49,6 +49,11 @@ class RowMap(ABC):
     def n_features(self) -> int:
         """How many they have after it."""
 
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What is curved, and how many of it, for people."""
+
     @abstractmethod
     def features(self, rows: Array) -> Array:
         """[c, f] of rows, in float32, in the namespace and on the device of the rows."""
