@@ -138,14 +138,6 @@ def rows_at(x: Array, index: np.ndarray) -> Array:
     return xp.take(x, xp.asarray(index, device=array_api_compat.device(x)), axis=0)
 
 
-def columns_at(x: Array, index: np.ndarray) -> Array:
-    """x[:, index] for an integer index that lies on the host."""
-    if is_numpy(x):
-        return np.take(x, index, axis=1)  # its rows stay together
-    xp = namespace(x)
-    return xp.take(x, xp.asarray(index, device=array_api_compat.device(x)), axis=1)
-
-
 def copied(x: Array) -> Array:
     """x in memory of its own."""
     return namespace(x).asarray(x, copy=True)
