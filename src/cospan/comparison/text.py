@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
     from cospan.comparison.result import Line
     from cospan.sets import Geometry
+    from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
 __all__ = ["NAME_WIDTH", "bars", "many_lines", "pair_lines"]
@@ -82,11 +83,12 @@ def _level(estimate: Estimate) -> str:
     return f"with {100 * estimate.confidence:.0f} % intervals"
 
 
-def _settings(geometry: Geometry, chosen: bool) -> str:
+def _settings(geometry: Geometry, chosen: bool, curve: CurvedSets | None) -> str:
     how = " (chosen by leave-one-out)" if chosen else ""
     return (
         f"{geometry.span} span, {geometry.units} units, shrinkage "
         f"{number(float(geometry.shrinkage))}{how}, pooling {number(geometry.pooling)}"
+        f"{'' if curve is None else '; curved: ' + curve.map.words}"
     )
 
 
@@ -222,7 +224,7 @@ def _sizes(c: Comparison) -> Iterator[str]:
     rows = " against ".join(plural(group.total, "row") for group in c.groups[:2])
     yield f"{rows}, {plural(len(c.feature_names), 'feature')}{z}"
     yield f"rank {c.frame.rank}: {plural(r, 'direction')} only in A, {k} shared, {t} only in B"
-    yield _settings(c.frame.geometry, c.settings.get("shrinkage") == "auto")
+    yield _settings(c.frame.geometry, c.settings.get("shrinkage") == "auto", c.frame.curve)
 
 
 # ---- more sets ---------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ def _many_sizes(c: ManyComparison) -> Iterator[str]:
         f"rank {f.rank}: {plural(len(f.common), 'direction')} common to all sets, "
         f"{len(f.partial)} to some, {alone} to one"
     )
-    yield _settings(c.costs.geometry, c.settings.get("shrinkage") == "auto")
+    yield _settings(c.costs.geometry, c.settings.get("shrinkage") == "auto", c.costs.curve)
 
 
 def _matrix(c: ManyComparison, width: int) -> Iterator[str]:
