@@ -16,6 +16,7 @@ from cospan.comparison.text import NAME_WIDTH
 from cospan.errors import InputError, ModelFileError
 from cospan.frame import JointFrame
 from cospan.sets import Geometry, SetCosts
+from cospan.sets.curved import CurvedSets
 from cospan.sources import open_source
 
 __all__ = ["directions", "info", "load_frame", "load_scorer"]
@@ -171,7 +172,7 @@ def _costs_facts(path: Path, costs: SetCosts, names: tuple[str, ...]) -> dict[st
         "sets": list(names),
         "rows": [int(n) for n in costs.geometry.sizes],
         "features": costs.n_features,
-        **_settings(costs.geometry),
+        **_settings(costs.geometry, costs.curve),
         "weighting": costs.weighting,
         "names": list(costs.feature_names or (f"x{j}" for j in range(costs.n_features))),
     }
@@ -191,18 +192,18 @@ def _frame_facts(path: Path, frame: JointFrame) -> dict[str, Any]:
         "shared": int(k),
         "only in B": int(t),
         "angles": f"{degrees.min():.1f}° to {degrees.max():.1f}°" if len(degrees) else "none",
-        **_settings(frame.geometry),
+        **_settings(frame.geometry, frame.curve),
         "names": list(_feature_names(frame)),
     }
 
 
-def _settings(geometry: Geometry) -> dict[str, Any]:
+def _settings(geometry: Geometry, curve: CurvedSets | None) -> dict[str, Any]:
     found: dict[str, Any] = {"span": geometry.span, "shrinkage": float(geometry.shrinkage)}
     if geometry.affine:
         more = {"units": geometry.units, "pooling": geometry.pooling, "dof": geometry.dof}
     else:
         more = {"center": geometry.center_mode, "balance": geometry.balance}
-    return {**found, **more}
+    return {**found, **more, **({} if curve is None else {"curved": curve.map.words})}
 
 
 def _source_facts(file: str) -> dict[str, Any]:

@@ -67,7 +67,9 @@ def compare(
         The two sets: arrays, dataframes, paths of files or folders. Without `B`, `label`, `a`
         and `b` take two classes out of `A`; or `A` is a mapping of names to sets.
     Z : the same, optional
-        More rows to score.
+        More rows to score: each gets its angle, and has no part in the comparison. A third *set*
+        is compared by ``compare({"a": A, "b": B, "c": C})`` or :func:`cospan.compare_many`; on
+        the command line, ``compare a b c`` is three sets and ``--score`` gives Z.
     labels : column name or array, optional
         Labels of `Z`, to be audited: each one is `name_a` or `name_b` (or 0 or 1).
     label, a, b : optional

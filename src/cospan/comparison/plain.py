@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
     from cospan.comparison.scoring import ScoredGroup
     from cospan.sets import Geometry
+    from cospan.sets.curved import CurvedSets
 
 __all__ = ["SCHEMA", "many_dict", "pair_dict"]
 
@@ -51,7 +52,7 @@ def pair_dict(c: Comparison) -> dict[str, object]:
         "frame": {
             "rank": int(c.frame.rank),
             "blocks": {"a_only": int(r), "shared": int(k), "b_only": int(t)},
-            **_geometry(c.frame.geometry),
+            **_geometry(c.frame.geometry, c.frame.curve),
             "zero": plain(float(c.frame.zero)),
             "parts": _parts(c),
             "angles_degrees": plain(np.degrees(np.asarray(c.frame.angles))),
@@ -89,7 +90,7 @@ def many_dict(c: ManyComparison) -> dict[str, object]:
             "sigma": plain(c.frame.sigma),
             "strength": plain(c.frame.strength),
         },
-        **_geometry(c.costs.geometry),
+        **_geometry(c.costs.geometry, c.costs.curve),
         "misplaced": _listed(
             c.audit,
             lambda i: {
@@ -115,15 +116,28 @@ def _common(c: Comparison | ManyComparison, kind: str) -> dict[str, object]:
     }
 
 
-def _geometry(g: Geometry) -> dict[str, object]:
+def _geometry(g: Geometry, curve: CurvedSets | None) -> dict[str, object]:
     return {
         "span": g.span,
+        **_chosen(g),
+        "gain": plain(float(g.calibration.gain)),
+        "curve": None if curve is None else _curve(curve),
+    }
+
+
+def _chosen(g: Geometry) -> dict[str, object]:
+    return {
         "units": g.units,
         "shrinkage": float(g.shrinkage),
         "pooling": float(g.pooling),
         "dof": float(g.dof),
-        "gain": plain(float(g.calibration.gain)),
     }
+
+
+def _curve(curve: CurvedSets) -> dict[str, object]:
+    """The curved features that rows are scored with, and what was chosen for them."""
+    features = curve.map.n_features
+    return {"words": curve.map.words, "features": features, **_chosen(curve.costs.geometry)}
 
 
 def _parts(c: Comparison) -> dict[str, object] | None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.comparison.profiles import KeptProfile
-from cospan.curves import CurveMap
+from cospan.curves import RowMap
 from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
 from cospan.sources import Chunk, Source
@@ -108,7 +108,7 @@ class Sets:
         return all(isinstance(part, Source) or one.complete for part, one in both)
 
     def mapped(
-        self, read: Sequence[ReadSet], mapping: CurveMap, *, progress: Progress | None
+        self, read: Sequence[ReadSet], mapping: RowMap, *, progress: Progress | None
     ) -> list[Summary]:
         """Summaries of all rows once more, each row mapped first; see :meth:`has_rows`."""
         found: dict[int, Summary] = {}

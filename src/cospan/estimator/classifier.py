@@ -16,7 +16,7 @@ from cospan import _arrays as arrays
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
-from cospan.curves import CurveMap
+from cospan.curves import RowMap
 from cospan.errors import InputError
 from cospan.estimator.fitted import ClassSettings, FittedClasses
 from cospan.estimator.labels import class_numbers, classes_in, shown
@@ -239,7 +239,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         """The same for a Dask collection."""
         labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
 
-        def again(mapping: CurveMap) -> list[Summary]:
+        def again(mapping: RowMap) -> list[Summary]:
             found = mapped_classes(X, labels, sample_weight, mapping)
             return [found[label] for label in self.classes_.tolist()]
 

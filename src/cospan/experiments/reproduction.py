@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from cospan import __version__
-from cospan._files import whole_file, write_text
 from cospan.errors import InputError
+from cospan.experiments.document import Picture, made_folder, picture, write
 from cospan.experiments.figures import draw_figures
 from cospan.experiments.images import load_images
-from cospan.experiments.page import Picture, findings, tables, to_html, to_markdown
+from cospan.experiments.page import document
 from cospan.experiments.study import Progress, Study, gather
 
 __all__ = ["reproduce"]
@@ -54,65 +51,23 @@ def reproduce(
     started = time.perf_counter()
     names = ["digits"] if str(data) == "digits" else ["mnist", "fashion-mnist"]
     sets = [load_images(name, data) for name in names]
-    folder = _made(Path(output))
+    folder = made_folder(Path(output))
     draws = min(draws, 2) if quick else draws
     studies = gather(sets, draws=draws, quick=quick, progress=progress)
-    pictures = _written_figures(studies, folder, progress)
+    pictures = _drawn(studies, progress)
     seconds = time.perf_counter() - started
     footer = f"cospan {__version__}, {draws} draws, {seconds:.0f} seconds."
-    write_text(folder / "reproduction.md", to_markdown(studies, pictures, footer))
-    write_text(folder / "reproduction.html", to_html(studies, pictures, footer))
-    write_text(folder / "reproduction.json", json.dumps(_as_json(studies), indent=1))
-    return _as_text(studies, footer, folder / "reproduction.html")
+    found = document(studies, pictures, footer)
+    return f"{found.to_text()}\nPage: {write(found, folder, 'reproduction')}"
 
 
-def _made(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}.") from error
-    return folder
-
-
-def _written_figures(
-    studies: Sequence[Study], folder: Path, progress: Progress | None
-) -> list[Picture]:
-    pictures: list[Picture] = []
+def _drawn(studies: Sequence[Study], progress: Progress | None) -> list[list[Picture]]:
+    """The figures of each study."""
+    drawn: list[list[Picture]] = []
     for study in studies:
+        drawn.append([])
         for name, caption, figure in draw_figures(study):
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format="png", dpi=110)
-            with whole_file(folder / f"{name}.png") as path:
-                path.write_bytes(buffer.getvalue())
-            pictures.append(Picture(f"{name}.png", caption, buffer.getvalue()))
+            drawn[-1].append(picture(name, caption, figure))
             if progress is not None:
-                progress("Figures", len(pictures), None)
-    return pictures
-
-
-def _as_json(studies: Sequence[Study]) -> dict[str, Any]:
-    return {
-        "version": __version__,
-        "tables": [
-            {"title": table.title, "header": table.header, "rows": table.rows}
-            for study in studies
-            for table in tables(study)
-        ],
-        "findings": [line for study in studies for line in findings(study)],
-    }
-
-
-def _as_text(studies: Sequence[Study], footer: str, page: Path) -> str:
-    lines = []
-    for study in studies:
-        for table in tables(study):
-            cells = [table.header, *table.rows]
-            widths = [max(len(row[i]) for row in cells) for i in range(len(table.header))]
-            lines += [table.title, ""]
-            lines += [
-                "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-                for row in cells
-            ]
-            lines.append("")
-    lines += [line for study in studies for line in findings(study)]
-    return "\n".join([*lines, "", footer, f"Page: {page}"])
+                progress("Figures", sum(map(len, drawn)), None)
+    return drawn

@@ -16,11 +16,13 @@ from .pieces import Measure
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
     from cospan.comparison.timelines import Moment
+    from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
 __all__ = [
     "GLOSSARY",
     "badge_of",
+    "curve_of",
     "fallback_verdict",
     "isolated",
     "measures",
@@ -222,6 +224,14 @@ def settings_of(settings: Mapping[str, Any], more: Iterable[tuple[str, str]]) ->
     """(name, value) of each setting, and what was chosen where it was left open."""
     found = [(clean(key), _plain(value)) for key, value in settings.items()]
     return (*found, *more)
+
+
+def curve_of(settings: Mapping[str, Any], curve: CurvedSets | None) -> list[tuple[str, str]]:
+    """The curved features that are used, where some were asked for."""
+    if curve is None and settings.get("curve") in (None, "none"):
+        return []
+    used = "none: the columns alone do as well" if curve is None else curve.map.words
+    return [("curved features used", used)]
 
 
 def _plain(value: object) -> str:

@@ -186,6 +186,7 @@ def _settings(c: ManyComparison) -> tuple[tuple[str, str], ...]:
         ("features", count(c.costs.n_features)),
         ("directions", f"{common} in all sets, {some} in some, {alone} in one"),
     ]
+    more += _words.curve_of(c.settings, c.costs.curve)
     return tuple(_words.settings_of(c.settings, more))
 
 

@@ -236,6 +236,7 @@ def _settings(c: Comparison) -> tuple[tuple[str, str], ...]:
         value = getattr(frame, key, None)
         if value is not None:
             more.insert(1, (name, value if isinstance(value, str) else f"{float(value):.3g}"))
+    more += _words.curve_of(c.settings, frame.curve)
     return tuple(_words.settings_of(c.settings, more))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cospan._validate import as_rows
-from cospan.curves import CurveMap
+from cospan.curves import RowMap
 from cospan.errors import InputError
 from cospan.sets import curved
 from cospan.summary import Summary
@@ -16,7 +16,7 @@ from cospan.summary.blocks import merged, merged_classes, reduced, row_blocks, s
 __all__ = ["mapped_classes", "mapped_summary"]
 
 
-def mapped_summary(X: Any, sample_weight: Any, mapping: CurveMap) -> Summary:
+def mapped_summary(X: Any, sample_weight: Any, mapping: RowMap) -> Summary:
     """Summary of the rows of a Dask collection, mapped where they are; it keeps no sample."""
     import dask
 
@@ -32,14 +32,14 @@ def mapped_summary(X: Any, sample_weight: Any, mapping: CurveMap) -> Summary:
     return found
 
 
-def _mapped_block(block: Any, weights: np.ndarray | None, mapping: CurveMap) -> Summary | None:
+def _mapped_block(block: Any, weights: np.ndarray | None, mapping: RowMap) -> Summary | None:
     if len(block) == 0 or (weights is not None and not weights.any()):
         return None
     return curved.mapped_summary(as_rows(block, "X", d=mapping.n_columns), weights, mapping)
 
 
 def mapped_classes(
-    X: Any, labels: np.ndarray, sample_weight: Any, mapping: CurveMap
+    X: Any, labels: np.ndarray, sample_weight: Any, mapping: RowMap
 ) -> dict[Any, Summary]:
     """The same for the rows of each class."""
     import dask
@@ -57,7 +57,7 @@ def mapped_classes(
 
 
 def _mapped_block_classes(
-    block: Any, labels: np.ndarray, weights: np.ndarray | None, mapping: CurveMap
+    block: Any, labels: np.ndarray, weights: np.ndarray | None, mapping: RowMap
 ) -> dict[Any, Summary]:
     rows = as_rows(block, "X", d=mapping.n_columns, allow_empty=True)
     found = {}
