@@ -14,6 +14,7 @@ import typer
 
 from cospan.cli import options as opt
 from cospan.cli import watch_options as watch
+from cospan.cli.experiment_options import Experiments
 from cospan.cli.groups import with_options
 from cospan.cli.terminal import FAILED, THRESHOLD, Terminal
 
@@ -33,7 +34,8 @@ Sets = Annotated[
     typer.Argument(
         metavar="A B …",
         help="Two or more files or folders (.csv .parquet .npy images …), '-' for standard input; "
-        "or one table with --label: all its classes, or --a and --b.",
+        "or one table with --label: all its classes, or --a and --b. A third one is a third set; "
+        "rows that are only to be scored come with --score.",
     ),
 ]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
@@ -266,28 +268,11 @@ def demo(
 
 @app.command()
 @with_options
-def reproduce(
-    terminal: Terminal,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder that holds mnist and fashion-mnist, or 'digits' for the small built-in "
-            "set (default: COSPAN_DATA, else a download).",
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the results go.")
-    ] = Path("cospan-reproduction"),
-    draws: Annotated[int, typer.Option(min=2, help="Random draws of training images.")] = 10,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Two draws, the paper's pairs only.")
-    ] = False,
-) -> None:
+def reproduce(terminal: Terminal, experiments: Experiments) -> None:
     """Repeat the paper's experiments, and show what better defaults make of them."""
     from cospan.cli import commands
 
-    commands.reproduce(terminal, data, output, draws, quick)
+    commands.reproduce(terminal, experiments)
 
 
 @app.command()

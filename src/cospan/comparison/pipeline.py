@@ -31,7 +31,7 @@ from cospan.comparison.pairs import (
 )
 from cospan.comparison.profiles import said_by_sketches
 from cospan.comparison.reading import OwnRows, Progress, ReadSet, watched
-from cospan.comparison.remarks import heard_warnings, remarks
+from cospan.comparison.remarks import collect_remarks, heard_warnings
 from cospan.comparison.result import Result
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
@@ -113,7 +113,7 @@ def compare_sets(
         feature_names=done.feature_names,
         image_shape=done.shape,
         settings={**done.settings.as_dict(), **given},
-        warnings=remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
+        warnings=collect_remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
         version=__version__,
         seconds=time.perf_counter() - started,
         samples=shown,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cospan._text import number, plural, printable
 from cospan.comparison.auditing import worst_rows
+from cospan.comparison.scored_rows import scored_beside_many, scored_beside_two
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
@@ -123,7 +124,8 @@ def pair_lines(c: Comparison, width: int = 80) -> Iterator[Line]:
     """The summary of two sets, line by line, each with its style."""
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
-    yield from _wrapped(() if c.verdict is None else c.verdict.sentences, width)
+    told = () if c.verdict is None else c.verdict.sentences
+    yield from _wrapped((*told, *scored_beside_two(c)), width)
     yield from _section(f"How far apart ({_level(c.separation.auc)})", _numbers(c))
     if c.features is not None:
         changed = len(c.features.changed)
@@ -232,7 +234,7 @@ def many_lines(c: ManyComparison, width: int = 80) -> Iterator[Line]:
     """The summary of K sets, line by line, each with its style."""
     yield "title", f"{len(c.names)} sets: {printable(', '.join(c.names), max(width - 10, 20))}"
     yield "plain", ""
-    yield from _wrapped(c.sentences, width)
+    yield from _wrapped((*c.sentences, *scored_beside_many(c)), width)
     title = "Fisher-Rao distances (0: alike, π: apart), close sets side by side"
     yield from _section(title, _matrix(c, width))
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
