@@ -3,6 +3,10 @@
 Every row draws a number; the rows with the smallest numbers stay. The numbers depend on the seed
 and the row's position alone, so the sample is the same however the rows are cut into chunks, and
 a smaller sample with the same seed is part of a larger one.
+
+Comparisons draw with one seed of their own, :data:`SAMPLE_SEED`. The seed that a user gives is for
+what chance must decide, relabellings and replicates; which rows stand for a large set it need not
+decide, and another seed would then give other distances for the same files, and flip a gate.
 """
 
 from __future__ import annotations
@@ -12,9 +16,12 @@ from typing import Any, Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Reservoir", "rows_within"]
+__all__ = ["SAMPLE_SEED", "Reservoir", "rows_within"]
 
 T = TypeVar("T", bound=tuple[Any, ...])
+
+#: Of every sample of rows that a comparison takes.
+SAMPLE_SEED = 0
 
 FEWEST_ROWS = 200
 
