@@ -102,7 +102,7 @@ def test_a_named_pipe_among_the_files_is_not_waited_for(tmp_path):
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)
 
 
-@pytest.mark.parametrize("name", [".zarray", "0.0", ".zattrs"])
+@pytest.mark.parametrize("name", ["0.0", ".zattrs"])
 def test_a_pipe_in_a_zarr_store_is_refused(name, tmp_path):
     library = pytest.importorskip("zarr")
     library.create_array(tmp_path / "x.zarr", data=np.ones((4, 3)), zarr_format=2)
@@ -110,6 +110,15 @@ def test_a_pipe_in_a_zarr_store_is_refused(name, tmp_path):
     os.mkfifo(tmp_path / "x.zarr" / name)
     with pytest.raises(SourceError, match="is not a regular file"):
         open_source(tmp_path / "x.zarr")
+
+
+def test_a_pipe_in_a_saved_dataset_is_refused(tmp_path):
+    state = {"_data_files": [{"filename": "data.arrow"}]}
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    (tmp_path / "dataset_info.json").write_text("{}")
+    os.mkfifo(tmp_path / "data.arrow")
+    with pytest.raises(SourceError, match=r"data\.arrow: is neither a file nor a folder"):
+        open_source(tmp_path)
 
 
 @pytest.mark.parametrize("read", [load, Profile.load, Monitoring.load])

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -229,6 +230,16 @@ def test_compare_and_monitor_write_both(profile, folder, tmp_path):
     run("compare", *pair, "--drop", "time", "--fail-on", "p<0.05", *files, "-q", code=3)
     assert ET.parse(tmp_path / "j.xml").getroot().attrib["failures"] == "1"
     assert (tmp_path / "s.md").read_text(encoding="utf-8").count("###") == 2
+
+
+def test_a_summary_is_added_to_no_input_and_no_other_output(profile, folder, tmp_path):
+    data = shutil.copy(folder / "calm.parquet", tmp_path / "data.parquet")
+    before = data.read_bytes()
+    for given in (("monitor", profile, data), ("compare", data, folder / "usual.parquet")):
+        assert "it is an input" in run(*given, "--summary", data, code=1).stderr
+        twice = ("--summary", tmp_path / "x.html", "-o", tmp_path / "x.html")
+        assert "another output" in run(*given, *twice, code=1).stderr
+    assert data.read_bytes() == before
 
 
 # ---- options from a file ----------------------------------------------------------------------
