@@ -3,6 +3,7 @@
 import importlib
 import json
 import math
+import re
 import warnings
 
 import numpy as np
@@ -14,10 +15,10 @@ import cospan.comparison.reading
 from cospan import JointFrame, angle_histogram, attribute, compare_many, fisher_rao
 from cospan.comparison import compare
 from cospan.comparison.auditing import sides_of_labels
-from cospan.comparison.sampling import Reservoir
 from cospan.comparison.scoring import KEPT_ROWS
 from cospan.errors import CospanWarning, InputError
 from cospan.sources import Chunk, open_source
+from cospan.summary import Reservoir
 
 SIDE = 6  # images of 6 x 6 pixels
 
@@ -771,3 +772,13 @@ def test_equal_rows_of_both_sets_are_ordered_neither_way(columns):
         assert abs(found.separation.auc.value - (1 + b - a) / 2) < 1e-12
     assert found.shift.pvalue <= 0.002
     assert abs(found.separation.auc.value - found.shift.effect.value) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("shrinkag", "did you mean shrinkage="), ("sparkle", "help(cospan.compare)")],
+)
+def test_an_argument_that_does_not_exist_is_named(name, words):
+    with pytest.raises(TypeError, match=re.escape(words)) as caught:
+        compare(np.eye(3), np.eye(3), **{name: 1})
+    assert name in str(caught.value)

@@ -216,7 +216,14 @@ def test_distribution_sees_angles_only():
     for path in files_of("distribution"):
         linear = {name for name in numerics_used(path) if "linalg" in name}
         assert linear == set()
-        assert own_imports(path) <= {"errors", "_angles", "_arrays", "_tolerance", "_validate"}
+        assert own_imports(path) <= {
+            "errors",
+            "_angles",
+            "_arrays",
+            "_tolerance",
+            "_types",
+            "_validate",
+        }
 
 
 @pytest.mark.parametrize("path", module_files(), ids=dotted)

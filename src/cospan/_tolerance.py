@@ -201,6 +201,10 @@ PRODUCTS_KEEP_DIGITS = 3e-4
 # other number, and far enough from the smallest double for a product with it to stay above 0.
 NOT_ZERO = 1e-300
 
+# A regression that leaves less than this part of a column's variance leaves nothing: the column,
+# or the set, is a combination of the others.
+NOTHING_LEFT = 1e-8
+
 # Variance of permutation statistics, in units of all of theirs, below which they are equal but for
 # rounding: their distribution has no width to measure.
 LEAST_VARIANCE = 1e-12

@@ -214,10 +214,6 @@ def extreme_directions(frame: JointFrame, side: str, n: int = 1) -> Directions:
         How many, at most the number of shared directions. (With shrinkage all are shared.
         Directions that only one set has are in ``frame.directions``.)
 
-    Returns
-    -------
-    Directions
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -244,10 +240,6 @@ def shared_directions(frame: JointFrame, n: int = 1) -> Directions:
     ----------
     frame : JointFrame
     n : int
-
-    Returns
-    -------
-    Directions
 
     Examples
     --------

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._surface import option
+from cospan._types import Floats
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,20 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Typicality", "neither"]
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Typicality:
     """The leave-one-out costs of each set's own rows, in order.
-
-    Attributes
-    ----------
-    costs : tuple of K arrays
-        Costs (not squared), rising; infinite ones are left out.
-    above : tuple of K arrays
-        How many rows cost at least as much, one entry more than `costs`: the last counts the rows
-        of infinite cost. A row of weight 2 counts twice.
 
     Examples
     --------
@@ -52,7 +43,9 @@ class Typicality:
            [0.33333333, 0.5       ]])
     """
 
-    costs: tuple[Floats, ...]
+    costs: tuple[Floats, ...]  # costs (not squared), rising; infinite ones are left out
+    #: How many rows cost at least as much, one entry more than `costs`: the last counts the rows of
+    #: infinite cost. A row of weight 2 counts twice.
     above: tuple[Floats, ...]
 
     @classmethod

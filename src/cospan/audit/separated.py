@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.distribution import rank_auc
 
 __all__ = ["separated"]
 
-Floats = NDArray[np.float64]
 
 # Standard errors above chance. The shrinkage was chosen to separate the classes, so the AUC of
 # meaningless labels spreads a little more than it should: 1 % of such pairs reach 3.

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from cospan.comparison.columns import score_columns
 from cospan.comparison.many import ManyComparison
-from cospan.comparison.opening import Opened, open_many, open_pair
+from cospan.comparison.opening import Classes, Opened, open_many, open_pair
 from cospan.comparison.pair import Comparison
 from cospan.comparison.pipeline import Asked, compare_sets
 from cospan.comparison.reading import Progress
@@ -110,13 +110,12 @@ def compare(
             return compare_many(A, Z, name_z=name_z, image_shape=image_shape, **more)
         (name_a, A), (name_b, B) = ((str(name), one) for name, one in A.items())
     chosen, reading = split_options(options)
-    classes = {"label": label, "a": a, "b": b, "labels": labels}
-    names = (name_a, name_b, name_z)
+    classes, names = Classes(label, a, b, labels), (name_a, name_b, name_z)
     send: Any = sink  # of a pair, since there are two sets
 
     def prepare() -> tuple[Settings, Opened]:
         settings = _settings(chosen, sink is not None)
-        return settings, open_pair(A, B, Z, names=names, **classes, **reading)
+        return settings, open_pair(A, B, Z, classes, names, reading)
 
     def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
         send(name, scored.ids, scored.alignment)
@@ -163,10 +162,6 @@ def compare_many(
         Settings and options of the sources, as for :func:`cospan.compare`; one α, one γ and one ν
         serve all sets.
 
-    Returns
-    -------
-    ManyComparison
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -184,7 +179,7 @@ def compare_many(
 
     def prepare() -> tuple[Settings, Opened]:
         settings = _settings(chosen, sink is not None)
-        return settings, open_many(sets, Z, label=label, name_z=name_z, **reading)
+        return settings, open_many(sets, Z, label, name_z, reading)
 
     def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
         if sink is not None:

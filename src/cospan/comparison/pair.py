@@ -15,6 +15,7 @@ from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import ScoredGroup
 from cospan.comparison.text import pair_lines
+from cospan.comparison.timelines import Timeline, timelines
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
@@ -158,6 +159,11 @@ class Comparison(View):
     def feature_pairs(self) -> PairTable | None:
         """Relations between columns that changed, the surest first."""
         return None if self.changes is None else self.changes.feature_pairs
+
+    @property
+    def timelines(self) -> tuple[Timeline, ...]:
+        """Angles over the columns of dates, or over an order that the rows have."""
+        return timelines(self)
 
     @property
     def separated(self) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
+from cospan._types import Floats
 from cospan.comparison.fitting import Fitted, Model
-from cospan.comparison.reading import ReadSet, sample_size
-from cospan.comparison.sampling import SAMPLE_SEED, Reservoir
+from cospan.comparison.reading import SAMPLE_SEED, ReadSet, sample_size
 from cospan.comparison.scorer import Scored, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
@@ -20,13 +20,14 @@ from cospan.sets import angles_of, fit_calibration, log_odds_of
 from cospan.sets.curved import as_fitted
 from cospan.significance import Separation, fit_reliabilities, pair_separation
 from cospan.sources import Chunk
+from cospan.summary import Reservoir, rows_within
 
-__all__ = ["Linkage", "Pairs", "join_sets", "separate_pairs", "tested_rows"]
+__all__ = ["Linkage", "Pairs", "join_sets", "separate_pairs", "shown_rows", "tested_rows"]
 
-Floats = NDArray[np.float64]
 
 TESTED_ROWS = 2_500  # rows of each set that repeated fits and permutations take, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
+SHOWN_ROWS, SHOWN_BYTES = 1_000, 2**25  # of each of K sets; of all of them together
 FEWEST_HALVED = 4  # rows of a set, of which the halves are fitted to see how much a fit strays
 
 
@@ -129,6 +130,16 @@ def tested_rows(read: Sequence[ReadSet]) -> list[Floats]:
         sample.add(one.sample)
         found.append(sample.result().rows.astype(np.float64))
     return found
+
+
+def shown_rows(samples: Sequence[Floats], seed: int) -> tuple[Floats, ...]:
+    """Of these rows, as many as a result carries along to tell what changed between two sets."""
+    size = rows_within(SHOWN_BYTES // len(samples), samples[0].shape[1], SHOWN_ROWS, fewest=20)
+    found = []
+    for rows in samples:
+        chosen = np.random.default_rng(seed).permutation(len(rows))[:size]
+        found.append(rows[np.sort(chosen)])
+    return tuple(found)
 
 
 def _reliabilities(model: Model, samples: Sequence[Floats], seed: int) -> Floats:

@@ -14,19 +14,24 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import __version__
+from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import RowsToCheck
 from cospan.comparison.auditing import audit_rows, rows_to_check
 from cospan.comparison.fitting import Fitted, fit_sets
 from cospan.comparison.opening import Opened
-from cospan.comparison.pairs import Pairs, join_sets, separate_pairs, tested_rows
-from cospan.comparison.reading import OwnRows, Progress, ReadSet, watched
+from cospan.comparison.pairs import (
+    Pairs,
+    join_sets,
+    separate_pairs,
+    shown_rows,
+    tested_rows,
+)
+from cospan.comparison.reading import SAMPLE_SEED, OwnRows, Progress, ReadSet, watched
 from cospan.comparison.remarks import heard_warnings, remarks
 from cospan.comparison.result import Result
-from cospan.comparison.sampling import SAMPLE_SEED
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
 from cospan.comparison.settings import Settings
@@ -36,7 +41,6 @@ from cospan.frame import JointFrame
 
 __all__ = ["Asked", "compare_sets"]
 
-Floats = NDArray[np.float64]
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 
@@ -85,12 +89,14 @@ def compare_sets(
     labelled = done.further if done.opened.labelled else None
     audited = audit_rows(done.groups, names, labelled, done.opened.classes)
     pair, linkage = None, None
+    shown: tuple[Floats, ...] = ()
     if isinstance(done.fitted.model, JointFrame):
         to_check = rows_to_check(audited, done.every_group, names)
         pair, why_not = _study(done, done.fitted.model, pairs, samples, to_check, progress)
         heard += why_not
     else:
         linkage = join_sets(pairs.matrix("value"), done.fitted.order)
+        shown = () if done.shape else shown_rows(samples, done.settings.seed)
     given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
         names=names,
@@ -108,6 +114,7 @@ def compare_sets(
         warnings=remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
         version=__version__,
         seconds=time.perf_counter() - started,
+        samples=shown,
     )
 
 

@@ -4,38 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source
 from cospan.summary import Summary
 
-if TYPE_CHECKING:
-    from cospan.monitoring import Profile
-
 __all__ = ["KeptProfile", "as_profile", "with_plan"]
 
 
 class KeptProfile(NamedTuple):
-    """A profile that keeps rows, and so can be compared with."""
+    """What a comparison needs of a profile that keeps rows."""
 
-    profile: Profile
-
-    @property
-    def name(self) -> str:
-        return self.profile.name
-
-    @property
-    def plan(self) -> EncodingPlan | None:
-        return self.profile.plan
-
-    @property
-    def summary(self) -> Summary:
-        return self.profile.summary
+    name: str
+    plan: EncodingPlan | None
+    summary: Summary
 
 
-def as_profile(thing: Any) -> Profile | None:
+def as_profile(thing: Any) -> KeptProfile | None:
     """The profile that a thing is, or that is in the file it names; else None."""
     from cospan.monitoring import Profile
     from cospan.monitoring.files import is_profile_file
@@ -49,7 +36,7 @@ def as_profile(thing: Any) -> Profile | None:
             f"The profile of {thing.name} keeps no rows, and a comparison needs some; make it with "
             f"{option('rows', 2000)}, or use it for monitoring."
         )
-    return thing
+    return KeptProfile(thing.name, thing.plan, thing.summary)
 
 
 def with_plan(parts: Sequence[Any], plans: Sequence[EncodingPlan | None]) -> list[Any]:

@@ -13,16 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.curves import CurveMap
 from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
 from cospan.sources import Chunk, Source
 from cospan.sources.ahead import read_ahead
-from cospan.summary import Summary, SummaryOptions, of_chunks, of_rows
+from cospan.summary import Reservoir, Summary, SummaryOptions, of_chunks, of_rows, rows_within
 
-__all__ = ["OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
+__all__ = ["SAMPLE_SEED", "OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
 
+#: Of every sample of rows that a comparison takes. The seed that a user gives is for what chance
+#: must decide, relabellings and replicates; which rows stand for a large set it need not decide,
+#: and another seed would give other distances for the same files, and flip a gate.
+SAMPLE_SEED = 0
 SAMPLE_ROWS = 20_000
 SAMPLE_BYTES = 3 * 2**24  # 48 MB a set
 

@@ -38,38 +38,22 @@ class Facts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Facts):
-    """What was found about K sets.
-
-    Parameters
-    ----------
-    names : tuple of K str
-    model : JointFrame or SetCosts
-        Scores more rows.
-    groups : tuple of K Group
-        The sets' own rows, each scored as if it had not been part of its set.
-    further : Group or None
-        Rows that belong to no set.
-    pairs : Pairs
-        How far apart any two sets are.
-    audited : Audited
-        Rows that look like another set.
-    directions, linkage
-        Without a joint frame: the directions of all sets, and which sets join first.
-    pair : PairFindings or None
-        With one: the test, what changed, and how far each feature pulls.
-    feature_names : tuple of str
-    """
+    """What was found about K sets."""
 
     names: tuple[str, ...]
-    model: Model
+    model: Model  # scores more rows
+    #: The sets' own rows, each scored as if it had not been part of its set
     groups: tuple[Group, ...]
-    further: Group | None
-    pairs: Pairs
-    audited: Audited
+    further: Group | None  # rows that belong to no set
+    pairs: Pairs  # how far apart any two sets are
+    audited: Audited  # rows that look like another set
+    #: Without a joint frame: the directions of all sets, and which sets join first
     directions: ManyFrame | None
     linkage: Linkage | None
-    pair: PairFindings | None
+    pair: PairFindings | None  # with one: the test, what changed, and how far each feature pulls
     feature_names: tuple[str, ...]
+    #: Without a joint frame: some rows of each set, drawn at random, unless they are pictures
+    samples: tuple[Any, ...] = ()
 
 
 def shared(result: Result, view: Any) -> dict[str, Any]:

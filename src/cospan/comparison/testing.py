@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
+from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import Changes, RowsToCheck, find_changes
 from cospan.comparison.reading import Progress, ReadSet, Sets
@@ -17,10 +17,9 @@ from cospan.comparison.settings import Settings
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.significance import Separation, ShiftTest, shift_test
+from cospan.sources.encoding import SetProfile
 
 __all__ = ["PairFindings", "study_pair"]
-
-Floats = NDArray[np.float64]
 
 
 class PairFindings(NamedTuple):
@@ -53,14 +52,12 @@ def study_pair(
     effect_a, effect_b = (np.mean(np.asarray(one.attribution), axis=0) for one in angles)
     changes = None
     if frame.geometry.affine:
-        profiles = [source.profiles for source in sets.sources]
-        known = len(profiles) == 2 and all(len(one) == 1 for one in profiles)
         changes = find_changes(
             frame,
             *(one.sample.rows for one in read),
             names=feature_names,
             plan=None if sets.first is None else sets.first.plan,
-            profiles=(profiles[0][0], profiles[1][0]) if known else None,
+            profiles=_profiles(sets),
             auc=separation.auc,
             shift=shift,
             pulls=effect_b - effect_a,
@@ -68,6 +65,18 @@ def study_pair(
             to_check=to_check,
         )
     return PairFindings(shift, changes, effect_a, effect_b), remarks
+
+
+def _profiles(sets: Sets) -> tuple[SetProfile, SetProfile] | None:
+    """What the columns hold over all rows; None where these are not the rows compared."""
+    found = [source.profiles for source in sets.sources]
+    if len(found) != 2 or any(len(one) != 1 for one in found):
+        return None
+    a, b = found[0][0], found[1][0]
+    plan = None if sets.first is None else sets.first.plan
+    dropping = plan is not None and plan.missing == "drop"
+    gaps = any(column.missing for one in (a, b) for column in one.columns)
+    return None if dropping and gaps else (a, b)
 
 
 def _shift_of(

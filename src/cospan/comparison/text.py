@@ -35,7 +35,7 @@ TOP_ROWS = 5
 TOP_COLUMNS = 8
 CELL = 6  # columns of a number in the matrix
 MATRIX_NAME = 16  # and of a name beside it
-CLOSEST = 5
+CLOSEST = 6  # pairs, all those of four sets
 
 
 def bars(counts: NDArray[Any] | Sequence[float], width: int) -> str:
@@ -234,7 +234,7 @@ def many_lines(c: ManyComparison, width: int = 80) -> Iterator[Line]:
     title = "Fisher-Rao distances (0: alike, π: apart), close sets side by side"
     yield from _section(title, _matrix(c, width))
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
-    title = f"Closest pairs ({_level(c.distance(*closest[0]))})"
+    title = f"{_which_pairs(c, len(closest))} ({_level(c.distance(*closest[0]))})"
     yield from _section(title, _pairs(c, closest))
     title = f"Rows that their own set explains best: {c.accuracy:.1%}"
     yield from _section(f"{title} (leave-one-out, every set counting alike)", _sets(c))
@@ -276,6 +276,11 @@ def _matrix(c: ManyComparison, width: int) -> Iterator[str]:
         yield f"  {rows[i]:<{label}}" + "".join(f"{cell:>{CELL}}" for cell in cells)
     if len(shown) < len(c.names):
         yield f"  and {plural(len(c.names) - len(shown), 'more set')}"
+
+
+def _which_pairs(c: ManyComparison, shown: int) -> str:
+    total = len(c.names) * (len(c.names) - 1) // 2
+    return "All pairs, closest first" if shown == total else f"Closest {shown} of {total:,} pairs"
 
 
 def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:

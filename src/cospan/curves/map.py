@@ -25,11 +25,11 @@ from scipy.spatial.distance import pdist
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import SQUARES_ARE_SAFE
+from cospan._types import Floats
 from cospan.curves.bits import normals, uniforms
 
 __all__ = ["CurveMap", "curve_map", "random_size"]
 
-Floats = NDArray[np.float64]
 
 # Frequencies and phases of the features of one column, in its standard deviations. A sine is a
 # cosine a quarter turn later. The sine of the lower frequency is the line x nearly; what is beyond
@@ -51,15 +51,6 @@ _NEAR = 64.0
 class CurveMap:
     """A fixed map of rows to themselves, standardised, and their curved features.
 
-    Attributes
-    ----------
-    center, per_unit : ndarray, (d,)
-        Every column loses its centre and is multiplied by `per_unit`, which is 0 for a constant.
-    frequencies : ndarray, (F, d)
-        W, in standardised coordinates.
-    phases : ndarray, (F,)
-        b.
-
     Examples
     --------
     >>> plain = CurveMap(np.zeros(1), np.ones(1), np.array([[1.0]]), np.array([0.0]))
@@ -68,10 +59,12 @@ class CurveMap:
            [ 3.142, -1.414]], dtype=float32)
     """
 
+    #: (d,): every column loses its centre and is multiplied by `per_unit`, which is 0 for a
+    #: constant
     center: Floats
     per_unit: Floats
-    frequencies: Floats
-    phases: Floats
+    frequencies: Floats  # (F, d): W, in standardised coordinates
+    phases: Floats  # (F,): b
 
     @property
     def n_columns(self) -> int:

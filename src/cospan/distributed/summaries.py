@@ -34,7 +34,6 @@ def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     Examples
     --------
     >>> import dask.array as da
-    >>> import numpy as np
     >>> from cospan import Summary
     >>> X = np.arange(24.0).reshape(12, 2) ** 2
     >>> Summary.of(da.from_array(X, chunks=(5, 2)))

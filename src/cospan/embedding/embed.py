@@ -96,7 +96,6 @@ def embed_images(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.embedding import embed_images
     >>> images = np.full((2, 4, 4, 3), 255, dtype=np.uint8)
     >>> embed_images(images, lambda some: some.mean(axis=(1, 2)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cospan import _arrays as arrays
 from cospan import distributed
 from cospan._tolerance import FAST_SHRINKAGE
+from cospan._types import Floats
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
 from cospan.curves import CurveMap
 from cospan.errors import InputError
@@ -30,7 +31,7 @@ from cospan.summary import Summary
 
 __all__ = ["AlignmentAngleClassifier"]
 
-Floats = NDArray[np.float64]
+Model = TypeVar("Model", JointFrame, SetCosts)
 
 # Rows kept of one class for choosing the shrinkage, the threshold and so on: at most.
 _SAMPLED_ROWS = 2_000
@@ -290,17 +291,11 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
 
     @property
     def frame_(self) -> JointFrame:
-        model = self._model()
-        if not isinstance(model, JointFrame):
-            raise AttributeError("There is no frame_ of more than two classes; see costs_.")
-        return model
+        return self._model_of(JointFrame, "More than two classes have no frame_; see costs_.")
 
     @property
     def costs_(self) -> SetCosts:
-        model = self._model()
-        if not isinstance(model, SetCosts):
-            raise AttributeError("Two classes have a joint frame; see frame_.")
-        return model
+        return self._model_of(SetCosts, "Two classes have a joint frame; see frame_.")
 
     @property
     def shrinkage_(self) -> float:
@@ -310,6 +305,12 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
     def threshold_(self) -> float:
         self._model()
         return self.fitted_parts().threshold
+
+    def _model_of(self, kind: type[Model], otherwise: str) -> Model:
+        model = self._model()
+        if not isinstance(model, kind):
+            raise AttributeError(otherwise)
+        return model
 
     def _model(self) -> JointFrame | SetCosts:
         if not hasattr(self, "classes_"):

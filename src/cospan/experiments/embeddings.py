@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.embedding import embed_texts
 from cospan.experiments.images import Images
 from cospan.experiments.texts import CORPORA, Corpus
@@ -26,35 +27,19 @@ from cospan.significance import shift_test
 
 __all__ = ["PicturePair", "TextPair", "compare_pictures", "compare_texts", "two_models"]
 
-Floats = NDArray[np.float64]
 FOLDS = 5
 
 
 @dataclass(frozen=True)
 class TextPair:
-    """Two corpora in one model's space.
-
-    Attributes
-    ----------
-    corpus : Corpus
-    auc : float
-        Of leave-one-out angles.
-    logistic : float
-        AUC of logistic regression, five-fold, on the same rows.
-    degrees : ndarray
-        The leave-one-out angles, A's texts first.
-    null_p : tuple of float
-        p-values of the shift test on random halves of A's texts.
-    seconds : float
-        For embedding both corpora, or for finding them in the cache.
-    """
+    """Two corpora in one model's space."""
 
     corpus: Corpus
-    auc: float
-    logistic: float
-    degrees: Floats
-    null_p: tuple[float, ...]
-    seconds: float
+    auc: float  # of leave-one-out angles
+    logistic: float  # AUC of logistic regression, five-fold, on the same rows
+    degrees: Floats  # the leave-one-out angles, A's texts first
+    null_p: tuple[float, ...]  # p-values of the shift test on random halves of A's texts
+    seconds: float  # for embedding both corpora, or for finding them in the cache
 
     def most_ambiguous(self, n: int = 10) -> list[tuple[float, str, str]]:
         """Angle, corpus and text of the texts nearest to 45°."""

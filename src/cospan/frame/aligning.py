@@ -40,7 +40,6 @@ class LeaveOneOut(NamedTuple):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + 2

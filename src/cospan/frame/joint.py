@@ -62,7 +62,6 @@ class JointFrame(ScoringFrame):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cospan._surface import option
 from cospan._warnings import heard, warn
 from cospan.errors import InputError
 from cospan.monitoring.files import is_monitoring_file, is_profile_file
@@ -64,13 +65,8 @@ def monitor(
     **options
         For the sources: columns, categorical, numeric, drop, strict.
 
-    Returns
-    -------
-    Monitoring
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import monitor
     >>> rng = np.random.default_rng(0)
     >>> usual, later = rng.normal(size=(6000, 3)), rng.normal(size=(2000, 3))
@@ -105,14 +101,24 @@ def _past(reference: Any, false_alarms: float | None) -> Monitoring | None:
     if false_alarms is not None and false_alarms != reference.false_alarms:
         raise InputError(
             f"This monitoring was begun with {reference.false_alarms:g} false alarms a year; leave "
-            "false_alarms out, or begin a new one."
+            f"{option('false_alarms')} out, or begin a new one."
         )
     return reference
 
 
+def _how_long() -> str:
+    return (
+        f"How long is a window? Say it with {option('every')}, for instance "
+        f"{option('every', 'day')} or {option('every', '1000-rows')}."
+    )
+
+
 def _as_alarms(value: Any) -> float:
     if not isinstance(value, int | float | np.number) or not 0 < float(value) < math.inf:
-        raise InputError(f"false_alarms is {value!r}; it must be a number above 0.")
+        raise InputError(
+            f"{value!r} is not a number of false alarms; give {option('false_alarms')} a number "
+            "above 0."
+        )
     return float(value)
 
 
@@ -122,7 +128,7 @@ def _profile(reference: Any, time: Any, every: Any, seed: int, options: dict[str
     if isinstance(reference, Profile):
         return reference
     if every is None:
-        raise InputError("every= must say how long a window is, for instance 'day' or '1000-rows'.")
+        raise InputError(_how_long())
     if isinstance(time, str | None):
         return Profile.of(reference, time=time, every=every, rows=SAMPLE_ROWS, seed=seed, **options)
     return Profile.of(reference, rows=SAMPLE_ROWS, seed=seed, **options)  # its times are not given
@@ -132,15 +138,13 @@ def _same_every(profile: Profile, every: Any) -> Every:
     """How long windows are: as asked, and as the reference's are."""
     if every is None:
         if profile.every is None:
-            raise InputError(
-                "every= must say how long a window is, for instance 'day' or '1000-rows'."
-            )
+            raise InputError(_how_long())
         return profile.every
     length = as_every(every)
     if profile.every is not None and profile.every != length:
         raise InputError(
-            f"The reference has windows of {profile.every} and every= asks for {length}; make both "
-            "the same."
+            f"The reference has {profile.every.plural} and {option('every')} asks for "
+            f"{length.plural}; make both the same."
         )
     return length
 

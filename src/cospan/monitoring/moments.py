@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._types import Floats, Index
 from cospan.summary import RowSample, Summary
 
 __all__ = [
@@ -25,16 +25,12 @@ __all__ = [
     "without_rows",
 ]
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
-
 
 def each_left_out(parts: Sequence[Summary]) -> list[Summary]:
     """For each part the summary of all the others, without rows; two parts at least.
 
     Examples
     --------
-    >>> import numpy as np
     >>> parts = [Summary.of(np.array(x), exact=False) for x in ([[1.0], [3.0]], [[5.0]], [[9.0]])]
     >>> [float(one.mean[0]) for one in each_left_out(parts)]
     [7.0, 4.333333333333333, 3.0]
@@ -126,7 +122,7 @@ def without_rows(whole: Summary, rows: Floats) -> Summary:
         whole.count - part.count,
         mean,
         scatter,
-        sample=RowSample.empty(len(mean), 0),
+        sample=RowSample.empty(len(mean)),
         eps=whole.eps,
         names=whole.feature_names,
     )

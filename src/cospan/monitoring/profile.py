@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._surface import option
+from cospan._types import Floats
 from cospan._validate import as_count
 from cospan._warnings import warn
 from cospan.errors import InputError
@@ -35,7 +36,6 @@ from cospan.summary import Summary
 
 __all__ = ["Profile"]
 
-Floats = NDArray[np.float64]
 
 _ONE_WINDOW = Every("rows", 2**62)
 
@@ -65,7 +65,6 @@ class Profile:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import Profile
     >>> rng = np.random.default_rng(0)
     >>> profile = Profile.of(rng.normal(size=(3000, 4)), every="100-rows")
@@ -117,7 +116,10 @@ class Profile:
         keep = as_count(rows, "rows", least=0)
         window = None if every is None else as_every(every)
         if window is None and time is not None:
-            raise InputError("time= needs every= to say how long a window is, for instance 'day'.")
+            raise InputError(
+                f"{option('time')} needs {option('every')} to say how long a window is, for "
+                f"instance {option('every', 'day')}."
+            )
         sources = opened(data, time, **options)
         name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
         plan = like.plan if like is not None else full_plan(sources, time)
@@ -135,7 +137,7 @@ class Profile:
         usual = float(np.median([part.count for _, part in parts]))
         share = shrinkage_for(usual if window else whole.n, whole.n_features)
         channels = like.channels if like else channels_of(names, plan, whole, ranked, share)
-        drawn = None if keep else standing_in(whole, channels, SAMPLE_ROWS)
+        drawn = None if keep else standing_in(whole, channels, plan, SAMPLE_ROWS)
         center = np.append(channels.measure(whole, ranked).values, 0.5)
         return cls(
             name,
@@ -163,12 +165,13 @@ class Profile:
             raise InputError(f"A {type(other).__name__} is not a Profile.")
         if not same_channels(self.channels, other.channels) or self.plan != other.plan:
             raise InputError(
-                "These profiles have different plans or sketches; make the second with "
-                "Profile.of(data, like=first)."
+                "These profiles have different plans or sketches; make the second one with "
+                f"{option('like')} naming the first."
             )
         if self.every != other.every:
             raise InputError(
-                f"One profile has windows of {self.every}, the other of {other.every}."
+                f"One profile has {_windows(self.every)}, the other {_windows(other.every)}; make "
+                "them alike."
             )
         records = {record.code: record for record in self.windows}
         if self.every is not None and self.every.timed:
@@ -208,7 +211,7 @@ class Profile:
         """Rows for angles to be measured against: the sample's, or drawn to stand in for them."""
         if self.keeps_rows:
             return self.summary.sample.rows
-        return standing_in(self.summary, self.channels, SAMPLE_ROWS)
+        return standing_in(self.summary, self.channels, self.plan, SAMPLE_ROWS)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it to a file, whole or not at all; ``.cospan`` is the usual ending."""
@@ -225,10 +228,7 @@ class Profile:
 
     def __repr__(self) -> str:
         kept = f"{len(self.summary.sample):,} rows kept" if self.keeps_rows else "no rows kept"
-        windows = ""
-        if self.every is not None:
-            unit = f"{self.every.rows:,} rows" if not self.every.timed else f"one {self.every.unit}"
-            windows = f"{len(self.windows)} windows of {unit}, "
+        windows = "" if self.every is None else f"{len(self.windows)} {self.every.plural}, "
         return (
             f"<Profile of {self.name!r}: {self.summary.count:,} rows, "
             f"{self.summary.n_features} features, {windows}{kept}>"
@@ -245,6 +245,10 @@ def same_channels(a: Channels, b: Channels) -> bool:
         and np.array_equal(a.variance, b.variance)
         and all(np.array_equal(x.values, y.values) for x, y in zip(a.ranks, b.ranks, strict=True))
     )
+
+
+def _windows(every: Every | None) -> str:
+    return "no windows" if every is None else every.plural
 
 
 def _names(source: Any, plan: EncodingPlan | None, whole: Summary) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.errors import ModelFileError
 from cospan.model_file.reader import Reader
 from cospan.monitoring.channels import Channel, Channels, Cost
@@ -24,7 +25,6 @@ from cospan.summary import RowSample, Summary
 
 __all__ = ["Entries", "read_monitoring", "read_profile"]
 
-Floats = NDArray[np.float64]
 
 _MOST = 2**31
 
@@ -124,7 +124,7 @@ def _summary(read: Entries, names: tuple[str, ...]) -> Summary:
 def _sample(rows: Floats, n: int) -> RowSample:
     k = len(rows)
     if not k:
-        return RowSample.empty(rows.shape[1], 0)
+        return RowSample.empty(rows.shape[1])
     # Priorities are uniform: of n rows, the k smallest are about evenly spread up to k/n.
     priority = np.arange(1, k + 1) / (n + 1)
     bound = float(priority[-1]) if k < n else float("inf")

@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._surface import option
+from cospan._types import Floats
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source, learn_plan, open_source
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Timed", "as_list", "full_plan", "indicators_of", "opened", "timed_rows"]
 
-Floats = NDArray[np.float64]
 
 #: Values encoded at once: enough that the columns' overhead is small, few enough for the cache.
 _BLOCK_VALUES = 2**21
@@ -60,8 +60,8 @@ def opened(data: Any, time: Any, **options: Any) -> list[Source]:
         source = open_source(one, drop=drop or None, **options)
         if named and source.table is None:
             raise InputError(
-                f"{source.name} is not a table, so it has no column {time!r}; give the times as "
-                "an array, or windows in rows."
+                f"{source.name} is not a table, so it has no column {time!r}; cut windows in rows, "
+                f"for instance {option('every', '1000-rows')}."
             )
         if named and source.table is not None and time not in source.table.all_columns:
             columns = listing(source.table.all_columns, 20)
@@ -89,7 +89,7 @@ def full_plan(sources: Sequence[Source], time: Any) -> EncodingPlan | None:
     ]
     found = EncodingPlan(tuple(columns), "indicator")
     if not found.used:
-        raise InputError("No column is left to watch; name some with columns=.")
+        raise InputError(f"No column is left to watch; name some with {option('columns')}.")
     return _filled(found, sources[0])
 
 
@@ -176,7 +176,7 @@ def _days(array: pa.Array, column: str, name: str) -> Floats:
         return np.full(len(array), np.nan)
     raise InputError(
         f"{name}: column {column!r} holds {array.type}, not dates; make dates of it, or cut "
-        "windows in rows."
+        f"windows in rows, for instance {option('every', '1000-rows')}."
     )
 
 

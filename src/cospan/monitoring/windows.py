@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
+from cospan._types import Floats
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.monitoring.moments import padded, thinned
@@ -23,7 +25,6 @@ from cospan.summary import Summary
 
 __all__ = ["SAMPLE_ROWS", "Windows", "cut"]
 
-Floats = NDArray[np.float64]
 
 #: Rows of a window that its ranks, relations and angles are computed from, at most.
 SAMPLE_ROWS = 1_000
@@ -62,7 +63,8 @@ class Windows:
     def _fit_into_memory(self, width: int) -> None:
         if len(self.parts) > MOST_WINDOWS:
             raise InputError(
-                f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with every=."
+                f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with "
+                f"{option('every')}."
             )
         most = max(16, SAMPLE_BYTES // (8 * width * max(1, len(self.parts))))
         if most < self.sample_rows:
@@ -89,8 +91,9 @@ def cut(
         if every.timed:
             if block.days is None:
                 raise InputError(
-                    f"Windows of one {every.unit} need times: name the column with time=, or cut "
-                    "windows in rows, for instance every='1000-rows'."
+                    f"Windows of one {every.unit} need times: name the column with "
+                    f"{option('time')}, or cut windows in rows, for instance "
+                    f"{option('every', '1000-rows')}."
                 )
             there = np.isfinite(block.days)
             if not there.all():

@@ -40,7 +40,6 @@ class Measure:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import measure_panel
     >>> rng = np.random.default_rng(0)
     >>> panel = measure_panel(rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1)
@@ -73,7 +72,6 @@ class Panel:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import measure_panel
     >>> rng = np.random.default_rng(0)
     >>> panel = measure_panel(rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1)
@@ -147,10 +145,6 @@ def measure_panel(
         AUC of the angles and the p-value of the shift test, where they are known: shown first.
     feature_names : tuple of str, optional
         What to call the features, where the data has no names.
-
-    Returns
-    -------
-    Panel
 
     Examples
     --------

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan._validate import as_count
 from cospan.errors import InputError
 from cospan.panel.reading import read_pair
@@ -23,7 +24,6 @@ from cospan.significance.copies import row_kinds
 
 __all__ = ["Fidelity", "fidelity"]
 
-Floats = NDArray[np.float64]
 
 NEIGHBOURS = 5
 ROWS = 5_000  # of each set; all distances between two such sets are 200 MB
@@ -68,7 +68,6 @@ class Fidelity:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import fidelity
     >>> rng = np.random.default_rng(0)
     >>> found = fidelity(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) * 0.3)
@@ -148,13 +147,8 @@ def fidelity(
         How many rows of each set are used at most, drawn at random.
     random_state : int
 
-    Returns
-    -------
-    Fidelity
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.panel import fidelity
     >>> rng = np.random.default_rng(0)
     >>> real = rng.normal(size=(500, 4))

@@ -29,14 +29,11 @@ def plot_spectrum(frame: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     frame : JointFrame, GSVD or Comparison
         Whose directions to draw.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
-    >>> from cospan import gsvd
-    >>> from cospan.plots import plot_spectrum
-    >>> ax = plot_spectrum(gsvd([[1.0, 0, 0], [0, 1, 0]], [[0, 1.0, 0], [0, 0, 1]]))
+    >>> from cospan import gsvd, plots
+    >>> ax = plots.plot_spectrum(gsvd([[1.0, 0, 0], [0, 1, 0]], [[0, 1.0, 0], [0, 0, 1]]))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['only A (1)', 'shared (1)', 'only B (1)']
     """
@@ -98,17 +95,14 @@ def plot_directions(
         Words above the panels of an array.
     cmap : str or Colormap
         The colours of pictures; the paper uses viridis.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from cospan import JointFrame
-    >>> from cospan.plots import plot_directions
+    >>> from cospan import JointFrame, plots
     >>> X, y = load_digits(return_X_y=True)
     >>> frame = JointFrame.fit(X[y == 4], X[y == 9], shrinkage=0.1)
-    >>> ax = plot_directions(frame, n=2, image_shape=(8, 8))
+    >>> ax = plots.plot_directions(frame, n=2, image_shape=(8, 8))
     >>> len(ax.child_axes)
     6
     """

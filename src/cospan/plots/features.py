@@ -43,17 +43,13 @@ def plot_features(comparison: Comparison, *, n: int = 10, ax: Axes | None = None
     comparison : Comparison
     n : int
         Columns drawn, changed ones first.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
-    >>> import pandas as pd
     >>> from sklearn.datasets import load_wine
-    >>> from cospan import compare
-    >>> from cospan.plots import plot_features
+    >>> from cospan import compare, plots
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> ax = plot_features(compare(X[y == 0], X[y == 1]), n=3)
+    >>> ax = plots.plot_features(compare(X[y == 0], X[y == 1]), n=3)
     >>> len(ax.get_yticklabels())
     3
     """
@@ -96,11 +92,10 @@ def plot_feature_distributions(
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from cospan import compare
-    >>> from cospan.plots import plot_feature_distributions
+    >>> from cospan import compare, plots
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
     >>> found = compare(X[y == 0], X[y == 1])
-    >>> ax = plot_feature_distributions(found, ["alcohol", "hue"])
+    >>> ax = plots.plot_feature_distributions(found, ["alcohol", "hue"])
     >>> [panel.get_title() for panel in ax.child_axes]
     ['alcohol', 'hue']
     """
@@ -130,19 +125,12 @@ def plot_feature_distributions(
 def plot_parts(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     """What the difference consists of: location, scale, shape, levels and missing values.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    ax : Axes, optional
-        Where to draw.
-
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from cospan import compare
-    >>> from cospan.plots import plot_parts
+    >>> from cospan import compare, plots
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> ax = plot_parts(compare(X[y == 0], X[y == 1]))
+    >>> ax = plots.plot_parts(compare(X[y == 0], X[y == 1]))
     >>> ax.get_legend().get_texts()[0].get_text()[:8]
     'location'
     """

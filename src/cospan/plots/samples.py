@@ -47,8 +47,6 @@ def plot_samples(
         Words above the panels of an array.
     cmap : str or Colormap
         The colours of pictures.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
@@ -137,8 +135,6 @@ def plot_attribution(
         Names for the bars.
     n : int
         How many bars.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------

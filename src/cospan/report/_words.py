@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from cospan.changes import size_of
 from cospan.changes.wording import chance
 
-from ._text import clean, count, significant
+from ._text import clean, count, percent, significant
 from .pieces import Measure
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
+    from cospan.comparison.timelines import Moment
     from cospan.significance import Estimate
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "said",
     "settings_of",
     "spoken",
+    "time_cells",
     "warnings_of",
 ]
 
@@ -131,6 +133,14 @@ def fallback_verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
         f"({interval_text(auc)})."
     )
     return differs, size_of(auc.value), (first, second)
+
+
+def time_cells(moment: Moment | None) -> tuple[str, str, str]:
+    """Rows of a window, their median angle and quartiles, how many of them look like B."""
+    if moment is None:
+        return "", "", ""
+    angles = f"{moment.median:.1f}° ({moment.low:.1f}° to {moment.high:.1f}°)"
+    return count(moment.rows), angles, percent(moment.like_b)
 
 
 def measures(c: Comparison) -> tuple[Measure, ...]:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from cospan.errors import MissingDependencyError
 
-from . import svg, svg_many
+from . import svg, svg_many, svg_time
 from ._text import count, percent
-from ._words import of_hundred, p_text
+from ._words import of_hundred, p_text, time_cells
 from .content import ReportContent
 from .serialise import json_for_script
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["notebook_fragment", "page"]
 
 FOLDER = Path(__file__).parent / "page"
+SHORT_NAME = 10
 SCRIPTS = ("base", "tables", "rows", "brush", "main")
 
 
@@ -74,11 +75,18 @@ def _environment() -> Environment:
     def drawn(chart: Any) -> Any:
         return lambda *given: Markup(chart(*given))
 
-    for module in (svg, svg_many):
+    for module in (svg, svg_many, svg_time):
         made.globals.update({name: drawn(getattr(module, name)) for name in module.__all__})
-    made.globals.update(map_place=svg.map_place, below=_below, heat=_heat)
+    made.globals.update(map_place=svg.map_place, below=_below, heat=_heat, time_cells=time_cells)
+    made.globals.update(short_names=_short_names)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
+    made.filters.update(unbroken=_unbroken)
     return made
+
+
+def _short_names(content: ReportContent) -> bool:
+    """Whether names of sets fit over the columns of a matrix; else their keys are there."""
+    return max(len(one.name) for one in content.sets) <= SHORT_NAME
 
 
 def _below(counts: tuple[int, ...], step: int) -> int:
@@ -95,6 +103,11 @@ def _signed(value: float) -> str:
     """Two decimals with a sign, which nothing has not."""
     text = f"{value:+.2f}"
     return "0.00" if text in ("+0.00", "-0.00") else text
+
+
+def _unbroken(text: str) -> str:
+    """A number stays on one line with its sign."""
+    return text.replace(" %", "\u00a0%").replace(" ±", "\u00a0±").replace("± ", "±\u00a0")
 
 
 def _file(name: str) -> str:

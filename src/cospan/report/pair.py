@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan.changes import Changes
+from cospan.comparison.timelines import sentences
 
 from . import _words
-from ._changed import features_of, relations_of
+from ._changed import DRAWN_PIXELS, MOST_RELATIONS, features_of, relations_of, untested
 from ._columns import Columns
 from ._made import Origin, made_of
 from ._patterns import patterns_of, pictures_of
@@ -18,7 +19,7 @@ from ._pictures import PictureShape
 from ._rows import Listing, list_rows
 from ._text import clean, count, percent
 from .content import ReportContent
-from .pieces import Angles, Feature, Note, Part, Relation, SetInfo, Tile
+from .pieces import Angles, Bare, Feature, Note, Part, Relation, SetInfo, Tile, TimeChart
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
@@ -46,8 +47,8 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     level, badge = _words.badge_of(differs, size)
     lead, findings = _lead(c, sentences, listing)
     warning, remarks = _words.warnings_of(c.warnings, names)
-    features, more_features = features_of(c, columns)
-    relations = relations_of(c, columns)
+    features, more_features = _features(c, columns)
+    relations = _relations(c, columns)
     n_changed = 0 if c.features is None else len(c.features.changed)
     n_relations = 0 if c.feature_pairs is None else len(c.feature_pairs.changed)
     return ReportContent(
@@ -77,6 +78,7 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         rows=listing.rows,
         columns=columns.named if shape is None else (),
         tabs=listing.tabs,
+        timelines=_timelines(c, names),
         patterns=patterns_of(c, shape),
         quality=_quality(c, names),
         measures=(*_words.measures(c), *origin.measures()),
@@ -95,6 +97,22 @@ def _columns(c: Comparison) -> Columns:
     d = len(c.feature_names)
     samples = [np.zeros((0, d)) if g.rows is None else g.rows for g in (c.group_a, c.group_b)]
     return Columns(c.feature_names, getattr(geometry, "encoding", None), samples)
+
+
+def _features(c: Comparison, columns: Columns) -> tuple[tuple[Feature, ...], tuple[Bare, ...]]:
+    if c.features is None:
+        return untested(c, columns), ()
+    names = clean(c.name_a, 40), clean(c.name_b, 40)
+    if c.image_shape is None:
+        return features_of(c.features, names, columns)
+    return features_of(c.features, names, columns, DRAWN_PIXELS)
+
+
+def _relations(c: Comparison, columns: Columns) -> tuple[Relation, ...]:
+    if c.feature_pairs is None:
+        return ()
+    most = MOST_RELATIONS if c.image_shape is None else MOST_RELATIONS // 3
+    return relations_of(c.feature_pairs, (clean(c.name_a, 40), clean(c.name_b, 40)), columns, most)
 
 
 def _verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
@@ -190,6 +208,20 @@ def _parts(c: Comparison) -> tuple[Part, ...]:
         Part(name, PART_WORDS.get(name, ""), round(float(share), 4), p.get(name))
         for name, share in found
         if share > 0
+    )
+
+
+def _timelines(c: Comparison, names: tuple[str, ...]) -> tuple[TimeChart, ...]:
+    called = dict(zip("ABZ", names, strict=False))
+    return tuple(
+        TimeChart(
+            clean(one.column) if one.column else "",
+            _words.spoken(sentences(one, called), [*names, *filter(None, [one.column])]),
+            one.windows,
+            one.moments,
+            one.sampled,
+        )
+        for one in c.timelines
     )
 
 

@@ -166,7 +166,7 @@ def angle_chart(content: ReportContent) -> str:
         f'<text x="{box["left"]}" y="226">← like A</text>'
         f'<text x="{middle}" y="226" text-anchor="middle">like both</text>'
         f'<text x="{box["right"]}" y="226" text-anchor="end">like B →</text>'
-        f'<text x="6" y="{box["top"] + 8}">{100 * top:.0f} %</text>'
+        f'<text x="{box["left"] + 4}" y="{box["top"] + 8}">↑ {100 * top:.0f} % of the rows</text>'
     )
     told = "; ".join(
         f"{content.named[k]}: {count(sum(v))} rows" for k, v in content.angles.counts.items()

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import expansion_keeps_digits
+from cospan._types import Floats
 from cospan.curves import CurveMap
 from cospan.errors import InputError
 from cospan.sets.calibration import Calibration
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CurvedSets", "Plain", "as_fitted", "mapped_summary", "with_curve", "without_curve"]
 
-Floats = NDArray[np.float64]
 
 # A joint frame, or costs to K sets.
 _Model = TypeVar("_Model", bound=Any)
@@ -68,20 +67,11 @@ class _Table(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CurvedSets:
-    """K sets of mapped rows, ready to say what a sample costs each of them.
-
-    Attributes
-    ----------
-    map : CurveMap
-    costs : SetCosts
-        Of the mapped rows, with a calibration of their own.
-    plain : Plain
-        The readings of the plain model that it stands in for.
-    """
+    """K sets of mapped rows, ready to say what a sample costs each of them."""
 
     map: CurveMap
-    costs: SetCosts = field(repr=False)
-    plain: Plain = field(repr=False)
+    costs: SetCosts = field(repr=False)  # of the mapped rows, with a calibration of their own
+    plain: Plain = field(repr=False)  # the readings of the plain model that it stands in for
 
     @property
     def calibration(self) -> Calibration:

@@ -21,16 +21,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Bools, Floats, Index
 from cospan.distribution import rank_auc
 from cospan.significance.bootstrap import auc_spread, interval
 from cospan.significance.estimate import Estimate
 from cospan.significance.views import VIEWS, Coordinates, witness
 
 __all__ = ["SPLITS", "cross_fit", "held_out_effect", "quarters"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 # Replicates behind the interval of the effect: its ends are good to a hundredth of its width.
 _REPLICATES = 400
@@ -43,7 +40,7 @@ def held_out_effect(
     at: Coordinates,
     rows: Floats,
     in_a: Bools,
-    quarter: Indices,
+    quarter: Index,
     confidence: float,
     rng: np.random.Generator,
 ) -> Estimate:
@@ -68,12 +65,12 @@ def held_out_effect(
     return Estimate(value, *interval(value, mean_stray, confidence), confidence)
 
 
-def _told(scores: Floats, quarter: Indices, in_a: Bools) -> float:
+def _told(scores: Floats, quarter: Index, in_a: Bools) -> float:
     """The mean of the two halves' AUCs."""
     return float(np.mean([rank_auc(a, b) for a, b in _tested(scores, quarter, in_a)]))
 
 
-def _tested(scores: Floats, quarter: Indices, in_a: Bools) -> list[tuple[Floats, Floats]]:
+def _tested(scores: Floats, quarter: Index, in_a: Bools) -> list[tuple[Floats, Floats]]:
     """Scores of the rows of A and of B that had no part in them, by each half."""
     return [
         (scores[tested & in_a, half], scores[tested & ~in_a, half])
@@ -82,7 +79,7 @@ def _tested(scores: Floats, quarter: Indices, in_a: Bools) -> list[tuple[Floats,
     ]
 
 
-def quarters(places: NDArray[np.int8], rng: np.random.Generator) -> Indices:
+def quarters(places: NDArray[np.int8], rng: np.random.Generator) -> Index:
     """A quarter, 0 to 3, for every unit, so that A and B both have rows in each.
 
     In the order A alone, both, B alone, each set is one run: dealt out in turn, four are enough.
@@ -93,7 +90,7 @@ def quarters(places: NDArray[np.int8], rng: np.random.Generator) -> Indices:
     return quarter
 
 
-def cross_fit(at: Coordinates, rows: Floats, in_a: Bools, splits: Indices) -> Floats:
+def cross_fit(at: Coordinates, rows: Floats, in_a: Bools, splits: Index) -> Floats:
     """Scores of all rows by the first half's view and witness, and by the second's.
 
     (splits, n, 2) for `splits` of shape (splits, n). Rows of a negative quarter are scored and
@@ -117,7 +114,7 @@ def cross_fit(at: Coordinates, rows: Floats, in_a: Bools, splits: Indices) -> Fl
     return chosen
 
 
-def _parts(quarter: Indices) -> list[Bools]:
+def _parts(quarter: Index) -> list[Bools]:
     """The rows of each quarter, and of each half."""
     single = [quarter == k for k in range(4)]
     return [*single, single[0] | single[1], single[2] | single[3]]
