@@ -317,6 +317,7 @@ def main():
 
     counts, odd, largest, longest = Counter(), [], 0, 0.0
     with tempfile.TemporaryDirectory() as name:
+        os.environ["COSPAN_CACHE"] = str(Path(name) / "cache")
         for group, case, make in cases:
             code, said, peak, seconds = run_one(make, Path(name))
             wrong = judged(code, said, peak)

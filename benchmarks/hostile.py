@@ -89,7 +89,11 @@ TOKENIZER = {
     "version": "1.0",
     "added_tokens": [],
     "pre_tokenizer": {"type": "Whitespace"},
-    "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "a": 1, "[PAD]": 2}, "unk_token": "[UNK]"},
+    "model": {
+        "type": "WordLevel",
+        "vocab": {"[UNK]": 0, "[PAD]": 1, **{str(i): 2 + i for i in range(20)}},
+        "unk_token": "[UNK]",
+    },
 }
 CONFIG = {
     "model_type": "bert",
@@ -100,9 +104,10 @@ CONFIG = {
 
 
 def weights(width=4, **other):
+    rng = np.random.default_rng(0)
     found = {
-        "embeddings.word_embeddings.weight": np.ones((3, width), np.float32),
-        "embeddings.position_embeddings.weight": np.ones((300, width), np.float32),
+        "embeddings.word_embeddings.weight": rng.normal(size=(30, width)).astype(np.float32),
+        "embeddings.position_embeddings.weight": rng.normal(size=(300, width)).astype(np.float32),
         "embeddings.token_type_embeddings.weight": np.ones((1, width), np.float32),
         "embeddings.LayerNorm.weight": np.ones(width, np.float32),
         "embeddings.LayerNorm.bias": np.ones(width, np.float32),
@@ -137,7 +142,7 @@ def embeddings(written):
         "huge token number": {
             "tokenizer": {
                 **TOKENIZER,
-                "model": {**TOKENIZER["model"], "vocab": {"[UNK]": 2**32 - 1, "a": 1}},
+                "model": {**TOKENIZER["model"], "vocab": {"[UNK]": 2**32 - 1}},
             }
         },
         "config is deep": {"config": "[" * 100_000},
@@ -285,9 +290,9 @@ GRAPHS = {
 def _cached(path, place, row):
     """A cache in which every text of the model has this row."""
     from cospan.embedding.cache import _digest, _opened
-    from cospan.embedding.models import _key
+    from cospan.embedding.models import load_text_model
 
-    key = _key(place / "model.safetensors")
+    key = load_text_model(place).key
     lines = [f"a sentence about the number {i} and more" for i in range(20)]
     with _opened(path) as base:
         for line in ["", *lines]:

@@ -136,6 +136,19 @@ def test_the_cache_gives_the_same_rows_without_the_model(folder, tmp_path):
         embed_texts(["never seen"], Broken(), cache=cache)
 
 
+def test_another_tokenizer_is_another_model(folder, tmp_path):
+    """The same weights, but "cat" and "dog" have changed places."""
+    where = shutil.copytree(folder, tmp_path / "model")
+    text = (where / "tokenizer.json").read_text()
+    for word, other in (("cat", "?"), ("dog", "cat"), ("?", "dog")):
+        text = text.replace(f'"{word}"', f'"{other}"')
+    (where / "tokenizer.json").write_text(text)
+    cache = EmbeddingCache(tmp_path / "rows.sqlite")
+    cat, dog = (embed_texts([word], folder, cache=cache) for word in ("cat", "dog"))
+    assert_array_equal(embed_texts(["cat"], where, cache=cache), dog)
+    assert not np.allclose(cat, dog)
+
+
 def test_the_cache_holds_no_text(folder, tmp_path):
     cache = EmbeddingCache(tmp_path / "rows.sqlite")
     embed_texts(["the secret cat"], folder, cache=cache)

@@ -75,14 +75,15 @@ def load_text_model(model: str | os.PathLike[str] | None = None) -> TextModel:
     if (folder / "model.onnx").is_file():
         from cospan.embedding.onnx import OnnxTextModel
 
-        return OnnxTextModel(folder / "model.onnx", tokenizer, limit, _key(folder / "model.onnx"))
+        path = folder / "model.onnx"
+        return OnnxTextModel(path, tokenizer, limit, _key(path, tokenizer, limit))
     weights = folder / "model.safetensors"
     if not weights.is_file():
         raise InputError(f"{folder}: has neither model.onnx nor model.safetensors.")
     from cospan.embedding.bert import BertTextModel
 
     config = _read_json(folder / "config.json")
-    return BertTextModel(weights, config, tokenizer, limit, _key(weights))
+    return BertTextModel(weights, config, tokenizer, limit, _key(weights, tokenizer, limit, config))
 
 
 def load_image_model(model: str | os.PathLike[str]) -> ImageModel:
@@ -152,7 +153,13 @@ def _read_json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _key(path: Path) -> str:
-    """Names a model by its content, so that a cache never mixes two of them."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+def _key(*parts: Any) -> str:
+    """Names a model by the content of its files and its settings: no cache ever mixes two."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, Path):
+            with part.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        else:
+            digest.update(json.dumps(part, sort_keys=True).encode())
+    return digest.hexdigest()[:16]

@@ -27,8 +27,11 @@ def _session(path: Path) -> Any:
         raise MissingDependencyError(
             "ONNX files need onnxruntime: pip install 'cospan[embed]'."
         ) from None
+    # What is wrong we say; its own log would print names from the file as they are.
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
     try:
-        return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library raises its own, without a common base
         reason = str(error).splitlines()[0]
         raise InputError(f"{path}: cannot be read as an ONNX model ({reason}).") from error
