@@ -21,9 +21,9 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._validate import as_option, as_rows, check_names, feature_names_of
 from cospan._warnings import warn
-from cospan.directions import pick
 from cospan.errors import InputError
 from cospan.frame import JointFrame
+from cospan.frame.directions import pick
 from cospan.frame.properties import in_feature_units
 from cospan.frame.truncation import shared_mask
 

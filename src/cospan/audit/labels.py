@@ -14,7 +14,7 @@ from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_rows, as_shrinkage, feature_names_of
 from cospan.audit.flips import fit_flips, fit_rate
-from cospan.audit.separated import separated
+from cospan.audit.separating import separates
 from cospan.errors import InputError
 from cospan.frame.fitting import again_through
 from cospan.sets import SetCosts, calibrated_weights
@@ -184,7 +184,7 @@ def _as_reference(reference: tuple[Any, Any] | None) -> tuple[Floats, NDArray[np
 def _inseparable(weights: Floats, own: NDArray[np.intp], K: int) -> set[tuple[int, int]]:
     """The pairs of classes that the rows do not separate."""
     pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
-    return {pair for pair in pairs if not separated(weights, own, *pair)}
+    return {pair for pair in pairs if not separates(weights, own, *pair)}
 
 
 def _groups(inseparable: set[tuple[int, int]], K: int) -> NDArray[np.intp]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._json import json_text
 from cospan._text import printable
 from cospan.cli.terminal import Terminal
-from cospan.comparison.plain import plain
 from cospan.comparison.scorer import Scorer
 from cospan.comparison.text import NAME_WIDTH
 from cospan.errors import InputError, ModelFileError
@@ -77,7 +76,7 @@ def directions(terminal: Terminal, model: Path, n: int, n_features: int, as_json
         for title, index in parts.items()
     }
     if as_json:
-        terminal.result(json.dumps(table, indent=2, ensure_ascii=False))
+        terminal.result(json_text(table))
         return
     for title, rows in table.items():
         terminal.lines([("head", title)])
@@ -109,7 +108,7 @@ def info(terminal: Terminal, file: str, as_json: bool) -> None:
     if facts is None:
         facts = _model_facts(Path(file)) if _looks_like_model(file) else _source_facts(file)
     if as_json:
-        terminal.result(json.dumps(plain(facts), indent=2, ensure_ascii=False))
+        terminal.result(json_text(facts))
         return
     width = max(len(key) for key in facts)
     for key, value in facts.items():

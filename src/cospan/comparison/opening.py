@@ -75,10 +75,10 @@ def open_pair(
         name or (str(value) if value is not None else _name_of(part, letter))
         for name, part, value, letter in zip(names[:2], parts, (a, b), "AB", strict=True)
     ]
-    alike = _alike(parts)
+    alike, kept = _alike(parts), _without_rows(parts)
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
-    sets = Sets(called, alike)
+    sets = Sets(called, alike, kept)
     further = _further(Z, names[2], sets, label, labels, options)
     name_z = None if further is None else names[2] or further.name
     return Opened(sets, further, name_z, labels is not None, (a, b))
@@ -137,9 +137,8 @@ def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[s
             how_many = "is one set" if things else "are no sets"
             raise InputError(f"There {how_many} to compare; give two or more.")
         refuse_too_many(len(things), "sets")
-        opened = Sets(
-            tuple(things), _alike([_open(thing, name, options) for name, thing in things.items()])
-        )
+        parts = [_open(thing, name, options) for name, thing in things.items()]
+        opened = Sets(tuple(things), _alike(parts), _without_rows(parts))
     further = _further(Z, name_z, opened, label, None, options)
     return Opened(opened, further, None if further is None else name_z or further.name)
 
@@ -208,6 +207,11 @@ def _alike(parts: Sequence[Part]) -> list[Source | Summary]:
     if first is None:
         return found
     return [check_same_features(first, p) if isinstance(p, Source) else p for p in found]
+
+
+def _without_rows(parts: Sequence[Part]) -> dict[int, KeptProfile]:
+    """The profiles without rows, by the numbers of their sets."""
+    return {k: p for k, p in enumerate(parts) if isinstance(p, KeptProfile) and p.judge}
 
 
 def _summary(part: Summary | KeptProfile) -> Summary:

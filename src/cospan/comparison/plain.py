@@ -6,14 +6,12 @@ folder says what there is; :data:`SCHEMA` counts its versions.
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Callable
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cospan._json import plain
 from cospan._warnings import Remark
 from cospan.comparison.auditing import worst_rows
 
@@ -24,38 +22,11 @@ if TYPE_CHECKING:
     from cospan.comparison.scoring import ScoredGroup
     from cospan.sets import Geometry
 
-__all__ = ["SCHEMA", "many_dict", "pair_dict", "plain"]
+__all__ = ["SCHEMA", "many_dict", "pair_dict"]
 
 SCHEMA = 1  # raised whenever something that was there is gone or means something else
 COARSE_BINS = 90  # one degree each
 LISTED_ROWS = 100
-
-
-def plain(value: Any) -> Any:
-    """Any result as types that JSON knows.
-
-    Examples
-    --------
-    >>> plain({"theta": np.array([1.5, np.nan]), "n": np.int64(3), "name": ("a", None)})
-    {'theta': [1.5, None], 'n': 3, 'name': ['a', None]}
-    """
-    if value is None or isinstance(value, (bool, str, int)):
-        return value
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, (np.bool_, np.integer)):
-        return value.item()
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, PurePath):
-        return str(value)
-    return str(value)
 
 
 def pair_dict(c: Comparison) -> dict[str, object]:

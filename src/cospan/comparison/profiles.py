@@ -1,25 +1,38 @@
-"""Profiles in a comparison: a reference that was summarised before, wherever a file may stand."""
+"""Profiles in a comparison: a reference that was summarised before, wherever a file may stand.
+
+A profile that keeps no rows is compared by rows drawn from its summary. They place angles; they are
+no evidence, so nothing is tested with them, and a remark says what the profile's sketches say.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from cospan._surface import option
+from cospan._warnings import Remark
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source
 from cospan.summary import Summary
 
-__all__ = ["KeptProfile", "as_profile", "with_plan"]
+__all__ = ["KeptProfile", "as_profile", "said_by_sketches", "with_plan"]
+
+#: Columns named in the sentence about a profile without rows.
+MOST_REASONS = 5
 
 
 class KeptProfile(NamedTuple):
-    """What a comparison needs of a profile that keeps rows."""
+    """What a comparison needs of a profile.
+
+    `judge` says what is unusual in another set, by the profile's sketches: it is there where the
+    profile keeps no rows, and drawn ones stand in for them.
+    """
 
     name: str
     plan: EncodingPlan | None
     summary: Summary
+    judge: Callable[[Summary], Any] | None = None
 
 
 def as_profile(thing: Any) -> KeptProfile | None:
@@ -31,12 +44,23 @@ def as_profile(thing: Any) -> KeptProfile | None:
         thing = Profile.load(thing)
     if not isinstance(thing, Profile):
         return None
-    if not thing.keeps_rows:
-        raise InputError(
-            f"The profile of {thing.name} keeps no rows, and a comparison needs some; make it with "
-            f"{option('rows', 2000)}, or use it for monitoring."
-        )
-    return KeptProfile(thing.name, thing.plan, thing.summary)
+    judge = None if thing.keeps_rows else thing.judged
+    return KeptProfile(thing.name, thing.plan, thing.with_rows, judge)
+
+
+def said_by_sketches(profile: KeptProfile, other: Summary, name: str) -> Remark:
+    """What can be said of a set and a profile without rows, and what cannot."""
+    text = (
+        f"The profile of {profile.name} keeps no rows: rows drawn from its summary stand in for "
+        "them (drawn 0, drawn 1, …), so there is no test by permutation, no list of changed "
+        "columns, and no row of it to look at."
+    )
+    found = None if profile.judge is None else profile.judge(other)
+    if found is not None and found.judged:
+        unusual = " ".join(reason.text for reason in found.reasons[:MOST_REASONS])
+        text += f" By its sketches {name} differs with a p-value of {found.p_text}"
+        text += f": {unusual}" if unusual else "."
+    return Remark("rows drawn", text, f"A profile made with {option('rows', 2000)} has all that.")
 
 
 def with_plan(parts: Sequence[Any], plans: Sequence[EncodingPlan | None]) -> list[Any]:

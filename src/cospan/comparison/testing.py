@@ -47,11 +47,12 @@ def study_pair(
 
     In the linear span nothing is said about columns.
     """
-    shift, remarks = _shift_of(samples, settings, progress)
+    drawn = any(one.drawn for one in read)  # rows that stand in for others are no evidence
+    shift, remarks = (None, ()) if drawn else _shift_of(samples, settings, progress)
     angles = [group.angles for group in groups if group.angles is not None]
     effect_a, effect_b = (np.mean(np.asarray(one.attribution), axis=0) for one in angles)
     changes = None
-    if frame.geometry.affine:
+    if frame.geometry.affine and not drawn:
         changes = find_changes(
             frame,
             *(one.sample.rows for one in read),

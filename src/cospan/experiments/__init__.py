@@ -5,7 +5,7 @@
 """
 
 from cospan.experiments.images import Images, load_images
-from cospan.experiments.reproduce import reproduce
+from cospan.experiments.reproduction import reproduce
 from cospan.experiments.study import Study
 
 __all__ = ["Images", "Study", "load_images", "reproduce"]

@@ -12,13 +12,14 @@ import numpy as np
 from cospan._surface import option
 from cospan._warnings import heard, warn
 from cospan.errors import InputError
+from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.files import is_monitoring_file, is_profile_file
 from cospan.monitoring.profile import Profile
-from cospan.monitoring.reading import indicators_of, opened, timed_rows
+from cospan.monitoring.reading import opened
 from cospan.monitoring.records import Record, record_of
 from cospan.monitoring.result import Monitoring
 from cospan.monitoring.timing import Every, as_every
-from cospan.monitoring.windows import SAMPLE_ROWS, cut
+from cospan.monitoring.windows import SAMPLE_ROWS
 
 __all__ = ["monitor"]
 
@@ -100,8 +101,8 @@ def _past(reference: Any, false_alarms: float | None) -> Monitoring | None:
         return None
     if false_alarms is not None and false_alarms != reference.false_alarms:
         raise InputError(
-            f"This monitoring was begun with {reference.false_alarms:g} false alarms a year; leave "
-            f"{option('false_alarms')} out, or begin a new one."
+            f"This monitoring was begun with {option('false_alarms', reference.false_alarms)}; "
+            "leave that out, or begin a new one."
         )
     return reference
 
@@ -123,7 +124,9 @@ def _as_alarms(value: Any) -> float:
 
 
 def _profile(reference: Any, time: Any, every: Any, seed: int, options: dict[str, Any]) -> Profile:
-    if isinstance(reference, str | os.PathLike) and is_profile_file(reference):
+    if isinstance(reference, str | os.PathLike) and (
+        is_profile_file(reference) or os.fspath(reference).endswith(".cospan")
+    ):
         reference = Profile.load(reference)
     if isinstance(reference, Profile):
         return reference
@@ -169,10 +172,7 @@ def _measured(
     sources = opened(data, time, **options)
     called = sources[0].name if len(sources) == 1 else f"{len(sources)} sets"
     _check_width(profile, sources[0])
-    blocks = timed_rows(sources, profile.plan, time)
-    gaps = indicators_of(profile.plan)
-    windows = cut(blocks, length, seed=seed, name=called, indicators=gaps)
-    ordered = windows.ordered()
+    ordered = windows_of(sources, profile.plan, time, length, seed=seed, name=called).ordered()
     found = []
     for done, (code, part) in enumerate(ordered):
         if progress is not None:

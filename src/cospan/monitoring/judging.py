@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cospan._text import number
 from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
 from cospan.monitoring.chance import p_value
@@ -27,6 +28,7 @@ MOST_REASONS = 8
 #: A channel is a reason from this share of its level on, even where another one raised the alarm.
 WORTH_NAMING = 0.8
 PARTS = ("location", "scale", "shape")
+_SMALLEST = 1e-300
 _PART_OF = {
     "mean": "location",
     "spread": "scale",
@@ -116,6 +118,11 @@ class WindowResult:
     reasons: tuple[Reason, ...]
     columns: dict[str, float]
     z: Floats = field(repr=False)
+
+    @property
+    def p_text(self) -> str:
+        """The p-value in words; those too small for a number are bounded."""
+        return number(self.p) if self.p > _SMALLEST else f"less than {_SMALLEST:g}"
 
     @property
     def mostly(self) -> str:

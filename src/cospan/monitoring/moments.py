@@ -77,6 +77,17 @@ def summary_of(
     )
 
 
+def sample_of(rows: Floats, n: int) -> RowSample:
+    """Rows as a uniform sample of n."""
+    k = len(rows)
+    if not k:
+        return RowSample.empty(rows.shape[1])
+    # Priorities are uniform: of n rows, the k smallest are about evenly spread up to k/n.
+    priority = np.arange(1, k + 1) / (max(n, k) + 1)
+    bound = float(priority[-1]) if k < n else float("inf")
+    return RowSample(rows, np.ones(k), np.arange(k), priority, k, bound, max(n, k))
+
+
 def restricted(summary: Summary, features: Index) -> Summary:
     """The same rows with these features only."""
     names = summary.feature_names

@@ -127,11 +127,10 @@ def _without_itself(record: Record, channels: Channels, share: float) -> Record:
 
 
 def pooled_rows(samples: Sequence[RowSample]) -> Floats:
-    """One uniform sample of all windows' rows, as large as theirs allow."""
+    """One uniform sample of all windows' rows, as large as theirs allow, in random order."""
     bound = min(sample.bound for sample in samples)
     priority = np.concatenate([sample.priority for sample in samples])
     rows = np.concatenate([sample.rows for sample in samples])
     kept = np.flatnonzero(priority <= bound)
-    if len(kept) > RANKED_ROWS:
-        kept = kept[np.argsort(priority[kept], kind="stable")[:RANKED_ROWS]]
+    kept = kept[np.argsort(priority[kept], kind="stable")[:RANKED_ROWS]]
     return np.asarray(rows[kept])

@@ -133,7 +133,7 @@ class SequentialAlarm:
         size = min(as_count(calibration, "calibration"), CALIBRATION_ROWS)
         seed = as_seed(seed, "seed")
         sources = opened(reference, None, **options)
-        plan = full_plan(sources, None)
+        plan = full_plan(sources)
         whole = cut(timed_rows(sources, plan, None), Every("rows", 2**62), seed=seed).parts[0]
         if whole.count < 4:
             raise InputError(f"The reference has {whole.count} rows; at least four are needed.")

@@ -12,19 +12,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from cospan import _arrays as arrays
 from cospan._tolerance import LEAST_EIGENVALUE, NOT_ZERO
-from cospan._types import Floats
+from cospan._types import Floats, Index
 from cospan.monitoring.channels import Channels
 from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
-__all__ = ["standing_in"]
+__all__ = ["stand_in"]
 
-Index = NDArray[np.intp]
 
 #: Rows of a trial draw, and how often the correlations are moved by what it lacks.
 _TRIAL_ROWS, _TRIALS = 4_000, 12
@@ -43,20 +41,21 @@ class _Layout(NamedTuple):
     fill: Floats
 
 
-def standing_in(
+def stand_in(
     summary: Summary, channels: Channels, plan: EncodingPlan | None, n: int, seed: int = 0
 ) -> Floats:
     """Draw `n` rows with the sketches' distributions and about the summary's covariance."""
     live = channels.live
     n = max(n, 4 * len(live))
-    covariance = np.asarray(summary.scatter_about())[np.ix_(live, live)] / summary.n
-    unit = np.sqrt(np.diag(covariance))
-    wanted = covariance / unit[:, None] / unit[None, :]
+    scatter = np.asarray(summary.scatter_about())
+    wanted = _correlation_of(scatter[np.ix_(live, live)] / summary.n)
     layout = _layout(summary, channels, plan)
     root = _root(_latent(wanted, layout, channels, seed))
     drawn = np.random.default_rng(seed).normal(size=(n, len(live))) @ root
     rows = np.tile(np.asarray(summary.mean), (n, 1))
     rows[:, live] = _values(drawn, layout, channels)
+    constant = np.diag(scatter) <= 0  # here, where the sketches of another set may vary
+    rows[:, constant] = np.asarray(summary.mean)[constant]
     return rows
 
 

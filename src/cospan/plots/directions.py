@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import InputError
-
-from ._strips import Panel, check_shape, draw_strips, strips_size
+from ._strips import Panel, draw_strips, one_strip
 from ._style import BLUE, GREY, ORANGE, axes, tidy
 
 if TYPE_CHECKING:
@@ -110,10 +108,8 @@ def plot_directions(
     if feature_names is None:
         feature_names = getattr(frame, "feature_names", None)
     strips = _strips(frame, n, titles, pixels=image_shape is not None)
-    check_shape(image_shape, strips[0][1][0].values.size)
-    size = strips_size(len(strips), max(len(panels) for _, panels in strips), image_shape)
     return draw_strips(
-        axes(ax, size),
+        ax,
         strips,
         image_shape=image_shape,
         feature_names=feature_names,
@@ -131,10 +127,7 @@ def _strips(
         frame = np.asarray(frame.vectors)
     if not hasattr(frame, "H"):
         rows = np.atleast_2d(np.asarray(frame, dtype=np.float64))
-        if titles is not None and len(titles) < len(rows):
-            raise InputError(f"titles has {len(titles)} entries for {len(rows)} directions.")
-        words = titles if titles is not None else [""] * len(rows)
-        return [("", [Panel(row, word) for row, word in zip(rows, words, strict=False)])]
+        return one_strip(rows, titles, "directions")
     H, angles = np.asarray(frame.H), np.degrees(np.asarray(frame.angles))
     n = min(n, len(angles))
     middle = _shared(frame, H, angles, n)

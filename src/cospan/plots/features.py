@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cospan.changes.grouping import Column, columns_of, present
 from cospan.errors import InputError
 
-from ._style import BLUE, DARK, GREY, ORANGE, axes, label, tidy
+from ._style import BLUE, DARK, GREY, ORANGE, PART_COLOURS, axes, label, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_feature_distributions", "plot_features", "plot_parts"]
 
-PART_COLOURS = {
-    "location": "#5B4A8A",
-    "scale": "#4F9D8B",
-    "shape": "#8D7BBD",
-    "levels": "#B9A94A",
-    "missing": "#9AA3AB",
-}
 BINS = 24
 TAILS = 0.005  # beyond these quantiles values are counted in the first and the last bin
 SHOWN_LEVELS = 6

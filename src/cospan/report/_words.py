@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ._text import clean, count, percent, significant
 from .pieces import Measure
 
 if TYPE_CHECKING:
-    from cospan.comparison import Comparison
+    from cospan.comparison import Comparison, ManyComparison
     from cospan.comparison.timelines import Moment
     from cospan.significance import Estimate
 
@@ -24,6 +25,7 @@ __all__ = [
     "isolated",
     "measures",
     "of_hundred",
+    "opening_of",
     "said",
     "settings_of",
     "spoken",
@@ -192,6 +194,28 @@ def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tupl
     care = [text for text in told if getattr(text, "code", "") not in READING]
     care.sort(key=lambda text: not getattr(text, "remedy", ""))
     return said(str(care[0]), names) if care else "", spoken(map(str, told), names)
+
+
+def opening_of(
+    c: Comparison | ManyComparison,
+    badge: tuple[str, str],
+    lead: Iterable[str],
+    findings: Iterable[str],
+    names: tuple[str, ...],
+) -> dict[str, Any]:
+    """What a report of any number of sets begins with, for its content."""
+    warning, remarks = warnings_of(c.warnings, names)
+    return {
+        "date": datetime.date.today().isoformat(),
+        "version": c.version,
+        "level": badge[0],
+        "badge": badge[1],
+        "verdict": spoken(lead, names),
+        "findings": spoken(findings, names),
+        "warning": warning,
+        "remarks": remarks,
+        "glossary": GLOSSARY,
+    }
 
 
 def settings_of(settings: Mapping[str, Any], more: Iterable[tuple[str, str]]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from cospan import __version__
 from cospan._files import whole_file, write_text
 from cospan.errors import InputError
-from cospan.experiments.figures import figures
+from cospan.experiments.figures import draw_figures
 from cospan.experiments.images import load_images
 from cospan.experiments.page import Picture, findings, tables, to_html, to_markdown
 from cospan.experiments.study import Progress, Study, gather
@@ -79,7 +79,7 @@ def _written_figures(
 ) -> list[Picture]:
     pictures: list[Picture] = []
     for study in studies:
-        for name, caption, figure in figures(study):
+        for name, caption, figure in draw_figures(study):
             buffer = io.BytesIO()
             figure.savefig(buffer, format="png", dpi=110)
             with whole_file(folder / f"{name}.png") as path:

@@ -5,9 +5,6 @@ says more: among all samples that both sets can represent, the first shared dire
 smallest angle and the last one the largest. Asking for the next extreme under the constraint
 that its coefficients be orthogonal to the earlier ones (the paper's deflation) walks through the
 shared block from its ends, so the successive extremes are simply the next rows of H.
-
-This module lies below `frame`: it sees frames as
-anything that has their fields.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from cospan._validate import as_option
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.frame.joint import JointFrame
 
 __all__ = ["Directions", "extreme_directions", "shared_directions"]
 
