@@ -243,7 +243,7 @@ class Settings(Given):
     n_permutations: Annotated[
         int, _how("--permutations", min=0, help="For the p-value; 0 leaves it out.")
     ] = 999
-    seed: Annotated[int, _how(min=0, help="For samples and permutations.")] = 0
+    seed: Annotated[int, _how(min=0, help="For permutations and intervals.")] = 0
     score_all: Annotated[
         bool | None,
         _how(
