@@ -14,12 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cospan.cli.parsing import (
-    parse_curve,
-    parse_number_or_auto,
-    parse_shape,
-    parse_shrinkage,
-)
+from cospan.cli import parsing
 
 __all__ = [
     "FailOn",
@@ -116,7 +111,7 @@ class What:
     image_shape: Annotated[
         str | None,
         _read(
-            parser=parse_shape,
+            parser=parsing.parse_shape,
             metavar="HxW[xC]",
             help="The features are the pixels of images of this shape.",
         ),
@@ -181,7 +176,7 @@ class Settings(Given):
     shrinkage: Annotated[
         str | None,
         _how(
-            parser=parse_shrinkage,
+            parser=parsing.parse_shrinkage,
             metavar="NUMBER|auto",
             help="From 0 to below 1; auto: best by leave-one-out (default: auto).",
         ),
@@ -189,7 +184,7 @@ class Settings(Given):
     pooling: Annotated[
         str | None,
         _how(
-            parser=parse_number_or_auto,
+            parser=parsing.parse_number_or_auto,
             metavar="NUMBER|auto",
             help="From 0 to 1: pull the sets' covariances towards their mean (default: auto).",
         ),
@@ -197,7 +192,7 @@ class Settings(Given):
     dof: Annotated[
         str | None,
         _how(
-            parser=parse_number_or_auto,
+            parser=parsing.parse_number_or_auto,
             metavar="NUMBER|auto",
             help="Degrees of freedom: how much distance counts (default: auto).",
         ),
@@ -222,7 +217,7 @@ class Settings(Given):
     curve: Annotated[
         str | None,
         _how(
-            parser=parse_curve,
+            parser=parsing.parse_curve,
             metavar="auto|none|NUMBER",
             help="Curved features beside the columns: where they are clearly better, never, or so "
             "many (default: none).",
@@ -237,7 +232,7 @@ class Settings(Given):
     n_permutations: Annotated[
         int, _how("--permutations", min=0, help="For the p-value; 0 leaves it out.")
     ] = 999
-    seed: Annotated[int, _how(min=0, help="For samples and permutations.")] = 0
+    seed: Annotated[int, _how(min=0, help="For permutations and intervals.")] = 0
     score_all: Annotated[
         bool | None,
         _how(
