@@ -35,6 +35,7 @@ Preset = StrEnum("Preset", ["paper"])
 Format = StrEnum("Format", ["html", "md", "json"])
 
 _how = partial(typer.Option, rich_help_panel="How to compare")
+_or_auto = partial(_how, metavar="NUMBER|auto")
 _read = partial(typer.Option, rich_help_panel="How to read the data")
 _write = partial(typer.Option, rich_help_panel="What to write")
 
@@ -175,25 +176,22 @@ class Settings(Given):
     ] = None
     shrinkage: Annotated[
         str | None,
-        _how(
+        _or_auto(
             parser=parsing.parse_shrinkage,
-            metavar="NUMBER|auto",
             help="From 0 to below 1; auto: best by leave-one-out (default: auto).",
         ),
     ] = None
     pooling: Annotated[
         str | None,
-        _how(
+        _or_auto(
             parser=parsing.parse_number_or_auto,
-            metavar="NUMBER|auto",
             help="From 0 to 1: pull the sets' covariances towards their mean (default: auto).",
         ),
     ] = None
     dof: Annotated[
         str | None,
-        _how(
+        _or_auto(
             parser=parsing.parse_number_or_auto,
-            metavar="NUMBER|auto",
             help="Degrees of freedom: how much distance counts (default: auto).",
         ),
     ] = None
