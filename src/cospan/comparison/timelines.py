@@ -35,15 +35,14 @@ Track = tuple[Floats, Floats]  # times or places of rows, and their angles in de
 
 MOST_TIMELINES = 3
 MOST_REFITTED = 500  # features: among more than these one for the time matters little
+MOST_CHOSEN = 100  # features: with more of them the settings stay, since choosing takes long
 MOST_WINDOWS = 30
 ROWS_PER_WINDOW = 8  # on average, or windows are longer
 FEWEST_ROWS = 5  # in a window, to have a median
 FEWEST_WINDOWS, FEWEST_VALUES = 3, 12
 ORDER_WINDOWS = 10
 UNITS = ("hour", "day", "week", "month", "year")
-#: Angles change along the order by chance in one table of a thousand, and are told in one of a
-#: hundred where there are times.
-TOLD, ORDER_TOLD = 0.01, 0.001
+TOLD = 0.001  # by chance alone a change is told in so many of the tables that have none
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class Timeline:
     @property
     def changing(self) -> tuple[str, ...]:
         """The sets whose angles change from window to window."""
-        level = (TOLD if self.column else ORDER_TOLD) / max(1, len(self.pvalues))
+        level = TOLD / max(1, len(self.pvalues))
         return tuple(key for key, p in self.pvalues.items() if p <= level)
 
 
@@ -147,8 +146,10 @@ def _angles_without(c: Comparison, timed: Sequence[Column]) -> list[Floats]:
     if not g.affine or len(c.feature_names) > MOST_REFITTED or not others:
         return known
     try:
-        same: Any = {"units": g.units, "shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
-        frame = JointFrame.fit(rows[0], rows[1], **same)
+        chosen: Any = {"units": g.units}  # the rest anew: what suits dates may not suit the others
+        if len(others) > MOST_CHOSEN:
+            chosen |= {"shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
+        frame = JointFrame.fit(rows[0], rows[1], **chosen)
         own = [frame.left_out(part, side) for part, side in zip(rows, "AB", strict=False)]
         further = [frame.align(part) for part in rows[2:]]
     except InputError:  # the other columns are constant

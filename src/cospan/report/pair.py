@@ -182,7 +182,7 @@ def _tiles(
     return (
         Tile("How different", _words.of_hundred(auc.value), note, "where"),
         Tile("Columns changed", f"{count(n_changed)} of {count(total)}", first, "changed"),
-        Tile("Relations changed", count(n_relations), pair or "between columns", "relations"),
+        Tile("Relations changed", count(n_relations), pair or "none between columns", "relations"),
         Tile("Rows to check", count(listing.n_check), ", ".join(told) or "none stands out", "rows"),
     )
 
