@@ -109,6 +109,19 @@ def test_rows_without_a_time_are_in_no_window(tables):
     assert sum(one.rows for one in line.moments["B"] if one) == N - 60
 
 
+def test_windows_are_longer_where_rows_are_few():
+    many, few = np.linspace(0, 27, 900), np.linspace(0, 27, 40)
+    assert [len(_calendar(days, [days])[1]) for days in (many, few)] == [28, 5]  # days, weeks
+
+
+def test_two_years_apart_keep_their_months(tables):
+    A, B = tables[0], tables[1].copy()
+    B["measured"] += pd.DateOffset(years=3)
+    (line,) = compare(A, B, n_permutations=0).timelines
+    assert line.windows[0] == "2024-01"
+    assert line.changing == ("B",)
+
+
 def test_scored_rows_have_a_line_of_their_own(tables):
     A, B = tables
     (line,) = compare(A, B, B.iloc[-100:], n_permutations=0).timelines
@@ -125,14 +138,14 @@ def test_one_date_for_all_rows_is_no_time(tables):
 @pytest.mark.parametrize(
     ("days", "labels"),
     [
-        (np.linspace(0, 0.4, 50), ["1970-01-01 00:00", "1970-01-01 09:00"]),
-        (np.linspace(0, 20, 50), ["1970-01-01", "1970-01-21"]),
-        (np.linspace(0, 600, 50), ["1970-01", "1971-08"]),
-        (np.linspace(0, 365.25 * 100, 50), ["1970", "2070"]),
+        (np.linspace(0, 0.4, 900), ["1970-01-01 00:00", "1970-01-01 09:00"]),
+        (np.linspace(0, 20, 900), ["1970-01-01", "1970-01-21"]),
+        (np.linspace(0, 600, 900), ["1970-01", "1971-08"]),
+        (np.linspace(0, 365.25 * 100, 900), ["1970", "2070"]),
     ],
 )
 def test_windows_are_as_short_as_they_can_be_told(days, labels):
-    codes, found = _calendar(days, 30)
+    codes, found = _calendar(days, [days])
     assert [found[0], found[-1]] == labels
     assert 3 <= len(found) <= 30
     assert codes.min() == 0

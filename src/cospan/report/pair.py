@@ -28,6 +28,7 @@ __all__ = ["pair_content"]
 
 FIRST_FINDINGS = 4
 MOST_NOTES = 100
+LEAST_PART = 0.0005  # of the difference: less would be told as 0 %
 PART_WORDS = {
     "location": "where values are centred",
     "scale": "how widely all of them spread",
@@ -207,7 +208,7 @@ def _parts(c: Comparison) -> tuple[Part, ...]:
     return tuple(
         Part(name, PART_WORDS.get(name, ""), round(float(share), 4), p.get(name))
         for name, share in found
-        if share > 0
+        if share >= LEAST_PART
     )
 
 
