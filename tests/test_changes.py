@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import linalg, stats
 
+from cospan import compare
 from cospan.changes import feature_parts, find_changes, size_of
 from cospan.changes.grouping import Rows, columns_of
 from cospan.changes.measuring import name_change
@@ -314,7 +315,6 @@ def test_columns_made_of_one_are_one_row_and_their_parts_add_up():
     found = find_changes(frame, *rows, plan=sources[0].plan)
     assert sorted(one.name for one in found.features) == sorted(a.columns)
     assert abs(sum(one.part for one in found.features) - frame.parts.total) < 1e-8
-    assert sum(one.share for one in found.features) == pytest.approx(1)
     assert sum(found.verdict.parts.values()) == pytest.approx(frame.parts.total)
 
 
@@ -619,6 +619,50 @@ def test_mostly_in_what(change, part):
     assert sum(found.verdict.shares.values()) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("change", [shifted, scaled, shuffled, collapsed, opened, later, gone])
+def test_columns_and_kinds_share_one_difference(change):
+    """Both are sums of one table, so what a verdict says of a kind its columns bear out."""
+    found = compared(mixed(284, 1), change(mixed(284, 2))[0])
+    verdict, columns = found.verdict, found.features
+    assert sum(one.share for one in columns) == pytest.approx(1)
+    real = {kind: part for kind, part in verdict.parts.items() if kind != "rest"}
+    assert sum(verdict.parts.values()) == pytest.approx(sum(one.part for one in columns))
+    for kind, share in verdict.shares.items():
+        assert share == pytest.approx(real[kind] / sum(real.values()))
+    for kind in ("levels", "missing"):
+        named = sum(one.share for one in columns if one.change == kind)
+        assert verdict.shares.get(kind, 0.0) == pytest.approx(named)
+    total = sum(real.values())
+    assert all(one.share * total <= one.part * (1 + 1e-9) for one in columns)
+
+
+def test_a_moved_column_has_the_difference_whatever_else_strays():
+    """Of 30 columns one moved: most of D strays by chance, and is not shared out."""
+    A, B = correlated(284, 30), correlated(284, 30, 1)
+    B[:, 4] += 0.8 * B[:, 4].std()
+    found = simple(A, B, shift=shift_test(A, B, n_permutations=199))
+    assert found.features["x4"].part < 0.5 * sum(one.part for one in found.features)
+    assert found.features["x4"].share > 0.7
+    assert found.verdict.mostly == "location"
+
+
+def test_a_rare_level_does_not_outweigh_a_moved_column():
+    """A level that only B has, in 2 % of its rows, is far from normal: D alone calls it huge."""
+    a, b = mixed(400, 1), shifted(mixed(400, 2))[0]
+    b.loc[:23, "town"] = "Lima"
+    found = compared(a, b)
+    assert found.features["town"].changed
+    assert found.features["age"].share > found.features["town"].share
+    assert found.verdict.mostly == "location"
+
+
+def test_no_share_of_a_difference_that_is_not_there():
+    found = compared(mixed(284, 11), mixed(284, 12))
+    assert all(math.isnan(one.share) for one in found.features)
+    assert found.verdict.parts["rest"] == pytest.approx(sum(one.part for one in found.features))
+    assert found.verdict.shares == {}
+
+
 def test_no_greek_letters_and_plain_types_everywhere():
     found = compared(mixed(284, 1), collapsed(gone(mixed(284, 2))[0])[0], auc=None)
     content = json.dumps(found.to_dict(), allow_nan=False)
@@ -699,3 +743,19 @@ def test_very_wide_rows_are_sampled_and_quick():
     found = find_changes(frame, A, B)
     assert time.process_time() - start < 20
     assert found.features[0].name == "x17"
+
+
+def test_dropped_rows_are_counted_and_only_the_others_described():
+    """Rows with a gap left out as asked: told for each set, and gone from every number."""
+    a, b = mixed(300, 1), mixed(300, 2)
+    b.loc[:89, "hours"] = np.nan
+    b.loc[:89, "age"] += 100
+    found = compare(a, b, name_a="old", name_b="new", missing="drop", n_permutations=0)
+    kept = b.dropna()
+    assert [remark for remark in found.warnings if "left out" in remark] == [
+        "new: 90 of 300 rows have a missing value and were left out."
+    ]
+    assert found.features["age"].b.mean == pytest.approx(kept["age"].mean())
+    assert found.features["age"].b.high == pytest.approx(kept["age"].max())
+    assert found.features["hours"].b.missing == 0
+    assert not found.verdict.differs

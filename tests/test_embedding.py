@@ -117,6 +117,25 @@ def test_batches_and_order_do_not_matter(folder):
     assert_allclose(one[::-1], embed_texts(texts[::-1], folder, cache=False), atol=2e-6)
 
 
+def test_texts_with_as_many_tokens_share_a_batch(folder):
+    """Characters say little: six short words are more work than two long ones."""
+    model = load_text_model(folder)
+    texts = ["a b c d e f", "unquestionably unforgettable", "g h i j k l", "extraordinarily far"]
+    assert model.lengths(texts).tolist() == [6, 2, 6, 2]
+    seen = []
+
+    class Spy:
+        lengths = model.lengths
+
+        def __call__(self, batch):
+            seen.append(sorted(model.lengths(batch).tolist()))
+            return model(batch)
+
+    rows = embed_texts(texts, Spy(), batch=2)
+    assert seen == [[2, 2], [6, 6]]
+    assert_allclose(rows, model(texts), atol=2e-6)
+
+
 def test_the_cache_gives_the_same_rows_without_the_model(folder, tmp_path):
     cache = EmbeddingCache(tmp_path / "deep" / "rows.sqlite")
     texts = ["the cat sat", "dog"]

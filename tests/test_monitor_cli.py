@@ -120,7 +120,7 @@ def test_compare_takes_a_profile_that_keeps_rows(profile, folder, tmp_path):
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (("--every", "fortnight"), 1, "every is 'fortnight'"),
+        (("--every", "fortnight"), 1, "is not the length of a window; give --every one of"),
         (("--time", "when"), 1, "has no column 'when'"),
         (("-o", "m.pdf"), 1, "must end in .html"),
         (("--fail-on", "alarms"), 2, "is not a threshold"),

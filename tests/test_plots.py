@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from cospan import JointFrame, gsvd
-from cospan.directions import extreme_directions
+from cospan import JointFrame, extreme_directions, gsvd
 from cospan.distribution import angle_histogram, bin_posterior
 from cospan.errors import InputError
 from cospan.plots import (

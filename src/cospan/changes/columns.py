@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from cospan._tables import make_frame
+from cospan._types import Floats
 
-from .grouping import Column, Floats, Rows, present
+from .grouping import Column, Rows, present
 from .measuring import SHOWN_LEVELS, Held, Measured, name_change
 from .pairs import PairChange, Relations
 from .twosample import adjusted
@@ -52,8 +53,12 @@ class FeatureChange:
         √(½ Σ (p-q)²/(p+q)) of categories.
     a, b : Held
         Missing rate, mean, standard deviation, range or levels.
-    part, share : float
-        The column's part of D, and what share of D it is.
+    part : float
+        The column's part of D; the parts of all columns add up to D.
+    share : float
+        What share of the difference it is: of what is more than chance in D (see
+        ``changes.kinds``). The shares of all columns add up to 1; NaN where the sets do not
+        differ.
     pull : float
         The mean pull on the angle, where one was given; else NaN.
     tests : mapping
@@ -75,7 +80,7 @@ class FeatureChange:
     a: Held
     b: Held
     part: float
-    share: float
+    share: float = math.nan
     pull: float = math.nan
     tests: Mapping[str, float] = field(default_factory=dict)
     level: str = ""
@@ -125,6 +130,12 @@ class FeatureTable:
     def changed(self) -> tuple[FeatureChange, ...]:
         return tuple(row for row in self.rows if row.changed)
 
+    def with_shares(self, shares: Mapping[str, float]) -> FeatureTable:
+        """The same with these shares of the difference, by column."""
+        return FeatureTable(
+            tuple(replace(row, share=shares.get(row.name, math.nan)) for row in self.rows)
+        )
+
     def to_dict(self) -> list[dict[str, Any]]:
         """Plain types only."""
         return [row.to_dict() for row in self.rows]
@@ -169,7 +180,6 @@ def feature_table(
     # At equal sizes the strength of the evidence is the size of the effect in units of its noise.
     effect = np.nan_to_num([abs(one.difference) for one in measured], nan=0.0)
     order = np.lexsort((-effect, log_p, ~changed))
-    total = float(parts.sum())
     made = [
         FeatureChange(
             name=measured[i].column.name,
@@ -183,7 +193,6 @@ def feature_table(
             a=measured[i].a,
             b=measured[i].b,
             part=float(parts[i]),
-            share=float(parts[i] / total) if 0 < total < math.inf else math.nan,
             pull=math.nan if pulls is None else float(pulls[i]),
             tests={key: math.exp(value) for key, value in tests[i].items()},
             level=_level(measured[i]),

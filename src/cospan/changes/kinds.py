@@ -1,12 +1,16 @@
-"""In what two sets differ: location, scale, shape, levels or missing values.
+"""In what two sets differ, and in which columns: one table of columns by kinds of difference.
 
-D itself is split exactly: what falls to the features of categories and booleans counts as levels,
-what falls to indicators of missing values as missing, and the rest as in ``frame.parts``.
+Each column's part of D (see ``parts``) is split over the five kinds: **location**, **scale** and
+**shape** of numbers as in ``frame.parts``, **levels** of categories and booleans, and **missing**
+values. A column whose change is that values are missing claims its whole part for that kind:
+filled values have another mean and spread only because they are filled.
 
-To say in what the sets differ *mostly*, two things must be allowed for. Part of D is there without
-any difference, since means and covariances of samples stray: so much is taken off. And D takes
-every feature as normal, which is far off for a level or a gap that one set hardly has: for these
-the distance of the two shares themselves is taken, in the same currency (Bhattacharyya's).
+Of every entry so much is kept as is more than chance. The rest of D has two reasons. Part of D is
+there without any difference, since means and covariances of samples stray. And D takes every
+feature as normal, which is far off for a level or a gap that one set hardly has: such an entry is
+at most the distance of the two shares themselves, in the same currency (Bhattacharyya's).
+
+The sums of the table over columns are the verdict's shares, those over kinds the columns' shares.
 """
 
 from __future__ import annotations
@@ -18,8 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cospan import _arrays as arrays
+from cospan._types import Floats
 
-from .columns import LEVEL, FeatureTable
+from .columns import LEVEL, FeatureChange, FeatureTable
 from .grouping import Column
 from .parts import FeatureParts
 
@@ -27,22 +32,32 @@ if TYPE_CHECKING:
     from cospan.frame import JointFrame
     from cospan.significance import ShiftTest
 
-__all__ = ["Kinds", "difference_by_kind"]
+__all__ = ["KINDS", "Kinds", "difference_by_kind", "no_difference"]
 
+KINDS = ("location", "scale", "shape", "levels", "missing")
 #: Shares that have nothing in common are infinitely far apart: this overlap is the least.
 _LEAST_OVERLAP = 1e-3
-_PART_OF = {"mean": "location", "spread": "shape", "relation": "shape"}
+#: What a changed column says about the kinds.
+_KINDS_OF = {"mean": ("location",), "spread": ("shape", "scale"), "relation": ("shape",)}
 
 
 class Kinds(NamedTuple):
-    """D by kind, exactly; what share of the difference each kind is; and the largest one.
+    """D by kind, and what share of the difference each kind and each column is.
 
-    `shares` has the significant kinds only, and is empty where there is none.
+    `parts` has what is more than chance of every kind, and the "rest"; they add up to D.
+    `shares` are these parts less the rest, scaled to 1; empty where nothing is more than chance.
+    `columns` are the shares of the columns by name, which add up to 1 as well.
     """
 
     parts: dict[str, float]
     shares: dict[str, float]
+    columns: dict[str, float]
     mostly: str
+
+
+def no_difference(total: float) -> Kinds:
+    """D where the sets are not said to differ: all of it may be chance."""
+    return Kinds(dict.fromkeys(KINDS, 0.0) | {"rest": total}, {}, {}, "")
 
 
 def difference_by_kind(
@@ -52,44 +67,92 @@ def difference_by_kind(
     features: FeatureTable,
     shift: ShiftTest | None,
 ) -> Kinds:
-    """Split D, and find the kinds of difference that are more than chance."""
-    levels = [p for c in columns if c.kind in ("category", "boolean") for p in c.features]
-    missing = [c.indicator for c in columns if c.indicator is not None]
-    numbers = np.ones(frame.n_features, dtype=bool)
-    numbers[levels + missing] = False
-    split = _split(frame, parts, numbers)
-    split |= {
-        "levels": float(parts.total[levels].sum()),
-        "missing": float(parts.total[missing].sum()),
-    }
-    stray = _by_chance(frame, float(numbers.mean()))
-    sizes = {key: max(0.0, split[key] - stray[key]) for key in stray}
-    sizes |= {key: _shares_apart(features, key) for key in ("levels", "missing")}
-    found = {k: x for k, x in sizes.items() if x > 0 and _is_significant(k, features, shift)}
-    total = sum(found.values())
-    if not found:
-        return Kinds(split, {}, _of_first_column(features))
-    mostly = max(found, key=lambda key: found[key])
-    if not math.isfinite(total):
-        return Kinds(split, {}, mostly)
-    return Kinds(split, {key: x / total for key, x in found.items()}, mostly)
+    """Split D over columns and kinds, and keep what is more than chance."""
+    by_name = {one.name: one for one in features}
+    changes = [by_name[column.name] for column in columns]
+    entries = _entries(frame, columns, changes, parts)
+    total = float(parts.total.sum())
+    if not math.isfinite(total):  # a direction that only one set has
+        whole = entries.sum(axis=0).tolist()
+        split = dict(zip(KINDS, whole, strict=True))
+        return Kinds(split | {"rest": 0.0}, {}, {}, max(split, key=lambda kind: split[kind]))
+    stray = _strayed(frame, columns, changes)
+    kept = np.zeros_like(entries)
+    for k, kind in enumerate(KINDS[:3]):
+        if _is_significant(kind, features, shift):
+            kept[:, k] = _beyond_chance(kind, entries[:, k], stray[:, k], changes)
+    for k, kind in ((3, "levels"), (4, "missing")):
+        kept[:, k] = np.minimum(
+            np.maximum(entries[:, k] - stray[:, k], 0.0),
+            [_shares_apart(one, kind) for one in changes],
+        )
+    found = dict(zip(KINDS, kept.sum(axis=0).tolist(), strict=True))
+    real = sum(found.values())
+    split = found | {"rest": max(0.0, total - real)}
+    if real == 0:
+        return Kinds(split, {}, {}, _of_first_column(features))
+    own = {c.name: float(x) / real for c, x in zip(columns, kept.sum(axis=1), strict=True)}
+    shares = {kind: x / real for kind, x in found.items() if x > 0}
+    return Kinds(split, shares, own, max(shares, key=lambda kind: shares[kind]))
 
 
-def _split(frame: JointFrame, parts: FeatureParts, numbers: np.ndarray) -> dict[str, float]:
-    """Location, scale and shape of the features that are numbers."""
+def _entries(
+    frame: JointFrame,
+    columns: Sequence[Column],
+    changes: Sequence[FeatureChange],
+    parts: FeatureParts,
+) -> Floats:
+    """(columns, 5): each column's part of D by kind; the sum of all is D."""
     whole = frame.parts
-    spread, in_all = float(parts.spread[numbers].sum()), whole.scale + whole.shape
-    scale = spread * whole.scale / in_all if 0 < in_all < math.inf else 0.0
-    location = float(parts.location[numbers].sum())
-    return {"location": location, "scale": scale, "shape": spread - scale}
+    in_all = whole.scale + whole.shape
+    scale = whole.scale / in_all if 0 < in_all < math.inf else 0.0
+    found = np.zeros((len(columns), len(KINDS)))
+    for row, column, one in zip(found, columns, changes, strict=True):
+        places = list(column.features)
+        location, spread = (float(part[places].sum()) for part in parts)
+        kind = _claim(one)
+        if kind is not None:
+            row[KINDS.index(kind)] += location + spread
+        else:
+            shape = spread if math.isinf(spread) else (1 - scale) * spread
+            row[:3] += (location, spread - shape if math.isfinite(spread) else 0.0, shape)
+        if column.indicator is not None:
+            row[4] += float(parts.total[column.indicator])
+    return found
 
 
-def _by_chance(frame: JointFrame, numbers: float) -> dict[str, float]:
-    """About what location, scale and shape are on average if the sets do not differ.
+def _strayed(
+    frame: JointFrame, columns: Sequence[Column], changes: Sequence[FeatureChange]
+) -> Floats:
+    """(columns, 5): about what the entries are on average if the sets do not differ."""
+    per_feature = _by_chance(frame) / max(1, frame.geometry.n_varying)
+    found = np.zeros((len(columns), len(KINDS)))
+    for row, column, one in zip(found, columns, changes, strict=True):
+        width, kind = len(column.features), _claim(one)
+        if kind is not None:
+            row[KINDS.index(kind)] += width * per_feature.sum()
+        else:
+            row[:3] += width * per_feature
+        if column.indicator is not None:
+            row[4] += per_feature.sum()
+    return found
+
+
+def _claim(one: FeatureChange) -> str | None:
+    """The kind that a column's whole part counts as; None for numbers, whose part is split."""
+    if one.change == "missing":
+        return "missing"
+    if one.kind not in ("category", "boolean"):
+        return None
+    related = one.change == "relation" and one.tests.get("levels", 1.0) > LEVEL
+    return "shape" if related else "levels"
+
+
+def _by_chance(frame: JointFrame) -> Floats:
+    """About what location, scale and shape are on average if the sets do not differ, (3,).
 
     Along direction i the rows have the variance v_i, what the shrinkage added taken off. Means
     then stray by v_i/n, and the entries of covariances by v_i v_k/n (twice on the diagonal).
-    `numbers` is the share of the features that are numbers.
     """
     alpha, noise = frame.shrinkage, 1 / frame.n_a + 1 / frame.n_b
     added = alpha * np.sum(arrays.to_numpy(frame.inverse) ** 2, axis=0)
@@ -99,23 +162,40 @@ def _by_chance(frame: JointFrame, numbers: float) -> dict[str, float]:
     v = (own[0] + own[1]) / 2
     location = 0.25 * float(np.sum(own[0] / frame.n_a + own[1] / frame.n_b))
     shape = 0.25 * (1 - alpha) ** 2 * float(v.sum() ** 2 + np.sum(v**2)) * noise
-    return {"location": location * numbers, "scale": noise / 8 * numbers, "shape": shape * numbers}
+    return np.array([location, noise / 8, shape])
 
 
-def _shares_apart(features: FeatureTable, kind: str) -> float:
-    """Sum over the changed columns of the distance of their shares in A and in B."""
-    found = 0.0
-    for one in features.changed:
-        if one.tests.get(kind, 1.0) > LEVEL:
-            continue
-        if kind == "missing":
-            found += _apart([one.a.missing], [one.b.missing])
-        elif one.kind == "boolean":
-            found += _apart([one.a.mean], [one.b.mean])
-        else:
-            levels = one.a.levels.keys() | one.b.levels.keys()
-            found += _apart(*_pick(levels, one.a.levels, one.b.levels))
-    return found
+def _beyond_chance(
+    kind: str, entries: Floats, stray: Floats, changes: Sequence[FeatureChange]
+) -> Floats:
+    """What is more than chance of one kind, column by column.
+
+    In all it is the sum less what strays; taking it off column by column alone would leave those
+    columns that strayed more than others, so these are scaled down to that. Columns that changed
+    in this way keep theirs.
+    """
+    above = np.maximum(entries - stray, 0.0)
+    named = np.array([kind in _KINDS_OF.get(one.change, (one.change,)) for one in changes])
+    sure, others = float(above[named].sum()), float(above[~named].sum())
+    left = min(others, max(0.0, float((entries - stray).sum()) - sure))
+    return np.where(named, above, above * (left / others if others > 0 else 0.0))
+
+
+def _shares_apart(one: FeatureChange, kind: str) -> float:
+    """Distance of a changed column's shares in A and in B; 0 where they did not change.
+
+    No bound on a column that also changed where it has values.
+    """
+    if not one.changed or one.tests.get(kind, 1.0) > LEVEL:
+        return 0.0
+    if min(one.tests.get(test, 1.0) for test in ("mean", "spread", "shape")) <= LEVEL:
+        return math.inf
+    if kind == "missing":
+        return _apart([one.a.missing], [one.b.missing])
+    if one.kind == "boolean":
+        return _apart([one.a.mean], [one.b.mean])
+    levels = one.a.levels.keys() | one.b.levels.keys()
+    return _apart(*_pick(levels, one.a.levels, one.b.levels))
 
 
 def _pick(levels: Iterable[str], *held: Mapping[str, float]) -> list[list[float]]:
@@ -131,19 +211,14 @@ def _apart(p: Sequence[float], q: Sequence[float]) -> float:
 
 
 def _is_significant(kind: str, features: FeatureTable, shift: ShiftTest | None) -> bool:
-    """By the shift test's p-values of its three parts; else by what changed in columns."""
-    if kind in ("levels", "missing"):
+    """By the shift test's p-values of its three parts, or by what changed in columns."""
+    if shift is not None and shift.parts.get(kind, 1.0) <= LEVEL:
         return True
-    if shift is not None:
-        return shift.parts.get(kind, 1.0) <= LEVEL
-    words = {one.change for one in features.changed}
-    return kind in {_PART_OF.get(word, word) for word in words} or (
-        kind == "scale" and "spread" in words
-    )
+    return any(kind in _KINDS_OF.get(one.change, (one.change,)) for one in features.changed)
 
 
 def _of_first_column(features: FeatureTable) -> str:
     if not features.changed:
         return ""
     word = features.changed[0].change
-    return _PART_OF.get(word, word)
+    return _KINDS_OF.get(word, (word,))[0]

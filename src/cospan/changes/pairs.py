@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from cospan._tables import make_frame
-
-from .grouping import Floats
+from cospan._types import Floats
 
 __all__ = ["PairChange", "PairTable", "Relations"]
 

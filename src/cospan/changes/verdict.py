@@ -14,11 +14,12 @@ values (see ``kinds``).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .columns import LEVEL, FeatureTable
+from .given import GivenOthers
 from .kinds import Kinds
 from .pairs import PairChange, Relations
 from .quality import Quality
@@ -28,7 +29,7 @@ from .wording import chance, share_text
 if TYPE_CHECKING:
     from cospan.significance import Estimate, ShiftTest
 
-__all__ = ["NO_ROWS", "SIZES", "RowsToCheck", "Verdict", "make_verdict", "size_of"]
+__all__ = ["NO_ROWS", "SIZES", "RowsToCheck", "Verdict", "decide", "make_verdict", "size_of"]
 
 #: From which AUC on a difference is called so.
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
@@ -55,6 +56,19 @@ class RowsToCheck(NamedTuple):
 NO_ROWS = RowsToCheck()
 
 
+class Decided(NamedTuple):
+    """Whether the sets differ, and the p-value that says so.
+
+    `by_column`: it is the smallest one of a column, adjusted; `as_a_whole` is then that of the
+    shift test, if there is one and it says otherwise.
+    """
+
+    differs: bool
+    p: float
+    by_column: bool = False
+    as_a_whole: float | None = None
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What a comparison of two sets found.
@@ -72,9 +86,10 @@ class Verdict:
         ``"location"``, ``"scale"``, ``"shape"``, ``"levels"``, ``"missing"``, or empty where
         nothing differs.
     shares : mapping
-        What share of the difference each of these is, as far as significant.
+        What share of the difference each of these is, as far as it is more than chance; the
+        columns' shares are sums of the same table (see ``changes.kinds``).
     parts : mapping
-        D split exactly by these five.
+        The same in the units of D, and the rest of D under ``"rest"``: they add up to D.
     features, pairs : tuple of str
         Names of the first changed columns; of pairs, ``"first and second"``.
     sentences : tuple of str
@@ -129,33 +144,34 @@ def make_verdict(
     relations: Relations,
     quality: Quality,
     kinds: Kinds,
+    decided: Decided,
     auc: Estimate | None,
-    shift: ShiftTest | None,
     names: tuple[str, str],
     rows: RowsToCheck = NO_ROWS,
+    *,
+    given: Sequence[GivenOthers] = (),
 ) -> Verdict:
-    """Decide, and put it in words."""
-    differs, p, by_column = _decided(features, shift)
+    """Put what was decided in words."""
+    differs = decided.differs
     sizes = ("unknown",) * 3
     if auc is not None:
         sizes = (size_of(auc.value), size_of(auc.low), size_of(auc.high))
     if not differs:
         sizes = ("none", "none", sizes[2])
-        kinds = kinds._replace(shares={}, mostly="")
     told = features.changed[:FIRST_FEATURES]
     pairs = _first_pairs(relations) if differs else []
     sentences = [
-        _headline(differs, p, by_column, len(features), shift, names),
+        _headline(decided, len(features), names),
         *_how_much(differs, sizes, auc),
         *_in_what(kinds),
-        *_of_columns(differs, features, names),
+        *_of_columns(differs, features, names, given),
         *[pair_sentence(pair, names) for pair in pairs],
         *_quality(quality, features),
         *_to_check(rows, names),
     ]
     return Verdict(
         differs,
-        p,
+        decided.p,
         *sizes,
         kinds.mostly,
         kinds.shares,
@@ -173,32 +189,25 @@ def _first_pairs(relations: Relations) -> list[PairChange]:
     return list(pairs)[:FIRST_PAIRS]
 
 
-def _decided(features: FeatureTable, shift: ShiftTest | None) -> tuple[bool, float, bool]:
-    """Whether the sets differ, the p-value that says so, and whether it is a column's."""
+def decide(features: FeatureTable, shift: ShiftTest | None) -> Decided:
+    """Whether the sets differ, by the shift test or by a single column."""
     smallest = min((one.p_adjusted for one in features), default=1.0)
     if shift is None:
-        return smallest <= LEVEL, smallest, True
+        return Decided(smallest <= LEVEL, smallest, by_column=True)
     if shift.pvalue > LEVEL and smallest <= ONE_COLUMN:
-        return True, smallest, True
-    return shift.pvalue <= LEVEL, shift.pvalue, False
+        return Decided(True, smallest, by_column=True, as_a_whole=shift.pvalue)
+    return Decided(shift.pvalue <= LEVEL, shift.pvalue)
 
 
-def _headline(
-    differs: bool,
-    p: float,
-    by_column: bool,
-    columns: int,
-    shift: ShiftTest | None,
-    names: tuple[str, str],
-) -> str:
-    over = f", adjusted for {columns:,} columns" if by_column and columns > 1 else ""
-    sure = f"{chance(p)}{over}"
-    if not differs:
+def _headline(decided: Decided, columns: int, names: tuple[str, str]) -> str:
+    over = f", adjusted for {columns:,} columns" if decided.by_column and columns > 1 else ""
+    sure = f"{chance(decided.p)}{over}"
+    if not decided.differs:
         return f"There is no evidence that {names[0]} and {names[1]} differ ({sure})."
-    if by_column and shift is not None:
+    if decided.as_a_whole is not None:
         return (
             f"{names[0]} and {names[1]} differ in single columns ({sure}), although not as a "
-            f"whole ({chance(shift.pvalue)})."
+            f"whole ({chance(decided.as_a_whole)})."
         )
     return f"{names[0]} and {names[1]} differ ({sure})."
 
@@ -229,15 +238,26 @@ def _in_what(kinds: Kinds) -> list[str]:
     if share > 0.5:
         what = IN_WORDS[kinds.mostly]
         return [f"It is mostly a difference in {what}: {share_text(share)} of it."]
-    return [f"It is first of all a difference in {IN_WORDS[kinds.mostly]}."]
+    of_it = f": {share_text(share)} of it" if share else ""
+    return [f"It is first of all a difference in {IN_WORDS[kinds.mostly]}{of_it}."]
 
 
-def _of_columns(differs: bool, features: FeatureTable, names: tuple[str, str]) -> list[str]:
-    """What changed in the first columns; a weak hint where the sets do not differ as a whole."""
-    told = [feature_sentence(one, names) for one in features.changed[:FIRST_FEATURES]]
+def _of_columns(
+    differs: bool, features: FeatureTable, names: tuple[str, str], given: Sequence[GivenOthers]
+) -> list[str]:
+    """What changed in the first columns; a weak hint where the sets do not differ as a whole.
+
+    A column that moved against the others comes first where it moved further than the first.
+    """
+    first = features.changed[:FIRST_FEATURES]
+    told = [feature_sentence(one, names) for one in first]
     more = len(features.changed) - FIRST_FEATURES
     if more > 0:
         told.append(f"{more:,} more of the {len(features):,} columns changed.")
+    if given and differs:
+        ahead = not first or abs(given[0].shift) > abs(first[0].difference)
+        against = [one.sentence(names) for one in given]
+        told = against + told if ahead else told + against
     if told and not differs:
         sure = chance(min(one.p_adjusted for one in features))
         which = "A single column is" if len(features.changed) == 1 else "Single columns are"

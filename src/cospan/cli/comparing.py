@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
 
 from cospan._text import printable
@@ -27,7 +26,7 @@ from cospan.comparison import compare as compare_pair
 from cospan.comparison import compare_many as compare_sets
 from cospan.comparison.columns import score_columns
 from cospan.comparison.opening import names_of
-from cospan.comparison.score_files import check_table_path, table_file
+from cospan.comparison.score_files import check_table_path, table_file, with_text_ids
 from cospan.comparison.scorer import Scored
 from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import InputError
@@ -185,8 +184,7 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
     with table_file(path) as write_table:
 
         def write_scores(columns: dict[str, Any]) -> None:
-            # the sets may number their rows in one file and name them in the other
-            write_table({**columns, "id": np.asarray(columns["id"]).astype(str)})
+            write_table(with_text_ids(columns))
 
         yield write_scores
 

@@ -34,7 +34,7 @@ def defaults_for(context: typer.Context, given: Path | None) -> dict[str, Any] |
         having = [command for command in COMMANDS if _plain(key) in options[command]]
         if not having:
             raise typer.BadParameter(
-                _unknown(name, key, {k for own in options.values() for k in own})
+                _unknown(name, key, {*COMMANDS, *(k for own in options.values() for k in own)})
             )
         for command in having:
             _put(found[command], options[command][_plain(key)], value, f"{name}: {key}")

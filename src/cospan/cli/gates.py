@@ -160,7 +160,7 @@ def _of_columns(found: Comparison) -> dict[str, Judged]:
 
 
 def _neither(found: Comparison) -> float | None:
-    from cospan.typicality import neither
+    from cospan.alignment import neither
 
     try:
         return float(neither(found.group_b.alignment).mean())
@@ -177,10 +177,17 @@ def values_of_window(window: WindowResult) -> dict[str, Judged]:
         "auc": Judged(auc, where),
         "p": Judged(window.p, where),
         "features": Judged(sum(ratio > 1 for ratio in window.columns.values()), where),
-        "missing": Judged(window.missing, where),
+        "missing": _risen(window, where),
         "neither": Judged(window.neither, where),
         "alarm": Judged(float(window.alarm), where),
     }
+
+
+def _risen(window: WindowResult, where: str) -> Judged:
+    """By how much more is missing than in the reference."""
+    rise = max(0.0, window.missing - window.missing_before)
+    column = f" more than before in {printable(window.missing_column, 40)}" if rise else ""
+    return Judged(rise, f"{column}{where}")
 
 
 def crossed(gates: Sequence[Gate], values: Mapping[str, Judged]) -> list[Gate]:

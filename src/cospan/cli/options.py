@@ -97,7 +97,10 @@ class Given:
 class What:
     """What to compare, besides the sets themselves."""
 
-    score: Annotated[str | None, typer.Option(metavar="Z", help="More rows to score.")] = None
+    score: Annotated[
+        str | None,
+        typer.Option(metavar="Z", help="More rows to score, which have no part in the comparison."),
+    ] = None
     label: Annotated[
         str | None,
         typer.Option(

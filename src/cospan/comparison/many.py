@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.audit import LabelAudit
 from cospan.comparison.columns import ambiguity, joined, score_columns
 from cospan.comparison.fitting import arranged
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
 
 __all__ = ["ManyComparison"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

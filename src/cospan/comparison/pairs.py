@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
+from cospan._types import Floats
 from cospan.comparison.fitting import Fitted, Model
 from cospan.comparison.reading import ReadSet
-from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.comparison.scorer import Scored, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
@@ -20,10 +20,10 @@ from cospan.sets import angles_of, fit_calibration, log_odds_of
 from cospan.sets.curved import as_fitted
 from cospan.significance import Separation, fit_reliabilities, pair_separation
 from cospan.sources import Chunk
+from cospan.summary import Reservoir, rows_within
 
 __all__ = ["Linkage", "Pairs", "join_sets", "separate_pairs", "shown_rows", "tested_rows"]
 
-Floats = NDArray[np.float64]
 
 TESTED_ROWS = 2_500  # rows of each set that repeated fits and permutations take, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import __version__
+from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import RowsToCheck
 from cospan.comparison.auditing import audit_rows, rows_to_check
@@ -29,8 +29,9 @@ from cospan.comparison.pairs import (
     shown_rows,
     tested_rows,
 )
+from cospan.comparison.profiles import said_by_sketches
 from cospan.comparison.reading import OwnRows, Progress, ReadSet, watched
-from cospan.comparison.remarks import heard_warnings, remarks
+from cospan.comparison.remarks import collect_remarks, heard_warnings
 from cospan.comparison.result import Result
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
@@ -41,7 +42,6 @@ from cospan.frame import JointFrame
 
 __all__ = ["Asked", "compare_sets"]
 
-Floats = NDArray[np.float64]
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 
@@ -98,6 +98,7 @@ def compare_sets(
     else:
         linkage = join_sets(pairs.matrix("value"), done.fitted.order)
         shown = () if done.shape else shown_rows(samples, done.settings.seed)
+    heard += _of_profiles(done)
     given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
         names=names,
@@ -112,7 +113,7 @@ def compare_sets(
         feature_names=done.feature_names,
         image_shape=done.shape,
         settings={**done.settings.as_dict(), **given},
-        warnings=remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
+        warnings=collect_remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
         version=__version__,
         seconds=time.perf_counter() - started,
         samples=shown,
@@ -166,6 +167,19 @@ def _study(
     )
 
 
+def _of_profiles(done: ScoredSets) -> list[Remark]:
+    """What is known of profiles without rows, each against the other set where there is one."""
+    names, read = done.opened.sets.names, done.read
+    found = []
+    for k, profile in done.opened.sets.without_rows.items():
+        others = [i for i in range(len(read)) if i != k]
+        other = others[0]
+        if len(others) > 1 or read[other].drawn:
+            profile = profile._replace(judge=None)
+        found.append(said_by_sketches(profile, read[other].summary, names[other]))
+    return found
+
+
 def _silent(stage: str, done: int, total: int | None) -> None:
     """Nobody wants to know."""
 
@@ -182,7 +196,7 @@ def _score_own(
     tallies = [Tally(scorer, k, settings.seed) for k in range(len(read))]
     for part in opened.sets.rows(read, bool(settings.score_all), progress):
         scored = tallies[part.number].add(part)
-        if sink is not None:
+        if sink is not None and not read[part.number].drawn:
             sink(opened.sets.names, read[part.number].name, scored)
     return [tally.finish(one.name, one.rows) for tally, one in zip(tallies, read, strict=True)]
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.alignment import Alignment
 from cospan.comparison.fitting import Model
 from cospan.frame import JointFrame
@@ -18,7 +19,6 @@ from cospan.typicality import below_rate
 
 __all__ = ["LikeNeither", "Scored", "Scorer", "Sink", "like_neither", "pair_angle"]
 
-Floats = NDArray[np.float64]
 
 NEITHER_RATE = 0.05  # of the rows called like no set, those that may be so by mistake
 

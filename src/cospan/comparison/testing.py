@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
 from cospan._surface import option
+from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import Changes, RowsToCheck, find_changes
 from cospan.comparison.reading import Progress, ReadSet, Sets
@@ -18,10 +18,9 @@ from cospan.comparison.settings import Settings
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.significance import Separation, ShiftTest, shift_test
+from cospan.sources.encoding import SetProfile
 
 __all__ = ["PairFindings", "study_pair"]
-
-Floats = NDArray[np.float64]
 
 APART = 0.9  # the largest gap between the shares of rows up to a date, from which it separates
 
@@ -51,19 +50,18 @@ def study_pair(
 
     In the linear span nothing is said about columns.
     """
-    shift, remarks = _shift_of(samples, settings, progress)
+    drawn = any(one.drawn for one in read)  # rows that stand in for others are no evidence
+    shift, remarks = (None, ()) if drawn else _shift_of(samples, settings, progress)
     angles = [group.angles for group in groups if group.angles is not None]
     effect_a, effect_b = (np.mean(np.asarray(one.attribution), axis=0) for one in angles)
     changes = None
-    if frame.geometry.affine:
-        profiles = [source.profiles for source in sets.sources]
-        known = len(profiles) == 2 and all(len(one) == 1 for one in profiles)
+    if frame.geometry.affine and not drawn:
         changes = find_changes(
             frame,
             *(one.sample.rows for one in read),
             names=feature_names,
             plan=None if sets.first is None else sets.first.plan,
-            profiles=(profiles[0][0], profiles[1][0]) if known else None,
+            profiles=_profiles(sets),
             auc=separation.auc,
             shift=shift,
             pulls=effect_b - effect_a,
@@ -85,6 +83,18 @@ def _times_apart(changes: Changes) -> tuple[Remark, ...]:
         )
         for name in found
     )
+
+
+def _profiles(sets: Sets) -> tuple[SetProfile, SetProfile] | None:
+    """What the columns hold over all rows; None where these are not the rows compared."""
+    found = [source.profiles for source in sets.sources]
+    if len(found) != 2 or any(len(one) != 1 for one in found):
+        return None
+    a, b = found[0][0], found[1][0]
+    plan = None if sets.first is None else sets.first.plan
+    dropping = plan is not None and plan.missing == "drop"
+    gaps = any(column.missing for one in (a, b) for column in one.columns)
+    return None if dropping and gaps else (a, b)
 
 
 def _shift_of(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cospan._text import number, plural, printable
 from cospan.comparison.auditing import worst_rows
+from cospan.comparison.scored_rows import scored_beside_many, scored_beside_two
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
     from cospan.comparison.result import Line
     from cospan.sets import Geometry
+    from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
 __all__ = ["NAME_WIDTH", "bars", "many_lines", "pair_lines"]
@@ -82,11 +84,12 @@ def _level(estimate: Estimate) -> str:
     return f"with {100 * estimate.confidence:.0f} % intervals"
 
 
-def _settings(geometry: Geometry, chosen: bool) -> str:
+def _settings(geometry: Geometry, chosen: bool, curve: CurvedSets | None) -> str:
     how = " (chosen by leave-one-out)" if chosen else ""
     return (
         f"{geometry.span} span, {geometry.units} units, shrinkage "
         f"{number(float(geometry.shrinkage))}{how}, pooling {number(geometry.pooling)}"
+        f"{'' if curve is None else '; curved: ' + curve.map.words}"
     )
 
 
@@ -137,7 +140,8 @@ def pair_lines(c: Comparison, width: int = 80) -> Iterator[Line]:
 def _pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
-    yield from _wrapped(() if c.verdict is None else c.verdict.sentences, width)
+    told = () if c.verdict is None else c.verdict.sentences
+    yield from _wrapped((*told, *scored_beside_two(c)), width)
     yield from _section(f"How far apart ({_level(c.separation.auc)})", _numbers(c))
     if c.features is not None:
         changed = len(c.features.changed)
@@ -237,7 +241,7 @@ def _sizes(c: Comparison) -> Iterator[str]:
     rows = " against ".join(plural(group.total, "row") for group in c.groups[:2])
     yield f"{rows}, {plural(len(c.feature_names), 'feature')}{z}"
     yield f"rank {c.frame.rank}: {plural(r, 'direction')} only in A, {k} shared, {t} only in B"
-    yield _settings(c.frame.geometry, c.settings.get("shrinkage") == "auto")
+    yield _settings(c.frame.geometry, c.settings.get("shrinkage") == "auto", c.frame.curve)
 
 
 # ---- more sets ---------------------------------------------------------------------------------
@@ -251,7 +255,7 @@ def many_lines(c: ManyComparison, width: int = 80) -> Iterator[Line]:
 def _many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     yield "title", f"{len(c.names)} sets: {printable(', '.join(c.names), max(width - 10, 20))}"
     yield "plain", ""
-    yield from _wrapped(c.sentences, width)
+    yield from _wrapped((*c.sentences, *scored_beside_many(c)), width)
     title = "Fisher-Rao distances (0: alike, π: apart), close sets side by side"
     yield from _section(title, _matrix(c, width))
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
@@ -279,7 +283,7 @@ def _many_sizes(c: ManyComparison) -> Iterator[str]:
         f"rank {f.rank}: {plural(len(f.common), 'direction')} common to all sets, "
         f"{len(f.partial)} to some, {alone} to one"
     )
-    yield _settings(c.costs.geometry, c.settings.get("shrinkage") == "auto")
+    yield _settings(c.costs.geometry, c.settings.get("shrinkage") == "auto", c.costs.curve)
 
 
 def _matrix(c: ManyComparison, width: int) -> Iterator[str]:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
+from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, present
 from cospan.changes.wording import number, share_text
 from cospan.errors import InputError
@@ -28,9 +30,8 @@ from cospan.monitoring.timing import Every
 if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
 
-__all__ = ["Moment", "Timeline", "sentences", "timelines"]
+__all__ = ["Moment", "Timeline", "sentences", "timelines_of"]
 
-Floats = NDArray[np.float64]
 Track = tuple[Floats, Floats]  # times or places of rows, and their angles in degrees
 
 MOST_TIMELINES = 3
@@ -97,7 +98,7 @@ class Timeline:
         return tuple(key for key, p in self.pvalues.items() if p <= level)
 
 
-def timelines(c: Comparison) -> tuple[Timeline, ...]:
+def timelines_of(c: Comparison) -> tuple[Timeline, ...]:
     """The timelines of a comparison: of its dates, else of what rises, else of the order."""
     if any(group.rows is None for group in c.groups):
         return ()

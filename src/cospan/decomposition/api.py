@@ -108,7 +108,6 @@ def gsvd(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import gsvd
     >>> A = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
     >>> B = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 3.0]])

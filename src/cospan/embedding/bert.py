@@ -44,6 +44,10 @@ class BertTextModel:
         self._heads = int(config["num_attention_heads"])
         self._eps = float(config.get("layer_norm_eps", 1e-12))
 
+    def lengths(self, texts: Sequence[str]) -> NDArray[np.intp]:
+        """How many tokens each text has: texts of one length make the best batch."""
+        return self._tokens.lengths(texts)
+
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import torch
 

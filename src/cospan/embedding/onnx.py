@@ -44,6 +44,10 @@ class OnnxTextModel:
         if "input_ids" not in self._inputs:
             raise InputError(f"{path}: has no input called input_ids; it is not a text model.")
 
+    def lengths(self, texts: Sequence[str]) -> NDArray[np.intp]:
+        """How many tokens each text has: texts of one length make the best batch."""
+        return self._tokens.lengths(texts)
+
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         ids, mask = self._tokens(texts)
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}

@@ -44,12 +44,9 @@ def plot_angles(
         What to call the groups.
     threshold : float, optional
         An angle in radians to mark.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.plots import plot_angles
     >>> ax = plot_angles(np.radians([10, 20, 22]), np.radians([60, 70]), names=("cats", "dogs"))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
@@ -105,12 +102,9 @@ def plot_posterior(
         Share of A among the samples in question.
     names : tuple of str, optional
         What to call the groups.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.plots import plot_posterior
     >>> ax = plot_posterior(np.radians([10.0, 50.0]), np.radians([50.0, 80.0]), bins=3)
     >>> [round(float(bar.get_height()), 3) for bar in ax.patches[:3]]
@@ -165,18 +159,14 @@ def plot_costs(
         What to call the groups.
     most : int
         Points drawn of each group; larger groups are thinned evenly.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from cospan import JointFrame
-    >>> from cospan.plots import plot_costs
+    >>> from cospan import JointFrame, plots
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(50, 3)), rng.normal(size=(60, 3)) * [1, 1, 3]
     >>> frame = JointFrame.fit(A, B, shrinkage=0.1)
-    >>> plot_costs(frame.align(A), frame.align(B)).get_xscale()
+    >>> plots.plot_costs(frame.align(A), frame.align(B)).get_xscale()
     'log'
     """
     ax = axes(ax, (4.6, 4.2))
@@ -217,17 +207,13 @@ def plot_map(comparison: Any, *, most: int = 2_000, ax: Axes | None = None) -> A
         With the values of some rows kept.
     most : int
         Points drawn of each group.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from cospan import compare
-    >>> from cospan.plots import plot_map
+    >>> from cospan import compare, plots
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(60, 3)) + [3, 0, 0]
-    >>> ax = plot_map(compare(A, B, n_permutations=0))
+    >>> ax = plots.plot_map(compare(A, B, n_permutations=0))
     >>> len(ax.lines)
     2
     """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, present
 from cospan.changes.wording import number, share_text, value_text
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Columns", "held_text"]
 
-Floats = NDArray[np.float64]
 BINS = 24
 SHOWN_LEVELS = 8
 TAILS = 0.005  # beyond these quantiles values are counted in the first and the last bin

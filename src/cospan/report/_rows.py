@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
+
 from ._columns import Columns
 from ._pictures import PictureShape, grey_png, signed_png
 from ._text import clean
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Listing", "list_rows"]
 
-Floats = NDArray[np.float64]
 LISTED = 50  # rows in a tab
 SPREAD = 25  # of each set, spread over all angles, beside those to check
 MOST_VALUES = 30  # of a row, where it has more than ALL_VALUES

@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cospan._json import json_text
 from cospan.errors import MissingDependencyError
 
 from . import svg, svg_many, svg_time
@@ -21,7 +22,6 @@ from ._text import count, percent
 from ._words import of_hundred, p_text, time_cells
 from .content import ReportContent
 from .pieces import TimeChart
-from .serialise import json_for_script
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,6 +30,8 @@ __all__ = ["notebook_fragment", "page"]
 
 FOLDER = Path(__file__).parent / "page"
 SHORT_NAME = 10
+# Characters with a meaning to an HTML parser or, in older engines, to a script's line counting.
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 SCRIPTS = ("base", "tables", "rows", "brush", "main")
 
 
@@ -43,7 +45,7 @@ def page(content: ReportContent) -> str:
         content=content,
         policy=_policy(scripts=(theme, script), style=style),
         scale=svg.map_scale(content.points),
-        payload=Markup(json_for_script(content.to_dict())),
+        payload=Markup(_json_for_script(content.to_dict())),
         style=Markup(style),
         theme=Markup(theme),
         script=Markup(script),
@@ -137,3 +139,12 @@ def _policy(scripts: tuple[str, ...], style: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _json_for_script(value: Any) -> str:
+    r"""JSON that may stand inside a ``<script type="application/json">`` element.
+
+    >>> _json_for_script({"name": "</script><b>"})
+    '{"name":"\\u003c/script\\u003e\\u003cb\\u003e"}'
+    """
+    return json_text(value, indent=None).translate(_ESCAPES)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Bools, Floats, Index
 from cospan.distribution import rank_auc
 from cospan.significance.bootstrap import auc_spread, interval
 from cospan.significance.estimate import Estimate
@@ -25,9 +26,6 @@ from cospan.significance.views import VIEWS, Coordinates, witness
 
 __all__ = ["cross_fit", "held_out_effect", "quarters"]
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 # Replicates behind the interval of the effect: its ends are good to a hundredth of its width.
 _REPLICATES = 400
@@ -37,7 +35,7 @@ def held_out_effect(
     at: Coordinates,
     rows: Floats,
     in_a: Bools,
-    quarter: Indices,
+    quarter: Index,
     confidence: float,
     rng: np.random.Generator,
 ) -> Estimate:
@@ -61,7 +59,7 @@ def held_out_effect(
     return Estimate(value, *interval(value, mean_stray, confidence), confidence)
 
 
-def quarters(places: NDArray[np.int8], rng: np.random.Generator) -> Indices:
+def quarters(places: NDArray[np.int8], rng: np.random.Generator) -> Index:
     """A quarter, 0 to 3, for every unit, so that A and B both have rows in each.
 
     In the order A alone, both, B alone, each set is one run: dealt out in turn, four are enough.
@@ -72,7 +70,7 @@ def quarters(places: NDArray[np.int8], rng: np.random.Generator) -> Indices:
     return quarter
 
 
-def cross_fit(at: Coordinates, rows: Floats, in_a: Bools, quarter: Indices) -> Floats:
+def cross_fit(at: Coordinates, rows: Floats, in_a: Bools, quarter: Index) -> Floats:
     """Scores of all rows by the first half's view and witness, and by the second's.
 
     Rows of a negative quarter are scored and have no part in any choice.

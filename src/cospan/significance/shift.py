@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._arrays import Array, to_numpy
+from cospan._types import Floats
 from cospan._validate import (
     as_confidence,
     as_count,
@@ -29,7 +29,6 @@ from cospan.significance.views import VIEWS, Coordinates, statistic
 
 __all__ = ["ShiftTest", "shift_test"]
 
-Floats = NDArray[np.float64]
 
 # Halves and quarters of each set are compared: with fewer rows, a quarter would be empty.
 _FEWEST_ROWS = 4
@@ -69,7 +68,6 @@ class ShiftTest:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import shift_test
     >>> rng = np.random.default_rng(0)
     >>> found = shift_test(rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) * 2)
@@ -122,17 +120,12 @@ def shift_test(
     random_state
         Seed of the relabellings, the halves and the bootstrap; the same seed gives the same bits.
 
-    Returns
-    -------
-    ShiftTest
-
     See Also
     --------
     separation : how far apart two groups of angles are.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import shift_test
     >>> rng = np.random.default_rng(0)
     >>> A = rng.normal(size=(80, 5))

@@ -19,8 +19,13 @@ from .base import Chunk, Options, Reader, listing
 __all__ = ["clean", "even", "float_type", "joined", "matches", "taken"]
 
 
-def clean(reader: Reader, options: Options, size: int, name: str) -> Iterator[Chunk]:
-    """The reader's blocks as finite float chunks, of uneven size."""
+def clean(
+    reader: Reader, options: Options, size: int, name: str, dropped: list[int] | None = None
+) -> Iterator[Chunk]:
+    """The reader's blocks as finite float chunks, of uneven size.
+
+    Numbers of rows left out since a value is missing are appended to `dropped`.
+    """
     fill = _column_means(reader, options, size, name) if options.missing == "mean" else None
     gaps = _Gaps(getattr(reader, "owners", reader.feature_names), reader.n_features, name)
     gaps.encodable = getattr(reader, "encodable", False)
@@ -33,7 +38,10 @@ def clean(reader: Reader, options: Options, size: int, name: str) -> Iterator[Ch
             if fill is not None:
                 chunk = chunk._replace(rows=np.where(absent, fill, chunk.rows))
             elif options.missing == "drop":
-                chunk = chunk.take(~absent.any(axis=1))
+                whole = ~absent.any(axis=1)
+                if dropped is not None:
+                    dropped.append(len(whole) - int(whole.sum()))
+                chunk = chunk.take(whole)
             else:
                 gaps.count(absent)
         # After the first gap the rest is read only to count: the message names them all.

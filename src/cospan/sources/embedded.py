@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._text import is_number
 from cospan.embedding import embed_images, embed_texts, load_image_model, load_text_model
 from cospan.errors import InputError, SourceError
 
@@ -52,15 +53,7 @@ def is_prose(path: Path) -> bool:
         if len({line.count(separator) for line in lines} - {0}) == 1 and separator in lines[0]:
             return False
     first = [line.split()[0].replace(",", ".") for line in lines[1:] or lines]
-    return not all(map(_is_number, first))
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+    return not all(map(is_number, first))
 
 
 class Lines:

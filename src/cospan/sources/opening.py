@@ -81,13 +81,8 @@ def open_source(
     name : str, optional
         What to call the data; default: the file's name.
 
-    Returns
-    -------
-    Source
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.sources import open_source
     >>> X = np.array([[1.0, 2.0, 0.0], [3.0, 4.0, 1.0], [5.0, 6.0, 1.0]])
     >>> chunk = open_source(X, label=2, label_value=1).read()

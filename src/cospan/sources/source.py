@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._surface import option
+from cospan._warnings import Remark
 from cospan.errors import InputError
 
 from .base import Chunk, Encodable, Options, Reader
@@ -75,6 +76,7 @@ class Source:
         self._options = options
         self._order: NDArray[Any] | None = None
         self._n_rows: int | None = None
+        self._dropped = 0
         if self.table is None and options.missing == "indicator":
             raise InputError(
                 f"{self.name}: {option('missing', 'indicator')} is for tables with columns of "
@@ -120,7 +122,17 @@ class Source:
     @property
     def notes(self) -> tuple[str, ...]:
         plan = self.plan
-        return (*self._reader.notes, *(plan.notes() if plan is not None else ()))
+        told = [self._of_dropped()] if self._dropped else []
+        return (*self._reader.notes, *told, *(plan.notes() if plan is not None else ()))
+
+    def _of_dropped(self) -> Remark:
+        whole = (self._n_rows or 0) + self._dropped
+        verbs = ("has", "was") if self._dropped == 1 else ("have", "were")
+        return Remark(
+            "rows left out",
+            f"{self.name}: {self._dropped:,} of {whole:,} rows {verbs[0]} a missing value and "
+            f"{verbs[1]} left out.",
+        )
 
     @property
     def n_rows(self) -> int | None:
@@ -140,12 +152,12 @@ class Source:
 
         reader = self._reader
         size = self._options.rows_per_chunk(reader.n_features, reader.dtype)
-        seen = 0
-        for chunk in even(clean(reader, self._options, size, self.name), size):
+        seen, dropped = 0, [0]
+        for chunk in even(clean(reader, self._options, size, self.name, dropped), size):
             seen += len(chunk.rows)
             rows = chunk.rows if self._order is None else chunk.rows[:, self._order]
             yield chunk._replace(rows=np.ascontiguousarray(rows))
-        self._n_rows = seen
+        self._n_rows, self._dropped = seen, sum(dropped)
 
     def read(self) -> Chunk:
         """All rows in one chunk; for data known to fit in memory."""

@@ -274,17 +274,10 @@ class TableReader:
     def _leave_out(self, columns: list[str], options: Options) -> None:
         types = [str(self._stream.schema.field(column).type) for column in columns]
         many = len(columns) > 1
-        described = (
+        options.leave_out(
             f"{self.name}: column{'s' if many else ''} {listing(columns)} "
             f"{'are' if many else 'is'} not numeric ({listing(sorted(set(types)), 3)})"
         )
-        if options.columns is not None:
-            raise InputError(
-                f"{described}; take it out of {option('columns')}, or turn it into numbers."
-            )
-        if options.strict:
-            raise InputError(f"{described}; {option('strict', True)} refuses the table as it is.")
-        warn(f"{described} and left out.", code="columns left out")
 
     def _image_feature(self, column: str, options: Options) -> _Feature:
         decoder = Decoder(options, self.name)

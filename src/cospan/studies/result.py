@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from cospan._tables import make_frame
+from cospan._types import Floats
 from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 
 __all__ = ["Sensitivity", "SettingChange", "change_of"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,6 @@ class SettingChange:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import sensitivity
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(80, 3)) + 1
@@ -83,7 +81,6 @@ class Sensitivity:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import sensitivity
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(80, 3)) + 1

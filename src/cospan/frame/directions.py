@@ -5,9 +5,6 @@ says more: among all samples that both sets can represent, the first shared dire
 smallest angle and the last one the largest. Asking for the next extreme under the constraint
 that its coefficients be orthogonal to the earlier ones (the paper's deflation) walks through the
 shared block from its ends, so the successive extremes are simply the next rows of H.
-
-This module lies below `frame`: it sees frames as
-anything that has their fields.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from cospan._validate import as_option
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.frame.joint import JointFrame
 
 __all__ = ["Directions", "extreme_directions", "shared_directions"]
 
@@ -214,10 +211,6 @@ def extreme_directions(frame: JointFrame, side: str, n: int = 1) -> Directions:
         How many, at most the number of shared directions. (With shrinkage all are shared.
         Directions that only one set has are in ``frame.directions``.)
 
-    Returns
-    -------
-    Directions
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -244,10 +237,6 @@ def shared_directions(frame: JointFrame, n: int = 1) -> Directions:
     ----------
     frame : JointFrame
     n : int
-
-    Returns
-    -------
-    Directions
 
     Examples
     --------
