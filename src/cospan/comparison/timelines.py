@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats
-from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, present
 from cospan.changes.wording import number, share_text
 from cospan.errors import InputError
