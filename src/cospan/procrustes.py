@@ -108,7 +108,7 @@ def relative_procrustes(
         Paired rows: X[i] belongs to Y[i].
     shared_above : float in [0, 0.7071)
         A direction counts as shared when min(c, s) is above this. A high threshold loses shared
-        directions of unlike strength, a low one lets in what only one side has. Heavy shrinkage
+        directions of different strength, a low one lets in what only one side has. Heavy shrinkage
         makes all directions look shared; for this purpose fit with little or none.
     metric : {"frame", "feature"}
         ``"frame"``: the rotation is orthogonal in frame coordinates, as in the paper. These are

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_rows, as_shrinkage, feature_names_of
@@ -158,7 +158,7 @@ class LabelAudit:
             Default: the first of these that is installed.
         """
         order = self.order
-        return make_frame(
+        return make_dataframe(
             {
                 "row": order,
                 "label": self.labels[order],

@@ -85,7 +85,8 @@ def compare(
     standardize : bool
         The old name of ``units="own"``.
     seed : int, default 0
-        For samples, permutations and intervals: the same seed gives the same numbers.
+        For permutations and intervals: the same seed gives the same numbers. Samples of rows of
+        large sets do not depend on it.
     n_permutations : int, default 999
         Permutations of the shift test of two sets; 0 leaves it out.
     confidence, n_bootstrap

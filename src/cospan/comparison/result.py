@@ -108,9 +108,9 @@ class View(Facts, abc.ABC):
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
         """
-        from cospan._tables import make_frame
+        from cospan._tables import make_dataframe
 
-        return make_frame(self.score_columns(), backend)
+        return make_dataframe(self.score_columns(), backend)
 
     def save_html(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML file, and return its path."""

@@ -158,6 +158,10 @@ def _embedded(
             progress(done, len(items))
     if not rows:
         raise InputError("There is nothing to embed; pass at least one item.")
+    if len({len(row) for row in rows}) > 1:
+        if store is None:
+            raise InputError("The model makes rows of different lengths.")
+        return _embedded(run, key, items, ordered, batch, False, progress)  # the cache is damaged
     return np.stack(rows)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
 from cospan._validate import as_option
 from cospan.errors import InputError
 
@@ -129,7 +129,7 @@ class Directions:
         }
         if self.differences is not None:
             columns["difference"] = arrays.to_numpy(self.differences)
-        return make_frame(columns, backend)
+        return make_dataframe(columns, backend)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name}: {np.sum(self.block == name)}" for name in BLOCK_NAMES)

@@ -131,8 +131,9 @@ class JointFrame(ScoringFrame):
         picture : bool
             The features are pixels: they share one unit, also where they have names.
         curve : {"auto"}, int or None
-            Score rows together with curved features of them (cosines of columns), whose means and
-            covariances see what those of the columns do not: a ring inside a blob. ``"auto"``:
+            Score rows together with curved features of them, whose means and covariances see
+            what those of the columns do not: a ring inside a blob. They are cosines of columns or,
+            above 100 columns, how near a row is to landmarks, means of a few rows. ``"auto"``:
             where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
             too. A number: always, with so many features. None, the default: never. Directions,
             parts and prototypes are the plain frame's.

@@ -230,7 +230,7 @@ class Profile:
 
     def judged(self, rows: Summary) -> WindowResult:
         """Another set as a whole, judged by sampling alone: its p-value, and what is unusual."""
-        from cospan.monitoring.judging import judge  # stands above
+        from cospan.monitoring.judging import judge  # is above
 
         bare = replace(self, windows=(), every=None)
         record = record_of(
