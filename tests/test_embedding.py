@@ -233,6 +233,11 @@ def test_a_model_that_cannot_be_run_is_named(folder, tmp_path):
         embed_texts(["cat"], where, cache=False)
 
 
+def test_half_a_character_is_no_text(folder):
+    with pytest.raises(InputError, match="cannot be run"):
+        embed_texts(["cat \ud800"], folder, cache=False)
+
+
 def test_progress_counts_to_the_end(folder):
     seen = []
     embed_texts(["cat"] * 5, folder, batch=2, cache=False, progress=lambda *x: seen.append(x))
