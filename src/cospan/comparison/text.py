@@ -35,6 +35,7 @@ NAME_WIDTH = 28
 TOP_FEATURES = 5
 TOP_ROWS = 5
 TOP_COLUMNS = 8
+USUAL_WIDTH = 80
 CELL = 6  # columns of a number in the matrix
 MATRIX_NAME = 16  # and of a name beside it
 CLOSEST = 6  # pairs, all those of four sets
@@ -117,11 +118,26 @@ def _closing(warnings: Sequence[str]) -> Iterator[Line]:
     yield from (("warn", f"! {printable(warning)}") for warning in warnings)
 
 
+def _narrow(lines: Iterator[Line], width: int) -> Iterator[Line]:
+    """On a screen narrower than 80 columns no line is broken in the middle of a word."""
+    for style, text in lines:
+        if width >= USUAL_WIDTH or len(text) <= width:
+            yield style, text
+            continue
+        indent = " " * (len(text) - len(text.lstrip()) + 2)
+        for line in textwrap.wrap(text, width, subsequent_indent=indent, drop_whitespace=True):
+            yield style, line
+
+
 # ---- two sets ----------------------------------------------------------------------------------
 
 
 def pair_lines(c: Comparison, width: int = 80) -> Iterator[Line]:
     """The summary of two sets, line by line, each with its style."""
+    return _narrow(_pair_lines(c, width), width)
+
+
+def _pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
     told = () if c.verdict is None else c.verdict.sentences
@@ -172,7 +188,8 @@ def _columns(c: Comparison, width: int) -> Iterator[str]:
         share = f"{one.share:4.0%}" if one.share == one.share else "    "
         p = "below 0.001" if one.p_adjusted < 0.001 else f"{one.p_adjusted:.3f}"
         text = f"  {printable(one.name, label):<{label}}  {one.change:<8}  {share}"
-        yield f"{text} of the difference  p {p}"[:width]
+        whole = f"{text} of the difference  p {p}"
+        yield whole if len(whole) <= width else f"{text}  p {p}"
     if len(changed) > TOP_COLUMNS:
         yield f"  and {plural(len(changed) - TOP_COLUMNS, 'more column')}"
 
@@ -232,6 +249,10 @@ def _sizes(c: Comparison) -> Iterator[str]:
 
 def many_lines(c: ManyComparison, width: int = 80) -> Iterator[Line]:
     """The summary of K sets, line by line, each with its style."""
+    return _narrow(_many_lines(c, width), width)
+
+
+def _many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     yield "title", f"{len(c.names)} sets: {printable(', '.join(c.names), max(width - 10, 20))}"
     yield "plain", ""
     yield from _wrapped((*c.sentences, *scored_beside_many(c)), width)

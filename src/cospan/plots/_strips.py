@@ -77,7 +77,7 @@ def draw_strips(
             ha="right", va="center", fontsize=9,
         )  # fmt: skip
         for j, panel in enumerate(panels):
-            gap = 0.06 if image_shape is not None else 0.42
+            gap = 0.06 if image_shape is not None else 0.46
             place = (
                 left + (j + gap) * width,
                 bottom + 0.04 * height,
@@ -133,7 +133,7 @@ def bars(
     """
     values = np.asarray(values, dtype=np.float64).ravel()
     strongest = np.argsort(-np.abs(values), kind="stable")[:top]
-    names = [label(feature_names[i] if feature_names else f"x{i}", 20) for i in strongest]
+    names = [label(feature_names[i] if feature_names else f"x{i}", 18) for i in strongest]
     places = np.arange(len(strongest))
     made = ax.barh(places, values[strongest], height=0.72)
     for bar, value in zip(made, values[strongest], strict=True):

@@ -222,7 +222,9 @@ def opening_of(
 
 def settings_of(settings: Mapping[str, Any], more: Iterable[tuple[str, str]]) -> Any:
     """(name, value) of each setting, and what was chosen where it was left open."""
-    found = [(clean(key), _plain(value)) for key, value in settings.items()]
+    # The affine span has neither a common centre nor weights of the sets.
+    linear = ("center", "balance") if settings.get("span") == "affine" else ()
+    found = [(clean(key), _plain(value)) for key, value in settings.items() if key not in linear]
     return (*found, *more)
 
 

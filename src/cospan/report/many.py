@@ -88,8 +88,7 @@ def _verdict(
 
     def told(pair: tuple[int, int]) -> str:
         a, b = (c.names[k] for k in pair)
-        ordered = _words.of_hundred(float(auc[pair]))
-        return f"{a} and {b} ({ordered} pairs of rows are ordered correctly)"
+        return f"{a} and {b} ({_words.of_hundred(float(auc[pair]))}"
 
     large = sum(auc[pair] >= LARGE for pair in pairs)
     lead = [f"{large} of the {len(pairs)} pairs of sets differ clearly."]
@@ -97,7 +96,10 @@ def _verdict(
         lead = [f"All {len(pairs)} pairs of the {len(c.names)} sets differ clearly."]
     elif large == 0:
         lead = [f"None of the {len(pairs)} pairs of sets differs clearly."]
-    lead.append(f"The closest are {told(near)}; the farthest are {told(far)}.")
+    lead.append(
+        f"The closest are {told(near)} pairs of rows are ordered correctly); the farthest are "
+        f"{told(far)})."
+    )
     lead.append(f"{percent(c.accuracy)} of the rows look most like their own set.")
     findings = []
     if c.name_z is not None:

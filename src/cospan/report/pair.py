@@ -27,6 +27,7 @@ __all__ = ["pair_content"]
 
 FIRST_FINDINGS = 4
 MOST_NOTES = 100
+LEAST_PART = 0.0005  # of the difference: less would be told as 0 %
 PART_WORDS = {
     "location": "where values are centred",
     "scale": "how widely all of them spread",
@@ -172,7 +173,7 @@ def _tiles(
     return (
         Tile("How different", _words.of_hundred(auc.value), note, "where"),
         Tile("Columns changed", f"{count(n_changed)} of {count(total)}", first, "changed"),
-        Tile("Relations changed", count(n_relations), pair or "between columns", "relations"),
+        Tile("Relations changed", count(n_relations), pair or "none between columns", "relations"),
         Tile("Rows to check", count(listing.n_check), ", ".join(told) or "none stands out", "rows"),
     )
 
@@ -197,7 +198,7 @@ def _parts(c: Comparison) -> tuple[Part, ...]:
     return tuple(
         Part(name, PART_WORDS.get(name, ""), round(float(share), 4), p.get(name))
         for name, share in found
-        if share > 0
+        if share >= LEAST_PART
     )
 
 
