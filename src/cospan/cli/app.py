@@ -29,6 +29,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+#: At the end of a command's help; an empty line is a line break there.
+EXAMPLES = {
+    "compare": "Examples:\n\ncospan compare train.csv production.csv -o report.html\n\n"
+    "cospan compare iris.csv --label species --a setosa --b virginica\n\n"
+    "cospan compare train.csv live.csv --fail-on 'auc>0.7' --json",
+    "score": "Example:\n\ncospan score model.cospan new.csv -o scores.parquet",
+    "audit": "Example:\n\ncospan audit labelled.csv --label species",
+    "monitor": "Example:\n\ncospan monitor reference.csv live.csv --time when --every week",
+}
+
 Sets = Annotated[
     list[str],
     typer.Argument(
@@ -74,7 +84,7 @@ def root(
         context.default_map = defaults_for(context, config)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["compare"])
 @with_options
 def compare(
     terminal: Terminal,
@@ -91,7 +101,7 @@ def compare(
         raise typer.Exit(THRESHOLD)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["score"])
 @with_options
 def score(
     terminal: Terminal,
@@ -110,7 +120,7 @@ def score(
     commands.score(terminal, model, data, output, str(weighting or "cost"), reading.given())
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["audit"])
 @with_options
 def audit(
     terminal: Terminal,
@@ -158,7 +168,7 @@ def profile(
     watching.profile(terminal, data, output, columns.given(), time, every, rows, like, seed)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["monitor"])
 @with_options
 def monitor(
     terminal: Terminal,

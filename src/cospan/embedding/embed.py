@@ -158,6 +158,11 @@ def _embedded(
             progress(done, len(items))
     if not rows:
         raise InputError("There is nothing to embed; pass at least one item.")
+    if len({len(row) for row in rows}) > 1:
+        if store is None:
+            raise InputError("The model makes rows of different lengths.")
+        # the cache is damaged
+        return _embedded(run, key, items, ordered, batch, False, progress)
     return np.stack(rows)
 
 

@@ -10,7 +10,7 @@ models share; `learned` runs all three, `learned_page` shows them. `document` wr
 
 from cospan.experiments.images import Images, load_images
 from cospan.experiments.learned import reproduce_embeddings
-from cospan.experiments.reproduce import reproduce
+from cospan.experiments.reproduction import reproduce
 from cospan.experiments.study import Study
 
 __all__ = ["Images", "Study", "load_images", "reproduce", "reproduce_embeddings"]

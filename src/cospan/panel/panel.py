@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
 from cospan._validate import as_count
 from cospan.errors import MissingDependencyError
 from cospan.panel import classifiers, distances, subspaces
@@ -99,7 +99,7 @@ class Panel:
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per measure, as a dataframe of the first library found."""
         rows = [asdict(one) for one in self.measures]
-        return make_frame({key: [row[key] for row in rows] for key in rows[0]}, backend)
+        return make_dataframe({key: [row[key] for row in rows] for key in rows[0]}, backend)
 
     def __repr__(self) -> str:
         width = max(len(one.name) for one in self.measures)

@@ -10,7 +10,7 @@ from pathlib import Path
 from cospan import __version__
 from cospan.errors import InputError
 from cospan.experiments.document import Picture, made_folder, picture, write
-from cospan.experiments.figures import figures
+from cospan.experiments.figures import draw_figures
 from cospan.experiments.images import load_images
 from cospan.experiments.page import document
 from cospan.experiments.study import Progress, Study, gather
@@ -66,7 +66,7 @@ def _drawn(studies: Sequence[Study], progress: Progress | None) -> list[list[Pic
     drawn: list[list[Picture]] = []
     for study in studies:
         drawn.append([])
-        for name, caption, figure in figures(study):
+        for name, caption, figure in draw_figures(study):
             drawn[-1].append(picture(name, caption, figure))
             if progress is not None:
                 progress("Figures", sum(map(len, drawn)), None)
