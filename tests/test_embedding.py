@@ -24,7 +24,7 @@ from cospan.embedding import (
     load_image_model,
     load_text_model,
 )
-from cospan.errors import InputError
+from cospan.errors import CospanWarning, InputError
 from cospan.sources import open_source
 from cospan.sources.embedded import is_prose
 
@@ -233,6 +233,11 @@ def test_a_model_that_cannot_be_run_is_named(folder, tmp_path):
         embed_texts(["cat"], where, cache=False)
 
 
+def test_half_a_character_is_no_text(folder):
+    with pytest.raises(InputError, match="cannot be run"):
+        embed_texts(["cat \ud800"], folder, cache=False)
+
+
 def test_progress_counts_to_the_end(folder):
     seen = []
     embed_texts(["cat"] * 5, folder, batch=2, cache=False, progress=lambda *x: seen.append(x))
@@ -359,6 +364,23 @@ def test_the_lines_of_a_text_file_are_rows(tmp_path):
     ]
 
 
+def test_lines_in_another_encoding_are_read_and_said(tmp_path):
+    (tmp_path / "old.txt").write_bytes("eins\nGr\xf6\xdfe\nzwei drei\n".encode("latin-1"))
+    with pytest.warns(CospanWarning, match=r"old.txt: 1 line with .* not UTF-8.*save the file"):
+        rows = open_source(tmp_path / "old.txt", embed=letters).read().rows
+    assert len(rows) == 3
+
+
+def test_a_comparison_says_what_its_columns_are(tmp_path):
+    for name, word in (("a", "apple"), ("b", "lion")):
+        lines = [f"{word} {'e' * (i % 7)} {'i' * (i % 5)}" for i in range(60)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines))
+    files = (tmp_path / "a.txt", tmp_path / "b.txt")
+    found = cospan.compare(*files, embed=letters, n_permutations=0)
+    said = [text for text in found.warnings if "made of each text" in text]
+    assert len(said) == 1
+
+
 def test_a_text_column_is_embedded_with_ids_and_labels(tmp_path):
     table = pd.DataFrame(
         {"review": ["aa", "e", None, "io"], "stars": [1, 5, 1, 5], "key": list("wxyz")}
@@ -367,7 +389,7 @@ def test_a_text_column_is_embedded_with_ids_and_labels(tmp_path):
     table.to_parquet(path)
     for data in (table, path):
         chunk = open_source(data, text="review", embed=letters, id_column="key", label="stars")
-        with pytest.warns(cospan.errors.CospanWarning, match="1 texts are missing"):
+        with pytest.warns(cospan.errors.CospanWarning, match="1 missing text, counted as empty"):
             rows = chunk.read()
         assert_array_equal(rows.rows, letters(["aa", "e", "", "io"]))
         assert rows.ids.tolist() == list("wxyz")

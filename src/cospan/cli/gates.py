@@ -28,12 +28,16 @@ SIDES = {
     "auc": ">",
     "fisher-rao": ">",
     "p": "<",
+    "column-p": "<",
     "features": ">",
     "missing": ">",
     "neither": ">",
     "alarm": "",
 }
-_EXAMPLES = "'auc>0.7', 'fisher-rao>1', 'p<0.01', 'missing>0.1', or 'p<0.01 and effect>0.6'"
+_EXAMPLES = (
+    "'auc>0.7', 'fisher-rao>1', 'p<0.01', 'column-p<0.0001', 'missing>0.1', or "
+    "'p<0.01 and effect>0.6'"
+)
 
 
 class Judged(NamedTuple):
@@ -153,7 +157,12 @@ def _of_columns(found: Comparison) -> dict[str, Judged]:
     rises = {one.name: one.b.missing - one.a.missing for one in changes.features}
     worst = max(rises, key=lambda name: rises[name], default="")
     rise = max(0.0, rises.get(worst, 0.0))
+    surest = min(changes.features, key=lambda one: one.p_adjusted, default=None)
+    least = Judged(1.0)
+    if surest is not None:
+        least = Judged(surest.p_adjusted, f" in {printable(surest.name, 40)}")
     return {
+        "column-p": least,
         "features": Judged(len(names), f" ({shown})" if names else ""),
         "missing": Judged(rise, f" more than before in {printable(worst, 40)}" if rise else ""),
     }
@@ -176,6 +185,7 @@ def values_of_window(window: WindowResult) -> dict[str, Judged]:
         "effect": Judged(auc, where),
         "auc": Judged(auc, where),
         "p": Judged(window.p, where),
+        "column-p": Judged(window.p, where),
         "features": Judged(sum(ratio > 1 for ratio in window.columns.values()), where),
         "missing": _risen(window, where),
         "neither": Judged(window.neither, where),

@@ -56,7 +56,8 @@ class BertTextModel:
 
     def lengths(self, texts: Sequence[str]) -> NDArray[np.intp]:
         """How many tokens each text has: texts of one length make the best batch."""
-        return self._tokens.lengths(texts)
+        with running(self._path):
+            return self._tokens.lengths(texts)
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import torch

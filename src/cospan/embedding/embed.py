@@ -161,7 +161,8 @@ def _embedded(
     if len({len(row) for row in rows}) > 1:
         if store is None:
             raise InputError("The model makes rows of different lengths.")
-        return _embedded(run, key, items, ordered, batch, False, progress)  # the cache is damaged
+        # the cache is damaged
+        return _embedded(run, key, items, ordered, batch, False, progress)
     return np.stack(rows)
 
 

@@ -51,7 +51,8 @@ class OnnxTextModel:
 
     def lengths(self, texts: Sequence[str]) -> NDArray[np.intp]:
         """How many tokens each text has: texts of one length make the best batch."""
-        return self._tokens.lengths(texts)
+        with running(self._path):
+            return self._tokens.lengths(texts)
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         with running(self._path):
