@@ -17,6 +17,7 @@ from cospan.comparison.scoring import ScoredGroup
 from cospan.comparison.text import pair_lines
 from cospan.errors import InputError
 from cospan.frame import JointFrame
+from cospan.typicality import strange_p
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
@@ -188,8 +189,10 @@ class Comparison(View):
         groups = self.groups
         names = np.repeat([group.name for group in groups], [len(group.ids) for group in groups])
         usual = np.concatenate([group.scored.typicality for group in groups])
+        strange = np.concatenate([strange_p(group.alignment) for group in groups])
         found = np.concatenate([group.neither for group in groups])
-        return LikeNeither.of(names, joined([group.ids for group in groups]), usual, found)
+        ids = joined([group.ids for group in groups])
+        return LikeNeither.of(names, ids, usual, strange, found)
 
     @property
     def feature_spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

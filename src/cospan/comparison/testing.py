@@ -76,10 +76,9 @@ def _profiles(sets: Sets) -> tuple[SetProfile, SetProfile] | None:
         return None
     a, b = found[0][0], found[1][0]
     plan = None if sets.first is None else sets.first.plan
-    if plan is not None and plan.missing == "drop":
-        if any(column.missing for one in (a, b) for column in one.columns):
-            return None
-    return a, b
+    dropped = plan is not None and plan.missing == "drop"
+    gaps = any(column.missing for one in (a, b) for column in one.columns)
+    return None if dropped and gaps else (a, b)
 
 
 def _shift_of(
