@@ -268,7 +268,7 @@ def _quality(quality: Quality, features: FeatureTable) -> list[str]:
     if more <= 0:
         return notes
     remarks = "1 more remark" if more == 1 else f"{more:,} more remarks"
-    return [*notes[:FIRST_NOTES], f"The data quality table has {remarks}."]
+    return [*notes[:FIRST_NOTES], f"The report has {remarks} on data quality."]
 
 
 def _to_check(rows: RowsToCheck, names: tuple[str, str]) -> list[str]:

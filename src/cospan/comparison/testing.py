@@ -99,6 +99,8 @@ def _shift_of(
                 random_state=settings.seed,
             )
     except InputError as error:  # too few rows for a test are still enough for a comparison
-        return None, (Remark("no p-value", f"There is no p-value: {error}"),)
+        return None, (
+            Remark("no p-value", f"There is no p-value for the sets as a whole: {error}"),
+        )
     progress("testing for a shift", 1, 1)
     return test, ()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._arrays import Array, to_numpy
+from cospan._text import plural
 from cospan._validate import (
     as_confidence,
     as_count,
@@ -183,10 +184,10 @@ def _units(a: Floats, b: Floats, copies: str) -> Units:
         )
     units = settle_copies(a, b, as_option(copies, "copies", ("auto", "drop", "keep")))
     for other, name in ((IN_B, "A"), (IN_A, "B")):
-        size = np.count_nonzero(units.places != other)
+        size = int(np.count_nonzero(units.places != other))
         if size < _FEWEST_ROWS:
             raise InputError(
-                f"{name} has {size} different rows; the shift test needs at least "
+                f"{name} has {plural(size, 'different row')}; the shift test needs at least "
                 f"{_FEWEST_ROWS} in each set."
             )
     if np.all(units.rows == units.rows[0]):
