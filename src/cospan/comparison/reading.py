@@ -19,7 +19,7 @@ from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
 from cospan.sources import Chunk, Source
 from cospan.sources.ahead import read_ahead
-from cospan.summary import Summary, SummaryOptions, of_chunks, of_rows
+from cospan.summary import RowSample, Summary, SummaryOptions, of_chunks, of_rows
 
 __all__ = ["OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
 
@@ -38,6 +38,13 @@ class ReadSet(NamedTuple):
     complete: bool
     rows: int
     weights: NDArray[np.float64] | None = None  # of the sample, where rows do not count 1 each
+
+
+class _Called(NamedTuple):
+    """What rows are called, and the labels that came with them."""
+
+    ids: NDArray[Any]
+    labels: NDArray[Any] | None
 
 
 class OwnRows(NamedTuple):
@@ -123,21 +130,29 @@ def _read_source(
     size = sample_size(source.n_features)
     if source.lazy is not None:
         return _read_where_it_is(name, source, exact=exact, size=size, seed=seed)
-    sample: Reservoir[Chunk] = Reservoir(size, seed)
+    size = RowSample.empty(source.n_features, size).size  # of very wide rows the summary keeps less
+    called: Reservoir[_Called] = Reservoir(size, seed)
 
     def rows() -> Iterator[NDArray[Any]]:
         for chunk in watched(source, f"reading {name}", progress):
-            sample.add(chunk)
+            called.add(_Called(chunk.ids, chunk.labels))
             yield chunk.rows
-        if sample.seen < 2:
-            found = "one row" if sample.seen else "no rows"
+        if called.seen < 2:
+            found = "one row" if called.seen else "no rows"
             raise InputError(f"{name} has {found}; a set needs at least 2, better 30.")
 
     # numbered rows: the sample is the same wherever the rows are read
     options = SummaryOptions(exact, None, size, seed, name, first_row=0)
     summary = of_chunks(rows(), options)
     summary = replace(summary, feature_names=source.feature_names)
-    return ReadSet(name, summary, sample.result(), sample.complete, sample.seen)
+    # Numbered rows and the reservoir draw the same numbers: the rows that the summary keeps are
+    # those whose identifiers were kept here.
+    kept, told = summary.sample, called.result()
+    order = np.argsort(kept.index)
+    if not np.array_equal(kept.index[order], called.positions):
+        raise RuntimeError("a summary keeps other rows than were told by name")
+    sample = Chunk(kept.rows[order].astype(source.dtype, copy=False), told.ids, told.labels)
+    return ReadSet(name, summary, sample, called.complete, called.seen)
 
 
 def _read_where_it_is(name: str, source: Source, *, exact: bool, size: int, seed: int) -> ReadSet:

@@ -63,8 +63,9 @@ class Reservoir(Generic[T]):
         n = next(len(column) for column in item if column is not None)
         keys = self._rng.random(n)
         index = np.flatnonzero(keys < self._bound)
-        if len(index) > self.size:  # more of them cannot stay
+        if len(index) > self.size:  # more of them cannot stay, nor later ones with larger numbers
             index = np.sort(index[_smallest(keys[index], self.size)])
+            self._bound = float(keys[index].max())
         if len(index):
             self._keys.append(keys[index])
             self._positions.append(self.seen + index)

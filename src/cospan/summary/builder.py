@@ -93,6 +93,7 @@ class SummaryBuilder:
         self._first: Array | None = None
         self._sum: MomentTree | MomentSum | None = None
         self._sample: RowSample | None = None
+        self._entering: list[RowSample] = []
         self._rng: np.random.Generator | None = None
         self._count = 0
         self._chunks = 0
@@ -148,6 +149,7 @@ class SummaryBuilder:
     def finish(self) -> Summary:
         """The summary of all rows that were added."""
         self._flush()
+        self._merge_sample()
         if self._sum is None or self._sample is None:
             raise InputError("There are no rows to summarise; at least one sample is needed.")
         with np.errstate(over="ignore", invalid="ignore"):
@@ -187,7 +189,17 @@ class SummaryBuilder:
             self._rng = self._draws(rows)
             self._sample = RowSample.empty(rows.shape[1], self._sample_size)
         priority = self._rng.random(rows.shape[0])
-        self._sample = self._sample.with_rows(rows, weights, priority)
+        if not self._sample.size:
+            return
+        self._entering.append(self._sample.entering(rows, weights, priority))
+        # Every merge moves the whole sample, so many rows wait for one.
+        if sum(map(len, self._entering)) >= self._sample.size:
+            self._merge_sample()
+
+    def _merge_sample(self) -> None:
+        if self._sample is not None and self._entering:
+            self._sample = self._sample.merged(*self._entering)
+            self._entering = []
 
     def _draws(self, rows: Array) -> np.random.Generator:
         if self._first_row is not None:

@@ -62,20 +62,16 @@ class RowSample:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def with_rows(self, rows: Array, weights: np.ndarray | None, priority: np.ndarray) -> RowSample:
-        """The sample after these rows passed by."""
-        if self.size == 0:
-            return self
+    def entering(self, rows: Array, weights: np.ndarray | None, priority: np.ndarray) -> RowSample:
+        """Those of further rows that may enter the sample; :meth:`merged` takes them in."""
         limit = min(self.bound, float(self.priority[-1]) if len(self) == self.size else math.inf)
         chosen = _smallest(priority, self.size, limit)
-        if not len(chosen):
-            bound = limit if len(priority) else self.bound
-            return replace(self, bound=bound, passed=self.passed + len(priority))
         known = math.inf
         if len(chosen) < len(priority):
-            known = float(priority[chosen].max()) if len(chosen) == self.size else limit
-        entering = RowSample(
-            arrays.to_numpy(arrays.rows_at(rows, chosen)).astype(np.float64),
+            full = len(chosen) == self.size and len(chosen)
+            known = float(priority[chosen].max()) if full else limit
+        return RowSample(
+            arrays.to_numpy(arrays.rows_at(rows, chosen)).astype(np.float64, copy=False),
             np.ones(len(chosen)) if weights is None else weights[chosen],
             chosen,
             priority[chosen],
@@ -83,25 +79,28 @@ class RowSample:
             known,
             len(priority),
         )
-        return self.merged(entering)
 
-    def merged(self, other: RowSample) -> RowSample:
-        """A sample of both; rows of `other` are numbered on."""
-        size, bound = max(self.size, other.size), min(self.bound, other.bound)
-        priority = np.concatenate((self.priority, other.priority))
+    def merged(self, *others: RowSample) -> RowSample:
+        """A sample of all; rows of the others are numbered on, one after the other."""
+        parts = (self, *others)
+        size, bound = max(part.size for part in parts), min(part.bound for part in parts)
+        priority = np.concatenate([part.priority for part in parts])
         order = np.argsort(priority, kind="stable")
         order = order[: np.count_nonzero(priority <= bound)]
         if len(order) > size:
             order = order[:size]
             bound = float(priority[order[-1]])
+        passed = np.cumsum([part.passed for part in parts])
+        index = [part.index + n - part.passed for part, n in zip(parts, passed, strict=True)]
+        rows = [part.rows for part in parts if len(part)] or [self.rows]
         return RowSample(
-            np.concatenate((self.rows, other.rows))[order],
-            np.concatenate((self.weights, other.weights))[order],
-            np.concatenate((self.index, other.index + self.passed))[order],
+            (np.concatenate(rows) if len(rows) > 1 else rows[0])[order],
+            np.concatenate([part.weights for part in parts])[order],
+            np.concatenate(index)[order],
             priority[order],
             size,
             bound,
-            self.passed + other.passed,
+            int(passed[-1]),
         )
 
     def smaller(self, size: int) -> RowSample:

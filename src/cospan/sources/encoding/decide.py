@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from heapq import nsmallest
 
 from cospan._surface import option
 from cospan.errors import InputError
@@ -40,6 +41,8 @@ NEARLY_ALL, HALF = 0.9, 0.5
 #: With this many different texts or fewer, every one is worth a feature.
 FEW = 10
 FREE_TEXT_WORDS = 4
+#: More texts than two words of up to five letters have in any mix of upper and lower case.
+SPELLINGS = 64
 #: Equal pairs that so many numbers from such a range would have had, if they were no identifiers.
 EXPECTED_REPEATS = 10
 #: The mean that fills gaps keeps this many digits, counted from the larger one of mean and spread:
@@ -157,9 +160,9 @@ def _category(name: str, parts: Parts) -> ColumnPlan:
     for text in texts:
         for level, count in text.levels.counts.items():
             shares[level] = shares.get(level, 0.0) + count / text.count
-    ordered = sorted(shares, key=lambda level: (-shares[level], level))
-    further = len(ordered) > MOST_FREQUENT or not all(text.levels.exact for text in texts)
-    return ColumnPlan(name, "category", levels=tuple(ordered[:MOST_FREQUENT]), other=further)
+    first = nsmallest(MOST_FREQUENT, shares, key=lambda level: (-shares[level], level))
+    further = len(shares) > MOST_FREQUENT or not all(text.levels.exact for text in texts)
+    return ColumnPlan(name, "category", levels=tuple(first), other=further)
 
 
 def _shares(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
@@ -230,7 +233,7 @@ def _reading(texts: Sequence[TextLearner]) -> str:
 
 
 def _pair(texts: Sequence[TextLearner]) -> tuple[str, str] | None:
-    if not all(text.levels.exact for text in texts):
+    if not all(text.levels.exact and len(text.levels.counts) <= SPELLINGS for text in texts):
         return None
     return boolean_pair({level for text in texts for level in text.levels.counts})
 
@@ -258,9 +261,15 @@ def _almost_all(distinct: int, rows: int) -> str:
 
 def _mostly_numbers(texts: Sequence[TextLearner]) -> bool:
     """Whether a few odd values keep a column from being numeric."""
-    counts = [item for text in texts for item in text.levels.counts.items()]
-    numeric = sum(count for level, count in counts if _NUMBER.match(level))
-    return numeric >= NEARLY_ALL * sum(count for _, count in counts)
+    counted = [text.levels.counts for text in texts]
+    left = (1 - NEARLY_ALL) * sum(sum(counts.values()) for counts in counted)
+    for counts in counted:
+        for level, count in counts.items():
+            if not _NUMBER.match(level):
+                left -= count
+                if left < 0:  # most columns of text say so at once
+                    return False
+    return True
 
 
 def _ambiguity(texts: Sequence[TextLearner]) -> str:
