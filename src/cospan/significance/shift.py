@@ -51,7 +51,8 @@ class ShiftTest:
         The statistic of the relabellings.
     effect : Estimate
         AUC on held-out rows: how well the view and the direction that one half of the rows
-        favours tell the sets of the other half apart. 0.5 = not at all, 1 = perfectly.
+        favours tell the sets of the other half apart. 0.5 = not at all, 1 = perfectly. Like the
+        p-value it counts rows without `copies`.
     views : mapping
         How far the true labels stand out in each view, in standard deviations of the
         relabellings: ``"location"``, means of columns; ``"discriminant"``, means in all
