@@ -77,10 +77,11 @@ def summaries(A, B, full):
 
 def _sample_only(A):
     """The sampling part of a summary: draws for every row, the chosen rows brought home."""
-    from cospan.summary.row_sample import RowSample
+    from cospan.summary import Reservoir
 
-    priority = np.random.default_rng(0).random(A.shape[0])
-    return RowSample.empty(A.shape[1], 2000).with_rows(A, None, priority)
+    sample = Reservoir(2000, 0)
+    sample.add((A,))
+    return sample
 
 
 def agreement(A, B, full):

@@ -3,6 +3,7 @@
 import importlib
 import json
 import math
+import re
 import warnings
 
 import numpy as np
@@ -14,10 +15,10 @@ import cospan.comparison.reading
 from cospan import JointFrame, angle_histogram, attribute, compare_many, fisher_rao
 from cospan.comparison import compare
 from cospan.comparison.auditing import sides_of_labels
-from cospan.comparison.sampling import Reservoir
 from cospan.comparison.scoring import KEPT_ROWS
 from cospan.errors import CospanWarning, InputError
 from cospan.sources import Chunk, open_source
+from cospan.summary import Reservoir
 
 SIDE = 6  # images of 6 x 6 pixels
 
@@ -505,6 +506,18 @@ def test_one_row_per_sample(blobs):
     assert table["suspicion"].notna().tolist() == [True] * 700 + [False] * 3
 
 
+def test_the_summary_says_where_scored_rows_go():
+    """Far rows are like neither, and the counts add up to all rows that were scored."""
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(400, 3)), rng.normal(size=(400, 3)) + 4
+    Z = np.vstack([A[:2], B[:5], np.full((3, 3), 500.0) * [1, -1, 1]])
+    said = compare(A, B, Z, name_z="new", n_permutations=0).summary(200)
+    assert "Of the 10 rows of new, 5 look like B, 2 like A, 3 like neither." in said
+    said = compare_many({"a": A, "b": B, "c": B + 4}, A[:4], name_z="new").summary(200)
+    assert "The 4 rows of new look like a." in said
+    assert "of new" not in compare(A, B, n_permutations=0).summary(200)
+
+
 def test_a_dictionary_that_json_takes(blobs):
     A, B = blobs
     found = compare(A, B, A[:3])
@@ -771,3 +784,13 @@ def test_equal_rows_of_both_sets_are_ordered_neither_way(columns):
         assert abs(found.separation.auc.value - (1 + b - a) / 2) < 1e-12
     assert found.shift.pvalue <= 0.002
     assert abs(found.separation.auc.value - found.shift.effect.value) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("shrinkag", "did you mean shrinkage="), ("sparkle", "help(cospan.compare)")],
+)
+def test_an_argument_that_does_not_exist_is_named(name, words):
+    with pytest.raises(TypeError, match=re.escape(words)) as caught:
+        compare(np.eye(3), np.eye(3), **{name: 1})
+    assert name in str(caught.value)

@@ -82,7 +82,7 @@ def test_windows_are_those_of_the_calendar(every, period):
 
 @pytest.mark.parametrize("bad", ["fortnight", 0, -3, "0-rows", 2.5, None])
 def test_every_is_a_unit_or_a_number_of_rows(bad):
-    with pytest.raises(InputError, match="every is"):
+    with pytest.raises(InputError, match="not the length of a window; give every="):
         as_every(bad)
 
 
@@ -438,8 +438,8 @@ def test_dates_are_no_features(usual):
     ("change", "message"),
     [
         ({"time": "when"}, "has no column 'when'"),
-        ({"every": "fortnight"}, "every is 'fortnight'"),
-        ({"every": "week"}, "windows of day and every= asks for week"),
+        ({"every": "fortnight"}, "'fortnight' is not the length of a window; give every="),
+        ({"every": "week"}, "windows of one day and every= asks for windows of one week"),
         ({"time": "site"}, "is not a date"),
         ({"time": "temp"}, "not dates"),
         ({"false_alarms": 0}, "above 0"),
@@ -453,7 +453,7 @@ def test_bad_arguments_get_one_sentence(profile, later, change, message):
 def test_columns_that_are_missing_are_named(profile, later):
     with pytest.raises(InputError, match="lacks column 'dew'"):
         monitor(profile, later.drop(columns="dew"))
-    with pytest.raises(InputError, match="every= must say"):
+    with pytest.raises(InputError, match="How long is a window"):
         monitor(later, later)
     with pytest.raises(InputError, match="needs every="):
         Profile.of(later, time="time")
@@ -505,7 +505,7 @@ def test_profiles_merge_like_their_rows(usual):
     np.testing.assert_allclose(
         both.summary.scatter_about(), whole.summary.scatter_about(), atol=1e-6
     )
-    with pytest.raises(InputError, match="like=first"):
+    with pytest.raises(InputError, match="like= naming the first"):
         first.merge(whole)
 
 

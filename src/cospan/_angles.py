@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cospan._tolerance import ANGLE_ROUNDING, UNIT_SUM
+from cospan._types import Floats
 from cospan.errors import InputError
 
 __all__ = ["as_angles", "as_histograms", "as_prior", "bin_index", "in_range"]
 
-Floats = NDArray[np.float64]
 
 RIGHT_ANGLE = math.pi / 2
 

@@ -17,11 +17,10 @@ all of them first: a tail between a power and an exponential.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cospan._types import Floats
 
 __all__ = ["tail_p_values"]
-
-Floats = NDArray[np.float64]
 
 FEWEST_IN_TAIL = 10  # numbers from which the exponent of a tail is estimated, if a third is as many
 FEWEST = 15  # numbers in all; with fewer there are ranks only

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["number", "plural", "printable"]
+__all__ = ["is_number", "number", "plural", "printable"]
 
 
 def printable(text: object, width: int | None = None) -> str:
@@ -19,6 +19,15 @@ def printable(text: object, width: int | None = None) -> str:
     if width is not None and len(shown) > width:
         return shown[: width - 1].rstrip() + "…"
     return shown
+
+
+def is_number(text: str) -> bool:
+    """Whether a text reads as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def plural(n: int, thing: str) -> str:

@@ -130,6 +130,11 @@ def at_infinity(size: int) -> float:
 # loss to underflow: 1e15² · 1e8 entries is the largest number of that dtype.
 SQUARES_ARE_SAFE = 1e15
 
+# Combinations of landmarks whose kernel is weaker than this, relative to the strongest, are left
+# out: their features are divided by its root, and float32 keeps five digits of the rest. On
+# pictures these are half of them, and no accuracy is lost.
+LANDMARKS_APART = 1e-3
+
 # No default tolerance exceeds this, however many rows there are: at 1 it would drop everything.
 LARGEST_TOLERANCE = 0.1
 
@@ -200,6 +205,10 @@ PRODUCTS_KEEP_DIGITS = 3e-4
 # Stands for 0 where it would be divided by, or its logarithm taken: small enough to change no
 # other number, and far enough from the smallest double for a product with it to stay above 0.
 NOT_ZERO = 1e-300
+
+# A regression that leaves less than this part of a column's variance leaves nothing: the column,
+# or the set, is a combination of the others.
+NOTHING_LEFT = 1e-8
 
 # Variance of permutation statistics, in units of all of theirs, below which they are equal but for
 # rounding: their distribution has no width to measure.

@@ -44,22 +44,12 @@ _CHUNK_ROWS = 256
 
 
 class Effect(NamedTuple):
-    """What one feature does to the angles of many samples.
-
-    Attributes
-    ----------
-    feature : str
-    column : int
-    mean : float
-        Of φ: negative pulls to A, positive to B.
-    size : float
-        The mean of abs(φ).
-    """
+    """What one feature does to the angles of many samples."""
 
     feature: str
     column: int
-    mean: float
-    size: float
+    mean: float  # of φ: negative pulls to A, positive to B
+    size: float  # the mean of abs(φ)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +76,6 @@ class Attribution:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame, attribute
     >>> rng = np.random.default_rng(0)
     >>> frame = JointFrame.fit(rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [2, 0, 0])
@@ -144,10 +133,6 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
         As in :meth:`JointFrame.align`; the angles explained are those of ``frame.align(Z,
         weighting=weighting)``, not leave-one-out angles.
 
-    Returns
-    -------
-    Attribution
-
     Notes
     -----
     A feature's part depends on the others it varies with, as a coefficient in a regression does:
@@ -163,7 +148,6 @@ def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribut
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame, attribute
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(500, 4)), rng.normal(size=(500, 4))

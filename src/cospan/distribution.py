@@ -25,11 +25,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cospan._angles import as_angles as as_angles
 from cospan._angles import as_histograms, as_prior, in_range
 from cospan._angles import bin_index as bin_index
+from cospan._types import Floats
 
 __all__ = [
     "SmoothDistances",
@@ -44,8 +45,6 @@ __all__ = [
     "posterior_ambiguity",
     "smooth_distances",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def angle_histogram(theta: ArrayLike, bins: int = 30) -> Floats:
@@ -65,7 +64,6 @@ def angle_histogram(theta: ArrayLike, bins: int = 30) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import angle_histogram
     >>> angle_histogram(np.radians([1, 10, 50, 89]), bins=3)
     array([0.5 , 0.25, 0.25])
@@ -123,8 +121,9 @@ def fisher_rao(P: ArrayLike, Q: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from cospan import fisher_rao
-    >>> round(fisher_rao([0.5, 0.5, 0.0], [0.0, 0.5, 0.5]), 6)
+    >>> from cospan import angle_histogram, fisher_rao
+    >>> P, Q = (angle_histogram(np.radians(x), bins=3) for x in ([10, 40], [50, 80]))
+    >>> round(fisher_rao(P, Q), 6)
     2.094395
     """
     p, q = as_histograms(P, Q)
@@ -161,10 +160,6 @@ def smooth_distances(theta_a: ArrayLike, theta_b: ArrayLike) -> SmoothDistances:
         Angles of A's and of B's rows in radians, such that sin²θ is the probability of B: those
         of a calibrated frame, leave-one-out for its own rows.
 
-    Returns
-    -------
-    SmoothDistances
-
     Notes
     -----
     BC is the mean of sin 2θ, the overlap that of 2 min(cos²θ, sin²θ). Both are taken from
@@ -173,7 +168,6 @@ def smooth_distances(theta_a: ArrayLike, theta_b: ArrayLike) -> SmoothDistances:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.distribution import smooth_distances
     >>> found = smooth_distances(np.radians([10, 20, 50]), np.radians([70, 80]))
     >>> round(found.fisher_rao, 4), round(found.overlap, 4)
@@ -209,7 +203,6 @@ def fisher_rao_samples(theta: ArrayLike, other: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.distribution import fisher_rao_samples
     >>> fisher_rao_samples(np.radians([0.0, 30.0]), np.radians(45.0)).round(4)
     array([1.5708, 0.5236])
@@ -277,7 +270,6 @@ def angle_auc(theta_a: ArrayLike, theta_b: ArrayLike) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.distribution import angle_auc
     >>> angle_auc(np.radians([10, 20, 40]), np.radians([40, 60]))
     0.9166666666666666

@@ -21,9 +21,9 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._validate import as_option, as_rows, check_names, feature_names_of
 from cospan._warnings import warn
-from cospan.directions import pick
 from cospan.errors import InputError
 from cospan.frame import JointFrame
+from cospan.frame.directions import pick
 from cospan.frame.properties import in_feature_units
 from cospan.frame.truncation import shared_mask
 
@@ -52,7 +52,6 @@ class RelativeProcrustes:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame, relative_procrustes
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 3))
@@ -109,7 +108,7 @@ def relative_procrustes(
         Paired rows: X[i] belongs to Y[i].
     shared_above : float in [0, 0.7071)
         A direction counts as shared when min(c, s) is above this. A high threshold loses shared
-        directions of unlike strength, a low one lets in what only one side has. Heavy shrinkage
+        directions of different strength, a low one lets in what only one side has. Heavy shrinkage
         makes all directions look shared; for this purpose fit with little or none.
     metric : {"frame", "feature"}
         ``"frame"``: the rotation is orthogonal in frame coordinates, as in the paper. These are
@@ -117,13 +116,8 @@ def relative_procrustes(
         alike in all directions. ``"feature"``: the same cut, but the shared parts are compared
         in feature space, and the rotation is one of the features whatever their covariance.
 
-    Returns
-    -------
-    RelativeProcrustes
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame, relative_procrustes
     >>> rng = np.random.default_rng(0)
     >>> shared, noise = rng.normal(size=(400, 2)), 9 * rng.normal(size=(400, 4))
@@ -221,7 +215,6 @@ class SpanView(NamedTuple):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame, span_view
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(8, 3)), rng.normal(size=(9, 3))
@@ -250,7 +243,6 @@ def span_view(frame: JointFrame) -> SpanView:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame, span_view
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(9, 4)), rng.normal(size=(7, 4))

@@ -17,37 +17,23 @@ that are the same ranks up to the largest costs, and from there on the tail of t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._surface import option
 from cospan._tails import tail_p_values
 from cospan._tolerance import SAME_COST
-from cospan.errors import InputError
+from cospan._types import Floats
 
-if TYPE_CHECKING:
-    from cospan.alignment import Alignment
-
-__all__ = ["Typicality", "neither"]
-
-Floats = NDArray[np.float64]
+__all__ = ["Typicality", "below_rate"]
 
 
 @dataclass(frozen=True, eq=False)
 class Typicality:
     """The leave-one-out costs of each set's own rows, in order.
-
-    Attributes
-    ----------
-    costs : tuple of K arrays
-        Costs (not squared), rising; infinite ones are left out.
-    above : tuple of K arrays
-        How many rows cost at least as much, one entry more than `costs`: the last counts the rows
-        of infinite cost. A row of weight 2 counts twice.
 
     Examples
     --------
@@ -58,7 +44,9 @@ class Typicality:
            [0.33333333, 0.5       ]])
     """
 
-    costs: tuple[Floats, ...]
+    costs: tuple[Floats, ...]  # costs (not squared), rising; infinite ones are left out
+    #: How many rows cost at least as much, one entry more than `costs`: the last counts the rows of
+    #: infinite cost. A row of weight 2 counts twice.
     above: tuple[Floats, ...]
 
     @classmethod
@@ -142,53 +130,6 @@ class Typicality:
         if itself.any():  # the set's dearest row: it is compared with the others
             found[itself] = tail_p_values(scores[itself], usual[:-1])
         return found
-
-
-def neither(alignment: Alignment, rate: float = 0.05) -> NDArray[np.bool_]:
-    """Which samples belong to neither set, with few false alarms among those named.
-
-    A sample's p-value is that of the set which finds it more usual: its typicality, continued
-    beyond the largest cost of the set's own rows by the tail of these. Benjamini and Hochberg's
-    step-up rule on the whole batch keeps the expected share of rows of A or B among the rows
-    named at `rate`.
-
-    The continuation is exact on average for tails that are powers. Measured at a rate of 5 % on
-    batches of 20 to 200 new rows of the set, none of which should be named (20, 30, 50 and 200
-    rows in 1, 4 and 10 columns): one was in at most 1 % of the batches of normal rows, 4 %
-    (lognormal), 6 % (Cauchy) and 8 % (t with 3 degrees of freedom). With fewer than 15 rows in a
-    set there are ranks only, and a batch of more than one row has no row named.
-
-    Parameters
-    ----------
-    alignment : Alignment
-    rate : float in (0, 1)
-        The share of false alarms that is acceptable, on average.
-
-    Examples
-    --------
-    >>> from cospan import JointFrame, neither
-    >>> rng = np.random.default_rng(0)
-    >>> frame = JointFrame.fit(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) + 2)
-    >>> neither(frame.align([[0, 0, 0], [2, 2, 2], [30, -30, 0]]))
-    array([False, False,  True])
-    """
-    if not (isinstance(rate, (int, float, np.number)) and 0 < rate < 1):
-        raise InputError(f"rate is {rate!r}; it must be a number between 0 and 1.")
-    a, b = alignment.typicality_a, alignment.typicality_b
-    if a is None or b is None:
-        raise InputError(
-            "This alignment has no typicality: the frame had no rows to compare with (a bare "
-            f"summary, a truncated frame or {option('weighting', 'frame')}); fit the frame to rows."
-        )
-    return below_rate(strange_p(alignment), float(rate))
-
-
-def strange_p(alignment: Alignment) -> Floats:
-    """(n,): the p-values behind :func:`neither`; NaN where nothing is known of what is usual."""
-    if alignment.typicality is None:
-        return np.full(len(alignment), np.nan)
-    costs = [arrays.to_numpy(cost) for cost in (alignment.cost_a, alignment.cost_b)]
-    return alignment.typicality.strange(np.stack(costs, axis=1).astype(np.float64) ** 2)
 
 
 def below_rate(p: Floats, rate: float) -> NDArray[np.bool_]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, TypeGuard, overload
+from typing import Any, TypeGuard
 
 import array_api_compat
 import numpy as np
 
-from cospan._arrays.types import Array, Namespace
+from cospan._arrays.types import AnyArray, Array, Namespace
 
 
 @functools.cache
@@ -88,30 +88,26 @@ def is_complex(x: Array) -> bool:
     return bool(namespace(x).isdtype(x.dtype, "complex floating"))
 
 
-@overload
-def adjoint(x: np.ndarray) -> np.ndarray: ...
-@overload
-def adjoint(x: Array) -> Array: ...
-def adjoint(x: Any) -> Any:
+def adjoint(x: AnyArray) -> AnyArray:
     """Rows and columns of a matrix exchanged and, where it is complex, conjugated."""
-    if not is_complex(x):
-        return x.T
-    if array_api_compat.is_torch_array(x):
-        return x.mH.resolve_conj()
-    return namespace(x).conj(x).T
+    swapped: Any = x.T
+    if is_complex(x):
+        in_torch = array_api_compat.is_torch_array(x)
+        swapped = swapped.conj().resolve_conj() if in_torch else namespace(x).conj(swapped)
+    found: AnyArray = swapped
+    return found
 
 
-@overload
-def squared_sizes(x: np.ndarray) -> np.ndarray: ...
-@overload
-def squared_sizes(x: Array) -> Array: ...
-def squared_sizes(x: Any) -> Any:
+def squared_sizes(x: AnyArray) -> AnyArray:
     """|xᵢⱼ|², real."""
-    if not is_complex(x):
-        return x * x
-    xp = namespace(x)
-    re, im = xp.real(x), xp.imag(x)
-    return re * re + im * im
+    squares: Any
+    if is_complex(x):
+        real, imaginary = namespace(x).real(x), namespace(x).imag(x)
+        squares = real * real + imaginary * imaginary
+    else:
+        squares = x * x
+    found: AnyArray = squares
+    return found
 
 
 def real_zeros(shape: tuple[int, ...], reference: Array) -> Array:

@@ -9,7 +9,7 @@ checker says so where one is passed by mistake.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -68,16 +68,16 @@ class Linalg(Protocol):
     def svdvals(self, x: Array, /) -> Array: ...
     def eigvalsh(self, x: Array, /) -> Array: ...
     def diagonal(self, x: Array, /) -> Array: ...
-    def vector_norm(self, x: Array, /, *, axis: int | None = None) -> Array: ...
 
 
 class Namespace(Protocol):
     """A module of the array API standard: its functions make arrays."""
 
-    @property
-    def linalg(self) -> Linalg: ...
-    @property
-    def finfo(self) -> Any: ...
-    @property
-    def isdtype(self) -> Any: ...
+    linalg: Linalg
+    finfo: Any
+    isdtype: Any
+
     def __getattr__(self, name: str, /) -> Callable[..., Array]: ...
+
+
+AnyArray = TypeVar("AnyArray", bound=Array)  # comes back in the library it came in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -81,62 +81,42 @@ def check_finite(array: Array, name: str, *, first_row: int = 0) -> None:
     )
 
 
-def as_rows(
-    X: Any,
-    name: str,
-    *,
-    d: int | None = None,
-    allow_empty: bool = False,
-    first_row: int = 0,
-) -> Array:
+class RowRules(TypedDict, total=False):
+    """What rows may be."""
+
+    d: int | None  # the number of columns they must have
+    allow_empty: bool  # whether no rows at all are all right
+    first_row: int  # what to call row 0 in messages, for chunks of something longer
+    allow_complex: bool  # complex rows stay as they are
+    allow_no_columns: bool
+    finite: bool  # False trusts the caller
+
+
+def as_rows(X: Any, name: str, **rules: Unpack[RowRules]) -> Array:
     """X as a finite two-dimensional array of float32 or float64, rows being samples.
 
     Arrays keep their namespace, device and dtype; integers become float64, float16 float32.
     Nothing is copied that need not be.
-
-    Parameters
-    ----------
-    X : array-like or dataframe
-    name : str
-        What to call it in messages.
-    d : int, optional
-        The number of columns it must have.
-    allow_empty : bool
-        Whether no rows at all are all right.
-    first_row : int
-        What to call row 0 in messages, for chunks of something longer.
+    In messages it is called `name`.
     """
-    return as_rows_with_eps(X, name, d=d, allow_empty=allow_empty, first_row=first_row)[0]
+    return as_rows_with_eps(X, name, **rules)[0]
 
 
-def as_rows_with_eps(
-    X: Any,
-    name: str,
-    *,
-    d: int | None = None,
-    allow_empty: bool = False,
-    first_row: int = 0,
-    allow_complex: bool = False,
-    allow_no_columns: bool = False,
-    finite: bool = True,
-) -> tuple[Array, float]:
-    """`as_rows`, and the eps of X's own dtype: float16 rows in float32 have no more digits.
-
-    With `allow_complex` complex rows stay as they are, with `allow_no_columns` rows may be empty;
-    `finite=False` trusts the caller.
-    """
+def as_rows_with_eps(X: Any, name: str, **rules: Unpack[RowRules]) -> tuple[Array, float]:
+    """`as_rows`, and the eps of X's own dtype: float16 rows in float32 have no more digits."""
     given = as_array(X, name)
     _check_dimensions(given, X, name)
-    array = _check_dtype(given, name, allow_complex)
+    array = _check_dtype(given, name, rules.get("allow_complex", False))
     rows, columns = array.shape
-    if columns == 0 and not allow_no_columns:
+    if columns == 0 and not rules.get("allow_no_columns"):
         raise InputError(f"{name} has no columns; at least one feature is needed.")
+    d = rules.get("d")
     if d is not None and columns != d:
         raise InputError(f"{name} has {columns} features where {d} are expected.")
-    if rows == 0 and not allow_empty:
+    if rows == 0 and not rules.get("allow_empty"):
         raise InputError(f"{name} has no rows; at least one sample is needed.")
-    if finite:
-        check_finite(array, name, first_row=first_row)
+    if rules.get("finite", True):
+        check_finite(array, name, first_row=rules.get("first_row", 0))
     return array, eps(given if _is_half(given) else array)
 
 
@@ -160,7 +140,7 @@ def _is_half(array: Array) -> bool:
 
 
 def as_weights(weights: Any, rows: int, name: str = "sample_weight") -> np.ndarray:
-    """One finite weight ≥ 0 a row, not all of them 0."""
+    """One finite weight ≥ 0 per row, not all of them 0."""
     try:
         array = np.asarray(to_numpy(weights) if is_array(weights) else weights, dtype=np.float64)
     except (TypeError, ValueError):

@@ -26,10 +26,10 @@ from scipy.optimize import minimize
 from scipy.special import gammaincc
 
 from cospan._tolerance import NOT_ZERO
+from cospan._types import Floats
 
 __all__ = ["Flips", "fit_flips", "fit_rate"]
 
-Floats = NDArray[np.float64]
 
 # By chance alone this share of clean sets shows flips at one rate, and this share rates of their
 # own for the classes.
@@ -45,20 +45,13 @@ _STARTS = ((1.2, 0.02), (1.6, 0.05), (2.5, 0.1))
 
 
 class Flips(NamedTuple):
-    """What was found out about flipped labels.
+    """What was found out about flipped labels."""
 
-    Attributes
-    ----------
-    rates : ndarray, (K,)
-        ε of each true class: the share of its labels that are flipped; 0 without evidence for any.
-    gain : float
-    biases : ndarray, (K,)
-        The first is 0.
-    """
-
+    #: (K,): ε of each true class: the share of its labels that are flipped; 0 without evidence for
+    #: any
     rates: Floats
     gain: float
-    biases: Floats
+    biases: Floats  # (K,): the first is 0
 
     def probabilities(self, weights: Floats) -> Floats:
         """(n, K): the probability of each true class, whatever the label says."""

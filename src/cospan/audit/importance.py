@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
+from cospan._types import Floats
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
 __all__ = ["ImportanceWeights", "importance_weights"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +34,6 @@ class ImportanceWeights:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame, importance_weights
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(500, 2)), rng.normal(size=(500, 2)) + 0.5
@@ -85,13 +82,8 @@ def importance_weights(
         Whether the frame was fitted to these rows; then each is scored as if it had not been.
     weighting : {"cost", "frame"}
 
-    Returns
-    -------
-    ImportanceWeights
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame, importance_weights
     >>> rng = np.random.default_rng(0)
     >>> A = rng.normal(size=(500, 2)) * [2.0, 1.0]

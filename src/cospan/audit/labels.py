@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
 from cospan._tolerance import FAST_SHRINKAGE
+from cospan._types import Floats
 from cospan._validate import as_rows, as_shrinkage, feature_names_of
 from cospan.audit.flips import fit_flips, fit_rate
-from cospan.audit.separated import separated
+from cospan.audit.separating import separates
 from cospan.errors import InputError
 from cospan.frame.fitting import again_through
 from cospan.sets import SetCosts, calibrated_weights
+from cospan.sets.settings import Given, Settings
 from cospan.summary import Summary
 
 __all__ = ["LabelAudit", "audit_labels"]
 
-Floats = NDArray[np.float64]
 
 # A label is flagged when it is more likely flipped than not.
 LEVEL = 0.5
@@ -157,7 +158,7 @@ class LabelAudit:
             Default: the first of these that is installed.
         """
         order = self.order
-        return make_frame(
+        return make_dataframe(
             {
                 "row": order,
                 "label": self.labels[order],
@@ -183,7 +184,7 @@ def _as_reference(reference: tuple[Any, Any] | None) -> tuple[Floats, NDArray[np
 def _inseparable(weights: Floats, own: NDArray[np.intp], K: int) -> set[tuple[int, int]]:
     """The pairs of classes that the rows do not separate."""
     pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
-    return {pair for pair in pairs if not separated(weights, own, *pair)}
+    return {pair for pair in pairs if not separates(weights, own, *pair)}
 
 
 def _groups(inseparable: set[tuple[int, int]], K: int) -> NDArray[np.intp]:
@@ -204,14 +205,8 @@ def audit_labels(
     X: Any,
     y: Any,
     *,
-    span: str = "affine",
-    units: str = "auto",
-    shrinkage: float | str = "auto",
-    pooling: float | str = "auto",
-    dof: float | str = "auto",
-    tol: float | None = None,
-    curve: int | str | None = None,
     level: float = LEVEL,
+    **settings: Unpack[Given],
 ) -> LabelAudit:
     """Find labels that look wrong: rows that another class explains better than their own.
 
@@ -226,17 +221,13 @@ def audit_labels(
     X : array-like or dataframe, (n, d)
     y : array-like, (n,)
         Labels: numbers or text, of two or more classes with two or more rows each.
-    span, units, shrinkage, pooling, dof, tol, curve
-        As for :meth:`cospan.JointFrame.fit`; without a curve unless one is asked for. A class that
-        lies inside another, as a ring in a blob, never has all of its neighbourhood to itself, and
-        to the audit the other's rows there look like flipped labels.
     level : float in [0, 1]
         A label is flagged when the probability that it is flipped is above this. Higher flags
         fewer, and surer, rows.
-
-    Returns
-    -------
-    LabelAudit
+    **settings
+        As for :meth:`cospan.JointFrame.fit`; without a curve unless one is asked for. A class that
+        lies inside another, as a ring in a blob, never has all of its neighbourhood to itself, and
+        to the audit the other's rows there look like flipped labels.
 
     Examples
     --------
@@ -257,21 +248,15 @@ def audit_labels(
     names = feature_names_of(X)
     rows = as_rows(X, "X")
     labels, classes, own = _labels(y, rows.shape[0])
-    alpha = as_shrinkage(shrinkage)
+    settings["calibrate"] = True  # to flag labels, costs must be probabilities
+    alpha = as_shrinkage(Settings.of(**settings).shrinkage)
     costs = SetCosts.from_summaries(
         _summaries(rows, own, len(classes), alpha, names),
         labels=[f"class {label}" for label in classes.tolist()],
-        span=span,
-        units=units,
-        shrinkage=alpha,
-        pooling=pooling,
-        dof=dof,
-        calibrate=True,
-        tol=tol,
-        curve=curve,
         again=again_through(
             [(arrays.rows_at(rows, np.flatnonzero(own == k)), None) for k in range(len(classes))]
         ),
+        **settings,
     )
     squared = costs.left_out_costs(rows, own)
     weights = arrays.to_numpy(calibrated_weights(squared, costs.geometry.calibration))

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cospan import _arrays as arrays
+from cospan._types import Floats
 from cospan._validate import as_rows
 from cospan.errors import InputError
 
 from .columns import LEVEL, FeatureTable, feature_table
-from .grouping import Column, Floats, Profiles, columns_of, taken_rows
+from .given import moved_given_others
+from .grouping import Column, Profiles, columns_of, taken_rows
 from .kinds import difference_by_kind, no_difference
 from .measuring import measure
 from .pairs import PairTable
@@ -33,22 +35,11 @@ __all__ = ["Changes", "find_changes"]
 
 @dataclass(frozen=True)
 class Changes:
-    """What changed between two sets.
+    """What changed between two sets."""
 
-    Attributes
-    ----------
-    features : FeatureTable
-        One row for each of the user's columns, changed ones first.
-    feature_pairs : PairTable
-        Relations that changed, the surest first.
-    quality : Quality
-        Missing values, levels, constants, duplicates, ranges, scales.
-    verdict : Verdict
-    """
-
-    features: FeatureTable
-    feature_pairs: PairTable
-    quality: Quality
+    features: FeatureTable  # one row for each of the user's columns, changed ones first
+    feature_pairs: PairTable  # relations that changed, the surest first
+    quality: Quality  # missing values, levels, constants, duplicates, ranges, scales
     verdict: Verdict
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,13 +90,8 @@ def find_changes(
     to_check : RowsToCheck
         How many rows are worth a look.
 
-    Returns
-    -------
-    Changes
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame
     >>> from cospan.changes import find_changes
     >>> rng = np.random.default_rng(0)
@@ -137,7 +123,17 @@ def find_changes(
     if decided.differs:
         kinds = difference_by_kind(frame, columns, parts, table, shift)
     table = table.with_shares(kinds.columns)
-    verdict = make_verdict(table, relations, quality, kinds, decided, auc, set_names, to_check)
+    verdict = make_verdict(
+        table,
+        relations,
+        quality,
+        kinds,
+        decided,
+        auc,
+        set_names,
+        to_check,
+        given=moved_given_others(frame, columns, table, rows),
+    )
     return Changes(table, relations.pairs, quality, verdict)
 
 

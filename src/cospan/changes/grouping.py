@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "Rows", "columns_of", "present", "taken_rows"]
 
-Floats = NDArray[np.float64]
 Profiles = tuple["SetProfile", "SetProfile"]
 
 #: Tests look at no more numbers than this (both sets together), drawn at random: sorting them

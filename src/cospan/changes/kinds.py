@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cospan import _arrays as arrays
+from cospan._types import Floats
 
 from .columns import LEVEL, FeatureChange, FeatureTable
-from .grouping import Column, Floats
+from .grouping import Column
 from .parts import FeatureParts
 
 if TYPE_CHECKING:

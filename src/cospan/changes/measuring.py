@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._tolerance import NOT_ZERO
+from cospan._types import Floats
 
-from .grouping import Column, Floats, Profiles, Rows, present
+from .grouping import Column, Profiles, Rows, present
 from .twosample import OrderedTests, compare_levels, compare_ordered, log_fisher
 
 if TYPE_CHECKING:

@@ -21,17 +21,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._tolerance import NO_SHARE, NOT_ZERO
+from cospan._types import Floats
 
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
 
 __all__ = ["FeatureParts", "feature_parts"]
 
-Floats = NDArray[np.float64]
 
 #: Directions handled at once, times features.
 _BLOCK = 2**22
@@ -53,7 +52,6 @@ def feature_parts(frame: JointFrame) -> FeatureParts:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame
     >>> from cospan.changes import feature_parts
     >>> rng = np.random.default_rng(0)

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from cospan._tails import tail_p_values
+from cospan._types import Floats
 
 from .columns import FeatureChange
-from .grouping import Column, Floats, Profiles, Rows, present
+from .grouping import Column, Profiles, Rows, present
 from .measuring import Held
 from .notes import QualityNote, surely_absent
 from .wording import number, quoted, value_text

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from cospan._tolerance import PERFECT_CORRELATION
+from cospan._types import Floats
 
-from .grouping import Column, Floats, Rows, present
+from .grouping import Column, Rows, present
 from .pairs import PairChange, PairTable, Relations
 from .twosample import adjusted
 

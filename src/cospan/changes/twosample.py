@@ -27,10 +27,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from cospan._tolerance import DEPENDENT_SCORE, NOT_ZERO
+from cospan._types import Floats
 
 __all__ = ["OrderedTests", "adjusted", "compare_levels", "compare_ordered", "log_fisher"]
 
-Floats = NDArray[np.float64]
 
 #: Numbers handled at once: what is made of them stays in the processor's cache.
 _BLOCK = 2**18

@@ -14,11 +14,12 @@ values (see ``kinds``).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .columns import LEVEL, FeatureTable
+from .given import GivenOthers
 from .kinds import Kinds
 from .pairs import PairChange, Relations
 from .quality import Quality
@@ -147,6 +148,8 @@ def make_verdict(
     auc: Estimate | None,
     names: tuple[str, str],
     rows: RowsToCheck = NO_ROWS,
+    *,
+    given: Sequence[GivenOthers] = (),
 ) -> Verdict:
     """Put what was decided in words."""
     differs = decided.differs
@@ -161,7 +164,7 @@ def make_verdict(
         _headline(decided, len(features), names),
         *_how_much(differs, sizes, auc),
         *_in_what(kinds),
-        *_of_columns(differs, features, names),
+        *_of_columns(differs, features, names, given),
         *[pair_sentence(pair, names) for pair in pairs],
         *_quality(quality, features),
         *_to_check(rows, names),
@@ -243,12 +246,22 @@ def _in_what(kinds: Kinds) -> list[str]:
     return [f"It is first of all a difference in {IN_WORDS[kinds.mostly]}{of_it}."]
 
 
-def _of_columns(differs: bool, features: FeatureTable, names: tuple[str, str]) -> list[str]:
-    """What changed in the first columns; a weak hint where the sets do not differ as a whole."""
-    told = [feature_sentence(one, names) for one in features.changed[:FIRST_FEATURES]]
+def _of_columns(
+    differs: bool, features: FeatureTable, names: tuple[str, str], given: Sequence[GivenOthers]
+) -> list[str]:
+    """What changed in the first columns; a weak hint where the sets do not differ as a whole.
+
+    A column that moved against the others comes first where it moved further than the first.
+    """
+    first = features.changed[:FIRST_FEATURES]
+    told = [feature_sentence(one, names) for one in first]
     more = len(features.changed) - FIRST_FEATURES
     if more > 0:
         told.append(f"{more:,} more of the {len(features):,} columns changed.")
+    if given and differs:
+        ahead = not first or abs(given[0].shift) > abs(first[0].difference)
+        against = [one.sentence(names) for one in given]
+        told = against + told if ahead else told + against
     if told and not differs:
         sure = chance(min(one.p_adjusted for one in features))
         which = "A single column is" if len(features.changed) == 1 else "Single columns are"

@@ -14,6 +14,7 @@ import typer
 
 from cospan.cli import options as opt
 from cospan.cli import watch_options as watch
+from cospan.cli.experiment_options import Experiments
 from cospan.cli.groups import with_options
 from cospan.cli.terminal import FAILED, THRESHOLD, Terminal
 
@@ -28,12 +29,23 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+#: At the end of a command's help; an empty line is a line break there.
+EXAMPLES = {
+    "compare": "Examples:\n\ncospan compare train.csv production.csv -o report.html\n\n"
+    "cospan compare iris.csv --label species --a setosa --b virginica\n\n"
+    "cospan compare train.csv live.csv --fail-on 'auc>0.7' --json",
+    "score": "Example:\n\ncospan score model.cospan new.csv -o scores.parquet",
+    "audit": "Example:\n\ncospan audit labelled.csv --label species",
+    "monitor": "Example:\n\ncospan monitor reference.csv live.csv --time when --every week",
+}
+
 Sets = Annotated[
     list[str],
     typer.Argument(
         metavar="A B …",
         help="Two or more files or folders (.csv .parquet .npy images …), '-' for standard input; "
-        "or one table with --label: all its classes, or --a and --b.",
+        "or one table with --label: all its classes, or --a and --b. A third one is a third set; "
+        "rows that are only to be scored come with --score.",
     ),
 ]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
@@ -72,7 +84,7 @@ def root(
         context.default_map = defaults_for(context, config)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["compare"])
 @with_options
 def compare(
     terminal: Terminal,
@@ -89,7 +101,7 @@ def compare(
         raise typer.Exit(THRESHOLD)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["score"])
 @with_options
 def score(
     terminal: Terminal,
@@ -108,7 +120,7 @@ def score(
     commands.score(terminal, model, data, output, str(weighting or "cost"), reading.given())
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["audit"])
 @with_options
 def audit(
     terminal: Terminal,
@@ -156,7 +168,7 @@ def profile(
     watching.profile(terminal, data, output, columns.given(), time, every, rows, like, seed)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["monitor"])
 @with_options
 def monitor(
     terminal: Terminal,
@@ -266,28 +278,11 @@ def demo(
 
 @app.command()
 @with_options
-def reproduce(
-    terminal: Terminal,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder that holds mnist and fashion-mnist, or 'digits' for the small built-in "
-            "set (default: COSPAN_DATA, else a download).",
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the results go.")
-    ] = Path("cospan-reproduction"),
-    draws: Annotated[int, typer.Option(min=2, help="Random draws of training images.")] = 10,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Two draws, the paper's pairs only.")
-    ] = False,
-) -> None:
+def reproduce(terminal: Terminal, experiments: Experiments) -> None:
     """Repeat the paper's experiments, and show what better defaults make of them."""
     from cospan.cli import commands
 
-    commands.reproduce(terminal, data, output, draws, quick)
+    commands.reproduce(terminal, experiments)
 
 
 @app.command()

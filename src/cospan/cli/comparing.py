@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
 
 from cospan._text import printable
@@ -27,7 +26,7 @@ from cospan.comparison import compare as compare_pair
 from cospan.comparison import compare_many as compare_sets
 from cospan.comparison.columns import score_columns
 from cospan.comparison.opening import names_of
-from cospan.comparison.score_files import check_table_path, table_file
+from cospan.comparison.score_files import check_table_path, table_file, with_text_ids
 from cospan.comparison.scorer import Scored
 from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import InputError
@@ -169,7 +168,8 @@ def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
         check_table_path(outputs.scores)
     if outputs.format is not None and outputs.output is None:
         raise InputError("--format is about a report; name the file to write with -o.")
-    check_places((outputs.output, outputs.scores, outputs.save, outputs.junit), inputs)
+    written = (outputs.output, outputs.scores, outputs.save, outputs.junit, outputs.summary)
+    check_places(written, inputs)
     if outputs.output is not None:
         from cospan.report import format_of
 
@@ -185,8 +185,7 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
     with table_file(path) as write_table:
 
         def write_scores(columns: dict[str, Any]) -> None:
-            # the sets may number their rows in one file and name them in the other
-            write_table({**columns, "id": np.asarray(columns["id"]).astype(str)})
+            write_table(with_text_ids(columns))
 
         yield write_scores
 

@@ -28,12 +28,16 @@ SIDES = {
     "auc": ">",
     "fisher-rao": ">",
     "p": "<",
+    "column-p": "<",
     "features": ">",
     "missing": ">",
     "neither": ">",
     "alarm": "",
 }
-_EXAMPLES = "'auc>0.7', 'fisher-rao>1', 'p<0.01', 'missing>0.1', or 'p<0.01 and effect>0.6'"
+_EXAMPLES = (
+    "'auc>0.7', 'fisher-rao>1', 'p<0.01', 'column-p<0.0001', 'missing>0.1', or "
+    "'p<0.01 and effect>0.6'"
+)
 
 
 class Judged(NamedTuple):
@@ -153,14 +157,19 @@ def _of_columns(found: Comparison) -> dict[str, Judged]:
     rises = {one.name: one.b.missing - one.a.missing for one in changes.features}
     worst = max(rises, key=lambda name: rises[name], default="")
     rise = max(0.0, rises.get(worst, 0.0))
+    surest = min(changes.features, key=lambda one: one.p_adjusted, default=None)
+    least = Judged(1.0)
+    if surest is not None:
+        least = Judged(surest.p_adjusted, f" in {printable(surest.name, 40)}")
     return {
+        "column-p": least,
         "features": Judged(len(names), f" ({shown})" if names else ""),
         "missing": Judged(rise, f" more than before in {printable(worst, 40)}" if rise else ""),
     }
 
 
 def _neither(found: Comparison) -> float | None:
-    from cospan.typicality import neither
+    from cospan.alignment import neither
 
     try:
         return float(neither(found.group_b.alignment).mean())
@@ -176,11 +185,19 @@ def values_of_window(window: WindowResult) -> dict[str, Judged]:
         "effect": Judged(auc, where),
         "auc": Judged(auc, where),
         "p": Judged(window.p, where),
+        "column-p": Judged(window.p, where),
         "features": Judged(sum(ratio > 1 for ratio in window.columns.values()), where),
-        "missing": Judged(window.missing, where),
+        "missing": _risen(window, where),
         "neither": Judged(window.neither, where),
         "alarm": Judged(float(window.alarm), where),
     }
+
+
+def _risen(window: WindowResult, where: str) -> Judged:
+    """By how much more is missing than in the reference."""
+    rise = max(0.0, window.missing - window.missing_before)
+    column = f" more than before in {printable(window.missing_column, 40)}" if rise else ""
+    return Judged(rise, f"{column}{where}")
 
 
 def crossed(gates: Sequence[Gate], values: Mapping[str, Judged]) -> list[Gate]:

@@ -13,14 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cospan.cli.parsing import (
-    parse_columns,
-    parse_curve,
-    parse_names,
-    parse_number_or_auto,
-    parse_shape,
-    parse_shrinkage,
-)
+from cospan.cli import parsing
 
 __all__ = [
     "Columns",
@@ -97,7 +90,10 @@ class Given:
 class What:
     """What to compare, besides the sets themselves."""
 
-    score: Annotated[str | None, typer.Option(metavar="Z", help="More rows to score.")] = None
+    score: Annotated[
+        str | None,
+        typer.Option(metavar="Z", help="More rows to score, which have no part in the comparison."),
+    ] = None
     label: Annotated[
         str | None,
         typer.Option(
@@ -119,7 +115,7 @@ class What:
     image_shape: Annotated[
         str | None,
         _read(
-            parser=parse_shape,
+            parser=parsing.parse_shape,
             metavar="HxW[xC]",
             help="The features are the pixels of images of this shape.",
         ),
@@ -184,7 +180,7 @@ class Settings(Given):
     shrinkage: Annotated[
         str | None,
         _how(
-            parser=parse_shrinkage,
+            parser=parsing.parse_shrinkage,
             metavar="NUMBER|auto",
             help="From 0 to below 1; auto: best by leave-one-out (default: auto).",
         ),
@@ -192,7 +188,7 @@ class Settings(Given):
     pooling: Annotated[
         str | None,
         _how(
-            parser=parse_number_or_auto,
+            parser=parsing.parse_number_or_auto,
             metavar="NUMBER|auto",
             help="From 0 to 1: pull the sets' covariances towards their mean (default: auto).",
         ),
@@ -200,7 +196,7 @@ class Settings(Given):
     dof: Annotated[
         str | None,
         _how(
-            parser=parse_number_or_auto,
+            parser=parsing.parse_number_or_auto,
             metavar="NUMBER|auto",
             help="Degrees of freedom: how much distance counts (default: auto).",
         ),
@@ -225,7 +221,7 @@ class Settings(Given):
     curve: Annotated[
         str | None,
         _how(
-            parser=parse_curve,
+            parser=parsing.parse_curve,
             metavar="auto|none|NUMBER",
             help="Curved features beside the columns: where they are clearly better, never, or so "
             "many (default: none).",
@@ -240,7 +236,7 @@ class Settings(Given):
     n_permutations: Annotated[
         int, _how("--permutations", min=0, help="For the p-value; 0 leaves it out.")
     ] = 999
-    seed: Annotated[int, _how(min=0, help="For samples and permutations.")] = 0
+    seed: Annotated[int, _how(min=0, help="For permutations and intervals.")] = 0
     score_all: Annotated[
         bool | None,
         _how(
@@ -258,7 +254,7 @@ class Settings(Given):
     ] = None
 
 
-_names = partial(_read, parser=parse_names, metavar="NAME,NAME,…")
+_names = partial(_read, parser=parsing.parse_names, metavar="NAME,NAME,…")
 
 
 @dataclass(frozen=True)
@@ -268,7 +264,7 @@ class Columns(Given):
     columns: Annotated[
         str | None,
         _read(
-            parser=parse_columns,
+            parser=parsing.parse_columns,
             metavar="NAME,NAME,…",
             help="Features to take, by name or number (default: every column).",
         ),
@@ -302,7 +298,7 @@ class Files(Given):
 
     id_column: Annotated[
         str | None,
-        _read("--id", metavar="COLUMN", help="Column that identifies a row; it is no feature."),
+        _read("--id", metavar="COLUMN", help="Column that identifies a row; it is not a feature."),
     ] = None
     missing: Annotated[
         Missing | None,
@@ -315,7 +311,8 @@ class Files(Given):
         int | None, _read(min=1, help="Rows in memory at a time (default: 32 MB).")
     ] = None
     image_size: Annotated[
-        str | None, _read(parser=parse_shape, metavar="HxW", help="Resize images to this size.")
+        str | None,
+        _read(parser=parsing.parse_shape, metavar="HxW", help="Resize images to this size."),
     ] = None
     image_mode: Annotated[ImageMode, _read(help="Images in gray (L) or colour (RGB).")] = (
         ImageMode.gray

@@ -93,7 +93,7 @@ def _check_outputs(outputs: WatchOutputs, reference: str, data: Sequence[str]) -
     inputs = [reference, *data]
     if outputs.save is not None and outputs.save.resolve() == Path(reference).resolve():
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
-    check_places((outputs.output, outputs.save, outputs.junit), inputs)
+    check_places((outputs.output, outputs.save, outputs.junit, outputs.summary), inputs)
     if outputs.output is not None and outputs.output.suffix not in (".html", ".json", *TABLES):
         raise InputError(
             f"{outputs.output} must end in .html, .json, .csv, .tsv, .parquet or .arrow."
@@ -120,6 +120,8 @@ def _lines(found: Monitoring) -> Iterator[tuple[str, str]]:
     )
     yield "plain", printable(found.verdict)
     yield "plain", printable(found.promise)
+    for note in found.remarks[len(found.notes) :]:  # the others were printed as warnings
+        yield "plain", printable(note)
     alarms = [w for w in found.windows if w.alarm]
     shown = alarms[-SHOWN:] or list(found.windows[-3:])
     yield "head", "Alarms" if alarms else "The last windows"
@@ -132,10 +134,12 @@ def _lines(found: Monitoring) -> Iterator[tuple[str, str]]:
 
 
 def _line(window: WindowResult) -> str:
+    if not window.judged:
+        return f"  {printable(window.label, 40)}  {window.rows:,} rows  too few to be judged"
     return (
         f"  {printable(window.label, 40)}  {window.rows:,} rows  "
         f"{window.score / window.level:.2f} of the alarm level  "
-        f"AUC {window.effect.value:.2f}  p {number(window.p)}"
+        f"AUC {window.effect.value:.2f}  p {window.p_text}"
     )
 
 

@@ -10,11 +10,10 @@ import numpy as np
 
 from cospan._surface import option
 from cospan.comparison.reading import OwnRows, Progress, ReadSet, Sets, sample_size, watched
-from cospan.comparison.sampling import Reservoir
 from cospan.errors import InputError
 from cospan.sources import Chunk, Source
 from cospan.sources.base import listing
-from cospan.summary import SummaryBuilder, SummaryOptions
+from cospan.summary import Reservoir, SummaryBuilder, SummaryOptions
 
 __all__ = ["ClassesOf", "as_text", "refuse_too_many"]
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.comparison.scorer import Scored
 
 __all__ = ["ambiguity", "joined", "score_columns"]
-
-Floats = NDArray[np.float64]
 
 
 def score_columns(names: Sequence[str], sets: Any, scored: Scored) -> dict[str, NDArray[Any]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.audit import LabelAudit
 from cospan.comparison.columns import ambiguity, joined, score_columns
 from cospan.comparison.fitting import arranged
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
 
 __all__ = ["ManyComparison"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,6 +89,8 @@ class ManyComparison(View):
     telling : KeptRows or None
         Values of the samples that look most like another set, that no set finds usual, or that
         are between two sets; ``row_index`` says which of the samples they are.
+    samples : tuple of K ndarray
+        Rows of each set, drawn at random, at most 1,000; empty where rows are pictures.
 
     Examples
     --------
@@ -128,6 +129,7 @@ class ManyComparison(View):
     typicality: Floats
     strange: Floats
     telling: KeptRows | None = None
+    samples: tuple[Floats, ...] = ()
 
     @classmethod
     def of(cls, result: Result) -> ManyComparison:
@@ -238,9 +240,14 @@ class ManyComparison(View):
 
     def closest(self, n: int = 5) -> list[tuple[str, str]]:
         """The `n` pairs of sets that are closest, closest first."""
+        return [(self.names[i], self.names[j]) for i, j in self._by_distance()[:n]]
+
+    def _by_distance(self) -> list[tuple[int, int]]:
+        """Numbers of the sets of all pairs, closest first; of equal distances the lower AUC."""
         first, second = np.triu_indices(len(self.names), 1)
-        order = np.argsort(self.fisher_rao[first, second], kind="stable")[:n]
-        return [(self.names[first[k]], self.names[second[k]]) for k in order]
+        auc = self.pairs.matrix("value", "auc")[first, second]
+        order = np.lexsort((auc, self.fisher_rao[first, second]))
+        return [(int(first[k]), int(second[k])) for k in order]
 
     @property
     def sentences(self) -> tuple[str, ...]:

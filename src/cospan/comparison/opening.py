@@ -22,7 +22,7 @@ from cospan.sources import Source, check_same_features, encode_together, open_so
 from cospan.sources.base import listing
 from cospan.summary import Summary
 
-__all__ = ["Opened", "named_sets", "names_of", "open_many", "open_pair"]
+__all__ = ["Classes", "Opened", "named_sets", "names_of", "open_many", "open_pair"]
 
 
 class Opened(NamedTuple):
@@ -38,33 +38,23 @@ class Opened(NamedTuple):
 # ---- two sets ----------------------------------------------------------------------------------
 
 
-def open_pair(
-    A: Any,
-    B: Any = None,
-    Z: Any = None,
-    *,
-    label: Any = None,
-    a: Any = None,
-    b: Any = None,
-    labels: Any = None,
-    names: tuple[str | None, str | None, str | None] = (None, None, None),
-    **options: Any,
-) -> Opened:
-    """Open two sets, and the rows to score with them.
+class Classes(NamedTuple):
+    """Where the classes of A and B are, which class to take of each, and where Z's labels are."""
 
-    Parameters
-    ----------
-    A, B, Z
-        Anything :func:`cospan.sources.open_source` takes. Without `B`, two classes of `A`.
-    label, a, b
-        Where the classes of `A` and `B` are, and which class to take from each.
-    labels
-        Where the labels of `Z` are, or one label for each row.
-    names : tuple of three str or None
-        What to call the sets; default: the classes, the files, or A, B and Z.
-    **options
-        Passed on to :func:`cospan.sources.open_source`.
-    """
+    label: Any
+    a: Any
+    b: Any
+    labels: Any
+
+
+Names = tuple[str | None, str | None, str | None]  # asked for, of A, B and Z
+
+
+def open_pair(
+    A: Any, B: Any, Z: Any, classes: Classes, names: Names, options: dict[str, Any]
+) -> Opened:
+    """Open two sets, or two classes of `A`, and the rows to score with them."""
+    label, a, b, labels = classes
     if labels is not None and Z is None:
         raise InputError(
             f"{option('labels')} belong to Z, and there is no Z; pass the rows they label as "
@@ -85,10 +75,10 @@ def open_pair(
         name or (str(value) if value is not None else _name_of(part, letter))
         for name, part, value, letter in zip(names[:2], parts, (a, b), "AB", strict=True)
     ]
-    alike = _alike(parts)
+    alike, kept = _alike(parts), _without_rows(parts)
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
-    sets = Sets(called, alike)
+    sets = Sets(called, alike, kept)
     further = _further(Z, names[2], sets, label, labels, options)
     name_z = None if further is None else names[2] or further.name
     return Opened(sets, further, name_z, labels is not None, (a, b))
@@ -129,9 +119,7 @@ def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, An
 # ---- K sets ------------------------------------------------------------------------------------
 
 
-def open_many(
-    sets: Any, Z: Any = None, *, label: Any = None, name_z: str | None = None, **options: Any
-) -> Opened:
+def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[str, Any]) -> Opened:
     """Open K sets: a mapping of names to things, a list of things, or one thing with `label`.
 
     Things are whatever :func:`cospan.sources.open_source` takes, Dask collections, and summaries.
@@ -149,9 +137,8 @@ def open_many(
             how_many = "is one set" if things else "are no sets"
             raise InputError(f"There {how_many} to compare; give two or more.")
         refuse_too_many(len(things), "sets")
-        opened = Sets(
-            tuple(things), _alike([_open(thing, name, options) for name, thing in things.items()])
-        )
+        parts = [_open(thing, name, options) for name, thing in things.items()]
+        opened = Sets(tuple(things), _alike(parts), _without_rows(parts))
     further = _further(Z, name_z, opened, label, None, options)
     return Opened(opened, further, None if further is None else name_z or further.name)
 
@@ -197,7 +184,7 @@ def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Par
         return thing
     profile = as_profile(thing)
     if profile is not None:
-        return KeptProfile(profile)
+        return profile
     named = isinstance(thing, (str, os.PathLike, Source))
     return open_source(thing, name=None if named else name, **classes, **options)
 
@@ -220,6 +207,11 @@ def _alike(parts: Sequence[Part]) -> list[Source | Summary]:
     if first is None:
         return found
     return [check_same_features(first, p) if isinstance(p, Source) else p for p in found]
+
+
+def _without_rows(parts: Sequence[Part]) -> dict[int, KeptProfile]:
+    """The profiles without rows, by the numbers of their sets."""
+    return {k: p for k, p in enumerate(parts) if isinstance(p, KeptProfile) and p.judge}
 
 
 def _summary(part: Summary | KeptProfile) -> Summary:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.alignment import strange_p
 from cospan.comparison.columns import joined, score_columns
 from cospan.comparison.plain import pair_dict
 from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import ScoredGroup
 from cospan.comparison.text import pair_lines
+from cospan.comparison.timelines import Timeline, timelines_of
 from cospan.errors import InputError
 from cospan.frame import JointFrame
-from cospan.typicality import strange_p
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
@@ -159,6 +160,11 @@ class Comparison(View):
     def feature_pairs(self) -> PairTable | None:
         """Relations between columns that changed, the surest first."""
         return None if self.changes is None else self.changes.feature_pairs
+
+    @property
+    def timelines(self) -> tuple[Timeline, ...]:
+        """Angles over the columns of dates, or over an order that the rows have."""
+        return timelines_of(self)
 
     @property
     def separated(self) -> bool:

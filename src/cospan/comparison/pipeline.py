@@ -14,17 +14,24 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import __version__
+from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import RowsToCheck
 from cospan.comparison.auditing import audit_rows, rows_to_check
 from cospan.comparison.fitting import Fitted, fit_sets
 from cospan.comparison.opening import Opened
-from cospan.comparison.pairs import Pairs, join_sets, separate_pairs, tested_rows
-from cospan.comparison.reading import OwnRows, Progress, ReadSet, watched
-from cospan.comparison.remarks import heard_warnings, remarks
+from cospan.comparison.pairs import (
+    Pairs,
+    join_sets,
+    separate_pairs,
+    shown_rows,
+    tested_rows,
+)
+from cospan.comparison.profiles import said_by_sketches
+from cospan.comparison.reading import SAMPLE_SEED, OwnRows, Progress, ReadSet, watched
+from cospan.comparison.remarks import collect_remarks, heard_warnings
 from cospan.comparison.result import Result
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
@@ -35,7 +42,6 @@ from cospan.frame import JointFrame
 
 __all__ = ["Asked", "compare_sets"]
 
-Floats = NDArray[np.float64]
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 
@@ -79,17 +85,20 @@ def compare_sets(
     with heard_warnings() as heard:
         done = _score_sets(asked, progress, sink)
     names = done.opened.sets.names
-    samples = tested_rows(done.read, done.settings.seed)
+    samples = tested_rows(done.read)
     pairs = separate_pairs(done.groups, done.fitted, samples, done.settings)
     labelled = done.further if done.opened.labelled else None
     audited = audit_rows(done.groups, names, labelled, done.opened.classes)
     pair, linkage = None, None
+    shown: tuple[Floats, ...] = ()
     if isinstance(done.fitted.model, JointFrame):
         to_check = rows_to_check(audited, done.every_group, names)
         pair, why_not = _study(done, done.fitted.model, pairs, samples, to_check, progress)
         heard += why_not
     else:
         linkage = join_sets(pairs.matrix("value"), done.fitted.order)
+        shown = () if done.shape else shown_rows(samples, done.settings.seed)
+    heard += _of_profiles(done)
     given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
         names=names,
@@ -104,9 +113,10 @@ def compare_sets(
         feature_names=done.feature_names,
         image_shape=done.shape,
         settings={**done.settings.as_dict(), **given},
-        warnings=remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
+        warnings=collect_remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
         version=__version__,
         seconds=time.perf_counter() - started,
+        samples=shown,
     )
 
 
@@ -116,7 +126,7 @@ def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> S
     sets = opened.sets
     settings = settings.settled(sets.n_rows, sets.n_features)
     shape = _shape_of_images(asked.image_shape, opened)
-    read = sets.read(exact=bool(settings.exact), seed=settings.seed, progress=progress)
+    read = sets.read(exact=bool(settings.exact), seed=SAMPLE_SEED, progress=progress)
     if settings.score_all is None:
         settings = replace(settings, score_all=sum(one.rows for one in read) <= SCORED_ROWS)
     say = progress or _silent
@@ -157,6 +167,19 @@ def _study(
     )
 
 
+def _of_profiles(done: ScoredSets) -> list[Remark]:
+    """What is known of profiles without rows, each against the other set where there is one."""
+    names, read = done.opened.sets.names, done.read
+    found = []
+    for k, profile in done.opened.sets.without_rows.items():
+        others = [i for i in range(len(read)) if i != k]
+        other = others[0]
+        if len(others) > 1 or read[other].drawn:
+            profile = profile._replace(judge=None)
+        found.append(said_by_sketches(profile, read[other].summary, names[other]))
+    return found
+
+
 def _silent(stage: str, done: int, total: int | None) -> None:
     """Nobody wants to know."""
 
@@ -170,10 +193,10 @@ def _score_own(
     sink: Sink | None,
 ) -> list[Group]:
     """Score the sets' own rows, each left out of its set."""
-    tallies = [Tally(scorer, k, settings.seed) for k in range(len(read))]
+    tallies = [Tally(scorer, k, SAMPLE_SEED) for k in range(len(read))]
     for part in opened.sets.rows(read, bool(settings.score_all), progress):
         scored = tallies[part.number].add(part)
-        if sink is not None:
+        if sink is not None and not read[part.number].drawn:
             sink(opened.sets.names, read[part.number].name, scored)
     return [tally.finish(one.name, one.rows) for tally, one in zip(tallies, read, strict=True)]
 
@@ -191,7 +214,7 @@ def _score_further(
     name = opened.name_z
     if name in opened.sets.names:  # the table of rows must tell them apart
         name = f"{name} (scored)"
-    tally = Tally(scorer, None, settings.seed)
+    tally = Tally(scorer, None, SAMPLE_SEED)
     for chunk in watched(opened.further, f"scoring {name}", progress):
         scored = tally.add(OwnRows(-1, chunk))
         if sink is not None:

@@ -1,41 +1,41 @@
-"""Profiles in a comparison: a reference that was summarised before, wherever a file may stand."""
+"""Profiles in a comparison: a reference that was summarised before, wherever a file may stand.
+
+A profile that keeps no rows is compared by rows drawn from its summary. They place angles; they are
+no evidence, so nothing is tested with them, and a remark says what the profile's sketches say.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from cospan._surface import option
+from cospan._warnings import Remark
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source
 from cospan.summary import Summary
 
-if TYPE_CHECKING:
-    from cospan.monitoring import Profile
+__all__ = ["KeptProfile", "as_profile", "said_by_sketches", "with_plan"]
 
-__all__ = ["KeptProfile", "as_profile", "with_plan"]
+#: Columns named in the sentence about a profile without rows.
+MOST_REASONS = 5
 
 
 class KeptProfile(NamedTuple):
-    """A profile that keeps rows, and so can be compared with."""
+    """What a comparison needs of a profile.
 
-    profile: Profile
+    `judge` says what is unusual in another set, by the profile's sketches: it is there where the
+    profile keeps no rows, and drawn ones stand in for them.
+    """
 
-    @property
-    def name(self) -> str:
-        return self.profile.name
-
-    @property
-    def plan(self) -> EncodingPlan | None:
-        return self.profile.plan
-
-    @property
-    def summary(self) -> Summary:
-        return self.profile.summary
+    name: str
+    plan: EncodingPlan | None
+    summary: Summary
+    judge: Callable[[Summary], Any] | None = None
 
 
-def as_profile(thing: Any) -> Profile | None:
+def as_profile(thing: Any) -> KeptProfile | None:
     """The profile that a thing is, or that is in the file it names; else None."""
     from cospan.monitoring import Profile
     from cospan.monitoring.files import is_profile_file
@@ -44,12 +44,23 @@ def as_profile(thing: Any) -> Profile | None:
         thing = Profile.load(thing)
     if not isinstance(thing, Profile):
         return None
-    if not thing.keeps_rows:
-        raise InputError(
-            f"The profile of {thing.name} keeps no rows, and a comparison needs some; make it with "
-            f"{option('rows', 2000)}, or use it for monitoring."
-        )
-    return thing
+    judge = None if thing.keeps_rows else thing.judged
+    return KeptProfile(thing.name, thing.plan, thing.with_rows, judge)
+
+
+def said_by_sketches(profile: KeptProfile, other: Summary, name: str) -> Remark:
+    """What can be said of a set and a profile without rows, and what cannot."""
+    text = (
+        f"The profile of {profile.name} keeps no rows: rows drawn from its summary stand in for "
+        "them (drawn 0, drawn 1, …), so there is no test by permutation, no list of changed "
+        "columns, and no row of it to look at."
+    )
+    found = None if profile.judge is None else profile.judge(other)
+    if found is not None and found.judged:
+        unusual = " ".join(reason.text for reason in found.reasons[:MOST_REASONS])
+        text += f" By its sketches {name} differs with a p-value of {found.p_text}"
+        text += f": {unusual}" if unusual else "."
+    return Remark("rows drawn", text, f"A profile made with {option('rows', 2000)} has all that.")
 
 
 def with_plan(parts: Sequence[Any], plans: Sequence[EncodingPlan | None]) -> list[Any]:

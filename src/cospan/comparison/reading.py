@@ -6,23 +6,27 @@ classes of one source at once. Either way the rows can be gone through again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.comparison.sampling import Reservoir, rows_within
-from cospan.curves import CurveMap
+from cospan.comparison.profiles import KeptProfile
+from cospan.curves import RowMap
 from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
 from cospan.sources import Chunk, Source
 from cospan.sources.ahead import read_ahead
-from cospan.summary import RowSample, Summary, SummaryOptions, of_chunks, of_rows
+from cospan.summary import Reservoir, Summary, SummaryOptions, of_chunks, of_rows, rows_within
 
-__all__ = ["OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
+__all__ = ["SAMPLE_SEED", "OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
 
+#: Of every sample of rows that a comparison takes. The seed that a user gives is for what chance
+#: must decide, relabellings and replicates; which rows stand for a large set it need not decide,
+#: and another seed would give other distances for the same files, and flip a gate.
+SAMPLE_SEED = 0
 SAMPLE_ROWS = 20_000
 SAMPLE_BYTES = 3 * 2**24  # 48 MB a set
 
@@ -38,6 +42,7 @@ class ReadSet(NamedTuple):
     complete: bool
     rows: int
     weights: NDArray[np.float64] | None = None  # of the sample, where rows do not count 1 each
+    drawn: bool = False  # whether the sample stands in for rows that were not kept
 
 
 class _Called(NamedTuple):
@@ -58,9 +63,15 @@ class OwnRows(NamedTuple):
 class Sets:
     """K sets to compare, each opened as a source of its own, or summarised already."""
 
-    def __init__(self, names: Sequence[str], parts: Sequence[Source | Summary]) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        parts: Sequence[Source | Summary],
+        without_rows: Mapping[int, KeptProfile] | None = None,
+    ) -> None:
         self.names = tuple(names)
         self.parts = tuple(parts)
+        self.without_rows = without_rows or {}  # by the number of the set
 
     @property
     def sources(self) -> list[Source]:
@@ -83,12 +94,13 @@ class Sets:
 
     def read(self, *, exact: bool, seed: int, progress: Progress | None) -> list[ReadSet]:
         """One pass over each set. The seed is the same for all: their order does not matter."""
-        return [
+        found = [
             _read_summary(name, part)
             if isinstance(part, Summary)
             else _read_source(name, part, exact=exact, seed=seed, progress=progress)
             for name, part in zip(self.names, self.parts, strict=True)
         ]
+        return [_as_drawn(one) if k in self.without_rows else one for k, one in enumerate(found)]
 
     def rows(
         self, read: Sequence[ReadSet], every: bool, progress: Progress | None
@@ -107,7 +119,7 @@ class Sets:
         return all(isinstance(part, Source) or one.complete for part, one in both)
 
     def mapped(
-        self, read: Sequence[ReadSet], mapping: CurveMap, *, progress: Progress | None
+        self, read: Sequence[ReadSet], mapping: RowMap, *, progress: Progress | None
     ) -> list[Summary]:
         """Summaries of all rows once more, each row mapped first; see :meth:`has_rows`."""
         found: dict[int, Summary] = {}
@@ -130,7 +142,6 @@ def _read_source(
     size = sample_size(source.n_features)
     if source.lazy is not None:
         return _read_where_it_is(name, source, exact=exact, size=size, seed=seed)
-    size = RowSample.empty(source.n_features, size).size  # of very wide rows the summary keeps less
     called: Reservoir[_Called] = Reservoir(size, seed)
 
     def rows() -> Iterator[NDArray[Any]]:
@@ -145,14 +156,13 @@ def _read_source(
     options = SummaryOptions(exact, None, size, seed, name, first_row=0)
     summary = of_chunks(rows(), options)
     summary = replace(summary, feature_names=source.feature_names)
-    # Numbered rows and the reservoir draw the same numbers: the rows that the summary keeps are
-    # those whose identifiers were kept here.
+    # The summary drew the same numbers for its sample: its rows have the names kept here.
     kept, told = summary.sample, called.result()
     order = np.argsort(kept.index)
-    if not np.array_equal(kept.index[order], called.positions):
-        raise RuntimeError("a summary keeps other rows than were told by name")
-    sample = Chunk(kept.rows[order].astype(source.dtype, copy=False), told.ids, told.labels)
-    return ReadSet(name, summary, sample, called.complete, called.seen)
+    place = np.searchsorted(called.positions, kept.index[order])
+    labels = None if told.labels is None else told.labels[place]
+    sample = Chunk(kept.rows[order].astype(source.dtype, copy=False), told.ids[place], labels)
+    return ReadSet(name, summary, sample, len(order) == called.seen, called.seen)
 
 
 def _read_where_it_is(name: str, source: Source, *, exact: bool, size: int, seed: int) -> ReadSet:
@@ -178,6 +188,12 @@ def _kept(name: str, summary: Summary) -> ReadSet:
     complete = len(order) == summary.count
     sample = Chunk(kept.rows[order], kept.index[order])
     return ReadSet(name, summary, sample, complete, int(summary.count), weights)
+
+
+def _as_drawn(one: ReadSet) -> ReadSet:
+    """Rows that stand in for others have names that say so."""
+    ids = np.array([f"drawn {number}" for number in one.sample.ids.tolist()], dtype=object)
+    return one._replace(sample=one.sample._replace(ids=ids), drawn=True)
 
 
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:

@@ -17,7 +17,7 @@ from cospan.comparison.scoring import Group
 from cospan.frame import JointFrame
 from cospan.sources.base import listing
 
-__all__ = ["heard_warnings", "remarks"]
+__all__ = ["collect_remarks", "heard_warnings"]
 
 FEW_ROWS = 30
 # Of a comparison whose rows are scored with curved features.
@@ -40,7 +40,7 @@ def heard_warnings() -> Iterator[list[Remark]]:
             warn(text)
 
 
-def remarks(
+def collect_remarks(
     opened: Opened,
     model: Model,
     groups: Sequence[Group],
@@ -51,8 +51,9 @@ def remarks(
     sources = [*opened.sets.sources, *([opened.further] if opened.further is not None else [])]
     found = [Remark.of(note) for source in sources for note in source.notes]
     found += heard
+    drawn = opened.sets.without_rows
     for group in groups:
-        found += _of_group(group, model)
+        found += _of_group(group, model, drawn=group.own in drawn)
     found += _constant(opened, model)
     if model.curve is not None:
         found.append(Remark("curved", CURVED))
@@ -65,11 +66,11 @@ def remarks(
     return tuple(dict.fromkeys(found))
 
 
-def _of_group(group: Group, model: Model) -> Iterator[Remark]:
+def _of_group(group: Group, model: Model, *, drawn: bool = False) -> Iterator[Remark]:
     if group.own is not None and group.total < FEW_ROWS:
         rows = plural(group.total, "row")
         yield Remark("few rows", f"{group.name} has only {rows}: expect wide intervals.")
-    if group.sampled:
+    if group.sampled and not drawn:
         yield Remark(
             "sampled",
             f"Of {group.name} a uniform sample of {plural(group.n, 'row')} was scored, not all "

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import abc
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from cospan._json import json_text
 from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.pairs import Linkage, Pairs
@@ -38,38 +38,22 @@ class Facts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Facts):
-    """What was found about K sets.
-
-    Parameters
-    ----------
-    names : tuple of K str
-    model : JointFrame or SetCosts
-        Scores more rows.
-    groups : tuple of K Group
-        The sets' own rows, each scored as if it had not been part of its set.
-    further : Group or None
-        Rows that belong to no set.
-    pairs : Pairs
-        How far apart any two sets are.
-    audited : Audited
-        Rows that look like another set.
-    directions, linkage
-        Without a joint frame: the directions of all sets, and which sets join first.
-    pair : PairFindings or None
-        With one: the test, what changed, and how far each feature pulls.
-    feature_names : tuple of str
-    """
+    """What was found about K sets."""
 
     names: tuple[str, ...]
-    model: Model
+    model: Model  # scores more rows
+    #: The sets' own rows, each scored as if it had not been part of its set
     groups: tuple[Group, ...]
-    further: Group | None
-    pairs: Pairs
-    audited: Audited
+    further: Group | None  # rows that belong to no set
+    pairs: Pairs  # how far apart any two sets are
+    audited: Audited  # rows that look like another set
+    #: Without a joint frame: the directions of all sets, and which sets join first
     directions: ManyFrame | None
     linkage: Linkage | None
-    pair: PairFindings | None
+    pair: PairFindings | None  # with one: the test, what changed, and how far each feature pulls
     feature_names: tuple[str, ...]
+    #: Without a joint frame: some rows of each set, drawn at random, unless they are pictures
+    samples: tuple[Any, ...] = ()
 
 
 def shared(result: Result, view: Any) -> dict[str, Any]:
@@ -110,7 +94,7 @@ class View(Facts, abc.ABC):
 
     def to_json(self) -> str:
         """:meth:`to_dict` as text; ``schema.json`` in ``cospan/comparison`` says what is in it."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        return json_text(self.to_dict())
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per scored sample, as a dataframe of the first library found.
@@ -124,9 +108,9 @@ class View(Facts, abc.ABC):
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
         """
-        from cospan._tables import make_frame
+        from cospan._tables import make_dataframe
 
-        return make_frame(self.score_columns(), backend)
+        return make_dataframe(self.score_columns(), backend)
 
     def save_html(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML file, and return its path."""

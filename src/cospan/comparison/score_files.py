@@ -18,7 +18,7 @@ from cospan._files import whole_file
 from cospan._tables import without_formulas
 from cospan.errors import InputError, MissingDependencyError
 
-__all__ = ["ENDINGS", "check_table_path", "csv_text", "table_file"]
+__all__ = ["ENDINGS", "check_table_path", "csv_text", "table_file", "with_text_ids"]
 
 ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".tsv")
 
@@ -47,6 +47,17 @@ of .parquet, .arrow, .feather, .csv, .tsv.
             f"{', '.join(ENDINGS)}."
         )
     return target
+
+
+def with_text_ids(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The columns with identifiers as text: one set may number its rows, another name them.
+
+    Examples
+    --------
+    >>> with_text_ids({"id": np.array([3, 4])})["id"].tolist()
+    ['3', '4']
+    """
+    return {**columns, "id": np.asarray(columns["id"]).astype(str)}
 
 
 @contextmanager

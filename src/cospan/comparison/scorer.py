@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.alignment import Alignment
+from cospan._types import Floats
+from cospan.alignment import Alignment, strange_p
 from cospan.comparison.fitting import Model
 from cospan.frame import JointFrame
 from cospan.sets import calibrated_weights
 from cospan.significance.copies import row_hashes
 from cospan.sources import Chunk
-from cospan.typicality import below_rate, strange_p
+from cospan.typicality import below_rate
 
 __all__ = ["LikeNeither", "Scored", "Scorer", "Sink", "like_neither", "pair_angle"]
 
-Floats = NDArray[np.float64]
 
 NEITHER_RATE = 0.05  # of the rows called like no set, those that may be so by mistake
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.alignment import Alignment
 from cospan.attribution import attribute
 from cospan.comparison.reading import OwnRows
-from cospan.comparison.sampling import Reservoir, rows_within
 from cospan.comparison.scorer import Scored, Scorer, like_neither, pair_angle
 from cospan.comparison.telling import (
     TELLING_ROWS,
@@ -28,10 +28,10 @@ from cospan.comparison.telling import (
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.sources import Chunk
+from cospan.summary import Reservoir, rows_within
 
 __all__ = ["Group", "ScoredGroup", "Tally"]
 
-Floats = NDArray[np.float64]
 
 FINE_BINS = 900  # a tenth of a degree each; 30, 45, 60 or 90 bins are sums of these
 DEGREE_BINS = 90  # of the histograms of each pair of more sets
@@ -120,37 +120,20 @@ class ScoredGroup:
 
 
 class Group(NamedTuple):
-    """The scored rows of one set, or further rows.
-
-    Attributes
-    ----------
-    name : str
-    own : int or None
-        The number of the set; None for further rows.
-    n, total : int
-        How many rows were scored, and how many there are.
-    nearest : ndarray of shape (K,), int
-        How many of the `n` rows each set explains best.
-    pair_counts : ndarray of shape (K, 90), int
-        ``pair_counts[j]``: histogram, a degree per bin, of the angle between the own set (0°) and
-        set j (90°); 0 where a joint frame scored.
-    kept : Scored
-        All `n` rows, or a uniform sample of them.
-    angles : ScoredGroup or None
-        What a joint frame of two sets says.
-    telling : KeptRows or None
-        Values of the rows that a reader will ask about.
-    """
+    """The scored rows of one set, or further rows."""
 
     name: str
-    own: int | None
+    own: int | None  # the number of the set; None for further rows
+    #: How many rows were scored, and how many there are
     n: int
     total: int
-    nearest: NDArray[np.int64]
+    nearest: NDArray[np.int64]  # (K,): how many of the `n` rows each set explains best
+    #: (K, 90): ``pair_counts[j]``: histogram, a degree per bin, of the angle between the own set
+    #: (0°) and set j (90°); 0 where a joint frame scored
     pair_counts: NDArray[np.int64]
-    kept: Scored
-    angles: ScoredGroup | None = None
-    telling: KeptRows | None = None
+    kept: Scored  # all `n` rows, or a uniform sample of them
+    angles: ScoredGroup | None = None  # what a joint frame of two sets says
+    telling: KeptRows | None = None  # values of the rows that a reader will ask about
 
     @property
     def sampled(self) -> bool:

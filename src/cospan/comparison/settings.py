@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,10 @@ class Settings(SetSettings):
 
 def split_options(given: Options) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings of a comparison among what was given, and the options of its sources."""
+    for name in given.keys() - Options.__annotations__.keys():
+        close = get_close_matches(name, Options.__annotations__, 1)
+        meant = f"; did you mean {close[0]}=?" if close else "; help(cospan.compare) lists them."
+        raise TypeError(f"A comparison has no argument {name}={meant}")
     known = {"standardize", *(field.name for field in fields(Settings))}
     settings = {name: value for name, value in given.items() if name in known}
     return settings, {name: value for name, value in given.items() if name not in known}

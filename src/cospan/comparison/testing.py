@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
+from cospan._surface import option
+from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import Changes, RowsToCheck, find_changes
 from cospan.comparison.reading import Progress, ReadSet, Sets
@@ -21,7 +22,7 @@ from cospan.sources.encoding import SetProfile
 
 __all__ = ["PairFindings", "study_pair"]
 
-Floats = NDArray[np.float64]
+APART = 0.9  # the largest gap between the shares of rows up to a date, from which it separates
 
 
 class PairFindings(NamedTuple):
@@ -49,11 +50,12 @@ def study_pair(
 
     In the linear span nothing is said about columns.
     """
-    shift, remarks = _shift_of(samples, settings, progress)
+    drawn = any(one.drawn for one in read)  # rows that stand in for others are no evidence
+    shift, remarks = (None, ()) if drawn else _shift_of(samples, settings, progress)
     angles = [group.angles for group in groups if group.angles is not None]
     effect_a, effect_b = (np.mean(np.asarray(one.attribution), axis=0) for one in angles)
     changes = None
-    if frame.geometry.affine:
+    if frame.geometry.affine and not drawn:
         changes = find_changes(
             frame,
             *(one.sample.rows for one in read),
@@ -66,7 +68,21 @@ def study_pair(
             set_names=(sets.names[0], sets.names[1]),
             to_check=to_check,
         )
+        remarks += _times_apart(changes)
     return PairFindings(shift, changes, effect_a, effect_b), remarks
+
+
+def _times_apart(changes: Changes) -> tuple[Remark, ...]:
+    """Dates that separate the sets by themselves, as those of training and production do."""
+    found = [one.name for one in changes.features if one.kind == "date" and one.distance >= APART]
+    return tuple(
+        Remark(
+            "times apart",
+            f"The sets are of different times: {name} alone separates them, whatever else changed.",
+            f"{option('drop', name)} compares the rest.",
+        )
+        for name in found
+    )
 
 
 def _profiles(sets: Sets) -> tuple[SetProfile, SetProfile] | None:
@@ -76,9 +92,9 @@ def _profiles(sets: Sets) -> tuple[SetProfile, SetProfile] | None:
         return None
     a, b = found[0][0], found[1][0]
     plan = None if sets.first is None else sets.first.plan
-    dropped = plan is not None and plan.missing == "drop"
+    dropping = plan is not None and plan.missing == "drop"
     gaps = any(column.missing for one in (a, b) for column in one.columns)
-    return None if dropped and gaps else (a, b)
+    return None if dropping and gaps else (a, b)
 
 
 def _shift_of(

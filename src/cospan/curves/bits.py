@@ -8,12 +8,11 @@ normal ones follow through the inverse of the normal distribution, right to roun
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-__all__ = ["normals", "uniforms"]
+from cospan._types import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["normals", "uniforms"]
 
 
 def uniforms(seed: int, shape: tuple[int, ...]) -> Floats:

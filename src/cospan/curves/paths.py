@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._tolerance import SUMS_TO_TOTAL
+from cospan._types import Floats
 
 __all__ = ["integrated"]
 
-Floats = NDArray[np.float64]
 
 # Points on the way: doubled until the sum is right, for the rows where it is not yet.
 _FEWEST_POINTS = 16

@@ -142,7 +142,7 @@ def julia(f: GSVD) -> JuliaForm:
 
 
 def matlab(f: GSVD) -> MatlabForm:
-    """c rising: every list is turned round. Further columns of U first stand for c = 0."""
+    """c rising: every list is reversed. Further columns of U first stand for c = 0."""
     (U, V), (r, k, t), m = f.left_factors(), f.blocks, f.rank
     xp = arrays.namespace(f.H)
     spare = U[:, r + k :]

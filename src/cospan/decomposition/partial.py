@@ -46,7 +46,6 @@ class PartialGSVD:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from scipy.sparse import random_array
     >>> from cospan import gsvds
     >>> rng = np.random.default_rng(0)

@@ -35,34 +35,17 @@ _GRID = 200
 
 @dataclass(frozen=True, eq=False)
 class TikhonovPath:
-    """Solutions along a path of λ, and what is needed to choose among them.
+    """Solutions along a path of λ, and what is needed to choose among them."""
 
-    Attributes
-    ----------
-    strengths : ndarray, (n,)
-        The λ, rising.
-    x : array, (n, d)
-        One solution a row.
-    residuals, penalties : ndarray, (n,)
-        ‖A x - b‖ and ‖B x‖.
-    degrees_of_freedom : ndarray, (n,)
-        Σ f_i, the trace of the matrix that takes b to A x.
-    gcv : ndarray, (n,)
-        Generalized cross-validation: smallest is best.
-    curvature : ndarray, (n,)
-        Of the L-curve: largest is the corner.
-    chosen : int
-        The row that the criterion asked for picks (GCV's, if none was).
-    """
-
-    strengths: np.ndarray
-    x: Array
+    strengths: np.ndarray  # (n,): the λ, rising
+    x: Array  # (n, d): one solution a row
+    #: (n,): ‖A x - b‖ and ‖B x‖
     residuals: np.ndarray
     penalties: np.ndarray
-    degrees_of_freedom: np.ndarray
-    gcv: np.ndarray
-    curvature: np.ndarray
-    chosen: int
+    degrees_of_freedom: np.ndarray  # (n,): Σ f_i, the trace of the matrix that takes b to A x
+    gcv: np.ndarray  # (n,): generalized cross-validation: smallest is best
+    curvature: np.ndarray  # (n,): of the L-curve: largest is the corner
+    chosen: int  # the row that the criterion asked for picks (GCV's, if none was)
 
     @property
     def best(self) -> Array:

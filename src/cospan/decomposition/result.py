@@ -19,7 +19,6 @@ class Blocks(NamedTuple):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import gsvd
     >>> gsvd(np.eye(3)[:2], np.eye(3)[1:]).blocks
     Blocks(r=1, k=1, t=1)
@@ -57,7 +56,6 @@ class GSVD:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import gsvd
     >>> A, B = np.array([[3.0, 0.0], [0.0, 1.0]]), np.array([[4.0, 0.0], [0.0, 1.0]])
     >>> found = gsvd(A, B)
@@ -162,7 +160,6 @@ class GSVD:
 
         Examples
         --------
-        >>> import numpy as np
         >>> from cospan import gsvd
         >>> A, L = np.diag([1.0, 0.1]), np.eye(2)
         >>> gsvd(A, L).solve_tikhonov([1.0, 1.0], 0.1).round(6)
@@ -178,7 +175,6 @@ class GSVD:
 
         Examples
         --------
-        >>> import numpy as np
         >>> from cospan import gsvd
         >>> M, L = np.ones((3, 1)), np.diag([1.0, 1.0, 1e-3])
         >>> gsvd(M.T, L.T).solve_gls([0.0, 0.0, 1.0]).beta.round(4)

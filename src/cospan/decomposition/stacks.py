@@ -33,7 +33,6 @@ class GSVDStack:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import gsvd
     >>> rng = np.random.default_rng(0)
     >>> f = gsvd(rng.standard_normal((4, 9, 3)), rng.standard_normal((4, 8, 3)))
@@ -75,30 +74,11 @@ class GSVDStack:
         xp = arrays.namespace(parts[0])
         return xp.reshape(xp.stack(parts), (*self.shape, *parts[0].shape))
 
-    @property
-    def c(self) -> Array:
-        """Cosines, (..., m)."""
-        return self._stacked("c")
-
-    @property
-    def s(self) -> Array:
-        """Sines, (..., m)."""
-        return self._stacked("s")
-
-    @property
-    def H(self) -> Array:
-        """Frames, (..., m, d)."""
-        return self._stacked("H")
-
-    @property
-    def U(self) -> Array:
-        """Left factors of A, (..., p, r + k)."""
-        return self._stacked("U")
-
-    @property
-    def V(self) -> Array:
-        """Left factors of B, (..., q, k + t)."""
-        return self._stacked("V")
+    c = property(lambda self: self._stacked("c"), doc="Cosines, (..., m).")
+    s = property(lambda self: self._stacked("s"), doc="Sines, (..., m).")
+    H = property(lambda self: self._stacked("H"), doc="Frames, (..., m, d).")
+    U = property(lambda self: self._stacked("U"), doc="Left factors of A, (..., p, r + k).")
+    V = property(lambda self: self._stacked("V"), doc="Left factors of B, (..., q, k + t).")
 
 
 def is_stack(A: Any, B: Any) -> bool:

@@ -17,9 +17,10 @@ from cospan.errors import InputError
 __all__ = ["embed_images", "embed_texts"]
 
 Rows = NDArray[np.float32]
+Index = NDArray[np.intp]
 Progress = Callable[[int, int], None]
 
-BATCH = 64
+BATCH = 32  # what a batch makes of its tokens stays in the cache of a core
 
 
 def embed_texts(
@@ -64,11 +65,16 @@ def embed_texts(
         raise InputError(f"Text {wrong} is of type {kind}; pass strings, one for each row.")
     run = model if callable(model) else load_text_model(model)
     items = [text.encode("utf-8", "surrogatepass") for text in texts]
-    # Texts of one length share a batch: padding is work.
-    order = np.argsort([len(item) for item in items], kind="stable")
+    lengths = getattr(run, "lengths", lambda some: [len(text) for text in some])
+
+    def by_length(index: Index) -> Index:
+        # Texts of one length share a batch: padding is work. A formula has many more tokens than
+        # a sentence of as many characters, so that a model that can counts its own tokens.
+        return index[np.argsort(lengths([texts[i] for i in index]), kind="stable")]
+
     return _embedded(
         lambda index: run([texts[i] for i in index]),
-        getattr(run, "key", None), items, order, batch, cache, progress,
+        getattr(run, "key", None), items, by_length, batch, cache, progress,
     )  # fmt: skip
 
 
@@ -96,7 +102,6 @@ def embed_images(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.embedding import embed_images
     >>> images = np.full((2, 4, 4, 3), 255, dtype=np.uint8)
     >>> embed_images(images, lambda some: some.mean(axis=(1, 2)))
@@ -113,20 +118,20 @@ def embed_images(
     items = [image.tobytes() + repr(image.shape).encode() for image in images]
     return _embedded(
         lambda index: run(images[index]),
-        getattr(run, "key", None), items, np.arange(len(images)), batch, cache, progress,
+        getattr(run, "key", None), items, lambda index: index, batch, cache, progress,
     )  # fmt: skip
 
 
 def _embedded(
-    run: Callable[[NDArray[np.intp]], Any],
+    run: Callable[[Index], Any],
     key: str | None,
     items: list[bytes],
-    order: NDArray[np.intp],
+    ordered: Callable[[Index], Index],
     batch: int,
     cache: EmbeddingCache | bool,
     progress: Progress | None,
 ) -> Rows:
-    """Rows for all items: from the cache, and what it lacks from the model, in order."""
+    """Rows for all items: from the cache, and what it lacks from the model, `ordered`."""
     size = as_count(batch, "batch")
     store = EmbeddingCache() if cache is True else (cache or None)
     if key is None:
@@ -134,8 +139,9 @@ def _embedded(
     rows: list[Any] = [None] * len(items)
     if store is not None and key is not None:
         rows = list(store.get(key, items))
-    todo = np.array([i for i in order if rows[i] is None], dtype=np.intp)
+    todo = np.array([i for i, row in enumerate(rows) if row is None], dtype=np.intp)
     done = len(items) - len(todo)
+    todo = ordered(todo) if len(todo) else todo
     for index in _batches(todo, size):
         made = np.asarray(run(index), dtype=np.float32)
         if made.ndim != 2 or len(made) != len(index):
@@ -152,9 +158,14 @@ def _embedded(
             progress(done, len(items))
     if not rows:
         raise InputError("There is nothing to embed; pass at least one item.")
+    if len({len(row) for row in rows}) > 1:
+        if store is None:
+            raise InputError("The model makes rows of different lengths.")
+        # the cache is damaged
+        return _embedded(run, key, items, ordered, batch, False, progress)
     return np.stack(rows)
 
 
-def _batches(index: NDArray[np.intp], size: int) -> Iterator[NDArray[np.intp]]:
+def _batches(index: Index, size: int) -> Iterator[Index]:
     for start in range(0, len(index), size):
         yield index[start : start + size]

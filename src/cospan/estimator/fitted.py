@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan._surface import option
 from cospan._tolerance import SAME_SCORE
+from cospan._types import Floats
 from cospan._validate import as_option
 from cospan.alignment import Alignment
 from cospan.errors import InputError
@@ -25,8 +26,6 @@ from cospan.sets.curving import Again
 from cospan.summary import Summary
 
 __all__ = ["ClassSettings", "FittedClasses", "best_threshold"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -39,20 +38,11 @@ class ClassSettings(Settings):
 
 @dataclass(frozen=True, eq=False)
 class FittedClasses:
-    """K classes, fitted.
+    """K classes, fitted."""
 
-    Attributes
-    ----------
-    model : JointFrame or SetCosts
-        For two classes, and for more.
-    weighting : str
-    threshold : float
-        θ in radians above which a sample belongs to the second of two classes.
-    """
-
-    model: JointFrame | SetCosts
+    model: JointFrame | SetCosts  # for two classes, and for more
     weighting: str
-    threshold: float
+    threshold: float  # θ in radians above which a sample belongs to the second of two classes
 
     @classmethod
     def fit(

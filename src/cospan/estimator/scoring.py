@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cospan._types import Floats
 from cospan.estimator.fitted import FittedClasses
 
 __all__ = ["DTYPES", "Scoring"]
 
-Floats = NDArray[np.float64]
 
 DTYPES = (np.float64, np.float32)  # that rows may keep
 

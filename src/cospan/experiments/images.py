@@ -66,23 +66,15 @@ DATASETS = {
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Labelled images as rows of pixels, split into training and test.
-
-    Attributes
-    ----------
-    name, title : str
-    classes : tuple of str
-        What the labels 0, 1, … mean.
-    image_shape : (int, int)
-    train_x, test_x : ndarray of uint8, (n, pixels)
-    train_y, test_y : ndarray of int, (n,)
-    """
+    """Labelled images as rows of pixels, split into training and test."""
 
     name: str
     title: str
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # what the labels 0, 1, … mean
     image_shape: tuple[int, int]
+    #: (n, pixels)
     train_x: NDArray[np.uint8]
+    #: (n,)
     train_y: NDArray[np.integer]
     test_x: NDArray[np.uint8]
     test_y: NDArray[np.integer]

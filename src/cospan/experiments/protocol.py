@@ -53,24 +53,16 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How well one rule tells the test images of a pair apart.
+    """How well one rule tells the test images of a pair apart."""
 
-    Attributes
-    ----------
-    accuracy, f1, auc : float
-        At 45° (or probability ½); F1 is the mean over both classes.
-    fisher_rao : float
-        In radians: distance of the two θ histograms for the paper's rules, of the calibrated
-        angles themselves for ours; NaN for a rule without angles.
-    theta : pair of ndarray, or None
-        The test images' angles.
-    """
-
+    #: At 45° (or probability ½); F1 is the mean over both classes
     accuracy: float
     f1: float
     auc: float
+    #: In radians: distance of the two θ histograms for the paper's rules, of the calibrated angles
+    #: themselves for ours; NaN for a rule without angles
     fisher_rao: float
-    theta: tuple[NDArray[np.floating], NDArray[np.floating]] | None
+    theta: tuple[NDArray[np.floating], NDArray[np.floating]] | None  # the test images' angles
 
 
 @dataclass(frozen=True)
@@ -166,7 +158,6 @@ def linear_cka(A: NDArray[np.floating], B: NDArray[np.floating]) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.experiments.protocol import linear_cka
     >>> A = np.random.default_rng(0).standard_normal((5, 20))
     >>> round(linear_cka(A, 3 * A[::-1]), 12)

@@ -44,20 +44,11 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Everything that was run on one dataset.
-
-    Attributes
-    ----------
-    images : Images
-    pairs : tuple of PairDraw
-        The paper's pairs, every draw.
-    every_pair : tuple of PairDraw
-        One draw of every pair of classes (fewer in a quick run).
-    """
+    """Everything that was run on one dataset."""
 
     images: Images
-    pairs: tuple[PairDraw, ...]
-    every_pair: tuple[PairDraw, ...]
+    pairs: tuple[PairDraw, ...]  # the paper's pairs, every draw
+    every_pair: tuple[PairDraw, ...]  # one draw of every pair of classes (fewer in a quick run)
 
     def first_draw(self, a: int, b: int) -> PairDraw:
         return next(x for x in self.pairs if (x.a, x.b, x.draw) == (a, b, 0))

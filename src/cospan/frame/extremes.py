@@ -23,8 +23,8 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import NOT_ZERO, at_infinity
 from cospan._validate import as_option, as_rows
-from cospan.directions import check_count
 from cospan.errors import InputError
+from cospan.frame.directions import check_count
 
 if TYPE_CHECKING:
     from cospan.alignment import Alignment
@@ -48,7 +48,6 @@ class Prototypes:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame, prototypes
     >>> rng = np.random.default_rng(0)
     >>> frame = JointFrame.fit(rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0])
@@ -88,13 +87,8 @@ def prototypes(frame: JointFrame, side: str, n: int = 1, *, start: Any = None) -
         within the range of all of them, as far as the angle rises. Without it the points are those
         of the plain frame, and so are their angles.
 
-    Returns
-    -------
-    Prototypes
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame, prototypes
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(500, 2)), rng.normal(size=(500, 2)) + [2.0, 0]

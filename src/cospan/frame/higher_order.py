@@ -35,13 +35,13 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import PRESENT_SHARE, SAME_EIGENVALUE
+from cospan._types import Floats
 from cospan.decomposition import gsvd
 from cospan.frame.joint_diagonal import joint_rotation
 from cospan.sets.maps import whitening_of
 
 __all__ = ["ManyDirections", "decompose_many", "kind_numbers"]
 
-Floats = NDArray[np.float64]
 
 # K m³: larger groups of directions are turned by one mixture of the G_i, not by all of them.
 JOINT_WORK = 2**20

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._tolerance import STILL
+from cospan._types import Floats
 
 __all__ = ["joint_rotation"]
 
-Floats = NDArray[np.float64]
 
 SWEEPS = 30  # the method converges quadratically; ten are many
 

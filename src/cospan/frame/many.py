@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
+from cospan._types import Floats
 from cospan.errors import InputError
 from cospan.frame.higher_order import decompose_many, kind_numbers
 from cospan.frame.properties import in_feature_units
 from cospan.sets import PreparedSets, SetCosts
-from cospan.sets.settings import Given
+from cospan.sets.settings import CostSettings
 from cospan.summary import Summary
 
 __all__ = ["KINDS", "ManyFrame"]
 
-Floats = NDArray[np.float64]
 
 KINDS = ("common", "partial", "isolated")
 
@@ -57,7 +57,6 @@ class ManyFrame:
     --------
     Three sets that share two features; each has one more to itself.
 
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> sets = {}
     >>> for own, name in enumerate("xyz", start=2):
@@ -81,49 +80,33 @@ class ManyFrame:
     # ---- making -------------------------------------------------------------------------------
 
     @classmethod
-    def fit(
-        cls,
-        sets: Any,
-        *,
-        weighting: str = "cost",
-        picture: bool = False,
-        **settings: Unpack[Given],
-    ) -> ManyFrame:
+    def fit(cls, sets: Any, **settings: Unpack[CostSettings]) -> ManyFrame:
         """The frame of K sets of rows.
 
         Parameters
         ----------
         sets : mapping of names to arrays, or sequence of arrays
-        weighting : {"cost", "frame"}
-            As for :func:`cospan.compare_many`.
-        picture, **settings
-            As for :meth:`cospan.JointFrame.fit`.
+        **settings
+            As for :meth:`cospan.JointFrame.fit`; `weighting` as for :func:`cospan.compare_many`.
         """
         parts = dict(sets) if hasattr(sets, "keys") else dict(enumerate(sets, start=1))
         names = tuple(map(str, parts))
         summaries = [
             Summary.of(X, name=name) for name, X in zip(names, parts.values(), strict=True)
         ]
-        return cls.from_summaries(
-            summaries, names=names, weighting=weighting, picture=picture, **settings
-        )
+        return cls.from_summaries(summaries, names, **settings)
 
     @classmethod
     def from_summaries(
         cls,
         summaries: Sequence[Summary],
-        *,
         names: Sequence[str] | None = None,
-        weighting: str = "cost",
-        picture: bool = False,
-        **settings: Unpack[Given],
+        **settings: Unpack[CostSettings],
     ) -> ManyFrame:
         """The frame of K ≥ 2 summaries; settings as in :meth:`fit`."""
         names = _names(names, len(summaries))
         settings["curve"] = None  # directions are those of the rows as they are
-        costs = SetCosts.from_summaries(
-            summaries, labels=names, weighting=weighting, picture=picture, **settings
-        )
+        costs = SetCosts.from_summaries(summaries, labels=names, **settings)
         return cls.of_costs(summaries, costs, names)
 
     @classmethod

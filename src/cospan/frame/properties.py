@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
+from typing import Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 
@@ -23,6 +25,24 @@ from cospan.sets.maps import working_rows
 from cospan.typicality import Typicality
 
 __all__ = ["FrameProperties", "in_feature_units", "inverse_square"]
+
+
+T = TypeVar("T")
+
+
+class _Held(Generic[T]):
+    """What the geometry of a frame holds, read from the frame itself."""
+
+    def __init__(self, path: str, doc: str) -> None:
+        self._read = attrgetter(f"geometry.{path}")
+        self.__doc__ = doc
+
+    @overload
+    def __get__(self, frame: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, frame: object, owner: type) -> T: ...
+    def __get__(self, frame: object | None, owner: type) -> Any:
+        return self if frame is None else self._read(frame)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,45 +62,27 @@ class FrameProperties:
     typicality: Typicality | None = None
     curve: CurvedSets | None = None
 
-    @property
-    def span(self) -> str:
-        """``"affine"`` or ``"linear"``."""
-        return self.geometry.span
-
-    @property
-    def units(self) -> str:
-        """``"own"`` or ``"common"``: whose variance shrinkage pulls towards."""
-        return self.geometry.units
-
-    @property
-    def shrinkage(self) -> float:
-        """The α in use, also when it was chosen by ``"auto"``."""
-        return self.geometry.shrinkage
-
-    @property
-    def pooling(self) -> float:
-        """The γ in use."""
-        return self.geometry.pooling
-
-    @property
-    def dof(self) -> float:
-        """The ν in use; 0 in the linear span."""
-        return self.geometry.dof
-
-    @property
-    def gain(self) -> float:
-        """β: log tan²θ = β (ℓ - ℓ₀), with ℓ the log ratio of the squared costs; 1 if raw."""
-        return self.geometry.calibration.gain
-
-    @property
-    def zero(self) -> float:
-        """ℓ₀, the log ratio of squared costs at which θ is 45°."""
-        return self.geometry.calibration.zero
-
-    @property
-    def center(self) -> Array:
-        """The origin of coordinates: the midpoint of the means in the affine span."""
-        return self.geometry.center
+    span = _Held[str]("span", """``"affine"`` or ``"linear"``.""")
+    units = _Held[str]("units", """``"own"`` or ``"common"``: whose variance shrinkage pulls to.""")
+    shrinkage = _Held[float]("shrinkage", """The α in use, also when ``"auto"`` chose it.""")
+    pooling = _Held[float]("pooling", "The γ in use.")
+    dof = _Held[float]("dof", "The ν in use; 0 in the linear span.")
+    gain = _Held[float](
+        "calibration.gain",
+        "β: log tan²θ = β (ℓ - ℓ₀), with ℓ the log ratio of the squared costs; 1 if raw.",
+    )
+    zero = _Held[float]("calibration.zero", "ℓ₀, the log ratio of squared costs at which θ is 45°.")
+    center = _Held[Array](
+        "center", "The origin of coordinates: the midpoint of the means in the affine span."
+    )
+    center_mode = _Held[str](
+        "center_mode",
+        """``"own"`` in the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``.""",
+    )
+    balance = _Held[bool]("balance", "Whether a set's moments are divided by its size.")
+    tol = _Held[float | None]("tol", "The tolerance asked for.")
+    feature_names = _Held[tuple[str, ...] | None]("feature_names", "What features are called.")
+    n_features = _Held[int]("n_features", "The number of features.")
 
     @property
     def center_a(self) -> Array:
@@ -96,19 +98,6 @@ class FrameProperties:
         return self.geometry.means[k, :] if own else self.geometry.center
 
     @property
-    def center_mode(self) -> str:
-        """``"own"`` in the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``."""
-        return self.geometry.center_mode
-
-    @property
-    def balance(self) -> bool:
-        return self.geometry.balance
-
-    @property
-    def tol(self) -> float | None:
-        return self.geometry.tol
-
-    @property
     def n_a(self) -> float:
         """The size of A (the sum of its weights)."""
         return float(self.geometry.sizes[0])
@@ -122,14 +111,6 @@ class FrameProperties:
         """Mean variance that shrinkage pulls towards, over the features that vary."""
         unit = arrays.to_numpy(self.geometry.unit)
         return float(np.mean(unit[unit > 0] ** 2)) if unit.any() else 0.0
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        return self.geometry.feature_names
-
-    @property
-    def n_features(self) -> int:
-        return self.geometry.n_features
 
     @property
     def rank(self) -> int:

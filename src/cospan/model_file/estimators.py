@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.alignment import Alignment
 from cospan.errors import InputError, ModelFileError
 from cospan.estimator import AlignmentAngleClassifier, FittedClasses
@@ -21,7 +22,6 @@ from cospan.model_file.reader import Reader
 
 __all__ = ["put_together", "take_apart"]
 
-Floats = NDArray[np.float64]
 
 _TEXT: dict[str, type] = {"text": str, "text objects": object}
 _NUMBERS = re.compile(r"[<>|=]?[biuf][1248]")

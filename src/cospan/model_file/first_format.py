@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._tolerance import NARROW_PROBABILITY
+from cospan._types import Floats
 from cospan.errors import ModelFileError
 from cospan.frame import JointFrame
 from cospan.model_file.parts import read_directions
@@ -26,8 +27,6 @@ from cospan.model_file.reader import ABOVE_0, BELOW_1, Reader
 from cospan.sets import Geometry, SetCosts
 
 __all__ = ["Curves", "costs", "frame", "read_curves"]
-
-Floats = NDArray[np.float64]
 
 
 def frame(read: Reader) -> JointFrame:

@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from cospan._surface import option
 from cospan._warnings import heard, warn
 from cospan.errors import InputError
+from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.files import is_monitoring_file, is_profile_file
 from cospan.monitoring.profile import Profile
-from cospan.monitoring.reading import indicators_of, opened, timed_rows
+from cospan.monitoring.reading import opened
 from cospan.monitoring.records import Record, record_of
 from cospan.monitoring.result import Monitoring
 from cospan.monitoring.timing import Every, as_every
-from cospan.monitoring.windows import SAMPLE_ROWS, cut
+from cospan.monitoring.windows import SAMPLE_ROWS
 
 __all__ = ["monitor"]
 
@@ -64,13 +66,8 @@ def monitor(
     **options
         For the sources: columns, categorical, numeric, drop, strict.
 
-    Returns
-    -------
-    Monitoring
-
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import monitor
     >>> rng = np.random.default_rng(0)
     >>> usual, later = rng.normal(size=(6000, 3)), rng.normal(size=(2000, 3))
@@ -104,25 +101,37 @@ def _past(reference: Any, false_alarms: float | None) -> Monitoring | None:
         return None
     if false_alarms is not None and false_alarms != reference.false_alarms:
         raise InputError(
-            f"This monitoring was begun with {reference.false_alarms:g} false alarms a year; leave "
-            "false_alarms out, or begin a new one."
+            f"This monitoring was begun with {option('false_alarms', reference.false_alarms)}; "
+            "leave that out, or begin a new one."
         )
     return reference
 
 
+def _how_long() -> str:
+    return (
+        f"How long is a window? Say it with {option('every')}, for instance "
+        f"{option('every', 'day')} or {option('every', '1000-rows')}."
+    )
+
+
 def _as_alarms(value: Any) -> float:
     if not isinstance(value, int | float | np.number) or not 0 < float(value) < math.inf:
-        raise InputError(f"false_alarms is {value!r}; it must be a number above 0.")
+        raise InputError(
+            f"{value!r} is not a number of false alarms; give {option('false_alarms')} a number "
+            "above 0."
+        )
     return float(value)
 
 
 def _profile(reference: Any, time: Any, every: Any, seed: int, options: dict[str, Any]) -> Profile:
-    if isinstance(reference, str | os.PathLike) and is_profile_file(reference):
+    if isinstance(reference, str | os.PathLike) and (
+        is_profile_file(reference) or os.fspath(reference).endswith(".cospan")
+    ):
         reference = Profile.load(reference)
     if isinstance(reference, Profile):
         return reference
     if every is None:
-        raise InputError("every= must say how long a window is, for instance 'day' or '1000-rows'.")
+        raise InputError(_how_long())
     if isinstance(time, str | None):
         return Profile.of(reference, time=time, every=every, rows=SAMPLE_ROWS, seed=seed, **options)
     return Profile.of(reference, rows=SAMPLE_ROWS, seed=seed, **options)  # its times are not given
@@ -132,15 +141,13 @@ def _same_every(profile: Profile, every: Any) -> Every:
     """How long windows are: as asked, and as the reference's are."""
     if every is None:
         if profile.every is None:
-            raise InputError(
-                "every= must say how long a window is, for instance 'day' or '1000-rows'."
-            )
+            raise InputError(_how_long())
         return profile.every
     length = as_every(every)
     if profile.every is not None and profile.every != length:
         raise InputError(
-            f"The reference has windows of {profile.every} and every= asks for {length}; make both "
-            "the same."
+            f"The reference has {profile.every.plural} and {option('every')} asks for "
+            f"{length.plural}; make both the same."
         )
     return length
 
@@ -165,10 +172,7 @@ def _measured(
     sources = opened(data, time, **options)
     called = sources[0].name if len(sources) == 1 else f"{len(sources)} sets"
     _check_width(profile, sources[0])
-    blocks = timed_rows(sources, profile.plan, time)
-    gaps = indicators_of(profile.plan)
-    windows = cut(blocks, length, seed=seed, name=called, indicators=gaps)
-    ordered = windows.ordered()
+    ordered = windows_of(sources, profile.plan, time, length, seed=seed, name=called).ordered()
     found = []
     for done, (code, part) in enumerate(ordered):
         if progress is not None:

@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._tolerance import NOT_ZERO
+from cospan._types import Floats, Index
 from cospan.monitoring.ranks import Ranks, legendre_means
 from cospan.summary import Summary
 
 __all__ = ["SCORES", "Channel", "Channels", "Cost", "Measured"]
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Scores of number columns, in the order of `ranks.legendre`.
 SCORES = ("mean", "spread", "shape", "shape")
@@ -69,51 +67,26 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Channels:
-    """The functions, and their means and variances over the rows of the reference.
+    """The functions, and their means and variances over the rows of the reference."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Every feature that rows have, indicators of missing values last.
-    owners : tuple of str
-        The user's column of each.
-    numbers, gaps : array of int
-        The features that are numbers, and the indicator of each (-1: none).
-    shares : array of int
-        The features that are 0 or 1.
-    levels : tuple of arrays of int
-        For each category the features of its levels: what they leave to 1 is the share of levels
-        that the reference does not have.
-    live : array of int
-        The features that vary in the reference: only these have a geometry.
-    ranks : tuple of Ranks
-        For each of `numbers`.
-    pairs : array of int, (n, 2)
-    cost : Cost
-    cost_ranks : Ranks
-    far : float
-        The squared cost that 1 % of the reference's rows exceed.
-    shrinkage : float
-    table : tuple of Channel
-    variance : array
-        Of each channel's function over single rows of the reference.
-    """
-
-    names: tuple[str, ...]
-    owners: tuple[str, ...]
+    names: tuple[str, ...]  # every feature that rows have, indicators of missing values last
+    owners: tuple[str, ...]  # the user's column of each
+    #: The features that are numbers, and the indicator of each (-1: none)
     numbers: Index
     gaps: Index
-    shares: Index
+    shares: Index  # the features that are 0 or 1
+    #: For each category the features of its levels: what they leave to 1 is the share of levels
+    #: that the reference does not have
     levels: tuple[Index, ...]
-    live: Index
-    ranks: tuple[Ranks, ...]
-    pairs: Index
+    live: Index  # the features that vary in the reference: only these have a geometry
+    ranks: tuple[Ranks, ...]  # for each of `numbers`
+    pairs: Index  # (n, 2)
     cost: Cost
     cost_ranks: Ranks
-    far: float
+    far: float  # the squared cost that 1 % of the reference's rows exceed
     shrinkage: float
     table: tuple[Channel, ...]
-    variance: Floats
+    variance: Floats  # of each channel's function over single rows of the reference
 
     def measure(self, summary: Summary, rows: Floats, cost: Cost | None = None) -> Measured:
         """The channels of a window: shares over all its rows, the rest over the sampled ones.
@@ -155,6 +128,11 @@ class Channels:
     def shared(self) -> int:
         """How many channels are shares: they come second."""
         return len(self.shares) + len(self.levels)
+
+    def pair_at(self, place: int) -> tuple[int, int]:
+        """The two features of the relation that is the channel at this place."""
+        i, j = self.pairs[place - self.ranked - self.shared].tolist()
+        return i, j
 
     @property
     def ranked(self) -> int:

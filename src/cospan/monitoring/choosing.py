@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._tolerance import NOT_ZERO, constant_variance
+from cospan._types import Floats, Index
 from cospan.errors import InputError
 from cospan.monitoring.channels import SCORES, Channel, Channels, Cost
 from cospan.monitoring.ranks import legendre, ranks_of
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["channels_of", "varying"]
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Pairs of features whose relation is watched, at most: the strongest ones.
 MOST_PAIRS = 2_000
@@ -83,8 +81,13 @@ def channels_of(
 def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
     """With pairs, table and variances."""
     ranked = bare._scored(rows)[2]
+    shares, rare = set(bare.shares.tolist()), _mostly_missing(rows, bare, indicators)
     common = [
-        j for j in bare.live.tolist() if j not in indicators and _is_common(rows[:, j], bare, j)
+        j
+        for j in bare.live.tolist()
+        if j not in indicators
+        and bare.owners[j] not in rare
+        and (j not in shares or _COMMON <= rows[:, j].mean() <= 1 - _COMMON)
     ]
     pairs, noise = _related(ranked, np.array(common, dtype=np.intp), bare.owners)
     table = [Channel(kind, bare.owners[j], "", j) for j in bare.numbers.tolist() for kind in SCORES]
@@ -116,10 +119,9 @@ def _present(rows: Floats, j: int, gap: int) -> Floats:
     return values if len(values) else rows[:1, j]
 
 
-def _is_common(values: Floats, bare: Channels, j: int) -> bool:
-    if j not in set(bare.shares.tolist()):
-        return True
-    return bool(_COMMON <= values.mean() <= 1 - _COMMON)
+def _mostly_missing(rows: Floats, bare: Channels, indicators: set[int]) -> set[str]:
+    """Columns with hardly a value: in a window a row or two would make the relation."""
+    return {bare.owners[j] for j in indicators if rows[:, j].mean() > 1 - _COMMON}
 
 
 def _related(ranked: Floats, features: Index, owners: Sequence[str]) -> tuple[Index, Floats]:

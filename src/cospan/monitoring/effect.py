@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._types import Floats, Index
 from cospan.frame import JointFrame
 from cospan.monitoring.moments import restricted
 from cospan.significance import Estimate
@@ -16,8 +16,6 @@ from cospan.typicality import below_rate
 
 __all__ = ["Effect", "effect_of", "shrinkage_for"]
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 _CONFIDENCE = 0.95
 _TWO_SIDED = 1.959963984540054

@@ -24,28 +24,13 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Episode:
-    """Windows in alarm.
+    """Windows in alarm."""
 
-    Attributes
-    ----------
-    since : str
-        The window in which it began.
-    until : str
-        The last window in alarm; empty where that is the last window there is.
-    windows : int
-        From the first to the last.
-    mostly : str
-        In what they differ from the reference: location, scale, shape, levels or missing.
-    columns : tuple of str
-        The columns that are furthest off, first ones first.
-    text : str
-    """
-
-    since: str
-    until: str
-    windows: int
-    mostly: str
-    columns: tuple[str, ...]
+    since: str  # the window in which it began
+    until: str  # the last window in alarm; empty where that is the last window there is
+    windows: int  # from the first to the last
+    mostly: str  # in what they differ from the reference: location, scale, shape, levels or missing
+    columns: tuple[str, ...]  # the columns that are furthest off, first ones first
     text: str
 
     def to_dict(self) -> dict[str, Any]:

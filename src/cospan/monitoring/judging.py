@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
 
+from cospan._text import number
 from cospan._tolerance import NOT_ZERO
-from cospan.changes.twosample import log_fisher
+from cospan._types import Floats
+from cospan.monitoring.chance import p_value
 from cospan.monitoring.channels import Channel
 from cospan.monitoring.levels import Levels
 from cospan.monitoring.profile import Profile
@@ -22,13 +22,13 @@ from cospan.significance import Estimate
 
 __all__ = ["Reason", "WindowResult", "judge"]
 
-Floats = NDArray[np.float64]
 
 #: Reasons kept for a window.
 MOST_REASONS = 8
 #: A channel is a reason from this share of its level on, even where another one raised the alarm.
 WORTH_NAMING = 0.8
 PARTS = ("location", "scale", "shape")
+_SMALLEST = 1e-300
 _PART_OF = {
     "mean": "location",
     "spread": "scale",
@@ -45,33 +45,20 @@ _FAR = 0.5
 
 @dataclass(frozen=True)
 class Reason:
-    """One thing that is unusual in a window.
+    """One thing that is unusual in a window."""
 
-    Attributes
-    ----------
-    kind : str
-        ``"mean"``, ``"spread"``, ``"shape"``, ``"levels"``, ``"new levels"``, ``"missing"``,
-        ``"relation"``, ``"rows"`` or ``"effect"``.
-    column, second : str
-        The user's column; of a relation, both.
-    z : float
-        How far from the reference's windows, in units of their natural variation.
-    ratio : float
-        How far the column's most unusual channel is, in units of the alarm level: above 1 it
-        raises an alarm.
-    text : str
-        A sentence.
-    channel : int
-        Which of the profile's channels it is.
-    """
-
+    #: ``"mean"``, ``"spread"``, ``"shape"``, ``"levels"``, ``"new levels"``, ``"missing"``,
+    #: ``"relation"``, ``"rows"`` or ``"effect"``
     kind: str
+    #: The user's column; of a relation, both
     column: str
     second: str
-    z: float
+    z: float  # how far from the reference's windows, in units of their natural variation
+    #: How far the column's most unusual channel is, in units of the alarm level: above 1 it raises
+    #: an alarm
     ratio: float
-    text: str
-    channel: int
+    text: str  # a sentence
+    channel: int  # which of the profile's channels it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +81,16 @@ class WindowResult:
         The largest deviation in units of its level; an alarm where it is above `level`.
     level : float
     alarm : bool
+    judged : bool
+        False for a window of so few rows that nothing can be said: then its score is 0, and there
+        are neither an alarm nor reasons.
     location, scale, shape : float
         Shares of the distance to the reference.
     neither : float
         Share of the rows that neither the reference nor the rest of the window explains.
-    missing : float
-        The largest share of missing values in a column; `missing_column` says which.
+    missing, missing_before : float
+        The share of missing values in the column where it rose most over the reference's, here
+        and there; `missing_column` says which column that is.
     reasons : tuple of Reason
         The columns, relations and rows that are unusual, the most unusual first.
     columns : mapping of str to float
@@ -116,15 +107,22 @@ class WindowResult:
     score: float
     level: float
     alarm: bool
+    judged: bool
     location: float
     scale: float
     shape: float
     neither: float
     missing: float
+    missing_before: float
     missing_column: str
     reasons: tuple[Reason, ...]
     columns: dict[str, float]
     z: Floats = field(repr=False)
+
+    @property
+    def p_text(self) -> str:
+        """The p-value in words; those too small for a number are bounded."""
+        return number(self.p) if self.p > _SMALLEST else f"less than {_SMALLEST:g}"
 
     @property
     def mostly(self) -> str:
@@ -137,8 +135,8 @@ class WindowResult:
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, for JSON."""
         plain = (
-            "label", "rows", "p", "score", "level", "alarm", "location", "scale", "shape",
-            "neither", "missing", "missing_column", "mostly",
+            "label", "rows", "p", "score", "level", "alarm", "judged", "location", "scale", "shape",
+            "neither", "missing", "missing_before", "missing_column", "mostly",
         )  # fmt: skip
         found: dict[str, Any] = {key: getattr(self, key) for key in plain}
         found["effect"] = {
@@ -169,27 +167,30 @@ def _judged(
     record: Record, z: Floats, values: Floats, noise: Floats, profile: Profile, levels: Levels
 ) -> WindowResult:
     every = profile.every
+    enough = record.rows >= FEWEST_ROWS
+    z = z if enough else np.zeros_like(z)
     ratio = levels.ratios(z)
     score = float(ratio.max())
-    enough = record.rows >= FEWEST_ROWS
     table = (*profile.channels.table, Channel("effect", ""))
     parts = np.array([record.effect.location, record.effect.scale, record.effect.shape])
     shares = parts / parts.sum() if 0 < parts.sum() < math.inf else np.zeros(3)
-    missing, column = _missing(record, profile)
+    missing, before, column = _missing(record, profile)
     return WindowResult(
         label=str(record.code) if every is None else every.label(record.code),
         code=record.code,
         rows=record.rows,
         effect=record.effect.auc,
-        p=_p_value(record, values, noise, profile),
+        p=p_value(record, values, noise, profile) if enough else 1.0,
         score=score,
         level=levels.alarm,
         alarm=bool(enough and score > levels.alarm),
+        judged=enough,
         location=float(shares[0]),
         scale=float(shares[1]),
         shape=float(shares[2]),
         neither=record.effect.neither,
         missing=missing,
+        missing_before=before,
         missing_column=column,
         reasons=_reasons(record, z, ratio / levels.alarm, table, values, profile, levels),
         columns=_by_column(ratio / levels.alarm, table),
@@ -197,14 +198,16 @@ def _judged(
     )
 
 
-def _missing(record: Record, profile: Profile) -> tuple[float, str]:
-    channels = profile.channels
-    places = [c for c in channels.table if c.kind == "missing"]
+def _missing(record: Record, profile: Profile) -> tuple[float, float, str]:
+    """The share of missing values where it rose most, that of the reference, and the column."""
+    usual = np.asarray(profile.summary.mean)
+    places = [c for c in profile.channels.table if c.kind == "missing"]
+    rises = [float(record.means[c.feature] - usual[c.feature]) for c in places]
     if not places:
-        return 0.0, ""
-    worst = max(places, key=lambda c: float(record.means[c.feature]))
+        return 0.0, 0.0, ""
+    worst = places[int(np.argmax(rises))]
     share = float(record.means[worst.feature])
-    return share, worst.column if share > 0 else ""
+    return share, float(usual[worst.feature]), worst.column if share > 0 else ""
 
 
 def _by_column(ratio: Floats, table: Sequence[Channel]) -> dict[str, float]:
@@ -240,7 +243,7 @@ def _reasons(
         moved = np.abs(values - levels.mean)
         i = _plainest(i, ratio, moved, table, record, profile)
         channel = table[i]
-        text = reason_text(channel, record, profile, float(values[i]), float(levels.mean[i]))
+        text = reason_text(channel, i, record, profile, float(values[i]), float(levels.mean[i]))
         found.append(
             Reason(channel.kind, channel.column, channel.second, float(z[i]), strongest, text, i)
         )
@@ -275,20 +278,3 @@ def _plainest(
     if ratio[own[1]] >= WORTH_NAMING and max(wide, 1 / wide) >= _RATIO:
         return own[1]
     return i
-
-
-def _p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> float:
-    """The smallest p-value of all channels but the effect, times their number.
-
-    Shares by Fisher's exact test of the counts; all others are means of bounded functions, close
-    to normal.
-    """
-    channels, n = profile.channels, profile.summary.n
-    error = np.sqrt(noise[:-1] + channels.variance / n)
-    z = (values[:-1] - profile.center[:-1]) / error
-    log_p = math.log(2) + stats.norm.logsf(np.abs(z))
-    here = np.round(channels.share_values(record.means) * record.rows)
-    there = np.round(channels.share_values(np.asarray(profile.summary.mean)) * n)
-    start = channels.ranked
-    log_p[start : start + channels.shared] = log_fisher(here, record.rows, there, n)
-    return min(1.0, math.exp(min(0.0, float(log_p.min()) + math.log(len(log_p)))))

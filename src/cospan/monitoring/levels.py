@@ -26,14 +26,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from cospan._tolerance import COUNT_ROUNDING
+from cospan._types import Floats
 
 __all__ = ["FEWEST_WINDOWS", "Levels", "levels_of"]
 
-Floats = NDArray[np.float64]
 
 #: With fewer windows of the reference nothing can be said about the variation between windows.
 FEWEST_WINDOWS = 4
@@ -41,38 +40,20 @@ FEWEST_WINDOWS = 4
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """What is usual, and when to raise an alarm.
+    """What is usual, and when to raise an alarm."""
 
-    Attributes
-    ----------
-    mean, natural : array, (channels,)
-        Mean over the reference's windows and variance between them, beyond sampling noise.
-    noise : array, (channels,)
-        Variance of the reference's own mean, by sampling.
-    own : array, (channels,)
-        The level of each channel, in units of z.
-    alarm : float
-        Scores above this are alarms.
-    rate : float
-        The chance of a false alarm in a window.
-    windows : int
-        Windows of the reference behind it.
-    method : {"rank", "t", "sampling"}
-    scores : array, (windows,)
-        Those of the reference's windows.
-    z : array, (windows, channels)
-    """
-
+    #: (channels,): mean over the reference's windows and variance between them, beyond sampling
+    #: noise
     mean: Floats
     natural: Floats
-    noise: Floats
-    own: Floats
-    alarm: float
-    rate: float
-    windows: int
-    method: str
-    scores: Floats
-    z: Floats
+    noise: Floats  # (channels,): variance of the reference's own mean, by sampling
+    own: Floats  # (channels,): the level of each channel, in units of z
+    alarm: float  # scores above this are alarms
+    rate: float  # the chance of a false alarm in a window
+    windows: int  # windows of the reference behind it
+    method: str  # "rank" or "t" or "sampling"
+    scores: Floats  # (windows,): those of the reference's windows
+    z: Floats  # (windows, channels)
 
     def standardised(self, values: Floats, noise: Floats) -> Floats:
         """z of windows' channels, (windows, channels) or (channels,)."""

@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
+
 __all__ = ["BETS", "Bettors", "reserve"]
 
-Floats = NDArray[np.float64]
 
 #: How much of the capital is at stake.
 STAKES = (0.3, 0.9)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._types import Floats, Index
 from cospan.summary import RowSample, Summary
 
 __all__ = [
@@ -25,16 +25,12 @@ __all__ = [
     "without_rows",
 ]
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
-
 
 def each_left_out(parts: Sequence[Summary]) -> list[Summary]:
     """For each part the summary of all the others, without rows; two parts at least.
 
     Examples
     --------
-    >>> import numpy as np
     >>> parts = [Summary.of(np.array(x), exact=False) for x in ([[1.0], [3.0]], [[5.0]], [[9.0]])]
     >>> [float(one.mean[0]) for one in each_left_out(parts)]
     [7.0, 4.333333333333333, 3.0]
@@ -79,6 +75,17 @@ def summary_of(
         _scatter=scatter,
         _factored=False,
     )
+
+
+def sample_of(rows: Floats, n: int) -> RowSample:
+    """Rows as a uniform sample of n."""
+    k = len(rows)
+    if not k:
+        return RowSample.empty(rows.shape[1])
+    # Priorities are uniform: of n rows, the k smallest are about evenly spread up to k/n.
+    priority = np.arange(1, k + 1) / (max(n, k) + 1)
+    bound = float(priority[-1]) if k < n else float("inf")
+    return RowSample(rows, np.ones(k), np.arange(k), priority, k, bound, max(n, k))
 
 
 def restricted(summary: Summary, features: Index) -> Summary:
@@ -126,7 +133,7 @@ def without_rows(whole: Summary, rows: Floats) -> Summary:
         whole.count - part.count,
         mean,
         scatter,
-        sample=RowSample.empty(len(mean), 0),
+        sample=RowSample.empty(len(mean)),
         eps=whole.eps,
         names=whole.feature_names,
     )

@@ -12,31 +12,37 @@ import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._surface import option
+from cospan._types import Floats
 from cospan._validate import as_count
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.monitoring.channels import Channels
 from cospan.monitoring.choosing import channels_of
+from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.effect import shrinkage_for
 from cospan.monitoring.levels import Levels, levels_of
-from cospan.monitoring.moments import subset
-from cospan.monitoring.reading import full_plan, indicators_of, opened, timed_rows
-from cospan.monitoring.records import Record, noise_of, pooled_rows, reference_records
-from cospan.monitoring.standing_in import standing_in
+from cospan.monitoring.moments import sample_of, subset
+from cospan.monitoring.reading import full_plan, opened
+from cospan.monitoring.records import Record, noise_of, pooled_rows, record_of, reference_records
+from cospan.monitoring.standing_in import stand_in
 from cospan.monitoring.timing import Every, as_every
-from cospan.monitoring.windows import SAMPLE_ROWS, cut
+from cospan.monitoring.windows import SAMPLE_ROWS
 from cospan.sources import EncodingPlan
-from cospan.summary import Summary
+from cospan.summary import RowSample, Summary
+
+if TYPE_CHECKING:
+    from cospan.monitoring.judging import WindowResult
 
 __all__ = ["Profile"]
 
-Floats = NDArray[np.float64]
 
+#: The chance at which a column of a set that is like the reference is called unusual.
+JUDGED_RATE = 0.01
 _ONE_WINDOW = Every("rows", 2**62)
 
 
@@ -45,7 +51,7 @@ class Profile:
     """What a reference looks like: small, mergeable, and without its rows unless asked.
 
     Make one with :meth:`of`, keep it with :meth:`save`, and give it to :func:`cospan.monitor` or
-    (made with ``rows=``) to :func:`cospan.compare` wherever they take a file.
+    to :func:`cospan.compare` wherever they take a file.
 
     Attributes
     ----------
@@ -65,7 +71,6 @@ class Profile:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import Profile
     >>> rng = np.random.default_rng(0)
     >>> profile = Profile.of(rng.normal(size=(3000, 4)), every="100-rows")
@@ -108,22 +113,27 @@ class Profile:
         rows : int
             Rows to keep, drawn at random. By default none: a profile can lie in a repository.
         like : Profile, optional
-            Take the plan and the sketches of this one, so that both merge.
+            Take the plan and the sketches of this one, so that both merge; and its `time` and
+            `every` where they are not given.
         name : str, optional
         seed : int
         **options
             For the sources: columns, categorical, numeric, drop, strict.
         """
         keep = as_count(rows, "rows", least=0)
+        if like is not None:
+            time, every = like.time or None if time is None else time, every or like.every
         window = None if every is None else as_every(every)
         if window is None and time is not None:
-            raise InputError("time= needs every= to say how long a window is, for instance 'day'.")
+            raise InputError(
+                f"{option('time')} needs {option('every')} to say how long a window is, for "
+                f"instance {option('every', 'day')}."
+            )
         sources = opened(data, time, **options)
         name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
-        plan = like.plan if like is not None else full_plan(sources, time)
-        blocks = timed_rows(sources, plan, time)
-        parts = cut(
-            blocks, window or _ONE_WINDOW, seed=seed, name=name, indicators=indicators_of(plan)
+        plan = like.plan if like is not None else full_plan(sources)
+        parts = windows_of(
+            sources, plan, time, window or _ONE_WINDOW, seed=seed, name=name
         ).ordered()
         whole = parts[0][1]
         for _, part in parts[1:]:
@@ -135,12 +145,12 @@ class Profile:
         usual = float(np.median([part.count for _, part in parts]))
         share = shrinkage_for(usual if window else whole.n, whole.n_features)
         channels = like.channels if like else channels_of(names, plan, whole, ranked, share)
-        drawn = None if keep else standing_in(whole, channels, SAMPLE_ROWS)
+        drawn = None if keep else stand_in(whole, channels, plan, SAMPLE_ROWS)
         center = np.append(channels.measure(whole, ranked).values, 0.5)
         return cls(
             name,
             plan,
-            replace(whole, sample=subset(whole.sample, keep), feature_names=names),
+            replace(whole, sample=_kept(whole, ranked, keep), feature_names=names),
             channels,
             reference_records(parts, whole, channels, drawn) if window else (),
             window,
@@ -163,12 +173,13 @@ class Profile:
             raise InputError(f"A {type(other).__name__} is not a Profile.")
         if not same_channels(self.channels, other.channels) or self.plan != other.plan:
             raise InputError(
-                "These profiles have different plans or sketches; make the second with "
-                "Profile.of(data, like=first)."
+                "These profiles have different plans or sketches; make the second one with "
+                f"{option('like')} naming the first."
             )
         if self.every != other.every:
             raise InputError(
-                f"One profile has windows of {self.every}, the other of {other.every}."
+                f"One profile has {_windows(self.every)}, the other {_windows(other.every)}; make "
+                "them alike."
             )
         records = {record.code: record for record in self.windows}
         if self.every is not None and self.every.timed:
@@ -208,7 +219,24 @@ class Profile:
         """Rows for angles to be measured against: the sample's, or drawn to stand in for them."""
         if self.keeps_rows:
             return self.summary.sample.rows
-        return standing_in(self.summary, self.channels, SAMPLE_ROWS)
+        return stand_in(self.summary, self.channels, self.plan, SAMPLE_ROWS)
+
+    @cached_property
+    def with_rows(self) -> Summary:
+        """The summary with rows in its sample: its own, or drawn to stand in for them."""
+        if self.keeps_rows:
+            return self.summary
+        return replace(self.summary, sample=sample_of(self.rows, int(self.summary.n)))
+
+    def judged(self, rows: Summary) -> WindowResult:
+        """Another set as a whole, judged by sampling alone: its p-value, and what is unusual."""
+        from cospan.monitoring.judging import judge  # is above
+
+        bare = replace(self, windows=(), every=None)
+        record = record_of(
+            0, rows, self.channels, self.summary, self.rows, own_rows=self.keeps_rows
+        )
+        return judge([record], bare, bare.levels(JUDGED_RATE))[0]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it to a file, whole or not at all; ``.cospan`` is the usual ending."""
@@ -225,10 +253,7 @@ class Profile:
 
     def __repr__(self) -> str:
         kept = f"{len(self.summary.sample):,} rows kept" if self.keeps_rows else "no rows kept"
-        windows = ""
-        if self.every is not None:
-            unit = f"{self.every.rows:,} rows" if not self.every.timed else f"one {self.every.unit}"
-            windows = f"{len(self.windows)} windows of {unit}, "
+        windows = "" if self.every is None else f"{len(self.windows)} {self.every.plural}, "
         return (
             f"<Profile of {self.name!r}: {self.summary.count:,} rows, "
             f"{self.summary.n_features} features, {windows}{kept}>"
@@ -245,6 +270,17 @@ def same_channels(a: Channels, b: Channels) -> bool:
         and np.array_equal(a.variance, b.variance)
         and all(np.array_equal(x.values, y.values) for x, y in zip(a.ranks, b.ranks, strict=True))
     )
+
+
+def _kept(whole: Summary, pooled: Floats, n: int) -> RowSample:
+    """A sample of `n` rows; windows together have more of them than the whole carries."""
+    if n <= len(whole.sample):
+        return subset(whole.sample, n)
+    return sample_of(pooled[:n], int(whole.n))
+
+
+def _windows(every: Every | None) -> str:
+    return "no windows" if every is None else every.plural
 
 
 def _names(source: Any, plan: EncodingPlan | None, whole: Summary) -> tuple[str, ...]:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.errors import ModelFileError
 from cospan.model_file.reader import Reader
 from cospan.monitoring.channels import Channel, Channels, Cost
 from cospan.monitoring.effect import Effect
-from cospan.monitoring.moments import summary_of
+from cospan.monitoring.moments import sample_of, summary_of
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.ranks import Ranks
 from cospan.monitoring.records import Record
@@ -20,11 +21,10 @@ from cospan.monitoring.taking_apart import EFFECT
 from cospan.monitoring.timing import as_every
 from cospan.significance import Estimate
 from cospan.sources import EncodingPlan
-from cospan.summary import RowSample, Summary
+from cospan.summary import Summary
 
 __all__ = ["Entries", "read_monitoring", "read_profile"]
 
-Floats = NDArray[np.float64]
 
 _MOST = 2**31
 
@@ -115,20 +115,10 @@ def _summary(read: Entries, names: tuple[str, ...]) -> Summary:
         read.integer("count", least=1, most=2**62),
         read.floats("mean", d),
         scatter,
-        sample=_sample(rows, int(n)),
+        sample=sample_of(rows, int(n)),
         eps=read.number("eps", most=1.0),
         names=names,
     )
-
-
-def _sample(rows: Floats, n: int) -> RowSample:
-    k = len(rows)
-    if not k:
-        return RowSample.empty(rows.shape[1], 0)
-    # Priorities are uniform: of n rows, the k smallest are about evenly spread up to k/n.
-    priority = np.arange(1, k + 1) / (n + 1)
-    bound = float(priority[-1]) if k < n else float("inf")
-    return RowSample(rows, np.ones(k), np.arange(k), priority, k, bound, n)
 
 
 def _channels(read: Entries, names: tuple[str, ...]) -> Channels:

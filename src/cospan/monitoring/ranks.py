@@ -11,13 +11,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cospan._types import Floats
 
 __all__ = ["Ranks", "legendre", "legendre_means", "merged_ranks", "ranks_of"]
 
-Floats = NDArray[np.float64]
 
 POINTS = 192
+#: Where points are wanted: evenly, and closer and closer towards both ends, where a value may lie
+#: far from the next.
+_ENDS = 1 - np.geomspace(2e-5, 1e-2, 8)
+_EVEN = np.sort(np.concatenate([np.linspace(-1, 1, POINTS // 2), _ENDS, -_ENDS]))
+#: Ranks further apart than those of points that are spread evenly: a value that many rows have.
+_WIDE = 1.1 * 2 / (POINTS // 2)
 
 
 class Ranks(NamedTuple):
@@ -41,6 +47,26 @@ class Ranks(NamedTuple):
         """The values of ranks: the other way round."""
         return np.asarray(np.interp(u, self.at, self.values))
 
+    def drawn(self, u: Floats) -> Floats:
+        """Values with this distribution for `u` uniform on [-1, 1].
+
+        Where ranks are wide apart a value has many rows, and nothing lies between it and the next.
+
+        Examples
+        --------
+        >>> ranks_of(np.array([0.0] * 8 + [1.0, 1.0])).drawn(np.array([-1.0, 0.0, 0.5, 0.7]))
+        array([0., 0., 0., 1.])
+        """
+        at, edges, values = self.at.tolist(), [-1.0], [float(self.values[0])]
+        left = -1.0  # where the rows of the value at hand begin
+        for k in range(len(at) - 1):
+            apart = at[k + 1] - at[k] > _WIDE
+            end = min(max(2 * at[k] - left, at[k]), at[k + 1]) if apart else at[k]
+            edges += [end, end if apart else at[k + 1]]
+            values += [float(self.values[k]), float(self.values[k + 1])]
+            left = end
+        return np.asarray(np.interp(u, edges, values))
+
 
 def ranks_of(x: Floats) -> Ranks:
     """The sketch of some values, one at least."""
@@ -51,7 +77,7 @@ def ranks_of(x: Floats) -> Ranks:
 
 def _thinned(values: Floats, at: Floats, mass: Floats) -> Ranks:
     if len(values) > POINTS:
-        spread = np.searchsorted(at, np.linspace(-1, 1, POINTS // 2))
+        spread = np.searchsorted(at, _EVEN)
         heavy = np.argsort(-mass, kind="stable")[: POINTS // 6]
         heavy = heavy[mass[heavy] >= 4 / POINTS]
         # The neighbours too: ranks step at a value that many rows have, they do not slope.

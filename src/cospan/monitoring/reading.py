@@ -8,15 +8,18 @@ are given beside them.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._surface import option
+from cospan._types import Floats
 from cospan._warnings import warn
 from cospan.errors import InputError
+from cospan.model_file.container import is_file_of
 from cospan.sources import EncodingPlan, Source, learn_plan, open_source
 from cospan.sources.base import listing
 from cospan.sources.encoding.apply import Encoder
@@ -26,12 +29,21 @@ from cospan.sources.encoding.readings import parsed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Timed", "as_list", "full_plan", "indicators_of", "opened", "timed_rows"]
+__all__ = [
+    "Timed",
+    "as_list",
+    "check_columns",
+    "full_plan",
+    "indicators_of",
+    "opened",
+    "timed_rows",
+]
 
-Floats = NDArray[np.float64]
 
 #: Values encoded at once: enough that the columns' overhead is small, few enough for the cache.
 _BLOCK_VALUES = 2**21
+#: The end of a text with a time and an offset that is not zero.
+_ZONE = re.compile(r":\d\d(\.\d+)?\s?[+-](?!00:?00$)\d\d(:?\d\d)?$")
 _MOVING = "dates and times move from window to window by themselves"
 
 
@@ -57,11 +69,12 @@ def opened(data: Any, time: Any, **options: Any) -> list[Source]:
     drop = tuple(dict.fromkeys([*(options.pop("drop", None) or ()), *([time] if named else [])]))
     sources = []
     for one in as_list(data):
+        _refuse_kept(one)
         source = open_source(one, drop=drop or None, **options)
         if named and source.table is None:
             raise InputError(
-                f"{source.name} is not a table, so it has no column {time!r}; give the times as "
-                "an array, or windows in rows."
+                f"{source.name} is not a table, so it has no column {time!r}; cut windows in rows, "
+                f"for instance {option('every', '1000-rows')}."
             )
         if named and source.table is not None and time not in source.table.all_columns:
             columns = listing(source.table.all_columns, 20)
@@ -70,15 +83,24 @@ def opened(data: Any, time: Any, **options: Any) -> list[Source]:
     return sources
 
 
-def full_plan(sources: Sequence[Source], time: Any) -> EncodingPlan | None:
+def _refuse_kept(data: Any) -> None:
+    """A profile where data is meant."""
+    kinds = ("profile", "monitoring")
+    if isinstance(data, str | os.PathLike):
+        kept = next((kind for kind in kinds if is_file_of(data, f"cospan {kind}")), None)
+        if kept is not None:
+            raise InputError(f"{os.fspath(data)} is a {kept}, which holds no data; name the data.")
+
+
+def full_plan(sources: Sequence[Source]) -> EncodingPlan | None:
     """How tables become numbers so that no gap goes unseen: every column has its indicator.
 
-    None where the sources are no tables.
+    Dates are left out: they move whatever the data does. None where the sources are no tables.
     """
     if any(source.table is None for source in sources):
         return None
     plan = learn_plan(sources)
-    moving = [c.name for c in plan.used if c.kind == "date"] if time is not None else []
+    moving = [c.name for c in plan.used if c.kind == "date"]
     if moving:
         warn(f"Column {listing(moving)} is left out: {_MOVING}.")
     columns = [
@@ -89,7 +111,7 @@ def full_plan(sources: Sequence[Source], time: Any) -> EncodingPlan | None:
     ]
     found = EncodingPlan(tuple(columns), "indicator")
     if not found.used:
-        raise InputError("No column is left to watch; name some with columns=.")
+        raise InputError(f"No column is left to watch; name some with {option('columns')}.")
     return _filled(found, sources[0])
 
 
@@ -140,14 +162,8 @@ def _blocks(source: Source, plan: EncodingPlan | None, time: str | None) -> Iter
         for chunk in source.chunks():
             yield Timed(np.asarray(chunk.rows, dtype=np.float64), None)
         return
+    check_columns(source, plan)
     table: Any = source.table
-    if table is None:
-        raise InputError(f"{source.name} is not a table, but the reference is one.")
-    lacking = [c.name for c in plan.used if c.name not in table.all_columns]
-    if lacking:
-        raise InputError(
-            f"{source.name}: lacks column {listing(lacking)}, which the reference has."
-        )
     encoder = Encoder(plan, np.dtype(np.float64), source.name)
     wanted = list(dict.fromkeys([*encoder.columns, *([] if time is None else [time])]))
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
@@ -157,15 +173,35 @@ def _blocks(source: Source, plan: EncodingPlan | None, time: str | None) -> Iter
         warn(note)
 
 
+def check_columns(source: Source, plan: EncodingPlan) -> None:
+    """Has a table what the reference has? Columns that it has besides are told."""
+    if source.table is None:
+        raise InputError(f"{source.name} is not a table, but the reference is one.")
+    there = set(source.table.all_columns)
+    lacking = [c.name for c in plan.used if c.name not in there]
+    if lacking:
+        raise InputError(
+            f"{source.name}: lacks column {listing(lacking)}, which the reference has."
+        )
+    known = {column.name for column in plan.columns}
+    more = [name for name in source.table.columns if name not in known]
+    if more:
+        warn(f"{source.name}: column {listing(more)} is not in the reference, and is not watched.")
+
+
 def _days(array: pa.Array, column: str, name: str) -> Floats:
     """Days since 1970 of a column of dates, times or ISO texts; NaN where missing."""
     kind = family(array.type)
     if kind == "date":
+        if getattr(array.type, "tz", None) is not None:
+            _tell_zone(column, name)
         return numbers(array)
     if kind in ("text", "dictionary"):
         found = coded(array)
         values = np.asarray(parsed(found.texts, "iso date").to_numpy(zero_copy_only=False))
         if not np.isnan(values).any():
+            if any(_ZONE.search(text) for text in found.texts.slice(0, 100).to_pylist()):
+                _tell_zone(column, name)
             return np.asarray(np.append(values, np.nan)[found.codes])
         odd = found.texts[int(np.flatnonzero(np.isnan(values))[0])].as_py()
         raise InputError(
@@ -176,8 +212,12 @@ def _days(array: pa.Array, column: str, name: str) -> Floats:
         return np.full(len(array), np.nan)
     raise InputError(
         f"{name}: column {column!r} holds {array.type}, not dates; make dates of it, or cut "
-        "windows in rows."
+        f"windows in rows, for instance {option('every', '1000-rows')}."
     )
+
+
+def _tell_zone(column: str, name: str) -> None:
+    warn(f"{name}: the times of {column!r} have a time zone; windows begin and end in UTC.")
 
 
 def _as_days(time: Any) -> Floats:

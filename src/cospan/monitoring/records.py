@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.monitoring.channels import Channels, Cost
 from cospan.monitoring.effect import Effect, effect_of
 from cospan.monitoring.moments import each_left_out
@@ -15,7 +15,6 @@ from cospan.summary import RowSample, Summary
 
 __all__ = ["FEWEST_ROWS", "Record", "noise_of", "pooled_rows", "record_of", "reference_records"]
 
-Floats = NDArray[np.float64]
 
 #: Windows with fewer rows are not judged, and say nothing about what is usual.
 FEWEST_ROWS = 8
@@ -128,11 +127,10 @@ def _without_itself(record: Record, channels: Channels, share: float) -> Record:
 
 
 def pooled_rows(samples: Sequence[RowSample]) -> Floats:
-    """One uniform sample of all windows' rows, as large as theirs allow."""
+    """One uniform sample of all windows' rows, as large as theirs allow, in random order."""
     bound = min(sample.bound for sample in samples)
     priority = np.concatenate([sample.priority for sample in samples])
     rows = np.concatenate([sample.rows for sample in samples])
     kept = np.flatnonzero(priority <= bound)
-    if len(kept) > RANKED_ROWS:
-        kept = kept[np.argsort(priority[kept], kind="stable")[:RANKED_ROWS]]
+    kept = kept[np.argsort(priority[kept], kind="stable")[:RANKED_ROWS]]
     return np.asarray(rows[kept])

@@ -9,14 +9,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
+from cospan._text import plural
 from cospan.monitoring.episodes import Episode, episodes_of
 from cospan.monitoring.judging import WindowResult, judge
 from cospan.monitoring.levels import Levels
 from cospan.monitoring.profile import Profile
-from cospan.monitoring.records import Record
+from cospan.monitoring.records import FEWEST_ROWS, Record
 
 __all__ = ["Monitoring"]
+
+_NOT_JUDGED = f"{{}} of fewer than {FEWEST_ROWS} rows cannot be judged"
+_DRAWN = (
+    "The reference's profile keeps no rows, so each AUC is measured against rows drawn from its "
+    "summary: against the rows themselves it would differ by a few hundredths."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +48,6 @@ class Monitoring:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import monitor
     >>> rng = np.random.default_rng(0)
     >>> later = rng.normal(size=(1000, 2)) * np.repeat([1, 3], 500)[:, None]
@@ -110,17 +116,30 @@ class Monitoring:
         )
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know: the notes, and against what the AUCs are measured."""
+        return self.notes if self.profile.keeps_rows else (*self.notes, _DRAWN)
+
+    @property
+    def headline(self) -> str:
+        """How many windows raise an alarm."""
+        n, alarms = len(self.windows), len(self.alarms)
+        few = sum(not window.judged for window in self.windows)
+        if few == n:
+            return f"{_NOT_JUDGED.format(plural(n, 'window'))}."
+        if not alarms:
+            first = f"No alarm in {plural(n - few, 'window')}."
+        else:
+            first = f"{alarms} of {plural(n - few, 'window')} {_raise(alarms)} an alarm."
+        return f"{first} {_NOT_JUDGED.format(f'{few} more')}." if few else first
+
+    @property
     def verdict(self) -> str:
         """A few sentences."""
-        n, alarms = len(self.windows), len(self.alarms)
-        if not alarms:
-            first = f"No alarm in {n} windows."
-        else:
-            first = f"{alarms} of {n} windows raise an alarm."
         said = [episode.text[:1].upper() + episode.text[1:] + "." for episode in self.episodes[:5]]
         if len(self.episodes) > 5:
             said.append(f"{len(self.episodes) - 5} more episodes.")
-        return " ".join([first, *said])
+        return " ".join([self.headline, *said])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, for JSON."""
@@ -137,15 +156,15 @@ class Monitoring:
             "reference_windows": self.levels.windows,
             "windows": [window.to_dict() for window in self.windows],
             "episodes": [episode.to_dict() for episode in self.episodes],
-            "notes": list(self.notes),
+            "notes": list(self.remarks),
         }
 
     def columns(self) -> dict[str, Any]:
         """One entry for each window in every column: the table of `to_frame`."""
         windows = self.windows
         plain = (
-            "rows", "p", "score", "level", "alarm", "location", "scale", "shape", "neither",
-            "missing", "missing_column", "mostly",
+            "rows", "p", "score", "level", "alarm", "judged", "location", "scale", "shape",
+            "neither", "missing", "missing_before", "missing_column", "mostly",
         )  # fmt: skip
         columns: dict[str, Any] = {"window": [w.label for w in windows]}
         for key in ("value", "low", "high"):
@@ -157,7 +176,7 @@ class Monitoring:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row for each window, as a dataframe of the library installed or named."""
-        return make_frame(self.columns(), backend)
+        return make_dataframe(self.columns(), backend)
 
     def extended(self, records: Sequence[Record], notes: Sequence[str] = ()) -> Monitoring:
         """With further windows; those that are there already are replaced."""
@@ -192,7 +211,7 @@ class Monitoring:
 
     def save_html(self, path: str | os.PathLike[str]) -> Path:
         """Write one page: the line over time, the alarms, columns by windows, every window."""
-        from cospan.report.monitoring import save_monitoring_page  # stands above
+        from cospan.report.monitoring import save_monitoring_page  # is above
 
         return save_monitoring_page(path, self)
 
@@ -201,3 +220,7 @@ class Monitoring:
             f"<Monitoring of {self.name!r} against {self.profile.name!r}: "
             f"{len(self.windows)} windows, {len(self.alarms)} alarms>"
         )
+
+
+def _raise(alarms: int) -> str:
+    return "raises" if alarms == 1 else "raise"

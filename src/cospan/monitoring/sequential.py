@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._tolerance import LEAST_COST, NOT_ZERO
+from cospan._types import Floats
 from cospan._validate import as_count, as_seed
 from cospan.errors import InputError
 from cospan.monitoring.channels import Cost
@@ -34,7 +35,6 @@ from cospan.summary import Summary
 
 __all__ = ["SequentialAlarm"]
 
-Floats = NDArray[np.float64]
 Cells = NDArray[np.intp]
 
 #: Rows of the reference that are set aside: at most these, and at most half of it.
@@ -66,7 +66,6 @@ class SequentialAlarm:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.monitoring import SequentialAlarm
     >>> rng = np.random.default_rng(0)
     >>> alarm = SequentialAlarm.of(rng.normal(size=(5000, 3)))
@@ -134,7 +133,7 @@ class SequentialAlarm:
         size = min(as_count(calibration, "calibration"), CALIBRATION_ROWS)
         seed = as_seed(seed, "seed")
         sources = opened(reference, None, **options)
-        plan = full_plan(sources, None)
+        plan = full_plan(sources)
         whole = cut(timed_rows(sources, plan, None), Every("rows", 2**62), seed=seed).parts[0]
         if whole.count < 4:
             raise InputError(f"The reference has {whole.count} rows; at least four are needed.")

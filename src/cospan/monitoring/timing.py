@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
+from cospan._types import Floats
 from cospan.errors import InputError
 
 __all__ = ["Every", "as_every"]
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 #: Windows in a year; windows of rows have no calendar, and a "year" of them is 365.
@@ -40,7 +41,6 @@ class Every:
 
     Examples
     --------
-    >>> import numpy as np
     >>> month = as_every("month")
     >>> month.codes(np.array([0.0, 30.9, 31.0])).tolist()
     [0, 0, 1]
@@ -62,6 +62,11 @@ class Every:
     def timed(self) -> bool:
         """Whether windows are cut by time, and not by counting rows."""
         return self.unit != "rows"
+
+    @property
+    def plural(self) -> str:
+        """Windows of this length, in words."""
+        return f"windows of one {self.unit}" if self.timed else f"windows of {self.rows:,} rows"
 
     @property
     def year(self) -> str:
@@ -115,7 +120,7 @@ def as_every(given: Any) -> Every:
     found = re.fullmatch(r"([1-9][0-9_,]*)([ -]?rows?)?", text)
     if found is None:
         raise InputError(
-            f"every is {given!r}; it must be one of {', '.join(map(repr, _PER_YEAR))}, or a number "
-            "of rows such as '1000-rows'."
+            f"{given!r} is not the length of a window; give {option('every')} one of "
+            f"{', '.join(_PER_YEAR)}, or a number of rows such as 1000-rows."
         )
     return Every("rows", int(re.sub("[_,]", "", found[1])))

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
+from cospan._types import Floats
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.monitoring.moments import padded, thinned
@@ -21,9 +23,8 @@ from cospan.monitoring.timing import Every
 from cospan.sources.ahead import read_ahead
 from cospan.summary import Summary
 
-__all__ = ["SAMPLE_ROWS", "Windows", "cut"]
+__all__ = ["SAMPLE_ROWS", "Windows", "cut", "finished", "gathered"]
 
-Floats = NDArray[np.float64]
 
 #: Rows of a window that its ranks, relations and angles are computed from, at most.
 SAMPLE_ROWS = 1_000
@@ -42,6 +43,8 @@ class Windows:
     parts: dict[int, Summary] = field(default_factory=dict)
     sample_rows: int = SAMPLE_ROWS
     indicators: int = 0  # features at the end that say what is missing
+    seen: int = 0
+    timeless: int = 0
 
     def add(self, rows: Floats, codes: NDArray[np.int64]) -> None:
         """Rows, and the window of each."""
@@ -62,12 +65,24 @@ class Windows:
     def _fit_into_memory(self, width: int) -> None:
         if len(self.parts) > MOST_WINDOWS:
             raise InputError(
-                f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with every=."
+                f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with "
+                f"{option('every')}."
             )
         most = max(16, SAMPLE_BYTES // (8 * width * max(1, len(self.parts))))
         if most < self.sample_rows:
             self.sample_rows = max(16, self.sample_rows // 2)
             self.parts = {k: thinned(part, self.sample_rows) for k, part in self.parts.items()}
+
+    def merge(self, other: Windows) -> None:
+        """Add the windows of further rows, of which some may be here already."""
+        for code, part in other.parts.items():
+            known = self.parts.get(code)
+            self.parts[code] = part if known is None else known + part
+        self.sample_rows = min(self.sample_rows, other.sample_rows)
+        self.seen += other.seen
+        self.timeless += other.timeless
+        if self.parts:
+            self._fit_into_memory(next(iter(self.parts.values())).n_features)
 
     def ordered(self) -> list[tuple[int, Summary]]:
         """The windows in the order of time."""
@@ -83,29 +98,43 @@ def cut(
     indicators: int = 0,
 ) -> Windows:
     """Windows of all rows; those without a time are left out, and told."""
-    found, seen, timeless = Windows(every, seed, indicators=indicators), 0, 0
+    return finished(gathered(blocks, every, seed=seed, indicators=indicators), name)
+
+
+def gathered(
+    blocks: Iterable[Timed], every: Every, *, seed: int = 0, indicators: int = 0
+) -> Windows:
+    """Windows of the rows that have a time."""
+    found = Windows(every, seed, indicators=indicators)
     for block in read_ahead(iter(blocks)):
         rows = block.rows
         if every.timed:
             if block.days is None:
                 raise InputError(
-                    f"Windows of one {every.unit} need times: name the column with time=, or cut "
-                    "windows in rows, for instance every='1000-rows'."
+                    f"Windows of one {every.unit} need times: name the column with "
+                    f"{option('time')}, or cut windows in rows, for instance "
+                    f"{option('every', '1000-rows')}."
                 )
             there = np.isfinite(block.days)
             if not there.all():
-                timeless += int(np.count_nonzero(~there))
+                found.timeless += int(np.count_nonzero(~there))
                 rows = rows[there]
             codes = every.codes(block.days[there])
         else:
-            codes = every.counted(seen, len(rows))
-        seen += len(block.rows)
+            codes = every.counted(found.seen, len(rows))
+        found.seen += len(block.rows)
         if len(rows):
             found.add(rows, codes)
+    return found
+
+
+def finished(found: Windows, name: str) -> Windows:
+    """The windows, if there are any; rows that have no time are told."""
     if not found.parts:
-        raise InputError(f"{name} has no rows{' with a time' if timeless else ''}.")
-    if timeless:
-        warn(f"{name}: {timeless:,} of {seen:,} rows have no time and are left out.")
+        raise InputError(f"{name} has no rows{' with a time' if found.timeless else ''}.")
+    if found.timeless:
+        some = f"{found.timeless:,} of {found.seen:,} rows"
+        warn(f"{name}: {some} have no time and are left out.")
     return found
 
 

@@ -15,9 +15,9 @@ __all__ = ["reason_text"]
 
 
 def reason_text(
-    channel: Channel, record: Record, profile: Profile, value: float, usual: float
+    channel: Channel, place: int, record: Record, profile: Profile, value: float, usual: float
 ) -> str:
-    """One sentence about a channel of a window; `value` and `usual` are the channel's."""
+    """One sentence about a channel of a window; `value` and `usual` are those at its `place`."""
     j, column = channel.feature, quoted(channel.column)
     if channel.kind == "effect":
         return (
@@ -27,13 +27,13 @@ def reason_text(
     if channel.kind == "rows":
         return "Whole rows are unlike those of the reference: their values do not go together."
     if channel.kind == "relation":
-        second = quoted(channel.second)
+        first, second = (quoted(profile.channels.names[k]) for k in profile.channels.pair_at(place))
         return (
-            f"{column} and {second} are related differently: rank correlation {value:.2f}, "
-            f"usually {usual:.2f}."
+            f"{first} and {second} are related differently: rank correlation {_two(value)}, "
+            f"usually {_two(usual)}."
         )
     if channel.kind == "missing":
-        now, before = float(record.means[j]), _share(usual)
+        now, before = float(record.means[j]), _before(profile, j)
         return (
             f"{column} is missing in {share_text(now)} of the rows, usually {share_text(before)}."
         )
@@ -42,7 +42,7 @@ def reason_text(
         return f"{column} has levels that the reference does not have, in {share} of the rows."
     if channel.kind == "levels":
         name = quoted(profile.channels.names[j])
-        now, before = float(record.means[j]), _share(usual)
+        now, before = float(record.means[j]), _before(profile, j)
         way = "rose" if now > before else "fell"
         return f"{name} {way} from {share_text(before)} to {share_text(now)} of the rows."
     return _of_numbers(channel, record, profile)
@@ -56,6 +56,11 @@ def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
     spread = math.sqrt(max(scatter / profile.summary.n, 0.0))
     if deviation == 0 and spread > 0:
         return f"{column} is {number(mean)} in every row; usually it varies."
+    if spread == 0 and deviation > 0:
+        return (
+            f"{column} varies, with a standard deviation of {number(deviation)}; in the reference "
+            f"it is {number(before)} in every row."
+        )
     if channel.kind == "mean":
         way = "rose" if mean > before else "fell"
         return f"{column} {way} from {number(before)} to {number(mean)} on average."
@@ -66,6 +71,16 @@ def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
             f"{number(spread)}."
         )
     return f"{column} has another shape of distribution, at a mean of {number(mean)}."
+
+
+def _two(value: float) -> str:
+    """Two digits, without a sign of nothing."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
+def _before(profile: Profile, j: int) -> float:
+    """The share of a 0/1 feature over all rows of the reference."""
+    return float(np.asarray(profile.summary.mean)[j])
 
 
 def _share(angle: float) -> float:

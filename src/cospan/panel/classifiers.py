@@ -10,28 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
-from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.panel.distances import Tested
 
 __all__ = ["HeldOut", "boosting", "held_out", "logistic"]
 
-Floats = NDArray[np.float64]
-
 
 class HeldOut(NamedTuple):
-    """What a classifier reaches on rows it has not seen.
+    """What a classifier reaches on rows it has not seen."""
 
-    Attributes
-    ----------
-    auc : Tested
-        The held-out AUC and its Mann-Whitney p-value.
-    error : float
-        The held-out error, both sets counted equally.
-    """
-
-    auc: Tested
-    error: float
+    auc: Tested  # the held-out AUC and its Mann-Whitney p-value
+    error: float  # the held-out error, both sets counted equally
 
     @property
     def proxy_a_distance(self) -> float:
@@ -62,7 +52,6 @@ def held_out(model: Any, A: Floats, B: Floats, *, random_state: int = 0) -> Held
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> found = held_out(logistic(), rng.normal(size=(200, 3)), rng.normal(1, size=(200, 3)))
     >>> round(found.auc.value, 2), found.auc.p_value < 1e-6, round(found.proxy_a_distance, 1)

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.linalg
 import scipy.spatial.distance
 import scipy.stats
-from numpy.typing import NDArray
 
 from cospan._tolerance import EQUAL_STATISTICS
+from cospan._types import Floats
 from cospan.errors import MissingDependencyError
 
 __all__ = [
@@ -25,8 +25,6 @@ __all__ = [
     "mmd",
     "sliced_wasserstein",
 ]
-
-Floats = NDArray[np.float64]
 
 
 class Tested(NamedTuple):
@@ -45,7 +43,6 @@ def frechet_distance(A: Floats, B: Floats) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> A = np.random.default_rng(0).normal(size=(50, 3))
     >>> round(frechet_distance(A, A + [2, 0, 0]), 10)
     4.0
@@ -69,7 +66,6 @@ def mmd(A: Floats, B: Floats, *, permutations: int = 199, random_state: int = 0)
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> found = mmd(rng.normal(size=(60, 2)), rng.normal(1, size=(60, 2)))
     >>> round(found.value, 3), found.p_value
@@ -95,7 +91,6 @@ def energy_distance(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from scipy import stats
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(40, 1)), rng.normal(size=(30, 1))
@@ -129,7 +124,6 @@ def largest_column_distance(A: Floats, B: Floats) -> tuple[int, Tested]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + [0, 0, 1]
     >>> column, found = largest_column_distance(A, B)

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan._validate import as_count, as_option, as_seed
 from cospan.errors import InputError
 from cospan.sources import encode_together, open_source
 
 __all__ = ["Pair", "read_pair"]
 
-Floats = NDArray[np.float64]
 
 FEWEST_ROWS = 10  # of each set: below, half of them train no classifier
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.errors import InputError
 
 __all__ = ["covariance_cka", "linear_cka", "principal_angles"]
-
-Floats = NDArray[np.float64]
 
 
 def linear_cka(X: Floats, Y: Floats) -> float:
@@ -21,7 +19,6 @@ def linear_cka(X: Floats, Y: Floats) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> round(linear_cka(X, 2 * X[:, ::-1] + 1), 12)
     1.0
@@ -42,7 +39,6 @@ def covariance_cka(A: Floats, B: Floats) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> A = np.random.default_rng(0).normal(size=(50, 3))
     >>> round(covariance_cka(A, 3 * A + 7), 12)
     1.0
@@ -59,7 +55,6 @@ def principal_angles(A: Floats, B: Floats, *, share: float = 0.9) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> A = rng.normal(size=(500, 3)) * [10, 1, 1]
     >>> principal_angles(A, A[:, [1, 0, 2]]).round()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_angles", "plot_costs", "plot_map", "plot_posterior"]
 
+LEGEND_LINE = 45  # letters of all names that fit side by side
+
 
 def plot_angles(
     a: Any,
@@ -42,12 +44,9 @@ def plot_angles(
         What to call the groups.
     threshold : float, optional
         An angle in radians to mark.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.plots import plot_angles
     >>> ax = plot_angles(np.radians([10, 20, 22]), np.radians([60, 70]), names=("cats", "dogs"))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
@@ -103,12 +102,9 @@ def plot_posterior(
         Share of A among the samples in question.
     names : tuple of str, optional
         What to call the groups.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.plots import plot_posterior
     >>> ax = plot_posterior(np.radians([10.0, 50.0]), np.radians([50.0, 80.0]), bins=3)
     >>> [round(float(bar.get_height()), 3) for bar in ax.patches[:3]]
@@ -138,7 +134,10 @@ def plot_posterior(
 
 
 def _legend_above(ax: Axes) -> Legend:
-    return ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+    """One line above the axes; one line for each name where they are long."""
+    names = ax.get_legend_handles_labels()[1]
+    columns = 3 if sum(map(len, names)) <= LEGEND_LINE else 1
+    return ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, frameon=False)
 
 
 def plot_costs(
@@ -160,18 +159,14 @@ def plot_costs(
         What to call the groups.
     most : int
         Points drawn of each group; larger groups are thinned evenly.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from cospan import JointFrame
-    >>> from cospan.plots import plot_costs
+    >>> from cospan import JointFrame, plots
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(50, 3)), rng.normal(size=(60, 3)) * [1, 1, 3]
     >>> frame = JointFrame.fit(A, B, shrinkage=0.1)
-    >>> plot_costs(frame.align(A), frame.align(B)).get_xscale()
+    >>> plots.plot_costs(frame.align(A), frame.align(B)).get_xscale()
     'log'
     """
     ax = axes(ax, (4.6, 4.2))
@@ -212,17 +207,13 @@ def plot_map(comparison: Any, *, most: int = 2_000, ax: Axes | None = None) -> A
         With the values of some rows kept.
     most : int
         Points drawn of each group.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from cospan import compare
-    >>> from cospan.plots import plot_map
+    >>> from cospan import compare, plots
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(60, 3)) + [3, 0, 0]
-    >>> ax = plot_map(compare(A, B, n_permutations=0))
+    >>> ax = plots.plot_map(compare(A, B, n_permutations=0))
     >>> len(ax.lines)
     2
     """
@@ -234,13 +225,14 @@ def plot_map(comparison: Any, *, most: int = 2_000, ax: Axes | None = None) -> A
     top = np.argsort(-parts, kind="stable")[:2]
     ax = axes(ax, (5.2, 4.6))
     looks = groups_of(comparison)
-    for look, group in zip(looks, comparison.groups, strict=True):
+    # The first set larger, so that it shows below the others where all are at one place.
+    for look, group, size in zip(looks, comparison.groups, (5.5, 3.5, 3.5), strict=False):
         if group.rows is None or not len(group.rows):
             continue
         rows = np.asarray(group.rows, dtype=np.float64)[:most]
         x, y = np.asarray(frame.coordinates(rows))[:, top].T
         ax.plot(
-            x, y, look.marker, color=look.colour, markersize=4, alpha=0.55, markeredgewidth=0,
+            x, y, look.marker, color=look.colour, markersize=size, alpha=0.55, markeredgewidth=0,
             label=look.name,
         )  # fmt: skip
     for side, i in zip("xy", top, strict=True):

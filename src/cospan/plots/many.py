@@ -30,16 +30,12 @@ def plot_ternary(comparison: ManyComparison, *, ax: Axes | None = None) -> Axes:
     ----------
     comparison : ManyComparison
         Of three sets.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from cospan import compare_many
-    >>> from cospan.plots import plot_ternary
-    >>> X, y = load_iris(return_X_y=True)
-    >>> ax = plot_ternary(compare_many(X, label=y))
+    >>> from cospan import compare_many, plots
+    >>> ax = plots.plot_ternary(compare_many(load_iris(as_frame=True).frame, label="target"))
     >>> [text.get_text() for text in ax.texts]
     ['0', '1', '2']
     """
@@ -74,19 +70,11 @@ def plot_ternary(comparison: ManyComparison, *, ax: Axes | None = None) -> Axes:
 def plot_dendrogram(comparison: ManyComparison, *, ax: Axes | None = None) -> Axes:
     """Which sets join first, and at what Fisher-Rao distance.
 
-    Parameters
-    ----------
-    comparison : ManyComparison
-    ax : Axes, optional
-        Where to draw.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from cospan import compare_many
-    >>> from cospan.plots import plot_dendrogram
-    >>> X, y = load_iris(return_X_y=True)
-    >>> ax = plot_dendrogram(compare_many(X, label=y))
+    >>> from cospan import compare_many, plots
+    >>> ax = plots.plot_dendrogram(compare_many(load_iris(as_frame=True).frame, label="target"))
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['0', '1', '2']
     """

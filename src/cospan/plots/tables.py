@@ -45,8 +45,6 @@ def plot_pair_matrix(
         Colours; the default reads the same for every eye and in grey.
     limits : (float, float), optional
         Numbers at the two ends of the colours; by default the range of the matrix.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
@@ -94,18 +92,14 @@ def plot_sensitivity(study: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     study : Sensitivity
         What :func:`cospan.sensitivity` returned.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from cospan import sensitivity
-    >>> from cospan.plots import plot_sensitivity
+    >>> from cospan import sensitivity, plots
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(40, 3)), rng.normal(size=(50, 3)) * [1, 1, 4]
     >>> study = sensitivity(A, B, np.vstack([A, B]), over={"shrinkage": [0.1, 0.5]})
-    >>> ax = plot_sensitivity(study)
+    >>> ax = plots.plot_sensitivity(study)
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['shrinkage 0.1', 'shrinkage 0.5']
     """

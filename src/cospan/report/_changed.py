@@ -15,10 +15,10 @@ from ._words import said
 from .pieces import Bare, Feature, Relation
 
 if TYPE_CHECKING:
-    from cospan.changes import FeatureChange
+    from cospan.changes import FeatureChange, FeatureTable, PairTable
     from cospan.comparison import Comparison
 
-__all__ = ["features_of", "relations_of"]
+__all__ = ["features_of", "relations_of", "untested"]
 
 MOST_FEATURES = 5_000
 DRAWN_FEATURES = 300  # with a histogram each
@@ -27,12 +27,10 @@ MOST_RELATIONS = 12
 SCATTERED = 150  # points of each set in a scatter
 
 
-def features_of(c: Comparison, columns: Columns) -> tuple[tuple[Feature, ...], tuple[Bare, ...]]:
+def features_of(
+    table: FeatureTable, names: tuple[str, str], columns: Columns, drawn: int = DRAWN_FEATURES
+) -> tuple[tuple[Feature, ...], tuple[Bare, ...]]:
     """The first columns with their histograms, and the others in a few words each."""
-    if c.features is None:
-        return _untested(c, columns), ()
-    names = (clean(c.name_a, 40), clean(c.name_b, 40))
-    drawn = DRAWN_FEATURES if c.image_shape is None else DRAWN_PIXELS
     found = [
         Feature(
             clean(one.name), one.kind, one.change, bool(one.changed),
@@ -40,9 +38,9 @@ def features_of(c: Comparison, columns: Columns) -> tuple[tuple[Feature, ...], t
             held_text(one.kind, one.a), held_text(one.kind, one.b), _short_numbers(one.to_dict()),
             columns.histogram(columns.place[one.name], (one.a, one.b)),
         )
-        for one in c.features.rows[:drawn]
+        for one in table.rows[:drawn]
     ]  # fmt: skip
-    return tuple(found), tuple(_bare(one) for one in c.features.rows[drawn:MOST_FEATURES])
+    return tuple(found), tuple(_bare(one) for one in table.rows[drawn:MOST_FEATURES])
 
 
 def _short_numbers(row: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +62,7 @@ def _bare(one: FeatureChange) -> Bare:
     )  # fmt: skip
 
 
-def _untested(c: Comparison, columns: Columns) -> tuple[Feature, ...]:
+def untested(c: Comparison, columns: Columns) -> tuple[Feature, ...]:
     """The linear span has no tests of columns: those that pull most come first."""
     effect = columns.pulls(np.stack([c.effect_a, c.effect_b]))
     order = np.argsort(-np.abs(effect[1] - effect[0]), kind="stable")[:DRAWN_FEATURES]
@@ -82,16 +80,19 @@ def _mean_text(values: Any) -> str:
     return f"{values.mean():.3g} ± {values.std():.2g}" if len(values) else "no values"
 
 
-def relations_of(c: Comparison, columns: Columns) -> tuple[Relation, ...]:
-    if c.feature_pairs is None:
-        return ()
-    names = (clean(c.name_a, 40), clean(c.name_b, 40))
-    place = {name: i for i, name in enumerate(c.feature_names)}
+def relations_of(
+    table: PairTable,
+    names: tuple[str, str],
+    columns: Columns,
+    most: int = MOST_RELATIONS,
+    scattered: int = SCATTERED,
+) -> tuple[Relation, ...]:
+    """The surest relations that changed, each with a scatter of both sets."""
+    place = {name: i for i, name in enumerate(columns.feature_names)}
     found = []
-    most = MOST_RELATIONS if c.image_shape is None else MOST_RELATIONS // 3
-    for pair in c.feature_pairs.changed[:most]:
+    for pair in table.changed[:most]:
         ends = [place.get(name) for name in (pair.first, pair.second)]
-        points = [_scatter(columns, ends, side) for side in (0, 1)]
+        points = [_scatter(columns, ends, side, scattered) for side in (0, 1)]
         sentence = said(pair_sentence(pair, names), [pair.first, pair.second])
         found.append(
             Relation(
@@ -102,9 +103,11 @@ def relations_of(c: Comparison, columns: Columns) -> tuple[Relation, ...]:
     return tuple(found)
 
 
-def _scatter(columns: Columns, ends: list[int | None], side: int) -> tuple[tuple[int, int], ...]:
+def _scatter(
+    columns: Columns, ends: list[int | None], side: int, most: int
+) -> tuple[tuple[int, int], ...]:
     if ends[0] is None or ends[1] is None:
         return ()
-    x, y = columns.scatter((ends[0], ends[1]), side, SCATTERED)
+    x, y = columns.scatter((ends[0], ends[1]), side, most)
     places = np.rint(100 * np.stack([x, y], axis=1)).astype(int).tolist()
     return tuple((a, b) for a, b in places)

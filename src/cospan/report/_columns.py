@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, present
 from cospan.changes.wording import number, share_text, value_text
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Columns", "held_text"]
 
-Floats = NDArray[np.float64]
 BINS = 24
 SHOWN_LEVELS = 8
 TAILS = 0.005  # beyond these quantiles values are counted in the first and the last bin
@@ -40,6 +40,7 @@ class Columns:
             from cospan.sources.encoding import EncodingPlan
 
             plan = EncodingPlan.from_dict(encoding)
+        self.plan, self.feature_names = plan, tuple(names)
         self.columns = columns_of(plan, names)
         self.place = {column.name: i for i, column in enumerate(self.columns)}
         self.samples = tuple(np.asarray(rows, dtype=np.float64) for rows in samples)
@@ -117,7 +118,7 @@ class Columns:
         )  # fmt: skip
 
     def scatter(self, features: tuple[int, int], side: int, most: int) -> tuple[Floats, Floats]:
-        """Two features, each from 0 to 1, in the first rows of a set that have both."""
+        """Two features, each from 0 to 1, in rows of all parts of a set that have both."""
         there = np.ones(len(self.samples[side]), dtype=bool)
         for column, own in zip(self.columns, self.features, strict=True):
             if set(features) & set(own.tolist()):
@@ -128,7 +129,9 @@ class Columns:
             both = np.concatenate([s[:, feature] for s in self.samples])
             low, high = np.quantile(both, [TAILS, 1 - TAILS])
             span = high - low if high > low else 1.0
-            values = self.samples[side][there][:most, feature]
+            values = self.samples[side][there, feature]
+            if len(values) > most:  # sorted tables are common: the first rows are not like others
+                values = values[np.linspace(0, len(values) - 1, most).astype(int)]
             found.append(np.clip((values - low) / span, 0, 1))
         return found[0], found[1]
 

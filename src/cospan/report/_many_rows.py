@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cospan.comparison.auditing import worst_rows
 
 from ._columns import Columns
 from ._pictures import PictureShape, grey_png
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ManyRows"]
 
 LISTED = 50  # rows in a tab
+LISTED_OF_PAIRS = 160  # beside those: of all pairs together
 MOST_NUMBERS = 20_000  # weights of rows in the page
 MOST_VALUES = 20  # of a row
 BORDER = 40  # degrees between the two nearest sets, from which on a row is borderline
@@ -26,8 +30,8 @@ BORDER = 40  # degrees between the two nearest sets, from which on a row is bord
 class ManyRows:
     """The rows to look at, in tabs."""
 
-    def __init__(self, c: ManyComparison) -> None:
-        self.c = c
+    def __init__(self, c: ManyComparison, pairs: Sequence[tuple[int, int]]) -> None:
+        self.c, self.pairs = c, pairs
         self.keys = [*(str(k + 1) for k in range(len(c.names))), "Z"]
         self.names = [clean(name, 40) for name in c.names]
         d = c.costs.n_features
@@ -44,32 +48,49 @@ class ManyRows:
         if self.values and self.shape is not None:
             low, high = np.quantile(np.stack(list(self.values.values())), (0.001, 0.999))
             self.limits = (float(low), float(high))
-        self.rows, self.tabs = self._listed()
-
-    def _listed(self) -> tuple[tuple[Row, ...], tuple[Tab, ...]]:
+        self.chosen: dict[int, int] = {}
         room = min(LISTED, max(10, MOST_NUMBERS // (3 * len(self.names))))
-        chosen: dict[int, int] = {}
-        tabs = []
-        for key, title, meaning, index in self._kinds():
-            known = [i for i in index.tolist() if i in self.values]  # those with values first
-            shown = (known or index.tolist())[:room]
-            for i in shown:
-                chosen.setdefault(i, len(chosen))
-            tabs.append(Tab(key, title, meaning, len(index), tuple(chosen[i] for i in shown)))
-        return tuple(self._row(i) for i in chosen), tuple(tabs)
+        self.tabs = tuple(self._tab(*kind, room=room) for kind in self._kinds())
+        room = min(8, max(1, LISTED_OF_PAIRS // (2 * max(1, len(pairs)))))
+        self.of_pairs = [
+            tuple(self._tab(*kind, room=room) for kind in self._between(*pair)) for pair in pairs
+        ]
+        self.rows = tuple(self._row(i) for i in self.chosen)
+
+    def _tab(self, key: str, title: str, meaning: str, index: NDArray[np.intp], room: int) -> Tab:
+        """A tab, whose rows are listed with those of the others."""
+        known = [i for i in index.tolist() if i in self.values]  # those with values first
+        shown = (known or index.tolist())[:room]
+        for i in shown:
+            self.chosen.setdefault(i, len(self.chosen))
+        return Tab(key, title, meaning, len(index), tuple(self.chosen[i] for i in shown))
+
+    def _between(self, i: int, j: int) -> list[tuple[str, str, str, NDArray[np.intp]]]:
+        """Rows of either of two sets that the other explains best, the surest first."""
+        found = []
+        nearest, sure = self.c.nearest[:, 0], self.c.weights.max(axis=1)
+        for own, other in ((i, j), (j, i)):
+            index = np.flatnonzero((self.c.group == own) & (nearest == other))
+            order = index[np.argsort(-sure[index], kind="stable")]
+            title = f"Rows of {self.names[own]} that look most like {self.names[other]}"
+            found.append((f"{own + 1}-to-{other + 1}", title, "", order))
+        return found
 
     def _kinds(self) -> list[tuple[str, str, str, NDArray[np.intp]]]:
         c = self.c
         own = np.flatnonzero(c.group < len(self.names))
         sure = c.weights.max(axis=1)
         degrees = c.degrees
-        flagged = own[np.asarray(c.audit.flagged)]
+        # As the terminal lists them: by suspicion, and the least usual ones first.
+        flagged = own[worst_rows(c.audit, len(own))]
         border, strange = np.flatnonzero(degrees > BORDER), np.flatnonzero(c.neither)
+        usual = c.typicality[strange].max(axis=1, initial=0.0)
         z = np.flatnonzero(c.group == len(self.names))
         kinds = [
             ("elsewhere", "More like another set", "Rows that another set explains clearly better.",
-             flagged[np.argsort(-sure[flagged], kind="stable")]),
-            ("neither", "Like no set", "Rows that are unusual for every set.", strange),
+             flagged),
+            ("neither", "Like no set", "Rows that are unusual for every set.",
+             strange[np.argsort(usual, kind="stable")]),
             ("border", "Borderline", "Rows that two sets explain equally well.",
              border[np.argsort(-c.entropy[border], kind="stable")]),
         ]  # fmt: skip

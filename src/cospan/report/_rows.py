@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
+
 from ._columns import Columns
 from ._pictures import PictureShape, grey_png, signed_png
 from ._text import clean
@@ -20,12 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Listing", "list_rows"]
 
-Floats = NDArray[np.float64]
 LISTED = 50  # rows in a tab
 SPREAD = 25  # of each set, spread over all angles, beside those to check
 MOST_VALUES = 30  # of a row, where it has more than ALL_VALUES
 ALL_VALUES = 40
-MOST_POINTS = 500  # of each set on the map
+MOST_POINTS = 350  # of each set on the map
 LONGEST_ID = 80
 BORDER = (0.4, 0.6)  # probabilities between which a row could be of either set
 ELSEWHERE = 0.8  # the probability of the other set from which a row looks like it
@@ -113,7 +114,7 @@ def _tabs(c: Comparison, groups: dict[str, _Group]) -> Iterator[tuple[Tab, list[
         meaning = f"Rows of {names[own]} that look at least four times as much like {names[other]}."
         yield _tab(f"{other}-in-{own}".lower(), title, meaning,
                    [(own, i) for i in _astray(c, groups[own])], True)  # fmt: skip
-    strange = [(key, int(i)) for key in reversed(groups) for i in groups[key].strange]
+    strange = _strange(groups)
     yield _tab("neither", "Like neither", "Rows that are unusual for both sets.", strange, True)
     if c.separated and (c.verdict is None or c.verdict.differs):
         yield _tab("border", "Borderline", "Rows that could as well be of either set.",
@@ -127,6 +128,17 @@ def _tabs(c: Comparison, groups: dict[str, _Group]) -> Iterator[tuple[Tab, list[
     spread = [(key, int(i)) for key in "AB" for i in _spread(groups[key], SPREAD)]
     yield _tab("spread", "Some of all rows", "Rows of both sets, spread over all angles.",
                spread, False, total=sum(groups[key].group.n for key in "AB"))  # fmt: skip
+
+
+def _strange(groups: dict[str, _Group]) -> list[Chosen]:
+    """Rows like neither, as the terminal lists them: the least usual first, then by cost."""
+    found = [
+        (float(max(own.usual[0][i], own.usual[1][i])), place, key, int(i))
+        for key, own in groups.items()
+        if own.usual is not None
+        for place, i in enumerate(own.strange)
+    ]
+    return [(key, i) for _, _, key, i in sorted(found)]
 
 
 def _tab(

@@ -28,6 +28,7 @@ from .pieces import (
     Setting,
     Tab,
     Tile,
+    TimeChart,
 )
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class ReportContent:
     columns : tuple of (str, str)
         Names and kinds of the columns that the rows' values speak of.
     tabs : tuple of Tab
+    timelines : tuple of TimeChart
+        Angles over time, or over the order of the rows, where there is one.
     patterns : Patterns or None
     quality : tuple of Note
     measures : tuple of Measure
@@ -74,10 +77,10 @@ class ReportContent:
     remarks, sampling : tuple of str
     settings, made, inputs : tuple of (str, str)
         Settings; command and versions; what was read.
-    order, auc, confusion, linkage, pairs, corners
+    order, auc, confusion, linkage, pairs, more_pairs, corners
         Of more than two sets: an order in which close ones are side by side, the matrix of AUCs,
-        which set explains the rows of which best, what joins first, the pairs, and for three sets
-        the rows' weights.
+        which set explains the rows of which best, what joins first, the pairs, commands for
+        further pairs, and for three sets the rows' weights.
     """
 
     title: str
@@ -102,6 +105,7 @@ class ReportContent:
     rows: tuple[Row, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
     tabs: tuple[Tab, ...] = ()
+    timelines: tuple[TimeChart, ...] = ()
     patterns: Patterns | None = None
     quality: tuple[Note, ...] = ()
     measures: tuple[Measure, ...] = ()
@@ -116,6 +120,7 @@ class ReportContent:
     confusion: tuple[tuple[int, ...], ...] = ()
     linkage: tuple[tuple[float, ...], ...] = ()
     pairs: tuple[Pair, ...] = ()
+    more_pairs: tuple[tuple[int, int, str], ...] = ()
     corners: tuple[tuple[float, float, int], ...] = ()
     glossary: tuple[tuple[str, str], ...] = ()
 

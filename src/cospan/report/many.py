@@ -2,60 +2,51 @@
 
 from __future__ import annotations
 
-import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.changes import size_of
-from cospan.changes.wording import number
 
 from . import _words
 from ._made import Origin, made_of
+from ._many_pairs import MOST_COMMANDS, MOST_PAIRS, Pairing, command_for
 from ._many_rows import ManyRows
-from ._pictures import PictureShape, grey_png, signed_png
 from ._text import clean, count, percent
 from .content import ReportContent
-from .pieces import Pair, Picture, SetInfo, Tile
+from .pieces import Pair, SetInfo, Tile
 
 if TYPE_CHECKING:
     from cospan.comparison import ManyComparison
 
 __all__ = ["many_content"]
 
-BINS = 30
-MOST_PAIRS = 45  # told one by one, the closest ones
-TOP_FEATURES = 6  # of each
 MOST_CORNERS = 900
 LARGE = 0.71  # the AUC from which sets are called clearly different
+CLEARLY = "clearly: at least 71 of 100 pairs of rows are ordered correctly"
 
 
 def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     """Reduce a comparison of K sets to what its report says."""
     auc = c.pairs.matrix("value", "auc")
     names = (*c.names, *([] if c.name_z is None else [c.name_z]))
-    pairs = _pairs(c, auc)
-    listed = ManyRows(c)
-    warning, remarks = _words.warnings_of(c.warnings, names)
-    lead, findings = _verdict(c, auc)
-    level, badge = _badge(auc)
+    order = c._by_distance()
+    told = order[:MOST_PAIRS]
+    listed = ManyRows(c, told)
+    pairing = Pairing(c, origin, len(told))
+    pairs = tuple(pairing.pair(k, *pair, listed.of_pairs[k]) for k, pair in enumerate(told))
+    lead, findings = _verdict(c, auc, order)
     n_check, n_strange = int(np.sum(c.audit.flagged)), int(np.sum(c.neither))
     return ReportContent(
         title=f"{len(c.names)} sets",
-        date=datetime.date.today().isoformat(),
-        version=c.version,
+        **_words.opening_of(c, _badge(auc, order), lead, findings, names),
         sets=_sets(c),
-        level=level,
-        badge=badge,
-        verdict=_words.spoken(lead, names),
-        findings=_words.spoken(findings, names),
-        warning=warning,
-        tiles=_tiles(c, auc, pairs, n_check, n_strange),
+        tiles=_tiles(c, auc, order, pairs, n_check, n_strange),
         rows=listed.rows,
         columns=listed.columns.named,
         tabs=listed.tabs,
-        remarks=remarks,
         sampling=_sampling(c, len(listed.rows)),
         settings=_settings(c),
         made=made_of(c.version, c.seconds, c.settings, "compare_many(sets", origin),
@@ -71,23 +62,18 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
         confusion=tuple(tuple(int(n) for n in row) for row in c.confusion),
         linkage=tuple(tuple(float(f"{x:.6g}") for x in row) for row in c.linkage),
         pairs=pairs,
+        more_pairs=tuple(
+            (i, j, command_for(c.names[i], c.names[j], c.names, origin))
+            for i, j in order[MOST_PAIRS : MOST_PAIRS + MOST_COMMANDS]
+        ),
         corners=_corners(c),
-        glossary=_words.GLOSSARY,
     )
 
 
-def _ordered(auc: NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Pairs of set numbers, closest first."""
-    first, second = np.triu_indices(len(auc), 1)
-    order = np.argsort(auc[first, second], kind="stable")
-    return [(int(first[k]), int(second[k])) for k in order]
-
-
-def _badge(auc: NDArray[np.float64]) -> tuple[str, str]:
-    pairs = _ordered(auc)
+def _badge(auc: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> tuple[str, str]:
     sizes = [size_of(float(auc[pair])) for pair in pairs]
     large = sum(size == "large" for size in sizes)
-    level = sizes[-1]
+    level = size_of(max(float(auc[pair]) for pair in pairs))
     if large == len(pairs):
         return level, "all pairs differ clearly"
     if large:
@@ -95,14 +81,14 @@ def _badge(auc: NDArray[np.float64]) -> tuple[str, str]:
     return level, {"none": "no clear difference"}.get(level, f"{level} differences")
 
 
-def _verdict(c: ManyComparison, auc: NDArray[np.float64]) -> tuple[list[str], list[str]]:
-    pairs = _ordered(auc)
+def _verdict(
+    c: ManyComparison, auc: NDArray[np.float64], pairs: Sequence[tuple[int, int]]
+) -> tuple[list[str], list[str]]:
     near, far = pairs[0], pairs[-1]
 
     def told(pair: tuple[int, int]) -> str:
         a, b = (c.names[k] for k in pair)
-        ordered = _words.of_hundred(float(auc[pair]))
-        return f"{a} and {b} ({ordered} pairs of rows are ordered correctly)"
+        return f"{a} and {b} ({_words.of_hundred(float(auc[pair]))}"
 
     large = sum(auc[pair] >= LARGE for pair in pairs)
     lead = [f"{large} of the {len(pairs)} pairs of sets differ clearly."]
@@ -110,7 +96,10 @@ def _verdict(c: ManyComparison, auc: NDArray[np.float64]) -> tuple[list[str], li
         lead = [f"All {len(pairs)} pairs of the {len(c.names)} sets differ clearly."]
     elif large == 0:
         lead = [f"None of the {len(pairs)} pairs of sets differs clearly."]
-    lead.append(f"The closest are {told(near)}; the farthest are {told(far)}.")
+    lead.append(
+        f"The closest are {told(near)} pairs of rows are ordered correctly); the farthest are "
+        f"{told(far)})."
+    )
     lead.append(f"{percent(c.accuracy)} of the rows look most like their own set.")
     findings = []
     if c.name_z is not None:
@@ -154,71 +143,26 @@ def _sets(c: ManyComparison) -> tuple[SetInfo, ...]:
 def _tiles(
     c: ManyComparison,
     auc: NDArray[np.float64],
+    order: Sequence[tuple[int, int]],
     pairs: tuple[Pair, ...],
     n_check: int,
     n_strange: int,
 ) -> tuple[Tile, ...]:
-    order = _ordered(auc)
     near = order[0]
     names = " and ".join(clean(c.names[k], 30) for k in near)
     large = sum(auc[pair] >= LARGE for pair in order)
     first = ""
     if pairs and pairs[0].features:
-        first = f"first between the closest sets: {clean(pairs[0].features[0][0], 30)}"
+        first = f"between the closest, first in {clean(pairs[0].features[0].name, 30)}"
     clearly = f"{large} of {len(order)}"
     closest = _words.of_hundred(float(auc[near]))
     look = f"{count(n_check)} look more like another set, {count(n_strange)} like no set"
     return (
-        Tile("Pairs that differ clearly", clearly, first or "AUC of at least 0.71", "changed"),
+        Tile("Pairs that differ clearly", clearly, first or CLEARLY, "changed"),
         Tile("Closest pair", closest, f"{names}; 50 is chance", "pairs"),
         Tile("Rows like their own set", percent(c.accuracy), "every set counts alike", "confusion"),
         Tile("Rows to check", count(n_check + n_strange), look, "rows"),
     )
-
-
-def _pairs(c: ManyComparison, auc: NDArray[np.float64]) -> tuple[Pair, ...]:
-    shape = None if c.image_shape is None else PictureShape.of(c.image_shape, 32)
-    coarse = c.pair_counts.reshape(len(c.names), len(c.names), BINS, -1).sum(axis=-1)
-    return tuple(
-        Pair(
-            first=i,
-            second=j,
-            auc=round(float(auc[i, j]), 4),
-            interval=_words.interval_text(c.pairs.between(i, j).auc),
-            distance=str(c.distance(i, j)),
-            counts_first=tuple(map(int, coarse[i, j])),
-            counts_second=tuple(map(int, coarse[j, i][::-1])),
-            features=() if shape is not None else _differing(c, i, j),
-            pictures=() if shape is None else _pictures(c, i, j, shape),
-        )
-        for i, j in _ordered(auc)[:MOST_PAIRS]
-    )
-
-
-def _differing(c: ManyComparison, i: int, j: int) -> tuple[tuple[str, str, str, float], ...]:
-    """Features whose means are farthest apart, in their common unit: name, both means, distance."""
-    geometry = c.costs.geometry
-    means = np.asarray(geometry.means, dtype=np.float64)
-    unit = np.asarray(geometry.unit, dtype=np.float64)
-    step = np.divide(means[j] - means[i], unit, out=np.zeros_like(unit), where=unit > 0)
-    names = c.feature_names or tuple(f"x{k}" for k in range(len(unit)))
-    return tuple(
-        (clean(names[k]), number(means[i, k]), number(means[j, k]), round(float(step[k]), 2))
-        for k in np.argsort(-np.abs(step), kind="stable")[:TOP_FEATURES].tolist()
-    )
-
-
-def _pictures(c: ManyComparison, i: int, j: int, shape: PictureShape) -> tuple[Picture, ...]:
-    means = np.asarray(c.costs.geometry.means, dtype=np.float64)
-    drawn = shape.shrink(means[[i, j]], keep_colour=True)
-    low, high = float(drawn.min()), float(drawn.max())
-    names = [clean(c.names[k], 40) for k in (i, j)]
-    found = [
-        Picture(f"mean of {name}", grey_png(one, low, high))
-        for name, one in zip(names, drawn, strict=True)
-    ]
-    step = signed_png(shape.shrink(means[j : j + 1] - means[i : i + 1])[0])
-    return (*found, Picture(f"where {names[1]} is higher (orange) and lower (blue)", step))
 
 
 def _corners(c: ManyComparison) -> tuple[tuple[float, float, int], ...]:
@@ -244,6 +188,7 @@ def _settings(c: ManyComparison) -> tuple[tuple[str, str], ...]:
         ("features", count(c.costs.n_features)),
         ("directions", f"{common} in all sets, {some} in some, {alone} in one"),
     ]
+    more += _words.curve_of(c.settings, c.costs.curve)
     return tuple(_words.settings_of(c.settings, more))
 
 
@@ -258,6 +203,6 @@ def _sampling(c: ManyComparison, listed: int) -> tuple[str, ...]:
         lines.append("All rows of all sets were scored and counted.")
     n = len(c.names) * (len(c.names) - 1) // 2
     if n > MOST_PAIRS:
-        lines.append(f"Of {count(n)} pairs the {MOST_PAIRS} closest are told one by one.")
+        lines.append(f"Of {count(n)} pairs of sets the {MOST_PAIRS} closest are told one by one.")
     lines.append(f"{count(listed)} of {count(sum(c.scored) + c.rows_z)} rows are listed.")
     return tuple(lines)

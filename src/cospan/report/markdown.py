@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ._text import count, percent
-from ._words import p_text
+from ._words import p_text, time_cells
 from .content import ReportContent
-from .pieces import Tab
+from .pieces import Pair, Tab
 
-__all__ = ["escaped", "markdown"]
+__all__ = ["escaped", "markdown_of"]
 
 MOST_ROWS = 50
+TIME_HEADS = ("rows", "median angle (quartiles)", "like B")
 # What could become a tag, a link, emphasis, code, a formula, a mention or a table cell.
 _SPECIAL = re.compile(r"://|[\\`*_\[\]|~<>&#$@]")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", "://": "&#58;//"}
@@ -30,7 +31,7 @@ def escaped(text: object) -> str:
     return _ITEM.sub(r"\1\\\2", safe)
 
 
-def markdown(content: ReportContent) -> str:
+def markdown_of(content: ReportContent) -> str:
     """The whole report."""
     return "\n".join(_lines(content)) + "\n"
 
@@ -52,6 +53,7 @@ def _lines(content: ReportContent) -> Iterator[str]:
     yield from _pairs(content)
     yield from _angles(content)
     yield from _rows(content)
+    yield from _timelines(content)
     yield from _patterns(content)
     yield from _made(content)
 
@@ -124,12 +126,34 @@ def _pairs(content: ReportContent) -> Iterator[str]:
             for i in content.order
         ),
     )
-    lines = []
+    total = len(names) * (len(names) - 1) // 2
+    all_of = "" if len(content.pairs) == total else f"{len(content.pairs)} of {count(total)}, "
+    yield from (f"## The pairs, {all_of}closest first", "")
     for pair in content.pairs:
-        both = f"{content.sets[pair.first].name} and {content.sets[pair.second].name}"
-        told = ", ".join(f"{name} ({a} and {b})" for name, a, b, _ in pair.features[:3])
-        lines.append(f"{both}: {_auc(pair.auc)}{f'; {told}' if told else ''}")
-    yield from _items(lines)
+        yield from _pair(content, pair)
+
+
+def _pair(content: ReportContent, pair: Pair) -> Iterator[str]:
+    """What changed between two of the sets, and the rows that look like the other one."""
+    first, second = (content.sets[k].name for k in (pair.first, pair.second))
+    yield from (f"### {escaped(f'{first} and {second}')}: {_auc(pair.auc)}", "")
+    yield from _items([*pair.sentences, *(one.sentence for one in pair.relations)])
+    if pair.features:
+        yield from _table(
+            ("column", "change", escaped(first), escaped(second), "difference", "p, adjusted"),
+            (
+                (f.name, f.change, f.a, f.b, _two(f.numbers.get("difference")),
+                 _p(f.numbers.get("p_adjusted")))
+                for f in pair.features
+            ),
+        )  # fmt: skip
+    rows = [content.rows[place] for tab in pair.rows for place in tab.rows]
+    if rows:
+        yield from _table(
+            ("row", "set", "looks like", "why"),
+            ((r.id, content.named[r.group], content.named[r.looks], r.words) for r in rows),
+        )
+    yield from (f"All of this pair: {escaped(pair.command)}", "")
 
 
 def _auc(value: float | None) -> str:
@@ -169,6 +193,21 @@ def _tab(content: ReportContent, tab: Tab) -> Iterator[str]:
             for r in rows
         ),
     )  # fmt: skip
+
+
+def _timelines(content: ReportContent) -> Iterator[str]:
+    for one in content.timelines:
+        yield from (f"## Over {escaped(one.column or 'the order of the rows')}", "")
+        yield from _items(one.sentences)
+        keys = list(one.moments)
+        head = [f"{content.named[key]}: {what}" for key in keys for what in TIME_HEADS]
+        yield from _table(
+            ("from", *map(escaped, head)),
+            (
+                (when, *(cell for key in keys for cell in time_cells(one.moments[key][k])))
+                for k, when in enumerate(one.windows)
+            ),
+        )
 
 
 def _patterns(content: ReportContent) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cospan._files import write_text
-from cospan._text import number
+from cospan._text import number, plural
 from cospan.errors import MissingDependencyError
 
 from .html import _policy
@@ -31,6 +31,8 @@ MOST_COLUMNS = 30
 MOST_SECTIONS = 500
 #: The heat map's darkest shade: so many times the alarm level.
 _DARKEST = 2.0
+#: And its palest.
+_PALEST = 0.3
 
 
 def save_monitoring_page(path: str | os.PathLike[str], found: Monitoring) -> Path:
@@ -63,6 +65,7 @@ def monitoring_page(found: Monitoring) -> str:
         line=Markup(_scores(found.windows)),
         effect=Markup(_effects(found)),
         heat=Markup(_heat(found.windows)),
+        left_out=_left_out(found.windows),
     )
 
 
@@ -156,13 +159,17 @@ def _effects(found: Monitoring) -> str:
 
 
 def _points(windows: Sequence[WindowResult], values: Sequence[float], at: _Frame) -> list[str]:
-    size = 4 if len(values) <= 120 else 2.5
+    size = 4 if len(values) <= 120 else 2
     return [
-        f'<a href="#{_key(window)}"><circle class="{"alarm" if window.alarm else "quiet"}" '
+        f'<a href="#{_key(window)}"><circle class="{_state(window)}" '
         f'cx="{at.x(i):.1f}" cy="{at.y(value):.1f}" r="{size + window.alarm:g}">'
         f"<title>{escape(_tip(window))}</title></circle></a>"
         for i, (window, value) in enumerate(zip(windows, values, strict=True))
     ]
+
+
+def _state(window: WindowResult) -> str:
+    return "alarm" if window.alarm else "quiet" if window.judged else "unjudged"
 
 
 def _tip(window: WindowResult) -> str:
@@ -172,11 +179,7 @@ def _tip(window: WindowResult) -> str:
 
 def _heat(windows: Sequence[WindowResult]) -> str:
     """Columns by windows: how far each column is on the way to its alarm level."""
-    worst: dict[str, float] = {}
-    for window in windows:
-        for column, ratio in window.columns.items():
-            worst[column] = max(worst.get(column, 0.0), ratio)
-    columns = sorted(worst, key=lambda name: -worst[name])[:MOST_COLUMNS]
+    columns = _furthest(windows)[:MOST_COLUMNS]
     at = _Frame(len(windows), 0.0, 1.0)
     step, size = (RIGHT - LEFT) / max(1, len(windows)), 18
     body = []
@@ -186,7 +189,7 @@ def _heat(windows: Sequence[WindowResult]) -> str:
         body.append(f'<text class="tick" x="{LEFT - 8}" y="{y + 13}">{escape(shown)}</text>')
         for i, window in enumerate(windows):
             ratio = window.columns.get(column, 0.0)
-            shade = round(9 * min(ratio, _DARKEST) / _DARKEST)
+            shade = _shade(ratio)
             body.append(
                 f'<a href="#{_key(window)}"><rect class="heat h{shade}" x="{LEFT + i * step:.2f}" '
                 f'y="{y}" width="{step + 0.2:.2f}" height="{size - 1}">'
@@ -195,7 +198,42 @@ def _heat(windows: Sequence[WindowResult]) -> str:
             )
     height = 6 + size * len(columns)
     bottom = at._replace(bottom=height)
-    return _svg(height + 30, "Columns by windows", "".join(body) + _times(windows, bottom))
+    body += [_times(windows, bottom), _legend(height + 34)]
+    return _svg(height + 58, "Columns by windows", "".join(body))
+
+
+def _furthest(windows: Sequence[WindowResult]) -> list[str]:
+    """The columns, those that were furthest off first."""
+    worst: dict[str, float] = {}
+    for window in windows:
+        for column, ratio in window.columns.items():
+            worst[column] = max(worst.get(column, 0.0), ratio)
+    return sorted(worst, key=lambda name: -worst[name])
+
+
+def _left_out(windows: Sequence[WindowResult]) -> str:
+    more = len(_furthest(windows)) - MOST_COLUMNS
+    return f"{plural(more, 'column')} less far from usual are left out." if more > 0 else ""
+
+
+def _shade(ratio: float) -> int:
+    """0 to 9: what is usual has hardly a colour, the alarm level a middle one."""
+    share = (min(ratio, _DARKEST) - _PALEST) / (_DARKEST - _PALEST)
+    return round(9 * max(share, 0.0))
+
+
+def _legend(y: float) -> str:
+    """What the colours mean: below the alarm level, at it, and beyond."""
+    steps = [(0.25, "usual"), (0.5, ""), (1.0, "alarm level"), (1.5, ""), (2.0, "twice it or more")]
+    body, x = [], float(LEFT)
+    for ratio, text in steps:
+        body.append(
+            f'<rect class="heat h{_shade(ratio)}" x="{x:g}" y="{y:g}" width="22" height="14"/>'
+        )
+        if text:
+            body.append(f'<text class="key" x="{x + 28:g}" y="{y + 11:g}">{text}</text>')
+        x += 28 + (8 * len(text) if text else 0)
+    return "".join(body)
 
 
 def _times(windows: Sequence[WindowResult], at: _Frame) -> str:

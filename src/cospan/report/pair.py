@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cospan.changes import Changes
+from cospan.comparison.timelines import sentences
 
 from . import _words
-from ._changed import features_of, relations_of
+from ._changed import DRAWN_PIXELS, MOST_RELATIONS, features_of, relations_of, untested
 from ._columns import Columns
 from ._made import Origin, made_of
 from ._patterns import patterns_of, pictures_of
@@ -18,7 +18,7 @@ from ._pictures import PictureShape
 from ._rows import Listing, list_rows
 from ._text import clean, count, percent
 from .content import ReportContent
-from .pieces import Angles, Feature, Note, Part, Relation, SetInfo, Tile
+from .pieces import Angles, Bare, Feature, Note, Part, Relation, SetInfo, Tile, TimeChart
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
@@ -27,6 +27,7 @@ __all__ = ["pair_content"]
 
 FIRST_FINDINGS = 4
 MOST_NOTES = 100
+LEAST_PART = 0.0005  # of the difference: less would be told as 0 %
 PART_WORDS = {
     "location": "where values are centred",
     "scale": "how widely all of them spread",
@@ -43,23 +44,16 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     columns = _columns(c)
     listing = list_rows(c, columns, shape)
     differs, size, sentences = _verdict(c)
-    level, badge = _words.badge_of(differs, size)
+    badge = _words.badge_of(differs, size)
     lead, findings = _lead(c, sentences, listing)
-    warning, remarks = _words.warnings_of(c.warnings, names)
-    features, more_features = features_of(c, columns)
-    relations = relations_of(c, columns)
+    features, more_features = _features(c, columns)
+    relations = _relations(c, columns)
     n_changed = 0 if c.features is None else len(c.features.changed)
     n_relations = 0 if c.feature_pairs is None else len(c.feature_pairs.changed)
     return ReportContent(
         title=" and ".join(_words.isolated(clean(name, 80)) for name in names[:2]),
-        date=datetime.date.today().isoformat(),
-        version=c.version,
+        **_words.opening_of(c, badge, lead, findings, names),
         sets=_sets(c),
-        level=level,
-        badge=badge,
-        verdict=_words.spoken(lead, names),
-        findings=_words.spoken(findings, names),
-        warning=warning,
         tiles=_tiles(c, listing, features, n_changed, relations, n_relations),
         parts=_parts(c),
         features=features,
@@ -77,16 +71,15 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         rows=listing.rows,
         columns=columns.named if shape is None else (),
         tabs=listing.tabs,
+        timelines=_timelines(c, names),
         patterns=patterns_of(c, shape),
         quality=_quality(c, names),
         measures=(*_words.measures(c), *origin.measures()),
         sensitivity=origin.settings(),
-        remarks=remarks,
         sampling=_sampling(c, columns, listing),
         settings=_settings(c),
         made=made_of(c.version, c.seconds, c.settings, "compare(A, B", origin),
         inputs=(*_inputs(c), *origin.read()),
-        glossary=_words.GLOSSARY,
     )
 
 
@@ -95,6 +88,22 @@ def _columns(c: Comparison) -> Columns:
     d = len(c.feature_names)
     samples = [np.zeros((0, d)) if g.rows is None else g.rows for g in (c.group_a, c.group_b)]
     return Columns(c.feature_names, getattr(geometry, "encoding", None), samples)
+
+
+def _features(c: Comparison, columns: Columns) -> tuple[tuple[Feature, ...], tuple[Bare, ...]]:
+    if c.features is None:
+        return untested(c, columns), ()
+    names = clean(c.name_a, 40), clean(c.name_b, 40)
+    if c.image_shape is None:
+        return features_of(c.features, names, columns)
+    return features_of(c.features, names, columns, DRAWN_PIXELS)
+
+
+def _relations(c: Comparison, columns: Columns) -> tuple[Relation, ...]:
+    if c.feature_pairs is None:
+        return ()
+    most = MOST_RELATIONS if c.image_shape is None else MOST_RELATIONS // 3
+    return relations_of(c.feature_pairs, (clean(c.name_a, 40), clean(c.name_b, 40)), columns, most)
 
 
 def _verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
@@ -164,7 +173,7 @@ def _tiles(
     return (
         Tile("How different", _words.of_hundred(auc.value), note, "where"),
         Tile("Columns changed", f"{count(n_changed)} of {count(total)}", first, "changed"),
-        Tile("Relations changed", count(n_relations), pair or "between columns", "relations"),
+        Tile("Relations changed", count(n_relations), pair or "none between columns", "relations"),
         Tile("Rows to check", count(listing.n_check), ", ".join(told) or "none stands out", "rows"),
     )
 
@@ -189,7 +198,21 @@ def _parts(c: Comparison) -> tuple[Part, ...]:
     return tuple(
         Part(name, PART_WORDS.get(name, ""), round(float(share), 4), p.get(name))
         for name, share in found
-        if share > 0
+        if share >= LEAST_PART
+    )
+
+
+def _timelines(c: Comparison, names: tuple[str, ...]) -> tuple[TimeChart, ...]:
+    called = dict(zip("ABZ", names, strict=False))
+    return tuple(
+        TimeChart(
+            clean(one.column) if one.column else "",
+            _words.spoken(sentences(one, called), [*names, *filter(None, [one.column])]),
+            one.windows,
+            one.moments,
+            one.sampled,
+        )
+        for one in c.timelines
     )
 
 
@@ -214,6 +237,7 @@ def _settings(c: Comparison) -> tuple[tuple[str, str], ...]:
         value = getattr(frame, key, None)
         if value is not None:
             more.insert(1, (name, value if isinstance(value, str) else f"{float(value):.3g}"))
+    more += _words.curve_of(c.settings, frame.curve)
     return tuple(_words.settings_of(c.settings, more))
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cospan.comparison.timelines import Moment
+
 __all__ = [
     "Angles",
     "Bare",
@@ -26,6 +28,7 @@ __all__ = [
     "Setting",
     "Tab",
     "Tile",
+    "TimeChart",
     "Value",
 ]
 
@@ -191,6 +194,17 @@ class Tab:
 
 
 @dataclass(frozen=True)
+class TimeChart:
+    """Angles over a column of times, or the order of the rows: a timeline and its words."""
+
+    column: str
+    sentences: tuple[str, ...]
+    windows: tuple[str, ...]
+    moments: Mapping[str, tuple[Moment | None, ...]]
+    sampled: bool
+
+
+@dataclass(frozen=True)
 class Direction:
     """A direction: its angle in degrees, the shift of the means along it, its part of D."""
 
@@ -216,7 +230,11 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Pair:
-    """One pair of more than two sets: its AUC, angles, and the features that differ most."""
+    """One pair of more than two sets: AUC, angles, what changed, rows, and how to see all of it.
+
+    ``n_changed`` is None where columns were not tested: then they are in the order of how far
+    their means are apart. ``command`` makes the page of these two sets alone.
+    """
 
     first: int
     second: int
@@ -225,7 +243,13 @@ class Pair:
     distance: str
     counts_first: tuple[int, ...]
     counts_second: tuple[int, ...]
-    features: tuple[tuple[str, str, str, float], ...]
+    sentences: tuple[str, ...]
+    features: tuple[Feature, ...]
+    n_columns: int
+    n_changed: int | None
+    relations: tuple[Relation, ...]
+    rows: tuple[Tab, ...]
+    command: str
     pictures: tuple[Picture, ...] = ()
 
 

@@ -56,7 +56,9 @@ def dendrogram(content: ReportContent) -> str:
     )
     middle = f'<text x="270" y="{row * K + 14}" text-anchor="middle">Fisher-Rao distance</text>'
     body = f'{names}<path class="axis" d="{"".join(lines)}"/>{scale}{middle}'
-    return framed(400, row * K + 20, "Which sets join first, from the left", body, ' class="chart"')
+    return framed(
+        400, row * K + 20, "Which sets join first, from the left", body, ' class="chart joins"'
+    )
 
 
 def _short(name: str) -> str:

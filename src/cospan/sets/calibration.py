@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._tolerance import COST_RANGE, NEWTON_GAIN, NEWTON_RIDGE, SMALLEST_STEP
+from cospan._types import Floats
 
 __all__ = [
     "Calibration",
@@ -27,25 +28,16 @@ __all__ = [
     "theoretical",
 ]
 
-Floats = NDArray[np.float64]
 
 # Newton's method on K parameters: far more steps than it ever took.
 _STEPS = 60
 
 
 class Calibration(NamedTuple):
-    """Gain and offsets; by default the raw costs' own: w_k ∝ 1/cost_k².
+    """Gain and offsets; by default the raw costs' own: w_k ∝ 1/cost_k²."""
 
-    Attributes
-    ----------
-    gain : float
-        β, at least 0.
-    offsets : tuple of K floats
-        They sum to 0; empty where all are 0.
-    """
-
-    gain: float = 1.0
-    offsets: tuple[float, ...] = ()
+    gain: float = 1.0  # β, at least 0
+    offsets: tuple[float, ...] = ()  # they sum to 0; empty where all are 0
 
     @property
     def zero(self) -> float:

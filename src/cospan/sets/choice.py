@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._tolerance import FAST_SHRINKAGE
+from cospan._types import Floats
 from cospan.sets.judging import Candidate, Judge
 from cospan.sets.prepared import PreparedSets, TrialRows, WorkingSets
 from cospan.sets.trials import left_out_grid, linear_grid, pooled_costs
@@ -30,7 +30,6 @@ from cospan.summary import Summary
 
 __all__ = ["SHRINKAGE_GRID", "Asked", "Choice", "choose", "preferred_units", "tried_rows"]
 
-Floats = NDArray[np.float64]
 
 # From the smallest that a fast summary allows to nearly full shrinkage, by factors of about two as
 # long as it is weak, and by tenths around the default, where a factor of two can be felt.

@@ -55,22 +55,6 @@ class SetCosts:
 
     Make one with :meth:`from_summaries`.
 
-    Attributes
-    ----------
-    geometry : Geometry
-        Positions, units and settings.
-    weighting : str
-        ``"cost"`` or, in the linear span, ``"frame"``.
-    maps : tuple of K arrays, (e, m_k)
-        M_k of the sets as they are, before pooling; inside `basis` where there is one.
-    basis : array (d, e) or None
-        Orthonormal basis of the rows' span where they are fewer than the features.
-    typicality : Typicality or None
-        What the sets' own rows cost, where there were rows to leave out.
-    curve : CurvedSets or None
-        Costs of curved features, where those answer: see `curve` in
-        :meth:`cospan.JointFrame.fit`.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -83,11 +67,15 @@ class SetCosts:
            [0.  , 0.03, 0.97]])
     """
 
-    geometry: Geometry
-    weighting: str
+    geometry: Geometry  # positions, units and settings
+    weighting: str  # ``"cost"`` or, in the linear span, ``"frame"``
+    #: (e, m_k): M_k of the sets as they are, before pooling; inside `basis` where there is one
     maps: tuple[Array, ...] = field(repr=False)
+    #: (d, e): orthonormal basis of the rows' span where they are fewer than the features
     basis: Array | None = field(repr=False, default=None)
+    #: What the sets' own rows cost, where there were rows to leave out
     typicality: Typicality | None = field(repr=False, default=None)
+    #: Costs of curved features, where those answer: see `curve` in :meth:`cospan.JointFrame.fit`
     curve: CurvedSets | None = field(repr=False, default=None)
 
     # ---- making -------------------------------------------------------------------------------

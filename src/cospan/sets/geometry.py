@@ -31,50 +31,28 @@ __all__ = ["Geometry", "common_names"]
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Positions, units and settings of K sets.
+    """Positions, units and settings of K sets."""
 
-    Attributes
-    ----------
-    span : str
-        ``"affine"`` or ``"linear"``.
-    center : array, (d,)
-        The origin of coordinates; taken off every sample.
-    center_mode : str
-        ``"own"`` for the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``.
-    means : array, (K, d)
-    unit : array, (d,)
-        Square roots of the diagonal of T; 0 for a feature that is constant in every set.
-    units : str
-        ``"own"`` or ``"common"``.
-    balance : bool
-        Whether a set's moments are divided by its size. Always, in the affine span.
-    shrinkage, pooling, dof : float
-        α, γ and ν.
-    sizes : ndarray, (K,)
-        Sums of weights.
-    calibration : Calibration
-        The gain and the offsets that turn costs into probabilities.
-    tol : float or None
-    feature_names : tuple of str or None
-    encoding : mapping or None
-        How a table's columns became these features, as plain data, where they did: see
-        :class:`cospan.sources.EncodingPlan`.
-    """
-
-    span: str
-    center: Array
+    span: str  # ``"affine"`` or ``"linear"``
+    center: Array  # (d,): the origin of coordinates; taken off every sample
+    #: ``"own"`` for the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``
     center_mode: str
-    means: Array
+    means: Array  # (K, d)
+    #: (d,): square roots of the diagonal of T; 0 for a feature that is constant in every set
     unit: Array
-    units: str
-    balance: bool
+    units: str  # ``"own"`` or ``"common"``
+    balance: bool  # whether a set's moments are divided by its size. Always, in the affine span.
+    #: α, γ and ν
     shrinkage: float
     pooling: float
     dof: float
-    sizes: np.ndarray
+    sizes: np.ndarray  # (K,): sums of weights
     tol: float | None = None
     feature_names: tuple[str, ...] | None = None
+    #: How a table's columns became these features, as plain data, where they did: see
+    #: :class:`cospan.sources.EncodingPlan`
     encoding: Mapping[str, Any] | None = None
+    #: The gain and the offsets that turn costs into probabilities
     calibration: Calibration = field(default_factory=Calibration)
 
     @property

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._tolerance import SAME_LOSS
+from cospan._types import Floats
 from cospan.sets.calibration import (
     Calibration,
     balanced_weights,
@@ -26,8 +26,6 @@ from cospan.sets.calibration import (
 from cospan.sets.prepared import TrialRows, WorkingSets
 
 __all__ = ["Candidate", "Judge"]
-
-Floats = NDArray[np.float64]
 
 
 class Candidate(NamedTuple):

@@ -186,10 +186,6 @@ class WorkingSets:
     def n_sets(self) -> int:
         return len(self._moments)
 
-    @property
-    def n_coordinates(self) -> int:
-        return int(self._moments[0].shape[1])
-
     def matrix(self, k: int) -> Array:
         """The moments of set k in working coordinates."""
         return arrays.gram(self._moments[k]) if self.factored else self._moments[k]
@@ -209,12 +205,6 @@ class WorkingSets:
             values, vectors = arrays.eigh(arrays.to_numpy(self.matrix(k)))
             self._spectra[k] = (np.clip(values, 0.0, None), vectors)
         return self._spectra[k]
-
-    def mean_spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        """The same of the mean of all sets' moments."""
-        total = np.sum([arrays.to_numpy(self.matrix(k)) for k in range(self.n_sets)], axis=0)
-        values, vectors = arrays.eigh(total / self.n_sets)
-        return np.clip(values, 0.0, None), vectors
 
     def tolerance(self) -> float:
         d = self.prepared.summaries[0].n_features

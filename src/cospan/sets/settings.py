@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 from cospan._surface import option
 from cospan.errors import InputError
 
-__all__ = ["DEFAULTS", "PAPER", "Given", "Settings", "settled"]
+__all__ = ["DEFAULTS", "PAPER", "CostSettings", "Given", "Settings", "settled"]
 
 
 class Given(TypedDict, total=False):
@@ -31,6 +31,13 @@ class Given(TypedDict, total=False):
     balance: bool
     tol: float | None
     curve: int | str | None
+
+
+class CostSettings(Given, total=False):
+    """The same for K sets: how costs become weights, and whether rows are pictures."""
+
+    weighting: str
+    picture: bool
 
 
 @dataclass(frozen=True)

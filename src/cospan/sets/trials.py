@@ -8,15 +8,13 @@ set that rows leave.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._tolerance import LEAST_REMAINDER
+from cospan._types import Floats
 from cospan.sets.prepared import TrialRows, WorkingSets
 
 __all__ = ["left_out_grid", "linear_grid", "pooled_costs"]
-
-Floats = NDArray[np.float64]
 
 
 def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Floats:

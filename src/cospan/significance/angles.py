@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
+from cospan._types import Floats
 from cospan._validate import as_confidence, as_count, as_generator
 from cospan.distribution import angle_auc, angle_histogram, as_angles, hellinger, overlap
 from cospan.errors import InputError
@@ -27,7 +28,6 @@ from cospan.significance.recalibrating import smooth_spread
 
 __all__ = ["RAW_BINS", "Separation", "pair_separation", "separation"]
 
-Floats = NDArray[np.float64]
 
 #: Bins of the histograms of raw angles, 3° each, as the paper has them.
 RAW_BINS = 30
@@ -54,7 +54,6 @@ class Separation:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import separation
     >>> rng = np.random.default_rng(0)
     >>> found = separation(rng.uniform(0.0, 0.9, 200), rng.uniform(0.6, 1.5, 200))
@@ -108,10 +107,6 @@ def separation(
     random_state
         Seed; the same seed gives the same bits.
 
-    Returns
-    -------
-    Separation
-
     Notes
     -----
     With the probabilities p = sin²θ, both groups counting alike, the paper's identity reads
@@ -125,7 +120,6 @@ def separation(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import separation
     >>> rng = np.random.default_rng(0)
     >>> result = separation(rng.beta(3, 6, 200) * np.pi / 2, rng.beta(6, 3, 200) * np.pi / 2)
@@ -169,7 +163,6 @@ def pair_separation(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan.significance import pair_separation
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.beta(3, 6, 90) * np.pi / 2, rng.beta(6, 3, 60) * np.pi / 2

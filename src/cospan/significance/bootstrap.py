@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from cospan._types import Floats
 from cospan.distribution import bin_index
 
 __all__ = [
@@ -46,7 +47,6 @@ __all__ = [
     "widened",
 ]
 
-Floats = NDArray[np.float64]
 
 # Cells beyond this many change an interval in the fourth digit only.
 MAX_CELLS = 1000

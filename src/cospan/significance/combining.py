@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaincc
 
 from cospan._tolerance import LEAST_VARIANCE, SAME_STATISTIC, SMALLEST_TAIL
+from cospan._types import Floats
 
 __all__ = ["combine", "holm", "rank_pvalue", "standardise"]
 
-Floats = NDArray[np.float64]
 
 # A gamma distribution with less skewness is a normal one; with more, it has no body left.
 _SKEWNESS = (0.05, 6.0)

@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats, Index
+
 __all__ = ["BOTH", "IN_A", "IN_B", "Units", "row_hashes", "row_kinds", "settle_copies"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # The place of a unit.
 IN_A, IN_B, BOTH = 0, 1, 2
@@ -43,9 +43,9 @@ class Units(NamedTuple):
 
     rows: Floats
     places: NDArray[np.int8]
-    strata: Indices
+    strata: Index
 
-    def apart(self) -> tuple[Units, Indices]:
+    def apart(self) -> tuple[Units, Index]:
         """The same with a row for each set of those in both, and the unit of every row."""
         a, b = np.flatnonzero(self.places != IN_B), np.flatnonzero(self.places != IN_A)
         unit = np.concatenate([a, b])
@@ -74,7 +74,7 @@ def settle_copies(a: Floats, b: Floats, copies: str) -> Units:
     return Units(rows[first], places.astype(np.int8), strata)
 
 
-def row_kinds(rows: Floats) -> Indices:
+def row_kinds(rows: Floats) -> Index:
     """A number for each row, equal where rows are equal to the last bit.
 
     By a 64-bit hash of the bits: of a million different rows two have the same in one of forty
@@ -103,7 +103,7 @@ def row_hashes(rows: Floats) -> NDArray[np.uint64]:
     return found
 
 
-def _meet_by_chance(rows: Floats, kind: Indices) -> bool:
+def _meet_by_chance(rows: Floats, kind: Index) -> bool:
     """Do independent columns explain the identical rows?"""
     different = np.unique(kind, return_index=True)[1]
     identical = _agreement(kind)
@@ -141,7 +141,7 @@ def _whole_columns(rows: Floats) -> Iterator[Floats]:
         yield category
 
 
-def _agreement(value: Indices) -> float:
+def _agreement(value: Index) -> float:
     """Share of the pairs that agree."""
     times = np.bincount(value).astype(float)
     n = len(value)

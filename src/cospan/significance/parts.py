@@ -20,13 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._tolerance import least_error
+from cospan._types import Bools, Floats
 from cospan.significance.combining import rank_pvalue
 from cospan.significance.views import Coordinates, principal
 
 __all__ = ["part_pvalues"]
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 # As in the view of the same name: between many small differences and a single large one.
 _LOCATION_POWER = 2.25

@@ -9,14 +9,13 @@ same class-balanced logistic fit that made the angles; all replicates are fitted
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._tolerance import LARGEST_LOG_ODDS, singular_ridge
+from cospan._types import Floats
 from cospan.significance.bootstrap import Measures, arc_of, auc_of, position_of, resample
 
 __all__ = ["smooth_spread"]
 
-Floats = NDArray[np.float64]
 
 # Neighbouring angles are fitted as one beyond this many: gains change in the fourth digit.
 _MOST_CELLS = 250

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from cospan._arrays import to_numpy
 from cospan._tolerance import FAST_SHRINKAGE
+from cospan._types import Floats
 from cospan._validate import as_generator, as_rows
 from cospan.errors import InputError
 from cospan.sets import Geometry, SetCosts, log_odds_of
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_reliabilities", "fit_reliability"]
 
-Floats = NDArray[np.float64]
 
 # With fewer rows a half has no spread to fit.
 _FEWEST_ROWS = 4
@@ -64,7 +64,6 @@ def fit_reliability(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import JointFrame
     >>> from cospan.significance import fit_reliability
     >>> rng = np.random.default_rng(0)

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
+
 __all__ = ["Eigenvalues", "PowerSum"]
 
-Floats = NDArray[np.float64]
 
 # Numbers in a block of matrices, 16 MB.
 _BLOCK = 2_000_000

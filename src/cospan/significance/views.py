@@ -35,11 +35,11 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from cospan._tolerance import constant_column, rank_in_gram
+from cospan._types import Floats
 from cospan.significance.sizes import Eigenvalues, PowerSum
 
 __all__ = ["VIEWS", "Coordinates", "View", "principal", "statistic", "witness"]
 
-Floats = NDArray[np.float64]
 
 # Columns whose ranks are looked at one by one, and in pairs. Pairs are three features each: 40
 # columns make 2,340. Of wider rows the leading directions are taken instead, and not as many in
@@ -82,32 +82,19 @@ class View(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Rows as the test sees them, learned from all rows without their labels.
+    """Rows as the test sees them, learned from all rows without their labels."""
 
-    Attributes
-    ----------
-    varies : array of bool
-        Columns that are not constant.
-    centre, scale : array, (d,)
-        Mean of each column that varies, and its standard deviation.
-    common : array, (d,)
-        What a standardised column is multiplied with for `directions`: 1, or its own deviation
-        where all columns share a unit.
-    directions : array, (d, k)
-        Principal directions, strongest first.
-    variances : array, (k,)
-        Variances along them; `mean_variance` is their mean over all d.
-    sorted_margins, sorted_pairs : array, (n, m)
-        Sorted pooled values behind the ranks of `margins` and of `pairs`.
-    """
-
-    varies: NDArray[np.bool_]
+    varies: NDArray[np.bool_]  # columns that are not constant
+    #: (d,): mean of each column that varies, and its standard deviation
     centre: Floats
     scale: Floats
+    #: (d,): what a standardised column is multiplied with for `directions`: 1, or its own deviation
+    #: where all columns share a unit
     common: Floats
-    directions: Floats
-    variances: Floats
+    directions: Floats  # (d, k): principal directions, strongest first
+    variances: Floats  # (k,): variances along them; `mean_variance` is their mean over all d
     mean_variance: float
+    #: (n, m): sorted pooled values behind the ranks of `margins` and of `pairs`
     sorted_margins: Floats
     sorted_pairs: Floats
 

@@ -1,6 +1,5 @@
 """Anything becomes rows in chunks, with feature names and row identifiers.
 
->>> import numpy as np
 >>> from cospan.sources import open_source
 >>> source = open_source(np.arange(6).reshape(3, 2), chunk_rows=2)
 >>> [chunk.rows.shape for chunk in source.chunks()]

@@ -60,13 +60,18 @@ class Chunk(NamedTuple):
         return Chunk(self.rows[index], self.ids[index], labels)
 
 
-class Reader(Protocol):
-    """One kind of input. Blocks may hold NaN (missing); everything else is the Source's work."""
+class Named(Protocol):
+    """Rows with a name."""
 
     @property
     def name(self) -> str: ...
     @property
     def n_rows(self) -> int | None: ...
+
+
+class Reader(Named, Protocol):
+    """One kind of input. Blocks may hold NaN (missing); everything else is the Source's work."""
+
     @property
     def n_features(self) -> int: ...
     @property
@@ -82,13 +87,9 @@ class Reader(Protocol):
         """Raw blocks of at most about `size` rows, from the first row, each time anew."""
 
 
-class Encodable(Protocol):
+class Encodable(Named, Protocol):
     """A table before its columns are encoded (``encoding.table``, ``encoding.lazy``)."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def n_rows(self) -> int | None: ...
     @property
     def columns(self) -> tuple[str, ...]: ...
     @property
@@ -162,6 +163,16 @@ class Options:
                 f"label_value={self.label_value!r} needs {option('label')} to say where the "
                 f"classes stand."
             )
+
+    def leave_out(self, described: str) -> None:
+        """Leave out columns that cannot be features, with a word; not those asked for by name."""
+        if self.columns is not None:
+            raise InputError(
+                f"{described}; take it out of {option('columns')}, or turn it into numbers."
+            )
+        if self.strict:
+            raise InputError(f"{described}; {option('strict', True)} refuses the table as it is.")
+        warn(f"{described} and left out.", code="columns left out")
 
     def rows_per_chunk(self, n_features: int, dtype: np.dtype[Any]) -> int:
         if self.chunk_rows is not None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cospan._surface import option
 from cospan.errors import InputError
 
-from .base import Chunk, Options, listing, warn
+from .base import Chunk, Options, listing
 from .cleaning import float_type, matches
 
 __all__ = ["LazyReader", "column_values", "of_class", "require"]
@@ -84,14 +84,7 @@ class LazyReader:
         require(frame, chosen, self.name)
         odd = [column for column in chosen if column not in numeric]
         if odd:
-            said = f"{self.name}: column {listing(odd)} is not numeric"
-            if options.columns is not None:
-                raise InputError(
-                    f"{said}; take it out of {option('columns')}, or turn it into numbers."
-                )
-            if options.strict:
-                raise InputError(f"{said}; {option('strict', True)} refuses the table as it is.")
-            warn(f"{said} and left out.", code="columns left out")
+            options.leave_out(f"{self.name}: column {listing(odd)} is not numeric")
         useful = [column for column in chosen if column in numeric]
         if not useful:
             raise InputError(f"{self.name}: no column holds numbers.")

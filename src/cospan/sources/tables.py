@@ -43,7 +43,7 @@ class TableStream(Protocol):
     def n_rows(self) -> int | None: ...
     @property
     def index(self) -> str | None:
-        """A column that identifies rows and is no feature, if the table brings one."""
+        """A column that identifies rows and is not a feature, if the table brings one."""
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -173,10 +173,12 @@ class Table:
             chosen = [str(column) for column in options.columns]
             require(self.stream, chosen, "columns")
             chosen = [column for column in chosen if column not in options.drop]
+        names = self.stream.schema.names
+        if not names:
+            raise SourceError(f"{self.name}: the table has no columns.")
         if not chosen:
             raise SourceError(
-                f"{self.name}: no column is left to be a feature "
-                f"(it has {listing(self.stream.schema.names)})."
+                f"{self.name}: no column is left to be a feature (it has {listing(names)})."
             )
         return chosen
 
@@ -274,17 +276,10 @@ class TableReader:
     def _leave_out(self, columns: list[str], options: Options) -> None:
         types = [str(self._stream.schema.field(column).type) for column in columns]
         many = len(columns) > 1
-        described = (
+        options.leave_out(
             f"{self.name}: column{'s' if many else ''} {listing(columns)} "
             f"{'are' if many else 'is'} not numeric ({listing(sorted(set(types)), 3)})"
         )
-        if options.columns is not None:
-            raise InputError(
-                f"{described}; take it out of {option('columns')}, or turn it into numbers."
-            )
-        if options.strict:
-            raise InputError(f"{described}; {option('strict', True)} refuses the table as it is.")
-        warn(f"{described} and left out.", code="columns left out")
 
     def _image_feature(self, column: str, options: Options) -> _Feature:
         decoder = Decoder(options, self.name)

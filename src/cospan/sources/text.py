@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cospan._surface import option
+from cospan._text import is_number
 from cospan.errors import SourceError
 
 from .base import listing
@@ -258,7 +259,7 @@ def _layout(file: Path) -> tuple[str, bool]:
     fields = next(csv.reader([line], delimiter=delimiter))
     counting = [str(i) for i in range(len(fields))]
     counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
-    return delimiter, counted or not all(_is_number(field) for field in fields)
+    return delimiter, counted or not all(is_number(field) for field in fields)
 
 
 def _has_quotes(file: Path) -> bool:
@@ -268,11 +269,3 @@ def _has_quotes(file: Path) -> bool:
             return True
         with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as pages:
             return pages.find(b'"') >= 0
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
+from cospan._types import Floats
 from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 
 __all__ = ["Sensitivity", "SettingChange", "change_of"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,6 @@ class SettingChange:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import sensitivity
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(80, 3)) + 1
@@ -83,7 +81,6 @@ class Sensitivity:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import sensitivity
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(80, 3)) + 1
@@ -101,7 +98,7 @@ class Sensitivity:
     def to_frame(self, backend: str | None = None) -> Any:
         """The rows as a dataframe: pandas, polars or pyarrow."""
         columns = [field.name for field in fields(SettingChange)]
-        return make_frame(
+        return make_dataframe(
             {name: [getattr(row, name) for row in self.rows] for name in columns}, backend
         )
 

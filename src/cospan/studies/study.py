@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cospan._arrays import Array, to_numpy
+from cospan._types import Floats
 from cospan._validate import as_count, as_rows, as_seed, check_names, feature_names_of
 from cospan.errors import InputError
 from cospan.frame import JointFrame
@@ -18,8 +19,6 @@ from cospan.studies.result import Sensitivity, change_of
 from cospan.summary import Summary
 
 __all__ = ["sensitivity"]
-
-Floats = NDArray[np.float64]
 
 
 class _Study:
@@ -115,10 +114,6 @@ def sensitivity(
     **settings
         The reference, as in :meth:`~cospan.JointFrame.fit`. What is ``"auto"`` is chosen anew for
         every changed setting, as a user would; the result says which α.
-
-    Returns
-    -------
-    Sensitivity
 
     Examples
     --------

@@ -21,7 +21,8 @@ from cospan._validate import (
 from cospan.errors import InputError
 from cospan.summary.checks import check_range
 from cospan.summary.moments import MomentSum, MomentTree
-from cospan.summary.row_sample import RowSample
+from cospan.summary.reservoir import Reservoir, rows_within
+from cospan.summary.row_sample import RowSample, WeightedRows
 from cospan.summary.summary import Summary
 
 __all__ = ["SummaryBuilder", "SummaryOptions"]
@@ -36,6 +37,9 @@ HOST_BLOCK_BYTES = 2**23
 SMALL_BLOCK_BYTES = 2**20
 # The same for an accelerator, which needs large products to be busy.
 DEVICE_BLOCK_BYTES = 2**30
+
+# A sample of 2,000 rows of 100,000 features would outweigh everything else; this caps it.
+SAMPLE_BYTES = 2**27
 
 
 class SummaryOptions(NamedTuple):
@@ -70,7 +74,6 @@ class SummaryBuilder:
 
     Examples
     --------
-    >>> import numpy as np
     >>> builder = SummaryBuilder(SummaryOptions(exact=False))
     >>> for start in range(0, 12, 3):
     ...     builder.take(np.arange(24.0).reshape(12, 2)[start : start + 3])
@@ -92,9 +95,7 @@ class SummaryBuilder:
         self._waiting_rows = 0
         self._first: Array | None = None
         self._sum: MomentTree | MomentSum | None = None
-        self._sample: RowSample | None = None
-        self._entering: list[RowSample] = []
-        self._rng: np.random.Generator | None = None
+        self._sample: Reservoir[WeightedRows] | None = None
         self._count = 0
         self._chunks = 0
         self._blocks = 0
@@ -149,27 +150,22 @@ class SummaryBuilder:
     def finish(self) -> Summary:
         """The summary of all rows that were added."""
         self._flush()
-        self._merge_sample()
         if self._sum is None or self._sample is None:
             raise InputError("There are no rows to summarise; at least one sample is needed.")
         with np.errstate(over="ignore", invalid="ignore"):
             moments = self._sum.finish()
-        check_range(moments, self._name, self._sample)
+        sample = RowSample.drawn(self._sample, moments.mean.shape[0])
+        check_range(moments, self._name, sample)
         whole = self.rank is None and moments.factored and self._count < moments.mean.shape[0]
-        return Summary(
-            n=moments.n,
+        return Summary.of_moments(
+            moments,
             count=self._count,
-            mean=moments.mean,
-            trace=moments.trace,
             exact=self.exact,
             eps=self._eps,
-            sample=self._sample,
+            sample=sample,
             feature_names=self.feature_names,
-            _scatter=moments.scatter,
             rank=self.rank,
             _holds_rows=whole and not self._weighted and self._blocks == 1,
-            _factored=moments.factored,
-            _mean_low=moments.low,
         )
 
     def _block_rows(self, rows: Array) -> int:
@@ -185,21 +181,10 @@ class SummaryBuilder:
         return max(BLOCK_ROWS, 2 * d)
 
     def _take_sample(self, rows: Array, weights: np.ndarray | None) -> None:
-        if self._sample is None or self._rng is None:
-            self._rng = self._draws(rows)
-            self._sample = RowSample.empty(rows.shape[1], self._sample_size)
-        priority = self._rng.random(rows.shape[0])
-        if not self._sample.size:
-            return
-        self._entering.append(self._sample.entering(rows, weights, priority))
-        # Every merge moves the whole sample, so many rows wait for one.
-        if sum(map(len, self._entering)) >= self._sample.size:
-            self._merge_sample()
-
-    def _merge_sample(self) -> None:
-        if self._sample is not None and self._entering:
-            self._sample = self._sample.merged(*self._entering)
-            self._entering = []
+        if self._sample is None:
+            size = rows_within(SAMPLE_BYTES, rows.shape[1], self._sample_size, fewest=0)
+            self._sample = Reservoir(size, self._draws(rows))
+        self._sample.add(WeightedRows(rows, weights))
 
     def _draws(self, rows: Array) -> np.random.Generator:
         if self._first_row is not None:

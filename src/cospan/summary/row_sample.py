@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
+from cospan.summary.reservoir import Reservoir
 
-__all__ = ["RowSample"]
+__all__ = ["RowSample", "WeightedRows"]
 
-# A sample of 2,000 rows of 100,000 features would outweigh everything else; this caps it.
-_SAMPLE_BYTES = 2**27
+
+class WeightedRows(NamedTuple):
+    """What a reservoir holds of the rows of a summary."""
+
+    rows: Any  # in the library they came in until they are kept
+    weights: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +26,9 @@ class RowSample:
 
     Every row draws a random priority; the `size` smallest stay. A sample so knows all rows whose
     priority is at most its `bound`, and two samples know all rows of both up to the lower bound:
-    what lies above it on one side alone is dropped when they merge. The merged sample of unlike
-    sizes is therefore small, and empty where one side kept no sample, but always uniform.
+    what lies above it on one side alone is dropped when they merge. Merging samples of different
+    sizes therefore gives a small one, and an empty one where one side kept none, but always a
+    uniform one.
 
     Attributes
     ----------
@@ -37,7 +42,6 @@ class RowSample:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import Summary
     >>> sample = Summary.of(np.arange(20.0).reshape(10, 2)).sample
     >>> sample.rows.shape, sample.size
@@ -53,54 +57,49 @@ class RowSample:
     passed: int = field(repr=False)  # rows that came by so far
 
     @classmethod
-    def empty(cls, d: int, size: int) -> RowSample:
-        """No rows yet; with `size` 0 it knows of none, ever."""
-        size = min(size, _SAMPLE_BYTES // (8 * max(d, 1)))
-        none, bound = np.zeros(0), math.inf if size else 0.0
-        return cls(np.zeros((0, d)), none, np.zeros(0, dtype=np.int64), none, size, bound, 0)
+    def empty(cls, d: int) -> RowSample:
+        """The sample that knows of no row, ever."""
+        none = np.zeros(0)
+        return cls(np.zeros((0, d)), none, np.zeros(0, dtype=np.int64), none, 0, 0.0, 0)
+
+    @classmethod
+    def drawn(cls, kept: Reservoir[WeightedRows], d: int) -> RowSample:
+        """What a reservoir has kept of rows of `d` features."""
+        if kept.size == 0:
+            return cls.empty(d)
+        rows, weights = kept.result()
+        order = np.argsort(kept.keys, kind="stable")
+        priority = kept.keys[order]
+        return cls(
+            rows[order].astype(np.float64),
+            np.ones(len(order)) if weights is None else weights[order],
+            kept.positions[order],
+            priority,
+            kept.size,
+            math.inf if kept.complete else float(priority[-1]),
+            kept.seen,
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def entering(self, rows: Array, weights: np.ndarray | None, priority: np.ndarray) -> RowSample:
-        """Those of further rows that may enter the sample; :meth:`merged` takes them in."""
-        limit = min(self.bound, float(self.priority[-1]) if len(self) == self.size else math.inf)
-        chosen = _smallest(priority, self.size, limit)
-        known = math.inf
-        if len(chosen) < len(priority):
-            full = len(chosen) == self.size and len(chosen)
-            known = float(priority[chosen].max()) if full else limit
-        return RowSample(
-            arrays.to_numpy(arrays.rows_at(rows, chosen)).astype(np.float64, copy=False),
-            np.ones(len(chosen)) if weights is None else weights[chosen],
-            chosen,
-            priority[chosen],
-            self.size,
-            known,
-            len(priority),
-        )
-
-    def merged(self, *others: RowSample) -> RowSample:
-        """A sample of all; rows of the others are numbered on, one after the other."""
-        parts = (self, *others)
-        size, bound = max(part.size for part in parts), min(part.bound for part in parts)
-        priority = np.concatenate([part.priority for part in parts])
+    def merged(self, other: RowSample) -> RowSample:
+        """A sample of both; rows of `other` are numbered on."""
+        size, bound = max(self.size, other.size), min(self.bound, other.bound)
+        priority = np.concatenate((self.priority, other.priority))
         order = np.argsort(priority, kind="stable")
         order = order[: np.count_nonzero(priority <= bound)]
         if len(order) > size:
             order = order[:size]
             bound = float(priority[order[-1]])
-        passed = np.cumsum([part.passed for part in parts])
-        index = [part.index + n - part.passed for part, n in zip(parts, passed, strict=True)]
-        rows = [part.rows for part in parts if len(part)] or [self.rows]
         return RowSample(
-            (np.concatenate(rows) if len(rows) > 1 else rows[0])[order],
-            np.concatenate([part.weights for part in parts])[order],
-            np.concatenate(index)[order],
+            np.concatenate((self.rows, other.rows))[order],
+            np.concatenate((self.weights, other.weights))[order],
+            np.concatenate((self.index, other.index + self.passed))[order],
             priority[order],
             size,
             bound,
-            int(passed[-1]),
+            self.passed + other.passed,
         )
 
     def smaller(self, size: int) -> RowSample:
@@ -114,15 +113,3 @@ class RowSample:
     def renumbered(self, index: np.ndarray, passed: int) -> RowSample:
         """The same sample with row i called ``index[i]``, of `passed` rows in all."""
         return replace(self, index=index[self.index], passed=passed)
-
-
-def _smallest(priority: np.ndarray, size: int, bound: float) -> np.ndarray:
-    """Positions, rising, of the `size` smallest priorities that lie below `bound`."""
-    # Priorities are uniform, so nearly always the smallest `size` of n lie below this.
-    likely = (size + 8 * math.sqrt(size) + 16) / max(len(priority), 1)
-    chosen = np.flatnonzero(priority < min(bound, likely))
-    if len(chosen) < size and likely < bound:
-        chosen = np.flatnonzero(priority < bound)
-    if len(chosen) > size:
-        chosen = np.sort(chosen[np.argsort(priority[chosen], kind="stable")[:size]])
-    return chosen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -17,6 +17,15 @@ from cospan.summary.moments import Moments, merged
 from cospan.summary.row_sample import RowSample
 
 __all__ = ["Summary", "as_factors"]
+
+
+class Kept(TypedDict, total=False):
+    """What a summary keeps, as keywords; see :meth:`Summary.of`."""
+
+    rank: int | None
+    sample_size: int
+    seed: int
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +58,6 @@ class Summary:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cospan import Summary
     >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 9.0]])
     >>> whole = Summary.of(X)
@@ -109,21 +117,14 @@ class Summary:
         name : str
             What to call X in messages.
         """
-        from cospan.summary import making  # stands above: it builds summaries
+        from cospan.summary import making  # is above: it builds summaries
 
         options = making.SummaryOptions(exact, rank, sample_size, seed, name)
         return making.of_rows(X, sample_weight, options)
 
     @classmethod
     def of_chunks(
-        cls,
-        chunks: Iterable[Any],
-        exact: bool = True,
-        *,
-        rank: int | None = None,
-        sample_size: int = 2000,
-        seed: int = 0,
-        name: str = "X",
+        cls, chunks: Iterable[Any], exact: bool = True, **options: Unpack[Kept]
     ) -> Summary:
         """Summary of rows that come in chunks, in constant memory.
 
@@ -132,13 +133,25 @@ class Summary:
         Parameters
         ----------
         chunks : iterable of array-like, each (any, d)
-        exact, rank, sample_size, seed, name
-            As in :meth:`of`.
+        exact, **options
+            As in :meth:`of`: also rank, sample_size, seed and name.
         """
-        from cospan.summary import making  # stands above: it builds summaries
+        from cospan.summary import making  # is above: it builds summaries
 
-        options = making.SummaryOptions(exact, rank, sample_size, seed, name)
-        return making.of_chunks(chunks, options)
+        return making.of_chunks(chunks, making.SummaryOptions(exact, **options))
+
+    @classmethod
+    def of_moments(cls, moments: Moments, **rest: Any) -> Summary:
+        """A summary with these moments, and `rest` for its other fields."""
+        return cls(
+            n=moments.n,
+            mean=moments.mean,
+            trace=moments.trace,
+            _scatter=moments.scatter,
+            _factored=moments.factored,
+            _mean_low=moments.low,
+            **rest,
+        )
 
     # ---- using --------------------------------------------------------------------------------
 
@@ -219,24 +232,19 @@ class Summary:
             factors = self.exact or rank is not None
             both = merged(self._moments, other._moments, factors=factors, rank=rank)
         check_range(both, "The rows of both", self.sample)
-        return Summary(
-            n=both.n,
+        return Summary.of_moments(
+            both,
             count=self.count + other.count,
-            mean=both.mean,
-            trace=both.trace,
             exact=self.exact,
             eps=max(self.eps, other.eps),
             sample=self.sample.merged(other.sample),
             feature_names=names,
-            _scatter=both.scatter,
             rank=rank,
-            _factored=both.factored,
-            _mean_low=both.low,
         )
 
     def without_sample(self) -> Summary:
         """The same summary holding no rows of the data."""
-        return replace(self, sample=RowSample.empty(self.n_features, 0))
+        return replace(self, sample=RowSample.empty(self.n_features))
 
     @property
     def _moments(self) -> Moments:

@@ -84,7 +84,11 @@ function startPairs() {
   const pairs = new Set(all(".pair").map((one) => one.dataset.pair));
   if (!pairs.size) return;
   for (const cell of all(".matrix td[data-pair]")) {
-    if (!pairs.has(cell.dataset.pair)) continue;
+    if (!pairs.has(cell.dataset.pair)) {
+      cell.firstElementChild.href = "#more-pairs";
+      cell.firstElementChild.addEventListener("click", () => { byId("more-pairs").open = true; });
+      continue;
+    }
     const told = cell.dataset.pair.split("-").map((k) => content.sets[k].name).join(" and ");
     const button = element("button", { type: "button", text: cell.textContent, "aria-label": `${told}: ${cell.textContent}` });
     button.addEventListener("click", () => choosePair(cell.dataset.pair));

@@ -34,12 +34,12 @@ function moveTab(event) {
 // Percentiles of numbers; of levels and yes or no, how many rows of the set have the same.
 function standing(value, kind) {
   if (value === null) return "";
-  return kind === "category" || kind === "boolean" ? `${value} % have it` : `${value} %`;
+  return `${kind === "category" || kind === "boolean" ? "= " : ""}${value} %`;
 }
 
 function valuesTable(row) {
   const most = Math.max(...row.values.map((value) => Math.abs(value.pull)), 1e-300);
-  const heads = ["Column", "Value", ...(content.order.length ? [] : ["Below it in A", "in B", "Pull"])];
+  const heads = ["Column", "Value", ...(content.order.length ? [] : ["In A", "In B", "Pull"])];
   if (row.nearest) heads.push(content.order.length ? `Mean of ${names[row.nearest.group]}` : "Nearest row");
   const head = element("tr", { children: heads.map((text) => element("th", { scope: "col", text })) });
   const lines = row.values.map((value, i) => {
@@ -50,7 +50,7 @@ function valuesTable(row) {
     const cells = [element("td", { text: value.text })];
     if (!content.order.length) {
       cells.push(...[value.a, value.b].map((at) => element("td", { text: standing(at, kind) })));
-      cells.push(element("td", { text: word, className: `pull-${side}` }));
+      cells.push(element("td", { text: word, className: `word pull-${side}` }));
     }
     if (row.nearest) cells.push(element("td", { text: row.nearest.values[i] }));
     return element("tr", {
@@ -59,10 +59,13 @@ function valuesTable(row) {
   });
   const table = element("table", { className: "values" });
   table.append(element("thead", { children: [head] }), element("tbody", { children: lines }));
-  return element("div", {
+  const box = element("div", {
     className: "scroll", role: "region", "aria-label": "Values of the row", tabindex: "0",
     children: [table],
   });
+  const meaning = "In A, in B: the share of rows below the value; with =, the share that has it.";
+  const more = content.order.length ? [] : [element("p", { className: "muted", text: meaning })];
+  return element("div", { children: [box, ...more] });
 }
 
 function looksLike(row) {
@@ -75,9 +78,9 @@ function looksLike(row) {
   return `${like}. As unusual as this or more: ${a} of A's rows, ${other} of B's.`;
 }
 
-function openRow(place) {
+function openRow(place, detail = byId("detail")) {
   const row = content.rows[place];
-  const detail = show("detail");
+  detail.hidden = false;
   const parts = [
     element("h3", { children: [keyOf(row.group), nameOf(row.id)] }),
     element("p", { text: `${row.theta.toFixed(1)}°: ${looksLike(row)}` }),
@@ -125,6 +128,11 @@ function startRows() {
     const button = element("button", { type: "button", className: "open", children: [nameOf(name.textContent)] });
     name.replaceWith(button);
     line.addEventListener("click", () => openRow(place));
+  }
+  for (const item of all(".row-list [data-row]")) {
+    const button = element("button", { type: "button", className: "open", children: [nameOf(item.firstElementChild.textContent)] });
+    item.firstElementChild.replaceWith(button);
+    button.addEventListener("click", () => openRow(Number(item.dataset.row), item.closest(".pair").querySelector(".pair-detail")));
   }
   show("detail");
   chooseTab(panels.find((panel) => panel.querySelector("table")) || panels[0]);

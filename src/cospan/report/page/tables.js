@@ -86,4 +86,5 @@ function startTables() {
   byId("more-features").textContent = `Show all ${whole(nFeatures)} columns`;
   byId("more-features").addEventListener("click", () => { allShown = true; showFeatures(); });
   showFeatures();
+  byId("features").classList.add("folded");
 }

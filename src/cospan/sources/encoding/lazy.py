@@ -19,7 +19,7 @@ from cospan.sources.lazy import LazyReader, column_values, of_class, require
 from .learn import SetLearner, may_be_identifier
 from .plan import EncodingPlan
 
-__all__ = ["LazyTable"]
+__all__ = ["LazyTable", "local"]
 
 #: Learners merged by one task.
 FAN_IN = 4
@@ -113,6 +113,10 @@ class LazyTable:
             if len(here):
                 yield from _table(here, self.name).batches(columns, size)
 
+    def partitions(self, columns: Sequence[str]) -> list[Any]:
+        """These columns of every partition, to be computed where it is."""
+        return list(self._collection[list(columns)].to_delayed())
+
     def classes(self) -> list[Any]:
         """The classes that the labels name."""
         if self._label is None:
@@ -155,10 +159,17 @@ def _encoded(part: Any, plan: EncodingPlan, name: str, beside: list[str]) -> Any
     return _frame(plan, chunk.rows).assign(**{x: kept[x].to_numpy() for x in beside})
 
 
-def _table(part: Any, name: str) -> Any:
-    from cospan.sources.frames import frame_reader
+def local(part: Any, name: str) -> Any:
+    """A partition as a source of its own, on its worker."""
+    from cospan.sources.source import Source
 
-    return frame_reader(part.reset_index(drop=True), Options(), name)
+    return Source(_table(part, name), Options(), name=name)
+
+
+def _table(part: Any, name: str) -> Any:
+    from cospan.sources.dataframes import dataframe_reader
+
+    return dataframe_reader(part.reset_index(drop=True), Options(), name)
 
 
 def _frame(plan: EncodingPlan, rows: Any) -> Any:

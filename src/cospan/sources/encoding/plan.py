@@ -26,42 +26,25 @@ TRUTH = ("false", "true")
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """How one column of the user's is encoded.
+    """How one column of the user's is encoded."""
 
-    Parameters
-    ----------
-    name : str
-        The user's column.
-    kind : {"number", "boolean", "category", "date", "duration", "vector", "left out"}
-        Dates are days since 1970, durations and times of day are days; a vector is a list of
-        numbers in each row.
-    reason : str
-        Why the column is left out.
-    reading : str
-        How text is read as numbers (``"point"``, ``"comma"``, ``"thousands"``, ``"iso date"``,
-        …); empty where the column is not text.
-    levels : tuple of str
-        The levels of a category, most frequent first; of a boolean written in other words than
-        false and true, these words.
-    other : bool
-        Whether a category has a column for all further levels.
-    fill : tuple of float
-        What stands for a missing value, in each of the columns made: the mean of the sets' means.
-    indicator : bool
-        Whether a further column says which values are missing.
-    shape : tuple of int
-        Lengths of the lists of a vector.
-    """
-
-    name: str
+    name: str  # the user's column
+    #: "number" or "boolean" or "category" or "date" or "duration" or "vector" or "left out": dates
+    #: are days since 1970, durations and times of day are days; a vector is a list of numbers in
+    #: each row
     kind: str
-    reason: str = ""
+    reason: str = ""  # why the column is left out
+    #: How text is read as numbers (``"point"``, ``"comma"``, ``"thousands"``, ``"iso date"``, …);
+    #: empty where the column is not text
     reading: str = ""
+    #: The levels of a category, most frequent first; of a boolean written in other words than false
+    #: and true, these words
     levels: tuple[str, ...] = ()
-    other: bool = False
+    other: bool = False  # whether a category has a column for all further levels
+    #: What stands for a missing value, in each of the columns made: the mean of the sets' means
     fill: tuple[float, ...] = ()
-    indicator: bool = False
-    shape: tuple[int, ...] = ()
+    indicator: bool = False  # whether a further column says which values are missing
+    shape: tuple[int, ...] = ()  # lengths of the lists of a vector
 
     @property
     def used(self) -> bool:

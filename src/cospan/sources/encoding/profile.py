@@ -16,34 +16,23 @@ __all__ = ["ColumnProfile", "SetProfile", "profile_of"]
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """One column of one set.
-
-    Parameters
-    ----------
-    name : str
-    rows, missing : int
-        Rows of the set, and those without a value here.
-    mean, deviation, low, high : float
-        Of the values present, as they are encoded (dates in days since 1970); NaN for categories,
-        vectors and columns without values.
-    levels : mapping of str to int
-        How often each text occurs; at most 4,096 of them, and empty where the column is no text.
-    exact : bool
-        Whether `levels` has every text with its exact count.
-    distinct : int or None
-        Different texts, estimated to about 2 % where there are more than 4,096; None where nobody
-        counted (numbers).
-    """
+    """One column of one set."""
 
     name: str
+    #: Rows of the set, and those without a value here
     rows: int
     missing: int
+    #: Of the values present, as they are encoded (dates in days since 1970); NaN for categories,
+    #: vectors and columns without values
     mean: float = math.nan
     deviation: float = math.nan
     low: float = math.nan
     high: float = math.nan
+    #: How often each text occurs; at most 4,096 of them, and empty where the column is no text
     levels: Mapping[str, int] = field(default_factory=dict)
-    exact: bool = True
+    exact: bool = True  # whether `levels` has every text with its exact count
+    #: Different texts, estimated to about 2 % where there are more than 4,096; None where nobody
+    #: counted (numbers)
     distinct: int | None = None
 
 

@@ -7,6 +7,7 @@ in every set, can be; where two readings fit all values and disagree ("1,234" ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,26 +70,30 @@ def _moments(texts: pa.Array) -> pa.Array:
     )
 
 
-def _rearranged(pattern: str, replacement: str) -> Callable[[Any], Any]:
-    """A date in another order becomes an ISO date first."""
-
-    def numbers(texts: pa.Array) -> pa.Array:
-        padded = _replaced(texts, (r"\b(\d)\b", r"0\1"), (pattern, replacement))
-        return _moments(padded)
-
-    return numbers
-
-
 def _clock(texts: pa.Array) -> pa.Array:
     return _moments(_replaced(texts, (r"^(\d):", r"0\1:"), ("^", "1970-01-01 ")))
 
 
 _DIGITS = r"(?:\d+\.?\d*|\.\d+)"
 _POWER = r"(?:[eE][+-]?\d+)?"
-_DAY, _MONTH, _YEAR = r"(0?[1-9]|[12]\d|3[01])", r"(0?[1-9]|1[0-2])", r"(\d{4})"
+_FIELDS = {"day": r"(0?[1-9]|[12]\d|3[01])", "month": r"(0?[1-9]|1[0-2])", "year": r"(\d{4})"}
 _TIME = r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
 _ZONE = r":\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$"
 _TWO_TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?"
+
+
+def _date(order: str, example: str) -> Reading:
+    """Dates in an order such as "day.month.year": each becomes an ISO date first."""
+    separator = re.sub("[a-z]", "", order)[0]
+    fields = order.split(separator)
+    pattern = re.escape(separator).join(_FIELDS[field] for field in fields)
+    iso = "-".join(rf"\{fields.index(field) + 1}" for field in ("year", "month", "day"))
+
+    def numbers(texts: pa.Array) -> pa.Array:
+        return _moments(_replaced(texts, (r"\b(\d)\b", r"0\1"), (f"^{pattern}$", iso)))
+
+    return Reading("date", f"^{pattern}$", numbers, example)
+
 
 READINGS = {
     "point": Reading("number", rf"^[+-]?{_DIGITS}{_POWER}$", _floats, "1.5"),
@@ -104,30 +109,10 @@ READINGS = {
         _moments,
         "2020-12-31",
     ),
-    "year/month/day": Reading(
-        "date",
-        rf"^{_YEAR}/{_MONTH}/{_DAY}$",
-        _rearranged(r"^(\d+)/(\d+)/(\d+)$", r"\1-\2-\3"),
-        "2020/12/31",
-    ),
-    "day.month.year": Reading(
-        "date",
-        rf"^{_DAY}\.{_MONTH}\.{_YEAR}$",
-        _rearranged(r"^(\d+)\.(\d+)\.(\d+)$", r"\3-\2-\1"),
-        "31.12.2020",
-    ),
-    "day/month/year": Reading(
-        "date",
-        rf"^{_DAY}/{_MONTH}/{_YEAR}$",
-        _rearranged(r"^(\d+)/(\d+)/(\d+)$", r"\3-\2-\1"),
-        "31/12/2020",
-    ),
-    "month/day/year": Reading(
-        "date",
-        rf"^{_MONTH}/{_DAY}/{_YEAR}$",
-        _rearranged(r"^(\d+)/(\d+)/(\d+)$", r"\3-\1-\2"),
-        "12/31/2020",
-    ),
+    "year/month/day": _date("year/month/day", "2020/12/31"),
+    "day.month.year": _date("day.month.year", "31.12.2020"),
+    "day/month/year": _date("day/month/year", "31/12/2020"),
+    "month/day/year": _date("month/day/year", "12/31/2020"),
     "clock": Reading("duration", rf"^{_TIME}$", _clock, "23:59"),
 }
 

@@ -1,0 +1,279 @@
+"""Angles over time, or over an order that the rows have: when did rows begin to look like B?
+
+Times come from the columns of dates, else from a number that rises with the rows (a year, a step,
+a count). Where there is neither, the order of the rows counts, but it is told only where the
+angles change along it: most tables are in no order. Of large sets the rows kept with their values
+stand for all of them.
+
+A column of times separates sets of different times by itself, and would say nothing but the time
+again. So it is left out: the angles over time are those of the other columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._types import Floats
+from cospan.changes.grouping import Column, columns_of, present
+from cospan.changes.wording import number, share_text
+from cospan.errors import InputError
+from cospan.frame import JointFrame
+from cospan.monitoring.timing import Every
+
+if TYPE_CHECKING:
+    from cospan.comparison.pair import Comparison
+
+__all__ = ["Moment", "Timeline", "sentences", "timelines_of"]
+
+Track = tuple[Floats, Floats]  # times or places of rows, and their angles in degrees
+
+MOST_TIMELINES = 3
+MOST_REFITTED = 500  # features: among more than these one for the time matters little
+MOST_CHOSEN = 100  # features: with more of them the settings stay, since choosing takes long
+MOST_WINDOWS, LONGEST = 30, 60  # with rows; with those in between that have none
+ROWS_PER_WINDOW = 8  # on average, or windows are longer
+FEWEST_ROWS = 5  # in a window, to have a median
+FEWEST_WINDOWS, FEWEST_VALUES = 3, 12
+ORDER_WINDOWS = EQUAL = 10
+UNITS = ("hour", "day", "week", "month", "year")
+TOLD = 0.001  # by chance alone a change is told in so many of the tables that have none
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The rows of one set in one window.
+
+    Attributes
+    ----------
+    rows : int
+    low, median, high : float
+        Quartiles of their angles, in degrees.
+    like_b : float
+        The share that looks like B: an angle above 45°.
+    """
+
+    rows: int
+    low: float
+    median: float
+    high: float
+    like_b: float
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Angles over the windows of a column, or of the order of the rows.
+
+    Attributes
+    ----------
+    column : str
+        The column; empty for the order of the rows.
+    windows : tuple of str
+        When each window begins, in order.
+    moments : mapping of "A", "B", "Z" to tuples
+        For each set a :class:`Moment` for each window; None where it has too few rows.
+    pvalues : mapping
+        For each set, how often chance alone would move its angles as much from window to window
+        (Kruskal and Wallis).
+    sampled : bool
+        Whether the rows kept stand for all of them.
+    """
+
+    column: str
+    windows: tuple[str, ...]
+    moments: Mapping[str, tuple[Moment | None, ...]]
+    pvalues: Mapping[str, float]
+    sampled: bool
+
+    @property
+    def changing(self) -> tuple[str, ...]:
+        """The sets whose angles change from window to window."""
+        level = TOLD / max(1, len(self.pvalues))
+        return tuple(key for key, p in self.pvalues.items() if p <= level)
+
+
+def timelines_of(c: Comparison) -> tuple[Timeline, ...]:
+    """The timelines of a comparison: of its dates, else of what rises, else of the order."""
+    if any(group.rows is None for group in c.groups):
+        return ()
+    columns = _columns(c)
+    dates = [column for column in columns if column.kind == "date"]
+    numbers = [] if dates or c.image_shape is not None else [x for x in columns if _rises(c, x)]
+    if not dates and not numbers:
+        order = _of_order(c)
+        return (order,) if order is not None and order.changing else ()
+    timed = dates[:MOST_TIMELINES] or numbers[:1]  # much rises with time: what comes first tells it
+    angles = _angles_without(c, dates or timed)
+    found = [_of_column(c, column, angles) for column in timed]
+    return tuple(one for one in found if one is not None)
+
+
+def _columns(c: Comparison) -> tuple[Column, ...]:
+    encoding = c.frame.geometry.encoding
+    if encoding is None:
+        return columns_of(None, c.feature_names)
+    from cospan.sources.encoding import EncodingPlan
+
+    return columns_of(EncodingPlan.from_dict(encoding), c.feature_names)
+
+
+def _rises(c: Comparison, column: Column) -> bool:
+    """Whether a number never falls from row to row, in any set, and takes many values."""
+    if column.kind != "number":
+        return False
+    for group in c.groups:
+        rows = np.asarray(group.rows)
+        values = rows[:, column.features[0]]
+        if present(rows, column) is not None or np.any(np.diff(values) < 0):
+            return False
+        if len(np.unique(values)) < FEWEST_VALUES:
+            return False
+    return True
+
+
+def _angles_without(c: Comparison, timed: Sequence[Column]) -> list[Floats]:
+    """Angles in degrees of the rows kept of each set, by all columns but those of times."""
+    known = [np.asarray(g.alignment.degrees, dtype=np.float64)[g.row_index] for g in c.groups]
+    places = {place for column in timed for place in (*column.features, column.indicator)}
+    others = [k for k in range(len(c.feature_names)) if k not in places]
+    g = c.frame.geometry
+    rows = [np.asarray(group.rows, dtype=np.float64)[:, others] for group in c.groups]
+    if not g.affine or len(c.feature_names) > MOST_REFITTED or not others:
+        return known
+    try:
+        chosen: Any = {"units": g.units}  # the rest anew: what suits dates may not suit the others
+        if len(others) > MOST_CHOSEN:
+            chosen |= {"shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
+        frame = JointFrame.fit(rows[0], rows[1], **chosen)
+        own = [frame.left_out(part, side) for part, side in zip(rows, "AB", strict=False)]
+        further = [frame.align(part) for part in rows[2:]]
+    except InputError:  # the other columns are constant
+        return known
+    return [np.asarray(one.degrees, dtype=np.float64) for one in (*own, *further)]
+
+
+def _of_column(c: Comparison, column: Column, angles: Sequence[Floats]) -> Timeline | None:
+    tracks = {}
+    for key, group, theta in zip("ABZ", c.groups, angles, strict=False):
+        rows = np.asarray(group.rows, dtype=np.float64)
+        there = present(rows, column)
+        there = np.ones(len(rows), dtype=bool) if there is None else there
+        tracks[key] = (rows[there, column.features[0]], theta[there])
+    values = np.concatenate([track[0] for track in tracks.values()])
+    if not len(values) or values.min() == values.max():
+        return None
+    own = [tracks[key][0] for key in "AB"]
+    cut = _calendar(values, own) if column.kind == "date" else _equal(values, own)
+    if cut is None:
+        return None
+    sampled = any(len(np.asarray(group.rows)) < group.total for group in c.groups)
+    ends = np.cumsum([len(track[0]) for track in tracks.values()])[:-1]
+    codes = dict(zip(tracks, np.split(cut[0], ends), strict=True))
+    return _timeline(column.name, cut[1], tracks, codes, sampled)
+
+
+Cut = tuple[NDArray[np.int64], list[str]]
+
+
+def _calendar(days: Floats, own: Sequence[Floats]) -> Cut | None:
+    """Hours, days, weeks, months or years: the shortest that leaves enough rows of A and of B."""
+    for unit in map(Every, UNITS):
+        codes = unit.codes(days)
+        rows = min(len(part) / max(1, len(np.unique(unit.codes(part)))) for part in own)
+        few = len(np.unique(codes)) <= MOST_WINDOWS and codes.max() - codes.min() < LONGEST
+        if few and rows >= ROWS_PER_WINDOW:
+            break
+    step = 1 + (int(codes.max()) - int(codes.min())) // MOST_WINDOWS  # many years to a window
+    step = 1 if few else step
+    first = int(codes.min())
+    codes = (codes - first) // step
+    if codes.max() + 1 < FEWEST_WINDOWS:
+        return None
+    return codes, [unit.label(first + step * k) for k in range(int(codes.max()) + 1)]
+
+
+def _equal(values: Floats, own: Sequence[Floats]) -> Cut | None:
+    """Equal steps from the least to the largest value."""
+    most = min(len(part) for part in own) // ROWS_PER_WINDOW
+    edges = np.linspace(values.min(), values.max(), max(FEWEST_WINDOWS, min(most, EQUAL)) + 1)
+    codes = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
+    return codes.astype(np.int64), [number(float(edge), 4) for edge in edges[:-1]]
+
+
+def _of_order(c: Comparison) -> Timeline | None:
+    """Tenths of each set, in the order its rows came in."""
+    if any(len(group.ids) < group.total for group in c.groups):
+        return None  # not every row was kept, and kept rows do not tell their places
+    if min(group.total for group in c.groups) < ORDER_WINDOWS * ROWS_PER_WINDOW:
+        return None
+    tracks, codes = {}, {}
+    for key, group in zip("ABZ", c.groups, strict=False):
+        place = np.arange(len(group.ids)) / len(group.ids)
+        tracks[key] = (place, np.asarray(group.alignment.degrees, dtype=np.float64))
+        codes[key] = np.floor(ORDER_WINDOWS * place).astype(np.int64)
+    steps = range(0, 100, 100 // ORDER_WINDOWS)
+    return _timeline("", [f"{k} to {k + 10} %" for k in steps], tracks, codes, False)
+
+
+def _timeline(
+    column: str,
+    labels: Sequence[str],
+    tracks: Mapping[str, Track],
+    codes: Mapping[str, NDArray[np.int64]],
+    sampled: bool,
+) -> Timeline:
+    moments, pvalues = {}, {}
+    for key, (_, theta) in tracks.items():
+        parts = [theta[codes[key] == k] for k in range(len(labels))]
+        moments[key] = tuple(_moment(part) for part in parts)
+        pvalues[key] = _pvalue([part for part in parts if len(part) >= FEWEST_ROWS])
+    return Timeline(column, tuple(labels), moments, pvalues, sampled)
+
+
+def _moment(theta: Floats) -> Moment | None:
+    if len(theta) < FEWEST_ROWS:
+        return None
+    low, median, high = (round(float(q), 2) for q in np.quantile(theta, [0.25, 0.5, 0.75]))
+    return Moment(len(theta), low, median, high, round(float(np.mean(theta > 45)), 4))
+
+
+def _pvalue(parts: Sequence[Floats]) -> float:
+    """Kruskal and Wallis: whether any window has larger angles than others; 1 where all agree."""
+    from scipy.stats import kruskal
+
+    values = np.concatenate(parts) if parts else np.zeros(0)
+    if len(parts) < 2 or np.all(values == values[0]):
+        return 1.0
+    found: Any = kruskal(*parts)
+    return float(found.pvalue) if math.isfinite(found.pvalue) else 1.0
+
+
+def sentences(line: Timeline, names: Mapping[str, str]) -> Iterator[str]:
+    """What a timeline says, in words; `names` are those of the sets by their keys."""
+    over = f"over {line.column}" if line.column else "along the order of the rows"
+    for key in line.changing:
+        known = [(k, one) for k, one in enumerate(line.moments[key]) if one is not None]
+        by_angle = sorted(known, key=lambda item: item[1].median)
+        first, last = sorted((by_angle[0], by_angle[-1]), key=lambda item: item[0])
+        told = [share_text(one.like_b) for _, one in (first, last)]
+        when = [line.windows[k] for k, _ in (first, last)]
+        if told[0] == told[1]:  # they lean to the same side all the time
+            angles = [f"{one.median:.0f}°" for _, one in (first, last)]
+            yield (
+                f"Rows of {names[key]} change {over}: their median angle is {angles[0]} at "
+                f"{when[0]} and {angles[1]} at {when[1]}."
+            )
+        else:
+            yield (
+                f"Rows of {names[key]} change {over}: {told[0]} of them look like {names['B']} at "
+                f"{when[0]}, {told[1]} at {when[1]}."
+            )
+    if all(sum(one is not None for one in row) < 2 for row in line.moments.values()):
+        yield "Each set is in one window: there is no change within it to see."
+    elif not line.changing:
+        yield f"No set changes much {over}."

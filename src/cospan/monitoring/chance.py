@@ -1,0 +1,34 @@
+"""How likely a window's deviations are by the sampling of its rows alone."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+from scipy import stats
+
+from cospan._types import Floats
+from cospan.changes.twosample import log_fisher
+from cospan.monitoring.profile import Profile
+from cospan.monitoring.records import Record
+
+__all__ = ["p_value"]
+
+
+def p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> float:
+    """The smallest p-value of all channels but the effect, times their number.
+
+    Shares by Fisher's exact test of the counts; all others are means of bounded functions, close
+    to normal.
+    """
+    channels, n = profile.channels, profile.summary.n
+    error = np.sqrt(noise[:-1] + channels.variance / n)
+    z = (values[:-1] - profile.center[:-1]) / error
+    log_p = math.log(2) + stats.norm.logsf(np.abs(z))
+    here = np.round(channels.share_values(record.means) * record.rows)
+    there = np.round(channels.share_values(np.asarray(profile.summary.mean)) * n)
+    start = channels.ranked
+    log_p[start : start + channels.shared] = log_fisher(here, record.rows, there, n)
+    smallest = float(log_p.min()) + math.log(len(log_p))
+    return math.exp(min(0.0, max(smallest, math.log(sys.float_info.min))))

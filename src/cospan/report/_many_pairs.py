@@ -1,0 +1,195 @@
+"""The pairs of more than two sets: what changed between the two, and where their rows fall.
+
+All pairs are told while they are few, else the closest ones: the others would not fit into a page.
+What changed is found in the rows that a comparison of many sets carries along.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cospan.changes import Changes, find_changes
+from cospan.changes.wording import number
+from cospan.errors import InputError
+from cospan.frame import JointFrame
+
+from . import _words
+from ._changed import features_of, relations_of
+from ._columns import Columns
+from ._made import Origin
+from ._pictures import PictureShape, grey_png, signed_png
+from ._text import clean
+from .pieces import Feature, Pair, Picture, Relation, Tab
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cospan.comparison import ManyComparison
+
+__all__ = ["MOST_PAIRS", "Pairing", "command_for"]
+
+BINS = 30
+MOST_PAIRS = 45  # told one by one
+MOST_COMMANDS = 300  # of pairs that are not
+MOST_FEATURES, FEWEST_FEATURES, ALL_FEATURES = 12, 5, 240  # of a pair, and of all together
+MOST_TESTED = 5_000  # features over all pairs: more would take long
+MOST_NUMBERS = 600_000  # that tests look at, over all pairs
+FEWEST_ROWS = 200
+DRAWN_PAIRS = 12  # up to so many pairs, relations are drawn
+SCATTERED = 60
+#: Options with a value that a command for all sets has for itself.
+OF_THE_WHOLE = (
+    "-o", "--output", "--format", "--score", "--scores", "--labels", "--save", "--fail-on",
+    "--junit", "--summary",
+)  # fmt: skip
+
+
+class Pairing:
+    """Tells pairs of sets, `n` of them in all."""
+
+    def __init__(self, c: ManyComparison, origin: Origin, n: int) -> None:
+        self.c, self.origin, self.n = c, origin, n
+        self.shape = None if c.image_shape is None else PictureShape.of(c.image_shape, 32)
+        self.names = c.feature_names or tuple(f"x{k}" for k in range(c.costs.n_features))
+        self.tested = max(1, MOST_TESTED // len(self.names))
+        self.features = min(MOST_FEATURES, max(FEWEST_FEATURES, ALL_FEATURES // n))
+        self.coarse = c.pair_counts.reshape(len(c.names), len(c.names), BINS, -1).sum(axis=-1)
+
+    def pair(self, place: int, i: int, j: int, rows: tuple[Tab, ...]) -> Pair:
+        """The pair of sets i and j, number `place` of those told."""
+        c = self.c
+        auc = c.pairs.between(i, j).auc
+        told = self._told(i, j) if place < self.tested else self._apart(i, j)
+        return Pair(
+            first=i,
+            second=j,
+            auc=round(float(auc.value), 4),
+            interval=_words.interval_text(auc),
+            distance=str(c.distance(i, j)),
+            counts_first=tuple(map(int, self.coarse[i, j])),
+            counts_second=tuple(map(int, self.coarse[j, i][::-1])),
+            rows=rows,
+            command=command_for(c.names[i], c.names[j], c.names, self.origin),
+            pictures=() if self.shape is None else _pictures(c, i, j, self.shape),
+            **told,
+        )
+
+    def _told(self, i: int, j: int) -> Mapping[str, Any]:
+        """What changed between two sets, tested on the rows carried along."""
+        columns, changes = self._changes(i, j)
+        if columns is None or changes is None:
+            return self._apart(i, j)
+        names = clean(self.c.names[i], 40), clean(self.c.names[j], 40)
+        relations: tuple[Relation, ...] = ()
+        if self.n <= DRAWN_PAIRS:
+            relations = relations_of(changes.feature_pairs, names, columns, 3, SCATTERED)
+        spoken = [self.c.names[i], self.c.names[j]]
+        return {
+            "sentences": _words.spoken(changes.verdict.sentences[:5], spoken),
+            "features": features_of(changes.features, names, columns, self.features)[0],
+            "n_columns": len(changes.features),
+            "n_changed": len(changes.features.changed),
+            "relations": relations,
+        }
+
+    def _changes(self, i: int, j: int) -> tuple[Columns | None, Changes | None]:
+        c, g = self.c, self.c.costs.geometry
+        if not c.samples or not g.affine:
+            return None, None
+        pairs = min(self.n, self.tested)
+        most = max(FEWEST_ROWS, MOST_NUMBERS // (pairs * len(self.names)))
+        samples = [c.samples[k][:: -(-len(c.samples[k]) // most)] for k in (i, j)]
+        columns = Columns(self.names, g.encoding, samples)
+        same: Any = {"units": g.units, "shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
+        try:
+            frame = JointFrame.fit(*samples, **same, calibrate=False)
+        except InputError:  # nothing varies, or there is one row
+            return None, None
+        found = find_changes(
+            frame,
+            *samples,
+            names=self.names,
+            plan=columns.plan,
+            auc=c.pairs.between(i, j).auc,
+            set_names=(c.names[i], c.names[j]),
+        )
+        return columns, found
+
+    def _apart(self, i: int, j: int) -> Mapping[str, Any]:
+        """Without tests: the features whose means are farthest apart, in their common unit."""
+        c = self.c
+        features: tuple[Feature, ...] = ()
+        if self.shape is None:
+            geometry = c.costs.geometry
+            means = np.asarray(geometry.means, dtype=np.float64)
+            unit = np.asarray(geometry.unit, dtype=np.float64)
+            step = np.divide(means[j] - means[i], unit, out=np.zeros_like(unit), where=unit > 0)
+            features = tuple(
+                Feature(
+                    clean(self.names[k]), "number", "", False, "", number(means[i, k]),
+                    number(means[j, k]), {"difference": round(float(step[k]), 2)},
+                )
+                for k in np.argsort(-np.abs(step), kind="stable")[: self.features].tolist()
+            )  # fmt: skip
+        ordered = _words.of_hundred(float(c.pairs.between(i, j).auc.value))
+        interval = _words.interval_text(c.pairs.between(i, j).auc)
+        sentence = f"{ordered} pairs of rows are ordered correctly ({interval})."
+        return {
+            "sentences": (sentence,),
+            "features": features,
+            "n_columns": len(self.names),
+            "n_changed": None,
+            "relations": (),
+        }
+
+
+def command_for(a: str, b: str, names: tuple[str, ...], origin: Origin) -> str:
+    """What to type for the whole page of two of the sets.
+
+    >>> origin = Origin(
+    ...     command="cospan compare x.csv y.csv z.csv -o all.html",
+    ...     files=["x.csv", "y.csv", "z.csv"],
+    ... )
+    >>> command_for("x.csv", "z.csv", ("x.csv", "y.csv", "z.csv"), origin)
+    'cospan compare x.csv z.csv -o pair.html'
+    >>> origin = Origin(command="cospan compare iris.csv --label kind --score new.csv")
+    >>> command_for("setosa", "virginica", ("setosa", "versicolor", "virginica"), origin)
+    'cospan compare iris.csv --label kind --a setosa --b virginica -o pair.html'
+    >>> command_for("x", "y", ("x", "y", "z"), Origin())
+    "cospan.compare(sets['x'], sets['y'], name_a='x', name_b='y').save_html('pair.html')"
+    """
+    if not origin.command:
+        called = [repr(clean(name, 60)) for name in (a, b)]
+        sets = ", ".join(f"sets[{name}]" for name in called)
+        named = f"name_a={called[0]}, name_b={called[1]}"
+        return f"cospan.compare({sets}, {named}).save_html('pair.html')"
+    words, kept = shlex.split(origin.command), list[str]()
+    files = [str(file) for file in origin.files][: len(names)]
+    classes = "--label" in words
+    skip = False
+    for word in words:
+        if skip or word.split("=")[0] in OF_THE_WHOLE:
+            skip = not skip and "=" not in word
+            continue
+        chosen = word in files and files.index(word) in (names.index(a), names.index(b))
+        if classes or word not in files or chosen:
+            kept.append(word)
+    if classes:
+        kept += ["--a", clean(a, 200), "--b", clean(b, 200)]
+    return shlex.join([*kept, "-o", "pair.html"])
+
+
+def _pictures(c: ManyComparison, i: int, j: int, shape: PictureShape) -> tuple[Picture, ...]:
+    means = np.asarray(c.costs.geometry.means, dtype=np.float64)
+    drawn = shape.shrink(means[[i, j]], keep_colour=True)
+    low, high = float(drawn.min()), float(drawn.max())
+    names = [clean(c.names[k], 40) for k in (i, j)]
+    found = [
+        Picture(f"mean of {name}", grey_png(one, low, high))
+        for name, one in zip(names, drawn, strict=True)
+    ]
+    step = signed_png(shape.shrink(means[j : j + 1] - means[i : i + 1])[0])
+    return (*found, Picture(f"where {names[1]} is higher (orange) and lower (blue)", step))
