@@ -3,19 +3,23 @@
     python benchmarks/bench_bad_inputs.py              all of them, some minutes
     python benchmarks/bench_bad_inputs.py 100          every fifth or so
     python benchmarks/bench_bad_inputs.py --list       what they are
+    python benchmarks/bench_bad_inputs.py --only configurations embeddings
 
 Files cut short, files of one kind named like another, odd cells, odd arrays, odd options, sets that
-do not fit together. Each command runs in a process of its own, made by forking this one, which has
-imported everything. What must hold: no traceback, no "bug in cospan", no end by a signal, less than
-1 GB of memory for an input below 1 MB, and an end within 60 s.
+do not fit together; hostile configurations, models, caches and profiles (hostile.py). Each command
+runs in a process of its own, made by forking this one, which has imported everything. What must
+hold: no traceback, no "bug in cospan", no end by a signal, less than 1 GB of memory for an input
+below 1 MB, and an end within 60 s.
 """
 
 import argparse
+import functools
 import io
 import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import struct
 import sys
@@ -23,10 +27,12 @@ import tempfile
 import time
 import zipfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
+import hostile
 from bench_fuzz import TARGETS
 
 SECONDS = 60
@@ -221,6 +227,11 @@ def unlike():
 
 
 GROUPS = (cut_short, misnamed, cells, arrays, options, unlike)
+CASES = {
+    **{group.__name__: group for group in GROUPS},
+    **{group.__name__: functools.partial(group, written) for group in hostile.GROUPS},
+}
+COMMANDS = ("monitor", "profile", "info")
 
 
 # ---- running -----------------------------------------------------------------------------------
@@ -238,10 +249,13 @@ def run_one(make, folder):
         os.dup2(nothing, 0), os.dup2(nothing, 1), os.dup2(sink, 2)
         Path("/proc/self/clear_refs").write_text("5")  # the peak is to be this command's own
         signal.alarm(SECONDS)
-        os.chdir(folder)
-        sys.argv = ["cospan", "compare", *arguments]
-        if "--permutations" not in arguments:
-            sys.argv += ["--permutations", "0"]
+        os.chdir(folder / "here" if (folder / "here").exists() else folder)
+        if arguments[0] in COMMANDS:
+            sys.argv = ["cospan", *arguments]
+        else:
+            sys.argv = ["cospan", "compare", *arguments]
+            if "--permutations" not in arguments:
+                sys.argv += ["--permutations", "0"]
         code = 1
         try:
             from cospan.cli import main
@@ -258,6 +272,7 @@ def run_one(make, folder):
             os._exit(code)
     _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)
+    shutil.rmtree(folder / "here", ignore_errors=True)
     peak = int((folder / "peak").read_text()) if code >= 0 else 0
     return code, said.read_text(errors="replace"), peak, time.monotonic() - start
 
@@ -283,8 +298,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("most", nargs="?", type=int)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
     asked = parser.parse_args()
-    cases = [(group.__name__, *case) for group in GROUPS for case in group()]
+    cases = [(group, *case) for group in asked.only for case in CASES[group]()]
     if asked.list:
         print("\n".join(f"{group}: {name}" for group, name, _ in cases))
         return
@@ -294,8 +310,14 @@ def main():
     import cospan.comparison
     import cospan.sources  # noqa: F401 - the commands start with everything imported
 
+    with suppress(ImportError):
+        import onnxruntime  # noqa: F401
+        import safetensors.torch  # noqa: F401
+        import tokenizers  # noqa: F401
+
     counts, odd, largest, longest = Counter(), [], 0, 0.0
     with tempfile.TemporaryDirectory() as name:
+        os.environ["COSPAN_CACHE"] = str(Path(name) / "cache")
         for group, case, make in cases:
             code, said, peak, seconds = run_one(make, Path(name))
             wrong = judged(code, said, peak)
@@ -303,9 +325,10 @@ def main():
             largest, longest = max(largest, peak), max(longest, seconds)
             if wrong:
                 odd.append(f"{group}: {case}: {wrong}")
-    for group in GROUPS:
-        row = {what: counts[group.__name__, what] for what in ("read", "refused", "odd")}
-        print(f"{group.__name__:<10} " + json.dumps(row))
+                print(odd[-1], flush=True)
+    for group in asked.only:
+        row = {what: counts[group, what] for what in ("read", "refused", "odd")}
+        print(f"{group:<14} " + json.dumps(row))
     print(
         f"{len(cases)} bad inputs: {len(odd)} findings (target 0); peak {largest / 1e6:,.0f} MB "
         f"(target below 1,000), longest {longest:.1f} s (target below {SECONDS})"

@@ -227,11 +227,13 @@ def classes() -> None:
 
 
 def null(draws: int) -> None:
-    for n, d in ((40, 3), (100, 10), (400, 5), (400, 20)):
+    for n, d in ((40, 3), (100, 10), (400, 5), (400, 20), (150, 120)):
         curved, aucs = 0, []
         for draw in range(20 * draws):
             rng = np.random.default_rng([draw, n, d])
             A, B = rng.standard_t(4, size=(2, n, d)) if draw % 2 else rng.normal(size=(2, n, d))
+            if d > 100:  # most of what varies is in few directions, as in pictures
+                A, B = (X * np.geomspace(30, 0.3, d) for X in (A, B))
             frame = JointFrame.fit(A, B, curve="auto")
             curved += frame.curve is not None
             left = frame.leave_one_out(A, B)

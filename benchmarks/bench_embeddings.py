@@ -10,45 +10,47 @@ leave-one-out angles at least that of logistic regression less .01; p of random 
 import argparse
 import time
 
-import numpy as np
-import scipy.stats
-
 from cospan.embedding import embed_texts, load_text_model
 from cospan.experiments import load_images
-from cospan.experiments.embeddings import compare_pictures, compare_texts, two_models
+from cospan.experiments.embeddings import compare_texts, uniformity
+from cospan.experiments.pictures import PAIRS, compare_pictures
 from cospan.experiments.texts import CORPORA
+from cospan.experiments.two_models import models_of_pictures, models_of_texts
 
 
 def texts(n: int, halves: int) -> None:
     for which in CORPORA:
         found = compare_texts(which, n=n, halves=halves)
         a, b = found.corpus.names
-        uniform = scipy.stats.kstest(found.null_p, "uniform").pvalue if halves else np.nan
         print(
             f"{found.corpus.title}: {a} ({len(found.corpus.a)}) against {b} "
             f"({len(found.corpus.b)}): AUC {found.auc:.3f}, logistic regression "
-            f"{found.logistic:.3f}; random halves: p uniform (p {uniform:.2f})"
+            f"{found.logistic:.3f}; random halves: p uniform (p {uniformity(found.null_p):.2f})"
         )
         for degrees, name, text in found.most_ambiguous(10 if which == "sources" else 3):
             print(f"    {degrees:5.1f}  {name:>10}  {text[:90]}")
 
 
-def pictures() -> None:
-    for dataset, pairs in (
-        ("mnist", [(4, 9), (3, 5), (7, 9)]),
-        ("fashion-mnist", [(2, 4), (0, 6), (5, 7)]),
-    ):
-        for one in compare_pictures(load_images(dataset), pairs):
+def pictures(halves: int) -> None:
+    for dataset in ("mnist", "fashion-mnist"):
+        images = load_images(dataset)
+        for pair in PAIRS[dataset]:
+            one = compare_pictures(images, pair, halves=halves)
             print(
-                f"{dataset} {one.classes[0]}/{one.classes[1]}: test AUC in pixels "
-                f"{one.pixels:.4f}, in features learned on the other classes {one.features:.4f}"
+                f"{images.title} {' and '.join(one.names)}: test AUC in pixels "
+                f"{one.pixels.angle:.4f} (logistic regression {one.pixels.logistic:.4f}), in "
+                f"features learned on the other classes {one.features.angle:.4f} "
+                f"({one.features.logistic:.4f}); random halves: p uniform "
+                f"(p {uniformity(one.pixels.null_p):.2f} and {uniformity(one.features.null_p):.2f})"
             )
 
 
 def models(n: int) -> None:
     corpus = CORPORA["topics"](n)
-    for name, value in two_models([*corpus.a, *corpus.b]).items():
-        print(f"sentence model and word counts: {name} {value:.3f}")
+    print(models_of_texts([*corpus.a, *corpus.b]))
+    for dataset in ("mnist", "fashion-mnist"):
+        for found in models_of_pictures(load_images(dataset)):
+            print(found)
 
 
 def speed() -> None:
@@ -57,9 +59,14 @@ def speed() -> None:
     short += short[: 2_000 - len(short)]
     model = load_text_model()
     model(short[:8])
-    start = time.perf_counter()
+    tokens = model.lengths(short).mean()
+    start, used = time.perf_counter(), time.process_time()
     embed_texts(short, model, cache=False)
-    print(f"{len(short):,} texts of at most 12 words: {time.perf_counter() - start:.1f} s")
+    wall, used = time.perf_counter() - start, time.process_time() - used
+    print(
+        f"{len(short):,} texts of at most 12 words, {tokens:.0f} tokens on average: {wall:.1f} s "
+        f"({used:.1f} s of all cores)"
+    )
 
 
 def main() -> None:
@@ -75,7 +82,7 @@ def main() -> None:
     if given.part in (None, "models"):
         models(given.texts)
     if given.part in (None, "pictures"):
-        pictures()
+        pictures(given.halves)
 
 
 if __name__ == "__main__":

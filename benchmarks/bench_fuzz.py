@@ -1,4 +1,4 @@
-"""Damaged files, thousands of them: one target for each source and one for model files.
+"""Damaged files, thousands of them: one target for each source, for model files and profiles.
 
 Each target takes a good file, damages it (bytes changed, words set to extreme numbers, pieces cut,
 doubled or moved) and reads what is left. Allowed are two outcomes: rows, or an error of cospan in
@@ -158,11 +158,19 @@ def model(folder):
     return folder / "x.cospan", {}
 
 
+def profile(folder):
+    from cospan import Profile
+    from cospan.monitoring.files import save_profile
+
+    save_profile(folder / "x.cospan", Profile.of(ROWS, every="10-rows"))
+    return folder / "x.cospan", {}
+
+
 TARGETS = {
     target.__name__: target
     for target in (
         *(csv, packed_csv, parquet, arrow, arrow_stream, npy, npz, safetensors, hdf5, zarr),
-        *(zarr_2, idx, images, saved_dataset, model),
+        *(zarr_2, idx, images, saved_dataset, model, profile),
     )
 }
 
@@ -200,15 +208,15 @@ def injure(path: Path, rng: np.random.Generator) -> None:
     file.write_bytes(damaged(file.read_bytes(), rng))
 
 
-def outcome(path: Path, options: dict[str, object], is_model: bool) -> str:
+def outcome(path: Path, options: dict[str, object], target: str) -> str:
     """What came of reading: "read", "refused", or what should not have come."""
-    from cospan import load
+    from cospan import Profile, load
     from cospan.errors import CospanError
     from cospan.sources import open_source
 
     try:
-        if is_model:
-            load(path)
+        if target in ("model", "profile"):
+            (load if target == "model" else Profile.load)(path)
         else:
             part = "::x" if path.suffix == ".zarr" and "label" in options else ""
             for _ in open_source(f"{path}{part}", **options).chunks():
@@ -234,7 +242,7 @@ def run_cases(target: str, first: int, cases: int) -> Counter[str]:
             injure(bad, np.random.default_rng([number, len(target)]))
             print(f"case {number}", file=sys.stderr, flush=True)  # the last one, after a crash
             signal.alarm(SECONDS)  # a hang ends the process, and is seen as a crash by a signal
-            found[outcome(bad, options, target == "model")] += 1
+            found[outcome(bad, options, target)] += 1
             signal.alarm(0)
             shutil.rmtree(root / "bad")
     return found

@@ -3,11 +3,15 @@
     python benchmarks/bench_seeds.py                  1,000,000 rows, ten seeds: some minutes
     python benchmarks/bench_seeds.py --rows 100000 --seeds 4
 
-Of sets of so many rows a sample is scored, tried and tested, and the seed says which rows. What
-must hold: effect, AUC and Fisher-Rao distance of all seeds agree within their 95 % intervals. (Each
-seed has rows of its own, so that a value is outside another one's interval once in six pairs though
-all intervals are right; no two intervals should be apart.) With the same seed, files read here and
-files read by the workers of a Dask scheduler give the same numbers to 1e-9.
+Of sets of so many rows a sample is scored, tried and tested. Which rows these are depends on their
+places in the files; the seed decides about halves, relabellings and replicates. What must hold:
+
+- The effect, AUC and Fisher-Rao distance of every seed lie within the 95 % intervals of all others.
+- The intervals know that rows were sampled: with the rows in another order, so other samples, no
+  two intervals are apart. (Each has rows of its own, so that a value is outside another one's
+  interval once in six pairs though all intervals are right.)
+- With the same seed, files read here and files read by the workers of a Dask scheduler give the
+  same numbers to 1e-9.
 """
 
 import argparse
@@ -17,7 +21,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +32,11 @@ import cospan
 FIGURES = ("effect", "auc", "fisher_rao")
 
 
-def write(folder, n, d):
-    """Two sets of n/2 rows: correlated columns of different units, a small shift and spread."""
+def write(folder, n, d, order=None):
+    """Two sets of n/2 rows: correlated columns of different units, a small shift and spread.
+
+    `order` is a seed that shuffles the rows.
+    """
     rng = np.random.default_rng(0)
     mixing = rng.standard_normal((d, d))
     units = np.geomspace(0.01, 1000, d)
@@ -39,6 +45,8 @@ def write(folder, n, d):
         rows = rng.standard_normal((n // 2, d)) * spread
         rows[:, : d // 2] += shift
         rows = (rows @ mixing) * units
+        if order is not None:
+            np.random.default_rng(order).shuffle(rows)
         table = pa.table({f"x{j}": rows[:, j] for j in range(d)})
         paths.append(folder / f"{name}.parquet")
         pq.write_table(table, paths[-1], row_group_size=max(1000, n // 20))
@@ -57,23 +65,36 @@ def figures(paths, seed, permutations):
 
 
 def seeds_agree(paths, seeds, permutations):
+    runs = [shown(f"seed {seed}", *figures(paths, seed, permutations)) for seed in range(seeds)]
+    judge(runs, "seeds", most_outside=0)
+
+
+def orders_agree(folder, rows, features, orders, permutations):
     runs = []
-    for seed in range(seeds):
-        start = time.perf_counter()
-        choices, found = figures(paths, seed, permutations)
-        runs.append(found)
-        shown = ", ".join(f"{k} {v:.4f} [{lo:.4f}, {hi:.4f}]" for k, (v, lo, hi) in found.items())
-        print(f"seed {seed}: {shown}; {choices}; {time.perf_counter() - start:.0f} s", flush=True)
+    for order in range(orders):
+        paths = write(folder, rows, features, order)
+        runs.append(shown(f"order {order}", *figures(paths, 0, permutations)))
+    judge(runs, "orders", most_outside=1 / 3)
+
+
+def shown(name, choices, found):
+    told = ", ".join(f"{k} {v:.4f} [{lo:.4f}, {hi:.4f}]" for k, (v, lo, hi) in found.items())
+    print(f"{name}: {told}; {choices}", flush=True)
+    return found
+
+
+def judge(runs, what, most_outside):
+    """How often a value is outside another run's interval, and whether two intervals are apart."""
     pairs = list(itertools.permutations(runs, 2))
     for name in FIGURES:
         values = [run[name][0] for run in runs]
         outside = sum(not x[name][1] <= y[name][0] <= x[name][2] for x, y in pairs)
         apart = sum(x[name][1] > y[name][2] for x, y in pairs)
-        word = "pass" if not apart and outside <= len(pairs) / 3 else "SHORT"
+        word = "pass" if not apart and outside <= len(pairs) * most_outside else "SHORT"
         print(
-            f"{name}: {min(values):.4f} to {max(values):.4f}; of {len(pairs)} pairs of seeds "
-            f"{outside} values are outside the other interval (chance: {len(pairs) / 6:.0f}), "
-            f"{apart} intervals are apart (target 0): {word}",
+            f"{name}: {min(values):.4f} to {max(values):.4f}; of {len(pairs)} pairs of {what} "
+            f"{outside} values are outside the other interval (at most "
+            f"{len(pairs) * most_outside:.0f}), {apart} intervals are apart (target 0): {word}",
             flush=True,
         )
 
@@ -128,6 +149,7 @@ def main():
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--features", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--orders", type=int, default=4)
     parser.add_argument("--permutations", type=int, default=99)
     options = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -136,6 +158,9 @@ def main():
         print(f"{options.rows:,} rows of {options.features} features in two sets")
         seeds_agree(paths, options.seeds, options.permutations)
         scheduler_agrees(paths, options.permutations)
+        orders_agree(
+            Path(folder), options.rows, options.features, options.orders, options.permutations
+        )
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from threadpoolctl import threadpool_limits
 from cospan import shift_test
 from cospan.distribution import rank_auc
 from cospan.significance.copies import settle_copies
-from cospan.significance.effect import cross_fit, held_out_effect, quarters
+from cospan.significance.effect import SPLITS, cross_fit, held_out_effect, quarters
 from cospan.significance.views import Coordinates
 
 LEVEL = 0.05
@@ -470,18 +470,18 @@ def print_effect(options):
 
 
 def effect_and_truth(A, B, new_a, new_b, rng):
-    """The effect with its interval, and the mean AUC of its two scores on new rows."""
+    """The effect with its interval, and the mean AUC of its scores on new rows."""
     rows, units = np.concatenate([A, B]), settle_copies(A, B, "keep")
-    at, in_a, quarter = Coordinates.fit(rows), units.places == 0, quarters(units.places, rng)
-    found = held_out_effect(at, rows, in_a, quarter, 0.95, rng)
+    at, in_a = Coordinates.fit(rows), units.places == 0
+    splits = np.stack([quarters(units.places, rng) for _ in range(SPLITS)])
+    found = held_out_effect(at, rows, in_a, splits, 0.95, rng)
     new = np.concatenate([new_a, new_b])
     everything = np.concatenate([rows, new])
-    unused = np.full(len(new), -1)
-    scores = cross_fit(at, everything, np.append(in_a, unused > 0), np.append(quarter, unused))[
-        len(rows) :
-    ]
+    unused = np.full((SPLITS, len(new)), -1)
+    member = np.append(in_a, np.zeros(len(new), dtype=bool))
+    scores = cross_fit(at, everything, member, np.hstack([splits, unused]))[:, len(rows) :]
     m = len(new_a)
-    return found, np.mean([rank_auc(scores[:m, half], scores[m:, half]) for half in (0, 1)])
+    return found, np.mean([rank_auc(x[:m, half], x[m:, half]) for x in scores for half in (0, 1)])
 
 
 def print_time(_):

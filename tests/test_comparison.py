@@ -506,6 +506,18 @@ def test_one_row_per_sample(blobs):
     assert table["suspicion"].notna().tolist() == [True] * 700 + [False] * 3
 
 
+def test_the_summary_says_where_scored_rows_go():
+    """Far rows are like neither, and the counts add up to all rows that were scored."""
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(400, 3)), rng.normal(size=(400, 3)) + 4
+    Z = np.vstack([A[:2], B[:5], np.full((3, 3), 500.0) * [1, -1, 1]])
+    said = compare(A, B, Z, name_z="new", n_permutations=0).summary(200)
+    assert "Of the 10 rows of new, 5 look like B, 2 like A, 3 like neither." in said
+    said = compare_many({"a": A, "b": B, "c": B + 4}, A[:4], name_z="new").summary(200)
+    assert "The 4 rows of new look like a." in said
+    assert "of new" not in compare(A, B, n_permutations=0).summary(200)
+
+
 def test_a_dictionary_that_json_takes(blobs):
     A, B = blobs
     found = compare(A, B, A[:3])

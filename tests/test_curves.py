@@ -15,10 +15,12 @@ from cospan import (
     compare,
     prototypes,
 )
-from cospan.curves import CurveMap, curve_map, integrated
+from cospan._tolerance import LANDMARKS_APART
+from cospan.curves import CurveMap, LandmarkMap, curve_map, integrated, landmark_map
 from cospan.curves.bits import normals, uniforms
 from cospan.errors import InputError, ModelFileError
 from cospan.frame.fitting import again_through
+from cospan.report import to_html
 from cospan.sets import SetCosts
 from cospan.sets.curved import mapped_summary
 
@@ -89,16 +91,13 @@ def test_columns_of_few_values_get_fewer_features():
     assert np.isfinite(mapping(X)).all()
 
 
-def test_many_columns_get_random_features_of_all():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(750, 120))
-    mapping = curve_map(np.zeros(120), np.ones(120), X)
-    W = mapping.frequencies
-    assert W.shape == (250, 120)
-    cosines = W[:120] @ W[:120].T / np.outer(*[np.linalg.norm(W[:120], axis=1)] * 2)
-    np.testing.assert_allclose(cosines, np.eye(120), atol=1e-12)  # orthogonal within a block
-    more = curve_map(np.zeros(120), np.ones(120), X, size=320).frequencies
-    np.testing.assert_array_equal(more[:240], W[:240])  # a larger map begins with the smaller
+def test_blocks_of_random_features_are_orthogonal():
+    X = np.random.default_rng(0).normal(size=(750, 4))
+    W = curve_map(np.zeros(4), np.ones(4), X, size=30).frequencies[12:]
+    cosines = W[:4] @ W[:4].T / np.outer(*[np.linalg.norm(W[:4], axis=1)] * 2)
+    np.testing.assert_allclose(cosines, np.eye(4), atol=1e-12)
+    more = curve_map(np.zeros(4), np.ones(4), X, size=50).frequencies[12:]
+    np.testing.assert_array_equal(more[:16], W[:16])  # a larger map begins with the smaller
 
 
 def test_the_kernel_of_random_features_is_gaussian():
@@ -287,6 +286,112 @@ def test_the_paper_has_no_curve(ring):
     assert JointFrame.fit(*ring, preset="paper").curve is None
 
 
+# ---- many columns: landmarks ------------------------------------------------------------------
+
+
+def ring_among_many_columns(n, seed):
+    """A ring and a blob of two hidden columns, seen through 130."""
+    hidden = ring_in_a_blob(n, 2, seed)
+    rng = np.random.default_rng(99)
+    turn = np.linalg.qr(rng.normal(size=(130, 2)))[0].T
+    noise = np.random.default_rng([seed, 1]).normal(size=(2, n, 130))
+    return [10 * X @ turn + 0.1 * e + 3 for X, e in zip(hidden, noise, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def wide():
+    return ring_among_many_columns(200, 0)
+
+
+@pytest.fixture(scope="module")
+def wide_frame(wide):
+    frame = JointFrame.fit(*wide, curve="auto")
+    assert isinstance(frame.curve.map, LandmarkMap)
+    return frame
+
+
+def test_a_ring_among_many_columns_is_seen(wide_frame):
+    Z, label = np.concatenate(ring_among_many_columns(500, 1)), np.repeat([0, 1], 500)
+    assert roc_auc_score(label, wide_frame.plain.align(Z).theta) < 0.6
+    assert roc_auc_score(label, wide_frame.align(Z).theta) > 0.85
+
+
+def test_features_of_landmarks_multiply_to_their_kernel(wide):
+    """Nyström's features: at the landmarks, their products are the kernel, less what is weak."""
+    d = wide[0].shape[1]
+    mapping = landmark_map(wide[0].mean(axis=0), np.ones(d), wide, size=40)
+    at = mapping.landmarks * mapping.width
+    places = at @ mapping.axes.T + mapping.center
+    phi = mapping.exact(places)[:, mapping.axes.shape[1] :]
+    distance = np.linalg.norm(at[:, None] - at[None], axis=2)
+    kernel = np.exp(-(distance**2) / (2 * mapping.width**2))
+    assert len(at) == 40
+    y = (np.concatenate(wide) - mapping.center) @ mapping.axes
+    products = phi @ phi.T / np.mean(np.sum(y**2, axis=1))
+    values = np.linalg.eigvalsh(kernel)
+    left_out = np.linalg.eigvalsh(kernel - products)
+    assert left_out[0] > -1e-10
+    assert left_out[-1] < LANDMARKS_APART * values[-1]
+    assert phi.shape[1] == np.count_nonzero(values > LANDMARKS_APART * values[-1])
+
+
+def test_no_landmark_is_a_row(wide):
+    d = wide[0].shape[1]
+    mapping = landmark_map(np.zeros(d), np.ones(d), wide)
+    y = np.concatenate(wide) @ mapping.axes
+    apart = np.linalg.norm(y[:, None] - mapping.width * mapping.landmarks[None], axis=2)
+    assert apart.min() > 1e-3 * np.linalg.norm(y, axis=1).mean()
+
+
+def test_landmarks_do_not_depend_on_the_order_of_rows_or_sets(wide, wide_frame):
+    A, B = wide
+    other = JointFrame.fit(B[::-1], A[::-1], curve="auto")
+    theta = np.pi / 2 - other.align(A).theta
+    np.testing.assert_allclose(theta, wide_frame.align(A).theta, atol=1e-3)
+
+
+def test_wide_sets_that_do_not_differ_stay_plain():
+    rng = np.random.default_rng(0)
+    mix = rng.normal(size=(5, 120))
+    A, B = rng.normal(size=(2, 150, 5)) @ mix + 0.1 * rng.normal(size=(2, 150, 120))
+    assert JointFrame.fit(A, B, curve="auto").curve is None
+
+
+def test_gradients_through_landmarks_are_those_of_the_map(wide):
+    A, B = wide
+    per_unit = np.linspace(0, 2, 130)
+    mapping = landmark_map(A.mean(axis=0), per_unit, [A, B], size=20)
+    slopes = np.random.default_rng(0).normal(size=(1, mapping.n_features))
+    x, step = A[:1], 1e-6
+    found = mapping.pulled_back(x, slopes)[0]
+    for j in range(0, 130, 13):
+        e = step * np.eye(130)[j]
+        change = (mapping.exact(x + e) - mapping.exact(x - e)) @ slopes[0] / (2 * step)
+        assert found[j] == pytest.approx(change[0], abs=1e-5)
+
+
+def test_landmarks_are_explained_saved_and_scored_alike(wide, wide_frame, tmp_path):
+    A, B = wide
+    parts = attribute(wide_frame, A[:20])
+    np.testing.assert_allclose(parts.features.sum(axis=1), parts.total, atol=1e-6, rtol=1e-6)
+    cospan.save(tmp_path / "wide.cospan", wide_frame)
+    loaded = cospan.load(tmp_path / "wide.cospan")
+    theta = wide_frame.align(A).theta
+    np.testing.assert_allclose(loaded.align(A).theta, theta, atol=1e-6)
+    np.testing.assert_allclose(wide_frame.align(A.astype(np.float32)).theta, theta, atol=1e-3)
+    exact, g = wide_frame.curve.map.exact, wide_frame.curve.costs.geometry
+    settled = {"shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
+    reference = JointFrame.fit(exact(A), exact(B), units="common", **settled)
+    there = reference.align(exact(B)).theta
+    np.testing.assert_allclose(there, wide_frame.align(B).theta, atol=1e-3)
+    assert np.isfinite(wide_frame.align(np.full((1, 130), 1e300)).theta).all()
+
+
+def test_a_number_of_landmarks(wide):
+    assert len(JointFrame.fit(*wide, curve=25).curve.map.landmarks) == 25
+    assert len(JointFrame.fit(*wide, curve=5000).curve.map.landmarks) == 400  # one for each row
+
+
 # ---- explanations -----------------------------------------------------------------------------
 
 
@@ -396,6 +501,14 @@ def test_compare_uses_the_curve(ring):
     assert found.frame.curve is not None
     plain = compare(*ring, n_permutations=19, curve=None)
     assert found.separation.auc.value > plain.separation.auc.value + 0.2
+    told = found.to_dict()["frame"]["curve"]
+    assert (told["words"], told["features"]) == ("9 cosines of columns", 12)
+    assert plain.to_dict()["frame"]["curve"] is None
+    assert "curved: 9 cosines of columns" in found.summary()
+    assert "curved" not in plain.summary()
+    page = to_html(found)
+    assert "9 cosines of columns" in page
+    assert "The difference is curved" in page
 
 
 def test_the_audit_stays_plain_unless_asked(ring):
@@ -411,6 +524,19 @@ def test_iris_in_three_sets_keeps_its_order():
     one = cospan.compare_many(sets, n_permutations=0, curve=8)
     other = cospan.compare_many(dict(reversed(sets.items())), n_permutations=0, curve=8)
     np.testing.assert_array_equal(one.model.predict_proba(X), other.model.predict_proba(X))
+
+
+def test_compare_many_chooses_a_curve_and_says_so():
+    X, y = three_rings(150, 0)
+    sets = {f"ring {k}": X[y == k] for k in range(3)}
+    found = cospan.compare_many(sets, n_permutations=0, curve="auto")
+    plain = cospan.compare_many(sets, n_permutations=0)
+    assert found.costs.curve is not None
+    assert plain.costs.curve is None
+    assert any("curved" in text for text in found.warnings)
+    Z, label = three_rings(150, 1)
+    hits = [(one.costs.weights(Z).argmax(axis=1) == label).mean() for one in (found, plain)]
+    assert hits[0] > hits[1]
 
 
 def test_dask_gives_the_same(ring):

@@ -1,6 +1,8 @@
 """Texts and images as rows: the encoder against torch's own layers, caches, sources."""
 
 import json
+import os
+import shutil
 import sqlite3
 
 import numpy as np
@@ -22,7 +24,7 @@ from cospan.embedding import (
     load_image_model,
     load_text_model,
 )
-from cospan.errors import InputError
+from cospan.errors import CospanWarning, InputError
 from cospan.sources import open_source
 from cospan.sources.embedded import is_prose
 
@@ -117,6 +119,25 @@ def test_batches_and_order_do_not_matter(folder):
     assert_allclose(one[::-1], embed_texts(texts[::-1], folder, cache=False), atol=2e-6)
 
 
+def test_texts_with_as_many_tokens_share_a_batch(folder):
+    """Characters say little: six short words are more work than two long ones."""
+    model = load_text_model(folder)
+    texts = ["a b c d e f", "unquestionably unforgettable", "g h i j k l", "extraordinarily far"]
+    assert model.lengths(texts).tolist() == [6, 2, 6, 2]
+    seen = []
+
+    class Spy:
+        lengths = model.lengths
+
+        def __call__(self, batch):
+            seen.append(sorted(model.lengths(batch).tolist()))
+            return model(batch)
+
+    rows = embed_texts(texts, Spy(), batch=2)
+    assert seen == [[2, 2], [6, 6]]
+    assert_allclose(rows, model(texts), atol=2e-6)
+
+
 def test_the_cache_gives_the_same_rows_without_the_model(folder, tmp_path):
     cache = EmbeddingCache(tmp_path / "deep" / "rows.sqlite")
     texts = ["the cat sat", "dog"]
@@ -134,6 +155,19 @@ def test_the_cache_gives_the_same_rows_without_the_model(folder, tmp_path):
         embed_texts(["never seen"], Broken(), cache=cache)
 
 
+def test_another_tokenizer_is_another_model(folder, tmp_path):
+    """The same weights, but "cat" and "dog" have changed places."""
+    where = shutil.copytree(folder, tmp_path / "model")
+    text = (where / "tokenizer.json").read_text()
+    for word, other in (("cat", "?"), ("dog", "cat"), ("?", "dog")):
+        text = text.replace(f'"{word}"', f'"{other}"')
+    (where / "tokenizer.json").write_text(text)
+    cache = EmbeddingCache(tmp_path / "rows.sqlite")
+    cat, dog = (embed_texts([word], folder, cache=cache) for word in ("cat", "dog"))
+    assert_array_equal(embed_texts(["cat"], where, cache=cache), dog)
+    assert not np.allclose(cat, dog)
+
+
 def test_the_cache_holds_no_text(folder, tmp_path):
     cache = EmbeddingCache(tmp_path / "rows.sqlite")
     embed_texts(["the secret cat"], folder, cache=cache)
@@ -146,6 +180,62 @@ def test_a_damaged_cache_is_no_reason_to_fail(folder, tmp_path):
     with pytest.raises(sqlite3.Error):
         sqlite3.connect(path).execute("SELECT * FROM rows")
     assert embed_texts(["cat"], folder, cache=EmbeddingCache(path)).shape == (1, HIDDEN)
+
+
+@pytest.mark.parametrize("row", [b"abc", b"", "text", None, b"\xff" * 4 * HIDDEN, b"1234"])
+def test_rows_that_do_not_fit_are_computed_again(row, folder, tmp_path):
+    cache, texts = EmbeddingCache(tmp_path / "rows.sqlite"), ["cat", "dog ran"]
+    expected = embed_texts(texts, folder, cache=cache)
+    with sqlite3.connect(cache.path) as base:
+        first = base.execute("SELECT key FROM rows LIMIT 1").fetchone()[0]
+        base.execute("UPDATE rows SET row = ? WHERE key = ?", (row, first))
+    base.close()
+    assert_allclose(embed_texts(texts, folder, cache=cache), expected, rtol=1e-5)
+
+
+def test_a_cache_that_is_a_program_or_a_pipe_is_not_used(folder, tmp_path):
+    endless = "WITH RECURSIVE n(key) AS (SELECT 1 UNION ALL SELECT key + 1 FROM n)"
+    with sqlite3.connect(tmp_path / "rows.sqlite") as base:
+        base.execute(f"CREATE VIEW rows AS {endless} SELECT key, key AS row FROM n")
+    base.close()
+    os.mkfifo(tmp_path / "pipe.sqlite")
+    for name in ("rows.sqlite", "pipe.sqlite"):
+        cache = EmbeddingCache(tmp_path / name)
+        assert embed_texts(["cat"], folder, cache=cache).shape == (1, HIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("sentence_bert_config.json", '{"max_seq_length": -5}', "max_seq_length is '-5'"),
+        ("sentence_bert_config.json", '{"max_seq_length": "x"}', "number of tokens"),
+        ("sentence_bert_config.json", "[" * 100_000, "cannot be read as JSON"),
+        ("config.json", '{"model_type": "bert", "hidden_act": "gelu"}', "layers and heads"),
+        ("model.safetensors", "nothing", "cannot be read as safetensors"),
+    ],
+)
+def test_hostile_files_of_a_model_get_one_sentence(file, content, words, folder, tmp_path):
+    where = shutil.copytree(folder, tmp_path / "model")
+    (where / file).write_text(content)
+    with pytest.raises(InputError, match=words):
+        load_text_model(where)
+    (where / file).unlink()
+    os.mkfifo(where / file)
+    with pytest.raises(InputError, match=r"regular file|neither model\.onnx"):
+        load_text_model(where)
+
+
+def test_a_model_that_cannot_be_run_is_named(folder, tmp_path):
+    where = shutil.copytree(folder, tmp_path / "model")
+    config = json.loads((where / "config.json").read_text())
+    (where / "config.json").write_text(json.dumps({**config, "num_hidden_layers": LAYERS + 1}))
+    with pytest.raises(InputError, match=r"model\.safetensors: the model cannot be run"):
+        embed_texts(["cat"], where, cache=False)
+
+
+def test_half_a_character_is_no_text(folder):
+    with pytest.raises(InputError, match="cannot be run"):
+        embed_texts(["cat \ud800"], folder, cache=False)
 
 
 def test_progress_counts_to_the_end(folder):
@@ -274,6 +364,23 @@ def test_the_lines_of_a_text_file_are_rows(tmp_path):
     ]
 
 
+def test_lines_in_another_encoding_are_read_and_said(tmp_path):
+    (tmp_path / "old.txt").write_bytes("eins\nGr\xf6\xdfe\nzwei drei\n".encode("latin-1"))
+    with pytest.warns(CospanWarning, match=r"old.txt: 1 line with .* not UTF-8.*save the file"):
+        rows = open_source(tmp_path / "old.txt", embed=letters).read().rows
+    assert len(rows) == 3
+
+
+def test_a_comparison_says_what_its_columns_are(tmp_path):
+    for name, word in (("a", "apple"), ("b", "lion")):
+        lines = [f"{word} {'e' * (i % 7)} {'i' * (i % 5)}" for i in range(60)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines))
+    files = (tmp_path / "a.txt", tmp_path / "b.txt")
+    found = cospan.compare(*files, embed=letters, n_permutations=0)
+    said = [text for text in found.warnings if "made of each text" in text]
+    assert len(said) == 1
+
+
 def test_a_text_column_is_embedded_with_ids_and_labels(tmp_path):
     table = pd.DataFrame(
         {"review": ["aa", "e", None, "io"], "stars": [1, 5, 1, 5], "key": list("wxyz")}
@@ -282,7 +389,7 @@ def test_a_text_column_is_embedded_with_ids_and_labels(tmp_path):
     table.to_parquet(path)
     for data in (table, path):
         chunk = open_source(data, text="review", embed=letters, id_column="key", label="stars")
-        with pytest.warns(cospan.errors.CospanWarning, match="1 texts are missing"):
+        with pytest.warns(cospan.errors.CospanWarning, match="1 missing text, counted as empty"):
             rows = chunk.read()
         assert_array_equal(rows.rows, letters(["aa", "e", "", "io"]))
         assert rows.ids.tolist() == list("wxyz")
@@ -310,3 +417,23 @@ def test_texts_of_two_sets_are_compared(tmp_path):
     frame = cospan.JointFrame.fit(*(source.read().rows.astype(float) for source in sources))
     rows = sources[0].read().rows
     assert np.mean(frame.align(rows).degrees < 45) > 0.9
+
+
+@pytest.mark.parametrize("location", ["/etc/passwd", "../../../../../../../../etc/passwd"])
+def test_an_onnx_model_cannot_read_files_elsewhere(location, folder, tmp_path):
+    (tmp_path / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+    weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4])
+    weight.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, "length": "16"}.items():
+        weight.external_data.add(key=key, value=value)
+    graph = helper.make_graph(
+        [helper.make_node("Identity", ["w"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["n", "t"])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])],
+        [weight],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(InputError, match="cannot be read as an ONNX model"):
+        load_text_model(tmp_path)

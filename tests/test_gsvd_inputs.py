@@ -162,7 +162,7 @@ BAD = {
     "Inf": (lambda x: spoiled(x, 2, 4, np.inf), ("Inf", "row 2", "column 4")),
     "-Inf": (lambda x: spoiled(x, 0, 1, -np.inf), ("Inf", "row 0", "column 1")),
     "sparse": (csr_array, ("sparse", "toarray")),
-    "ragged": (lambda x: [[1.0, 2.0], [3.0]], ("unlike lengths",)),
+    "ragged": (lambda x: [[1.0, 2.0], [3.0]], ("different lengths",)),
     "None": (lambda x: None, ()),
 }
 

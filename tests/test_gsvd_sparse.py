@@ -133,3 +133,11 @@ def _broken(d):
     return LinearOperator(
         (5, d), matvec=lambda x: np.full(5, np.nan), rmatvec=lambda y: np.zeros(d), dtype=float
     )
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_the_dense_gsvd_names_the_sparse_one(place):
+    pair = [np.eye(3), np.eye(3)]
+    pair[place] = sp.csr_array(pair[place])
+    with pytest.raises(InputError, match=rf"{'AB'[place]} is a sparse matrix; cospan\.gsvds"):
+        gsvd(*pair)

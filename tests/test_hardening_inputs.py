@@ -14,11 +14,13 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+from cospan import Monitoring, Profile, load
 from cospan._tables import without_formulas
 from cospan.cli import app
 from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import csv_text, table_file
-from cospan.errors import CospanWarning, InputError, SourceError
+from cospan.errors import CospanWarning, InputError, ModelFileError, SourceError
+from cospan.model_file import is_model_file
 from cospan.sources import check_same_features, open_source
 from cospan.sources import text as text_files
 
@@ -98,6 +100,34 @@ def test_a_named_pipe_among_the_files_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "5.png")
     code = "import sys; from cospan.sources import open_source; open_source(sys.argv[1]).read()"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", ["0.0", ".zattrs"])
+def test_a_pipe_in_a_zarr_store_is_refused(name, tmp_path):
+    library = pytest.importorskip("zarr")
+    library.create_array(tmp_path / "x.zarr", data=np.ones((4, 3)), zarr_format=2)
+    (tmp_path / "x.zarr" / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "x.zarr" / name)
+    with pytest.raises(SourceError, match="is not a regular file"):
+        open_source(tmp_path / "x.zarr")
+
+
+def test_a_pipe_in_a_saved_dataset_is_refused(tmp_path):
+    state = {"_data_files": [{"filename": "data.arrow"}]}
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    (tmp_path / "dataset_info.json").write_text("{}")
+    os.mkfifo(tmp_path / "data.arrow")
+    with pytest.raises(SourceError, match=r"data\.arrow: is neither a file nor a folder"):
+        open_source(tmp_path)
+
+
+@pytest.mark.parametrize("read", [load, Profile.load, Monitoring.load])
+def test_model_files_are_regular_files(read, tmp_path):
+    os.mkfifo(tmp_path / "pipe.cospan")
+    for path in (tmp_path / "pipe.cospan", "/dev/zero"):
+        with pytest.raises(ModelFileError, match="is not a regular file"):
+            read(path)
+    assert not is_model_file(tmp_path / "pipe.cospan")
 
 
 @pytest.mark.parametrize(

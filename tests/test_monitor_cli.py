@@ -1,7 +1,9 @@
 """cospan profile, cospan monitor, gates, JUnit, step summaries, options from a file, the page."""
 
 import json
+import os
 import re
+import shutil
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -255,6 +257,16 @@ def test_compare_and_monitor_write_both(profile, folder, tmp_path):
     assert (tmp_path / "s.md").read_text(encoding="utf-8").count("###") == 2
 
 
+def test_a_summary_is_added_to_no_input_and_no_other_output(profile, folder, tmp_path):
+    data = shutil.copy(folder / "calm.parquet", tmp_path / "data.parquet")
+    before = data.read_bytes()
+    for given in (("monitor", profile, data), ("compare", data, folder / "usual.parquet")):
+        assert "it is an input" in run(*given, "--summary", data, code=1).stderr
+        twice = ("--summary", tmp_path / "x.html", "-o", tmp_path / "x.html")
+        assert "another output" in run(*given, *twice, code=1).stderr
+    assert data.read_bytes() == before
+
+
 # ---- options from a file ----------------------------------------------------------------------
 
 
@@ -291,6 +303,26 @@ def test_pyproject_is_read_and_mistakes_are_named(folder, tmp_path, monkeypatch)
     assert "cannot read" in done.stderr
     (tmp_path / "bad.toml").write_text("= 3")
     assert "is not TOML" in run("--config", "bad.toml", "compare", *pair, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (os.mkfifo, "not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
+        (lambda path: path.mkdir(), "it is a folder"),
+        (lambda path: path.write_bytes(b"#" * 2**21), "more than"),
+        (lambda path: path.write_text("seed = " + "[" * 5000 + "]" * 5000), "too deeply"),
+        (lambda path: path.write_text("seed = " + "9" * 10_000), "is not TOML"),
+        (lambda path: path.write_text('scheduler = "tcp://1.2.3.4:5"'), "somebody else's"),
+        (lambda path: path.write_text('[compare]\nscheduler = "x"'), "--scheduler"),
+    ],
+)
+def test_a_hostile_file_in_the_folder_does_nothing(spoil, message, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spoil(tmp_path / "cospan.toml")
+    done = run("compare", folder / "usual.parquet", folder / "calm.parquet", code=2)
+    assert message in re.sub(r"[│\s]+", " ", done.stderr)
 
 
 # ---- the page ---------------------------------------------------------------------------------

@@ -26,9 +26,8 @@ ORDER = """
     curves
     sets
     alignment
-    distributed
-    directions
     frame
+    distributed
     attribution
     distribution
     significance
@@ -53,7 +52,6 @@ LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.sp
 # Methods that hand their object to a module above, such as Comparison.save_html: the import
 # stands inside the method, so that loading the module below never loads the one above.
 HANDED_UP = {
-    ("summary", "distributed"),
     ("comparison", "report"),
     ("monitoring", "report"),
 }
@@ -139,23 +137,13 @@ def test_imports_point_down(path):
             assert layer(other) < layer(here), f"{here} must not import {other}"
 
 
-# What a function is typed with may stand above it: the three that take a frame and help to score
-# or to cut it, and the alignment that typicality is part of.
-TYPED_ABOVE = {
-    ("directions", "frame"),
-    ("distributed", "frame"),
-    ("typicality", "alignment"),
-}
-
-
 def test_there_is_no_cycle_between_packages():
     """Counting lazy imports and those for type checkers; a cycle is drawn as it runs."""
     below = {}
     for path in module_files():
         here = module_of(path)
         found = {other for other in own_imports(path, typing=True) if other not in (here, "cospan")}
-        allowed = HANDED_UP | TYPED_ABOVE
-        below.setdefault(here, set()).update(o for o in found if (here, o) not in allowed)
+        below.setdefault(here, set()).update(o for o in found if (here, o) not in HANDED_UP)
     assert cycle_in(below) is None
 
 
@@ -227,6 +215,34 @@ def test_distribution_sees_angles_only():
 
 
 @pytest.mark.parametrize("path", module_files(), ids=dotted)
+def test_a_module_tells_one_story(path):
+    """At most 350 lines; no function is called like its module, which an import would hide."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 350, "look for the second story in it"
+    named = [n.name for n in ast.parse(text).body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    assert path.stem not in named
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*/__init__.py")), ids=dotted)
+def test_packages_only_explain_and_re_export(path):
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    assert isinstance(body[0], ast.Expr), "a package says what it is for"
+    for node in body[1:]:
+        listing = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        assert listing or isinstance(node, ast.Import | ast.ImportFrom), ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", module_files(), ids=dotted)
+def test_nothing_private_is_imported_across_packages(path):
+    here = module_of(path)
+    for name in imports(path, typing=True):
+        parts = name.split(".")
+        if parts[0] == "cospan" and parts[1:2] != [here]:
+            inner = parts[2:] if len(parts) > 2 else []
+            assert not any(part.startswith("_") for part in inner), f"{here} imports {name}"
+
+
+@pytest.mark.parametrize("path", module_files(), ids=dotted)
 def test_names_a_module_lists_exist(path):
     module = importlib.import_module(dotted(path))
     listed = list(getattr(module, "__all__", ()))
@@ -256,8 +272,9 @@ def test_type_checkers_see_the_public_names():
     """The imports for type checkers and the table of lazy names say the same."""
     tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
     guarded = [node for node in tree.body if isinstance(node, ast.If)]
-    seen = {alias.name for node in ast.walk(guarded[0]) for alias in getattr(node, "names", ())}
-    assert seen == set(cospan.__all__) - {"__version__"}
+    seen = [alias for node in ast.walk(guarded[0]) for alias in getattr(node, "names", ())]
+    assert {alias.name for alias in seen} == set(cospan.__all__)
+    assert all(alias.asname == alias.name for alias in seen)  # or strict checkers hide the name
 
 
 def test_import_stays_light():

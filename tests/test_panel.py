@@ -195,7 +195,7 @@ def test_the_panel_is_sampled_and_says_so():
     ("A", "B", "words"),
     [
         (np.zeros((5, 2)), np.zeros((50, 2)), "A has 5 rows"),
-        (np.zeros((50, 2)), np.zeros((50, 3)), "2 features and B 3"),
+        (np.zeros((50, 2)), np.zeros((50, 3)), "2 features and B has 3"),
     ],
 )
 def test_bad_rows_get_one_sentence(A, B, words):
@@ -233,6 +233,17 @@ def test_the_four_shares_are_their_definitions(made):
     assert_allclose(found.recall, (between <= radius[1][None, :]).any(axis=1).mean())
     assert_allclose(found.density, in_real.sum() / (5 * len(S)))
     assert_allclose(found.coverage, in_real.any(axis=1).mean())
+
+
+def test_usual_precision_is_that_of_each_real_row_left_out(made):
+    real, _, found = made
+    distance = cdist(real / real.std(axis=0), real / real.std(axis=0))
+    near = []
+    for i in range(len(real)):
+        others = np.arange(len(real)) != i
+        radius = np.sort(distance[np.ix_(others, others)], axis=1)[:, 5]
+        near.append((distance[i, others] <= radius).any())
+    assert_allclose(found.usual_precision, np.mean(near))
 
 
 def test_planted_copies_and_impossible_rows_are_found(made):
@@ -274,6 +285,7 @@ def test_rows_never_produced_are_named():
     assert set(range(200, 210)) <= set(found.never_produced.tolist())
     assert found.recall < 0.97
     assert "real rows lie where no synthetic row is" in repr(found)
+    assert f"(real rows among themselves: {found.usual_precision:.3f})" in repr(found)
     assert found.to_dict()["n_real"] == 210
 
 

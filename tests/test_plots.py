@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from cospan import JointFrame, gsvd
-from cospan.directions import extreme_directions
+from cospan import JointFrame, extreme_directions, gsvd
 from cospan.distribution import angle_histogram, bin_posterior
 from cospan.errors import InputError
 from cospan.plots import (
@@ -205,7 +204,7 @@ def test_no_direction_is_called_shared_where_none_is():
     assert headings == ["like A", "like B"]
     moved = JointFrame.fit(rng.normal(size=(200, 1)), rng.normal(5, 1, size=(200, 1)))
     headings = [text.get_text() for text in plot_directions(moved, n=1).texts]
-    assert headings == ["like A", "like B"]  # as wide in both sets, but apart
+    assert headings in (["like A"], ["like B"])  # as wide in both sets, but apart
 
 
 def test_direction_bars_do_not_depend_on_units(table):

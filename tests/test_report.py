@@ -8,7 +8,9 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_wine
 
 from cospan import compare, compare_many, report, sensitivity
 from cospan._warnings import Remark
@@ -404,6 +406,82 @@ def test_many_sets_have_the_same_page(many):
     page = report.to_html(many)
     assert "Of 100 pairs of rows" in page
     assert "Rows to check" in page
+
+
+@pytest.fixture(scope="module")
+def wines():
+    data = load_wine(as_frame=True)
+    sets = {f"cultivar {k}": data.data[data.target == k] for k in range(3)}
+    sets["cultivar 1"] = pd.concat([sets["cultivar 1"], sets["cultivar 2"].iloc[:3]])
+    return sets, compare_many(sets, n_bootstrap=40)
+
+
+def test_every_pair_has_the_columns_of_its_own_comparison(wines):
+    sets, found = wines
+    content = content_of(found)
+    assert len(content.pairs) == 3
+    for pair in content.pairs:
+        a, b = (found.names[k] for k in (pair.first, pair.second))
+        alone = compare(sets[a], sets[b], n_permutations=0)
+        assert pair.n_changed == len(alone.features.changed)
+        for one in pair.features:
+            assert one.numbers["p_adjusted"] == pytest.approx(
+                alone.features[one.name].p_adjusted, rel=1e-3
+            )
+            assert one.change == alone.features[one.name].change
+        assert {r.first for r in pair.relations} <= set(alone.feature_names)
+
+
+def test_every_pair_lists_the_rows_that_the_other_set_explains_best(wines):
+    _, found = wines
+    content = content_of(found)
+    for pair in content.pairs:
+        i, j = pair.first, pair.second
+        assert [tab.total for tab in pair.rows] == [found.confusion[i, j], found.confusion[j, i]]
+        for tab, own, other in zip(pair.rows, (i, j), (j, i), strict=True):
+            listed = [content.rows[place] for place in tab.rows]
+            assert {(row.group, row.looks) for row in listed} <= {(str(own + 1), str(other + 1))}
+    assert sum(tab.total for pair in content.pairs for tab in pair.rows) >= 3
+
+
+def test_pairs_beyond_those_told_have_a_command():
+    rng = np.random.default_rng(0)
+    sets = {f"s{k}": rng.normal(k / 4, 1, (25, 2)) for k in range(11)}
+    content = content_of(compare_many(sets, n_bootstrap=20))
+    assert (len(content.pairs), len(content.more_pairs)) == (45, 10)
+    i, j, command = content.more_pairs[0]
+    assert f"sets['s{i}'], sets['s{j}']" in command
+    assert "45 of 55" in report.to_markdown(compare_many(sets, n_bootstrap=20))
+
+
+def test_terminal_and_report_list_pairs_and_rows_of_many_sets_in_one_order(wines):
+    _, found = wines
+    content = content_of(found)
+    told = [(content.sets[p.first].name, content.sets[p.second].name) for p in content.pairs]
+    assert told == found.closest(3)
+    lines = found.summary().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("Rows worth a look"))
+    shown = [line.split()[0] for line in lines[start + 1 : lines.index("", start)]]
+    assert len(shown) >= 2
+    tab = next(tab for tab in content.tabs if tab.key == "elsewhere")
+    assert shown == [content.rows[place].id for place in tab.rows[: len(shown)]]
+    assert "All pairs, closest first" in found.summary()
+
+
+def test_a_scatter_shows_all_parts_of_a_sorted_table():
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.normal(size=900))
+    sets = [pd.DataFrame({"x": x, "y": sign * x + 0.3 * rng.normal(size=900)}) for sign in (1, -1)]
+    (one,) = content_of(compare(*sets, n_permutations=0)).relations
+    for points in (one.points_a, one.points_b):
+        across = [p[0] for p in points]
+        assert min(across) < 10
+        assert max(across) > 90
+
+
+def test_the_call_that_is_shown_can_be_made_again(table):
+    made = dict(content_of(table).made)
+    assert made["Python"] == "cospan.compare(A, B, n_permutations=49)"
 
 
 # --- size

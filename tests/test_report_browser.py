@@ -4,11 +4,12 @@ import json
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 
 from browsing import AXE, Page, needs_browser, start
-from cospan import compare_many, report
+from cospan import compare, compare_many, report
 from cospan.report import content_of
 from report_cases import (
     HOSTILE,
@@ -27,6 +28,24 @@ def three_sets():
     return compare_many(sets, X[y == 5], name_z="digit 5", n_bootstrap=40, image_shape=(8, 8))
 
 
+def three_tables():
+    data = load_wine(as_frame=True)
+    sets = {f"cultivar {k}": data.data[data.target == k] for k in range(3)}
+    sets["cultivar 1"] = pd.concat([sets["cultivar 1"], sets["cultivar 0"].iloc[:3]])
+    return compare_many(sets, n_bootstrap=40)
+
+
+def over_time():
+    rng = np.random.default_rng(0)
+    tables = []
+    for drift, begin in ((0, "2024-01-01"), (4, "2024-07-01")):
+        days = np.sort(rng.integers(0, 180, 300))
+        table = pd.DataFrame(rng.normal(size=(300, 3)), columns=["speed", "load", "heat"])
+        table["speed"] += drift * days / 180
+        tables.append(table.assign(when=pd.Timestamp(begin) + pd.to_timedelta(days, "D")))
+    return compare(*tables, n_permutations=49)
+
+
 CASES = {
     "table": lambda: comparison(n_z=60),
     "mixed": mixed_table,
@@ -34,6 +53,8 @@ CASES = {
     "hostile": hostile_comparison,
     "wide": lambda: comparison(80, 80, 320),
     "three": three_sets,
+    "tables": three_tables,
+    "time": over_time,
 }
 
 
@@ -417,6 +438,38 @@ def test_a_cell_of_the_matrix_shows_its_pair(opened):
     assert len(pressed) == 2
     page.click("#tab-z tbody tr")
     assert page.text("detail").count("%") >= 3
+    assert page.quiet()
+
+
+def test_a_pair_has_columns_rows_and_a_link(opened):
+    _case, page = opened("tables")
+    assert page.run("return location.hash") == ""
+    page.click(".matrix td[data-pair='0-1'] button")
+    assert (
+        page.run("return document.querySelectorAll('.pair:not([hidden]) .features tr').length") > 3
+    )
+    page.click(".pair:not([hidden]) .row-list button")
+    told = page.run("return document.querySelector('.pair:not([hidden]) .pair-detail').innerText")
+    assert "proline" in told
+    assert "Mean of" in told
+    assert page.quiet()
+
+
+def test_a_cell_leads_to_its_pair_without_scripts(opened):
+    _, page = opened("tables", scripts=False)
+    links = page.run(
+        "return [...document.querySelectorAll('.matrix a')].map(a =>"
+        "document.querySelector(a.getAttribute('href')) !== null)"
+    )
+    assert len(links) == 6
+    assert all(links)
+
+
+def test_angles_over_time_are_drawn_and_told(opened):
+    _, page = opened("time")
+    assert page.run("return document.querySelectorAll('#time svg .line').length") == 2
+    page.run("document.querySelector('#time details').open = true")
+    assert page.run("return document.querySelectorAll('#time tbody tr').length") >= 6
     assert page.quiet()
 
 

@@ -300,7 +300,8 @@ def test_each_kind_of_shift_is_found_and_its_view_named(kind, view):
     result = shift_test(*shifted(kind, np.random.default_rng(4)), n_permutations=199)
     assert result.pvalue == 1 / 200
     assert max(result.views, key=result.views.get) == view
-    assert result.effect.value > 0.55
+    # Of 160 rows 20 are new: a score that knew them would have an AUC of 0.5 + 20/320.
+    assert result.effect.value > (0.52 if kind == "rows of a new kind" else 0.55)
     assert np.all(result.null < result.statistic)
 
 

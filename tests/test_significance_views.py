@@ -5,10 +5,11 @@ import pytest
 from scipy.special import eval_legendre
 from scipy.stats import gamma, rankdata
 
+from cospan import shift_test
 from cospan.distribution import rank_auc
 from cospan.significance.combining import combine, holm, rank_pvalue, standardise
 from cospan.significance.copies import BOTH, IN_A, IN_B, row_kinds, settle_copies
-from cospan.significance.effect import cross_fit, held_out_effect, quarters
+from cospan.significance.effect import SPLITS, cross_fit, held_out_effect, quarters
 from cospan.significance.relabelling import contrasts
 from cospan.significance.views import VIEWS, Coordinates, statistic, witness
 
@@ -285,10 +286,10 @@ class TestEffect:
         A, B = pair(40, 40)
         rows, in_a = np.concatenate([A, B]), np.arange(80) < 40
         at, quarter = Coordinates.fit(rows), np.resize([0, 2, 1, 3], 80)
-        before = cross_fit(at, rows, in_a, quarter)
+        before = cross_fit(at, rows, in_a, quarter[None])[0]
         changed = rows.copy()
         changed[quarter >= 2] = changed[quarter >= 2][::-1]
-        after = cross_fit(at, changed, in_a, quarter)
+        after = cross_fit(at, changed, in_a, quarter[None])[0]
         np.testing.assert_allclose(before[quarter < 2, 0], after[quarter < 2, 0])
 
     @pytest.mark.parametrize("step", [0.0, 0.3, 1.2])
@@ -300,14 +301,31 @@ class TestEffect:
             new = np.concatenate([rng.normal(size=(500, 3)), rng.normal(size=(500, 3)) + step])
             rows, units = np.concatenate([A, B]), settle_copies(A, B, "keep")
             at, in_a = Coordinates.fit(rows), units.places == IN_A
-            quarter = quarters(units.places, rng)
-            found = held_out_effect(at, rows, in_a, quarter, 0.95, rng)
+            splits = np.stack([quarters(units.places, rng) for _ in range(SPLITS)])
+            found = held_out_effect(at, rows, in_a, splits, 0.95, rng)
             scores = cross_fit(
                 at,
                 np.concatenate([rows, new]),
                 np.append(in_a, np.zeros(1000, dtype=bool)),
-                np.append(quarter, np.full(1000, -1)),
-            )[90:]
-            truth = np.mean([rank_auc(scores[:500, k], scores[500:, k]) for k in (0, 1)])
+                np.hstack([splits, np.full((SPLITS, 1000), -1)]),
+            )[:, 90:]
+            truth = np.mean([rank_auc(x[:500, k], x[500:, k]) for x in scores for k in (0, 1)])
             held += found.low <= truth <= found.high
         assert 135 <= held <= 149  # 142.5 expected
+
+    def test_several_splits_are_scored_as_each_alone(self):
+        A, B = pair(40, 40)
+        rows, in_a = np.concatenate([A, B]), np.arange(80) < 40
+        at, rng = Coordinates.fit(rows), np.random.default_rng(13)
+        places = np.where(in_a, IN_A, IN_B).astype(np.int8)
+        splits = np.stack([quarters(places, rng) for _ in range(3)])
+        together = cross_fit(at, rows, in_a, splits)
+        for one, quarter in zip(together, splits, strict=True):
+            np.testing.assert_allclose(one, cross_fit(at, rows, in_a, quarter[None])[0])
+
+    def test_the_effect_hardly_hangs_on_the_halves(self):
+        rng = np.random.default_rng(14)
+        A, B = rng.normal(size=(300, 4)), rng.normal(size=(300, 4)) + 0.2
+        found = [shift_test(A, B, n_permutations=9, random_state=seed).effect for seed in range(10)]
+        values = [one.value for one in found]
+        assert all(one.low <= value <= one.high for one in found for value in values)

@@ -349,6 +349,12 @@ BAD = {
         InputError,
         ["no column is left", "'y'", "identifiers"],
     ),
+    "table without columns": (
+        lambda t: pa.table({}),
+        {},
+        SourceError,
+        ["the table has no columns"],
+    ),
     "every column dropped": (
         lambda t: parquet(t, TABLE.select(["y"])),
         {"drop": ["y"]},

@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from cospan._tables import BACKENDS, make_frame
+from cospan._tables import BACKENDS, make_dataframe
 from cospan.errors import InputError, MissingDependencyError
 
 COLUMNS = {
@@ -19,7 +19,7 @@ COLUMNS = {
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_backend_keeps_names_order_and_values(backend):
     importlib.import_module(backend)
-    table = make_frame(COLUMNS, backend=backend)
+    table = make_dataframe(COLUMNS, backend=backend)
     assert type(table).__module__.split(".")[0] == backend
     names = table.column_names if backend == "pyarrow" else list(table.columns)
     assert names == list(COLUMNS)
@@ -44,25 +44,25 @@ def only(*installed):
 def test_the_first_installed_library_is_taken(monkeypatch, backend):
     importlib.import_module(backend)
     monkeypatch.setattr(importlib.util, "find_spec", only(backend))
-    assert type(make_frame({"x": [1.0]})).__module__.split(".")[0] == backend
+    assert type(make_dataframe({"x": [1.0]})).__module__.split(".")[0] == backend
 
 
 def test_without_any_library_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", only())
     with pytest.raises(MissingDependencyError, match="pandas, polars or pyarrow"):
-        make_frame({"x": [1.0]})
+        make_dataframe({"x": [1.0]})
     with pytest.raises(MissingDependencyError, match="pip install polars"):
-        make_frame({"x": [1.0]}, backend="polars")
+        make_dataframe({"x": [1.0]}, backend="polars")
 
 
 def test_bad_columns_and_backends_are_refused():
     with pytest.raises(InputError, match=r"one length, but are: x \(1,\), y \(2,\)"):
-        make_frame({"x": [1.0], "y": [1.0, 2.0]})
+        make_dataframe({"x": [1.0], "y": [1.0, 2.0]})
     with pytest.raises(InputError, match="one-dimensional"):
-        make_frame({"x": [[1.0]]})
+        make_dataframe({"x": [[1.0]]})
     with pytest.raises(InputError, match="'excel'"):
-        make_frame({"x": [1.0]}, backend="excel")
+        make_dataframe({"x": [1.0]}, backend="excel")
 
 
 def test_no_columns_make_an_empty_table():
-    assert make_frame({}, backend="pandas").shape == (0, 0)
+    assert make_dataframe({}, backend="pandas").shape == (0, 0)

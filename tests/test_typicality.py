@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kstest
 
 from cospan import AlignmentAngleClassifier, JointFrame, Summary
-from cospan.alignment import Alignment
+from cospan.alignment import Alignment, neither
 from cospan.errors import InputError
-from cospan.typicality import Typicality, below_rate, neither
+from cospan.typicality import Typicality, below_rate
 
 
 def pair(seed=0, n=200, d=4):

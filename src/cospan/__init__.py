@@ -22,102 +22,96 @@ How the data flows, in order:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from cospan.alignment import Alignment
-    from cospan.attribution import Attribution, attribute
-    from cospan.audit import ImportanceWeights, LabelAudit, audit_labels, importance_weights
-    from cospan.comparison import Comparison, ManyComparison, ScoredGroup, compare, compare_many
-    from cospan.decomposition import GSVD, Blocks, GSVDStack, PartialGSVD, gsvd, gsvds, gsvdvals
-    from cospan.directions import Directions, extreme_directions, shared_directions
-    from cospan.distribution import (
-        angle_histogram,
-        bhattacharyya,
-        bin_posterior,
-        fisher_rao,
-        hellinger,
-        posterior_ambiguity,
-    )
-    from cospan.embedding import embed_images, embed_texts
-    from cospan.estimator import AlignmentAngleClassifier
-    from cospan.frame import JointFrame, LeaveOneOut, ManyFrame, Prototypes, prototypes
-    from cospan.model_file import load, save
-    from cospan.monitoring import Monitoring, Profile, monitor
-    from cospan.panel import Fidelity, Measure, Panel, fidelity, measure_panel
-    from cospan.procrustes import RelativeProcrustes, SpanView, relative_procrustes, span_view
-    from cospan.significance import Estimate, Separation, ShiftTest, separation, shift_test
-    from cospan.studies import Sensitivity, SettingChange, sensitivity
-    from cospan.summary import RowSample, Summary
-    from cospan.typicality import neither
+if TYPE_CHECKING:  # `as` says that a name is meant for others, too
+    from cospan.alignment import Alignment as Alignment
+    from cospan.alignment import neither as neither
+    from cospan.attribution import Attribution as Attribution
+    from cospan.attribution import attribute as attribute
+    from cospan.audit import ImportanceWeights as ImportanceWeights
+    from cospan.audit import LabelAudit as LabelAudit
+    from cospan.audit import audit_labels as audit_labels
+    from cospan.audit import importance_weights as importance_weights
+    from cospan.comparison import Comparison as Comparison
+    from cospan.comparison import ManyComparison as ManyComparison
+    from cospan.comparison import ScoredGroup as ScoredGroup
+    from cospan.comparison import compare as compare
+    from cospan.comparison import compare_many as compare_many
+    from cospan.decomposition import GSVD as GSVD
+    from cospan.decomposition import Blocks as Blocks
+    from cospan.decomposition import GSVDStack as GSVDStack
+    from cospan.decomposition import PartialGSVD as PartialGSVD
+    from cospan.decomposition import gsvd as gsvd
+    from cospan.decomposition import gsvds as gsvds
+    from cospan.decomposition import gsvdvals as gsvdvals
+    from cospan.distribution import angle_histogram as angle_histogram
+    from cospan.distribution import bhattacharyya as bhattacharyya
+    from cospan.distribution import bin_posterior as bin_posterior
+    from cospan.distribution import fisher_rao as fisher_rao
+    from cospan.distribution import hellinger as hellinger
+    from cospan.distribution import posterior_ambiguity as posterior_ambiguity
+    from cospan.embedding import embed_images as embed_images
+    from cospan.embedding import embed_texts as embed_texts
+    from cospan.estimator import AlignmentAngleClassifier as AlignmentAngleClassifier
+    from cospan.frame import Directions as Directions
+    from cospan.frame import JointFrame as JointFrame
+    from cospan.frame import LeaveOneOut as LeaveOneOut
+    from cospan.frame import ManyFrame as ManyFrame
+    from cospan.frame import Prototypes as Prototypes
+    from cospan.frame import extreme_directions as extreme_directions
+    from cospan.frame import prototypes as prototypes
+    from cospan.frame import shared_directions as shared_directions
+    from cospan.model_file import load as load
+    from cospan.model_file import save as save
+    from cospan.monitoring import Monitoring as Monitoring
+    from cospan.monitoring import Profile as Profile
+    from cospan.monitoring import monitor as monitor
+    from cospan.panel import Fidelity as Fidelity
+    from cospan.panel import Measure as Measure
+    from cospan.panel import Panel as Panel
+    from cospan.panel import fidelity as fidelity
+    from cospan.panel import measure_panel as measure_panel
+    from cospan.procrustes import RelativeProcrustes as RelativeProcrustes
+    from cospan.procrustes import SpanView as SpanView
+    from cospan.procrustes import relative_procrustes as relative_procrustes
+    from cospan.procrustes import span_view as span_view
+    from cospan.significance import Estimate as Estimate
+    from cospan.significance import Separation as Separation
+    from cospan.significance import ShiftTest as ShiftTest
+    from cospan.significance import separation as separation
+    from cospan.significance import shift_test as shift_test
+    from cospan.studies import Sensitivity as Sensitivity
+    from cospan.studies import SettingChange as SettingChange
+    from cospan.studies import sensitivity as sensitivity
+    from cospan.summary import RowSample as RowSample
+    from cospan.summary import Summary as Summary
 
 __version__ = "0.2.0.dev0"
 
 # Public names and the modules they live in. They are imported on first use, so that `import
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
-_PUBLIC = {
-    "Alignment": "alignment",
-    "AlignmentAngleClassifier": "estimator",
-    "Attribution": "attribution",
-    "Blocks": "decomposition",
-    "Comparison": "comparison",
-    "Directions": "directions",
-    "Estimate": "significance",
-    "Fidelity": "panel",
-    "GSVD": "decomposition",
-    "GSVDStack": "decomposition",
-    "ImportanceWeights": "audit",
-    "JointFrame": "frame",
-    "LabelAudit": "audit",
-    "LeaveOneOut": "frame",
-    "ManyComparison": "comparison",
-    "ManyFrame": "frame",
-    "Measure": "panel",
-    "Panel": "panel",
-    "Prototypes": "frame",
-    "Monitoring": "monitoring",
-    "PartialGSVD": "decomposition",
-    "Profile": "monitoring",
-    "RelativeProcrustes": "procrustes",
-    "RowSample": "summary",
-    "ScoredGroup": "comparison",
-    "Sensitivity": "studies",
-    "Separation": "significance",
-    "SettingChange": "studies",
-    "ShiftTest": "significance",
-    "SpanView": "procrustes",
-    "Summary": "summary",
-    "angle_histogram": "distribution",
-    "attribute": "attribution",
-    "audit_labels": "audit",
-    "bhattacharyya": "distribution",
-    "bin_posterior": "distribution",
-    "compare": "comparison",
-    "compare_many": "comparison",
-    "embed_images": "embedding",
-    "embed_texts": "embedding",
-    "extreme_directions": "directions",
-    "fidelity": "panel",
-    "fisher_rao": "distribution",
-    "gsvd": "decomposition",
-    "gsvds": "decomposition",
-    "gsvdvals": "decomposition",
-    "hellinger": "distribution",
-    "importance_weights": "audit",
-    "load": "model_file",
-    "measure_panel": "panel",
-    "monitor": "monitoring",
-    "neither": "typicality",
-    "posterior_ambiguity": "distribution",
-    "prototypes": "frame",
-    "relative_procrustes": "procrustes",
-    "save": "model_file",
-    "sensitivity": "studies",
-    "separation": "significance",
-    "shared_directions": "directions",
-    "shift_test": "significance",
-    "span_view": "procrustes",
+_NAMES = {
+    "alignment": "Alignment neither",
+    "attribution": "Attribution attribute",
+    "audit": "ImportanceWeights LabelAudit audit_labels importance_weights",
+    "comparison": "Comparison ManyComparison ScoredGroup compare compare_many",
+    "decomposition": "Blocks GSVD GSVDStack PartialGSVD gsvd gsvds gsvdvals",
+    "distribution": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
+    "posterior_ambiguity",
+    "embedding": "embed_images embed_texts",
+    "estimator": "AlignmentAngleClassifier",
+    "frame": "Directions JointFrame LeaveOneOut ManyFrame Prototypes extreme_directions prototypes "
+    "shared_directions",
+    "model_file": "load save",
+    "monitoring": "Monitoring Profile monitor",
+    "panel": "Fidelity Measure Panel fidelity measure_panel",
+    "procrustes": "RelativeProcrustes SpanView relative_procrustes span_view",
+    "significance": "Estimate Separation ShiftTest separation shift_test",
+    "studies": "Sensitivity SettingChange sensitivity",
+    "summary": "RowSample Summary",
 }
+_PUBLIC = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [*_PUBLIC]
+__all__ = sorted(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:

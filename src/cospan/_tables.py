@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from cospan.errors import InputError, MissingDependencyError
 
-__all__ = ["make_frame", "without_formulas"]
+__all__ = ["make_dataframe", "without_formulas"]
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 
 
-def make_frame(columns: Mapping[str, ArrayLike], backend: str | None = None) -> Any:
+def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None) -> Any:
     """A dataframe with these columns, in this order.
 
     Parameters
@@ -35,8 +35,8 @@ def make_frame(columns: Mapping[str, ArrayLike], backend: str | None = None) -> 
 
     Examples
     --------
-    >>> from cospan._tables import make_frame
-    >>> make_frame({"id": ["x", "y"], "theta": [0.1, 1.2]}, backend="pandas")
+    >>> from cospan._tables import make_dataframe
+    >>> make_dataframe({"id": ["x", "y"], "theta": [0.1, 1.2]}, backend="pandas")
       id  theta
     0  x    0.1
     1  y    1.2

@@ -11,12 +11,14 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._surface import option
 from cospan._tolerance import RELATIONAL_SHARE
+from cospan._types import Bools
 from cospan.errors import InputError
 from cospan.sets import Calibration, angles_of
-from cospan.typicality import Typicality
+from cospan.typicality import Typicality, below_rate
 
-__all__ = ["Alignment"]
+__all__ = ["Alignment", "neither"]
 
 # What has an entry per sample.
 _COLUMNS = ("theta", "cost_a", "cost_b", "shares", "outside", "relational")
@@ -199,6 +201,39 @@ class Alignment:
             f"Alignment({len(self):,} samples, θ from {degrees.min():.1f}° to "
             f"{degrees.max():.1f}°, median {np.median(degrees):.1f}°, {self.weighting!r})"
         )
+
+
+def neither(alignment: Alignment, rate: float = 0.05) -> Bools:
+    """Which samples belong to neither set, with few false alarms among those named.
+
+    A sample's p-value is the larger of its two typicalities: it is usual where one set finds it
+    so. Benjamini and Hochberg's step-up rule on the whole batch keeps the expected share of rows
+    of A or B among the rows named at `rate`.
+
+    Parameters
+    ----------
+    alignment : Alignment
+    rate : float in (0, 1)
+        The share of false alarms that is acceptable, on average.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame, neither
+    >>> rng = np.random.default_rng(0)
+    >>> frame = JointFrame.fit(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) + 2)
+    >>> neither(frame.align([[0, 0, 0], [2, 2, 2], [30, -30, 0]]))
+    array([False, False,  True])
+    """
+    if not (isinstance(rate, (int, float, np.number)) and 0 < rate < 1):
+        raise InputError(f"rate is {rate!r}; it must be a number between 0 and 1.")
+    a, b = alignment.typicality_a, alignment.typicality_b
+    if a is None or b is None:
+        raise InputError(
+            "This alignment has no typicality: the frame had no rows to compare with (a bare "
+            f"summary, a truncated frame or {option('weighting', 'frame')}); fit the frame to rows."
+        )
+    p = np.maximum(arrays.to_numpy(a), arrays.to_numpy(b))
+    return below_rate(p, float(rate))
 
 
 def _take(x: Array, index: np.ndarray) -> Array:

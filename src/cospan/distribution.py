@@ -121,8 +121,9 @@ def fisher_rao(P: ArrayLike, Q: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from cospan import fisher_rao
-    >>> round(fisher_rao([0.5, 0.5, 0.0], [0.0, 0.5, 0.5]), 6)
+    >>> from cospan import angle_histogram, fisher_rao
+    >>> P, Q = (angle_histogram(np.radians(x), bins=3) for x in ([10, 40], [50, 80]))
+    >>> round(fisher_rao(P, Q), 6)
     2.094395
     """
     p, q = as_histograms(P, Q)

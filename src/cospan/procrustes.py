@@ -21,9 +21,9 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._validate import as_option, as_rows, check_names, feature_names_of
 from cospan._warnings import warn
-from cospan.directions import pick
 from cospan.errors import InputError
 from cospan.frame import JointFrame
+from cospan.frame.directions import pick
 from cospan.frame.properties import in_feature_units
 from cospan.frame.truncation import shared_mask
 
@@ -108,7 +108,7 @@ def relative_procrustes(
         Paired rows: X[i] belongs to Y[i].
     shared_above : float in [0, 0.7071)
         A direction counts as shared when min(c, s) is above this. A high threshold loses shared
-        directions of unlike strength, a low one lets in what only one side has. Heavy shrinkage
+        directions of different strength, a low one lets in what only one side has. Heavy shrinkage
         makes all directions look shared; for this purpose fit with little or none.
     metric : {"frame", "feature"}
         ``"frame"``: the rotation is orthogonal in frame coordinates, as in the paper. These are

@@ -13,21 +13,16 @@ costs and ranks come from the sample of rows that summaries carry; no rows are k
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._surface import option
 from cospan._types import Floats
-from cospan.errors import InputError
 
-if TYPE_CHECKING:
-    from cospan.alignment import Alignment
-
-__all__ = ["Typicality", "neither"]
+__all__ = ["Typicality", "below_rate"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,39 +98,6 @@ class Typicality:
         xp = arrays.namespace(squared)
         root = xp.sqrt(squared)
         return xp.stack([self.p_value(root[:, k], k) for k in range(len(self.costs))], axis=1)
-
-
-def neither(alignment: Alignment, rate: float = 0.05) -> NDArray[np.bool_]:
-    """Which samples belong to neither set, with few false alarms among those named.
-
-    A sample's p-value is the larger of its two typicalities: it is usual where one set finds it
-    so. Benjamini and Hochberg's step-up rule on the whole batch keeps the expected share of rows
-    of A or B among the rows named at `rate`.
-
-    Parameters
-    ----------
-    alignment : Alignment
-    rate : float in (0, 1)
-        The share of false alarms that is acceptable, on average.
-
-    Examples
-    --------
-    >>> from cospan import JointFrame, neither
-    >>> rng = np.random.default_rng(0)
-    >>> frame = JointFrame.fit(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) + 2)
-    >>> neither(frame.align([[0, 0, 0], [2, 2, 2], [30, -30, 0]]))
-    array([False, False,  True])
-    """
-    if not (isinstance(rate, (int, float, np.number)) and 0 < rate < 1):
-        raise InputError(f"rate is {rate!r}; it must be a number between 0 and 1.")
-    a, b = alignment.typicality_a, alignment.typicality_b
-    if a is None or b is None:
-        raise InputError(
-            "This alignment has no typicality: the frame had no rows to compare with (a bare "
-            f"summary, a truncated frame or {option('weighting', 'frame')}); fit the frame to rows."
-        )
-    p = np.maximum(arrays.to_numpy(a), arrays.to_numpy(b))
-    return below_rate(p, float(rate))
 
 
 def below_rate(p: Floats, rate: float) -> NDArray[np.bool_]:

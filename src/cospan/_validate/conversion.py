@@ -43,7 +43,7 @@ def as_array(X: Any, name: str) -> Array:
         array = np.asarray(X)
     except ValueError:
         raise InputError(
-            f"{name} has rows of unlike lengths; every row needs the same number of features."
+            f"{name} has rows of different lengths; every row needs the same number of features."
         ) from None
     if array.dtype.kind not in "biufc" and feature_names_of(X) is not None:
         return _numeric_table(X, name)

@@ -140,7 +140,7 @@ def _is_half(array: Array) -> bool:
 
 
 def as_weights(weights: Any, rows: int, name: str = "sample_weight") -> np.ndarray:
-    """One finite weight ≥ 0 a row, not all of them 0."""
+    """One finite weight ≥ 0 per row, not all of them 0."""
     try:
         array = np.asarray(to_numpy(weights) if is_array(weights) else weights, dtype=np.float64)
     except (TypeError, ValueError):

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_rows, as_shrinkage, feature_names_of
 from cospan.audit.flips import fit_flips, fit_rate
-from cospan.audit.separated import separated
+from cospan.audit.separating import separates
 from cospan.errors import InputError
 from cospan.frame.fitting import again_through
 from cospan.sets import SetCosts, calibrated_weights
@@ -158,7 +158,7 @@ class LabelAudit:
             Default: the first of these that is installed.
         """
         order = self.order
-        return make_frame(
+        return make_dataframe(
             {
                 "row": order,
                 "label": self.labels[order],
@@ -184,7 +184,7 @@ def _as_reference(reference: tuple[Any, Any] | None) -> tuple[Floats, NDArray[np
 def _inseparable(weights: Floats, own: NDArray[np.intp], K: int) -> set[tuple[int, int]]:
     """The pairs of classes that the rows do not separate."""
     pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
-    return {pair for pair in pairs if not separated(weights, own, *pair)}
+    return {pair for pair in pairs if not separates(weights, own, *pair)}
 
 
 def _groups(inseparable: set[tuple[int, int]], K: int) -> NDArray[np.intp]:

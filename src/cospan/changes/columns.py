@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
 from cospan._types import Floats
 
 from .grouping import Column, Rows, present
@@ -152,7 +152,7 @@ class FeatureTable:
             columns[f"levels_{side}"] = [shown_levels(getattr(r, side)) for r in self.rows]
         for key in ("part", "share", "pull"):
             columns[key] = [getattr(r, key) for r in self.rows]
-        return make_frame(columns, backend)
+        return make_dataframe(columns, backend)
 
 
 def shown_levels(held: Held) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
 from cospan._types import Floats
 
 __all__ = ["PairChange", "PairTable", "Relations"]
@@ -59,7 +59,7 @@ class PairTable:
     def to_frame(self, backend: str | None = None) -> Any:
         """A dataframe of the library that is installed, or of the one named."""
         names = PairChange.__dataclass_fields__
-        return make_frame({n: [getattr(r, n) for r in self.rows] for n in names}, backend)
+        return make_dataframe({n: [getattr(r, n) for r in self.rows] for n in names}, backend)
 
 
 class Relations(NamedTuple):

@@ -13,7 +13,9 @@ from typing import Annotated
 import typer
 
 from cospan.cli import options as opt
+from cospan.cli import reading_options as read
 from cospan.cli import watch_options as watch
+from cospan.cli.experiment_options import Experiments
 from cospan.cli.groups import with_options
 from cospan.cli.terminal import FAILED, THRESHOLD, Terminal
 
@@ -28,12 +30,23 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+#: At the end of a command's help; an empty line is a line break there.
+EXAMPLES = {
+    "compare": "Examples:\n\ncospan compare train.csv production.csv -o report.html\n\n"
+    "cospan compare iris.csv --label species --a setosa --b virginica\n\n"
+    "cospan compare train.csv live.csv --fail-on 'auc>0.7' --json",
+    "score": "Example:\n\ncospan score model.cospan new.csv -o scores.parquet",
+    "audit": "Example:\n\ncospan audit labelled.csv --label species",
+    "monitor": "Example:\n\ncospan monitor reference.csv live.csv --time when --every week",
+}
+
 Sets = Annotated[
     list[str],
     typer.Argument(
         metavar="A B …",
         help="Two or more files or folders (.csv .parquet .npy images …), '-' for standard input; "
-        "or one table with --label: all its classes, or --a and --b.",
+        "or one table with --label: all its classes, or --a and --b. A third one is a third set; "
+        "rows that are only to be scored come with --score.",
     ),
 ]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
@@ -72,7 +85,7 @@ def root(
         context.default_map = defaults_for(context, config)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["compare"])
 @with_options
 def compare(
     terminal: Terminal,
@@ -80,7 +93,7 @@ def compare(
     what: opt.What,
     outputs: opt.Outputs,
     settings: opt.Settings,
-    reading: opt.Reading,
+    reading: read.Reading,
 ) -> None:
     """Compare sets: how far apart they are, where, and which rows look misplaced."""
     from cospan.cli import comparing
@@ -89,13 +102,13 @@ def compare(
         raise typer.Exit(THRESHOLD)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["score"])
 @with_options
 def score(
     terminal: Terminal,
     model: Model,
     data: Data,
-    reading: opt.Files,
+    reading: read.Files,
     output: Annotated[
         Path | None,
         _output(help="Where to write: .parquet, .arrow, .csv or .tsv (default: CSV to stdout)."),
@@ -108,7 +121,7 @@ def score(
     commands.score(terminal, model, data, output, str(weighting or "cost"), reading.given())
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["audit"])
 @with_options
 def audit(
     terminal: Terminal,
@@ -116,7 +129,7 @@ def audit(
     label: Annotated[
         str, typer.Option(metavar="COLUMN", help="Column that holds the labels to check.")
     ],
-    reading: opt.Reading,
+    reading: read.Reading,
     output: Annotated[
         Path | None,
         _output(help="Write every row, most suspicious first: .csv, .tsv, .parquet or .arrow."),
@@ -138,7 +151,7 @@ def profile(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the profile goes.")
     ],
-    columns: opt.Columns,
+    columns: read.Columns,
     time: watch.Time = None,
     every: watch.EveryOption = None,
     rows: Annotated[
@@ -156,7 +169,7 @@ def profile(
     watching.profile(terminal, data, output, columns.given(), time, every, rows, like, seed)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["monitor"])
 @with_options
 def monitor(
     terminal: Terminal,
@@ -169,7 +182,7 @@ def monitor(
     ],
     data: Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")],
     outputs: watch.WatchOutputs,
-    columns: opt.Columns,
+    columns: read.Columns,
     time: watch.Time = None,
     every: watch.EveryOption = None,
     false_alarms: Annotated[
@@ -191,7 +204,7 @@ def panel(
     terminal: Terminal,
     a: Data,
     b: Annotated[str, typer.Argument(metavar="DATA", help="The other set.")],
-    reading: opt.Reading,
+    reading: read.Reading,
     rows: Annotated[int, typer.Option(min=10, help="Rows of each set, at most.")] = 2_000,
     seed: Annotated[int, typer.Option(min=0, help="For samples and permutations.")] = 0,
     json: opt.Json = False,
@@ -208,7 +221,7 @@ def fidelity(
     terminal: Terminal,
     real: Annotated[str, typer.Argument(metavar="REAL", help="The rows to be imitated.")],
     synthetic: Annotated[str, typer.Argument(metavar="SYNTHETIC", help="The rows made.")],
-    reading: opt.Reading,
+    reading: read.Reading,
     output: Annotated[
         Path | None,
         _output(help="Write every synthetic row's distances: .csv, .tsv, .parquet or .arrow."),
@@ -266,28 +279,11 @@ def demo(
 
 @app.command()
 @with_options
-def reproduce(
-    terminal: Terminal,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder that holds mnist and fashion-mnist, or 'digits' for the small built-in "
-            "set (default: COSPAN_DATA, else a download).",
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the results go.")
-    ] = Path("cospan-reproduction"),
-    draws: Annotated[int, typer.Option(min=2, help="Random draws of training images.")] = 10,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Two draws, the paper's pairs only.")
-    ] = False,
-) -> None:
+def reproduce(terminal: Terminal, experiments: Experiments) -> None:
     """Repeat the paper's experiments, and show what better defaults make of them."""
     from cospan.cli import commands
 
-    commands.reproduce(terminal, data, output, draws, quick)
+    commands.reproduce(terminal, experiments)
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from cospan._json import json_text
 from cospan._text import plural, printable
+from cospan.cli.experiment_options import Experiments
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.columns import score_columns
 from cospan.comparison.fitting import Model
-from cospan.comparison.plain import plain
 from cospan.comparison.score_files import check_table_path, csv_text, table_file, with_text_ids
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source, open_source
@@ -126,10 +126,10 @@ def audit(
     conflicts = np.flatnonzero(columns["flagged"])
     listed = conflicts[:top].tolist()
     if as_json:
-        worst = [{key: plain(value[i]) for key, value in columns.items()} for i in listed]
+        worst = [{key: value[i] for key, value in columns.items()} for i in listed]
         counts = {"rows": len(ids), "flagged": len(conflicts)}
-        pairs = [[plain(one) for one in pair] for pair in found.inseparable]
-        terminal.result(json.dumps({**counts, "worst": worst, "inseparable": pairs}, indent=2))
+        pairs = found.inseparable
+        terminal.result(json_text({**counts, "worst": worst, "inseparable": pairs}))
     else:
         terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed))
     _warn_of_inseparable(terminal, found.inseparable)
@@ -164,10 +164,18 @@ def _audit_lines(
 # ---- reproduce ---------------------------------------------------------------------------------
 
 
-def reproduce(terminal: Terminal, data: str | None, output: Path, draws: int, quick: bool) -> None:
-    """The paper's experiments: figures and a page in a folder, the tables on stdout."""
-    from cospan.experiments import reproduce as run
+def reproduce(terminal: Terminal, asked: Experiments) -> None:
+    """The experiments: figures and a page in a folder, the tables on stdout."""
+    from cospan import experiments
 
-    text = run(data=data, output=output, draws=draws, quick=quick, progress=terminal.progress)
+    common: dict[str, Any] = {
+        "data": asked.data, "quick": asked.quick, "progress": terminal.progress
+    }  # fmt: skip
+    if asked.embeddings:
+        folder = asked.output or Path("cospan-embeddings")
+        text = experiments.reproduce_embeddings(output=folder, texts=asked.texts, **common)
+    else:
+        folder = asked.output or Path("cospan-reproduction")
+        text = experiments.reproduce(output=folder, draws=asked.draws, **common)
     terminal.stop_progress()
     terminal.result(text)

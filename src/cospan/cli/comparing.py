@@ -168,7 +168,8 @@ def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
         check_table_path(outputs.scores)
     if outputs.format is not None and outputs.output is None:
         raise InputError("--format is about a report; name the file to write with -o.")
-    check_places((outputs.output, outputs.scores, outputs.save, outputs.junit), inputs)
+    written = (outputs.output, outputs.scores, outputs.save, outputs.junit, outputs.summary)
+    check_places(written, inputs)
     if outputs.output is not None:
         from cospan.report import format_of
 

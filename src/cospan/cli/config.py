@@ -3,10 +3,14 @@
 Keys are options without their dashes. At the top they hold for every command that has them; under
 [compare], [profile] or [monitor] (in pyproject.toml: [tool.cospan.compare], …) for that one. What
 is given on the command line comes first.
+
+A file in the current folder may be somebody else's. So it is read only if it is a regular file of
+ordinary size, and it cannot name a scheduler: whoever runs one can run code here.
 """
 
 from __future__ import annotations
 
+import stat
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -19,6 +23,10 @@ __all__ = ["defaults_for"]
 
 #: The commands whose options a file may hold.
 COMMANDS = ("compare", "profile", "monitor")
+#: Options that only a person may give, on the command line or in a file that --config names.
+PERSONAL = ("scheduler",)
+#: Bytes of the largest file that is read.
+LARGEST = 2**20
 
 
 def defaults_for(context: typer.Context, given: Path | None) -> dict[str, Any] | None:
@@ -26,6 +34,8 @@ def defaults_for(context: typer.Context, given: Path | None) -> dict[str, Any] |
     content, name = _content(given)
     if not content:
         return None
+    if given is None:
+        _check_personal(content, name)
     group: Any = context.command
     options = {command: _options(group.commands[command]) for command in COMMANDS}
     found: dict[str, dict[str, Any]] = {command: {} for command in COMMANDS}
@@ -53,22 +63,45 @@ def _content(given: Path | None) -> tuple[dict[str, Any], str]:
     paths = [given] if given is not None else [Path("cospan.toml"), Path("pyproject.toml")]
     for path in paths:
         try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
+            content = tomllib.loads(_text_of(path))
         except (OSError, UnicodeDecodeError) as error:
             if given is None and isinstance(error, FileNotFoundError | PermissionError):
                 continue
             reason = getattr(error, "strerror", None) or "it is not text"
             raise typer.BadParameter(f"cannot read {path}: {reason}.") from None
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:  # also numbers too long, lists too deep
             if path.name == "pyproject.toml" and given is None:
                 continue  # others will say so
-            raise typer.BadParameter(f"{path} is not TOML: {error}.") from None
+            reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            raise typer.BadParameter(f"{path} is not TOML: {reason}.") from None
         tools = content.get("tool", {})
         if path.name == "pyproject.toml":
             content = tools.get("cospan", {}) if isinstance(tools, dict) else {}
         if isinstance(content, dict) and (content or given is not None):
             return content, str(path)
     return {}, ""
+
+
+def _text_of(path: Path) -> str:
+    """The text of a regular file of ordinary size: a pipe would be waited for, a device not end."""
+    found = path.stat()
+    if stat.S_ISDIR(found.st_mode):
+        raise OSError(None, "it is a folder")
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(None, "it is not a regular file")
+    if found.st_size > LARGEST:
+        raise OSError(None, f"it has more than {LARGEST:,} bytes")
+    return path.read_text(encoding="utf-8")
+
+
+def _check_personal(content: Mapping[str, Any], name: str) -> None:
+    tables = [content, *(content.get(command) for command in COMMANDS)]
+    for key in (key for table in tables if isinstance(table, Mapping) for key in table):
+        if _plain(key) in PERSONAL:
+            raise typer.BadParameter(
+                f"{name}: {key} is not taken from a file in the current folder, which may be "
+                f"somebody else's; give --{_plain(key)}, or name the file with --config."
+            )
 
 
 def _options(command: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import platform
 import time
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from cospan import __version__
 from cospan._arrays.process import blas_threads
+from cospan._json import json_text
 from cospan.cli.terminal import Terminal
 
 __all__ = ["examine"]
@@ -48,7 +48,7 @@ def examine(terminal: Terminal, as_json: bool) -> bool:
         "self_test": tested,
     }
     if as_json:
-        terminal.result(json.dumps(facts, indent=2))
+        terminal.result(json_text(facts))
     else:
         terminal.lines(_lines(facts))
     return bool(tested["passed"])

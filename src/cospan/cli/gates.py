@@ -169,7 +169,7 @@ def _of_columns(found: Comparison) -> dict[str, Judged]:
 
 
 def _neither(found: Comparison) -> float | None:
-    from cospan.typicality import neither
+    from cospan.alignment import neither
 
     try:
         return float(neither(found.group_b.alignment).mean())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -60,6 +60,10 @@ def _parameters(group: Any) -> list[inspect.Parameter]:
 
 
 def _parameter(name: str, default: Any, hint: Any) -> inspect.Parameter:
+    arguments = get_args(hint)
+    if arguments and arguments[0] in (bool, bool | None):  # a flag takes no value to be told of
+        for info in arguments[1:]:
+            info.metavar = ""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 

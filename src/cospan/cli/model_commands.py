@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._json import json_text
 from cospan._text import printable
 from cospan.cli.terminal import Terminal
-from cospan.comparison.plain import plain
 from cospan.comparison.scorer import Scorer
 from cospan.comparison.text import NAME_WIDTH
 from cospan.errors import InputError, ModelFileError
 from cospan.frame import JointFrame
 from cospan.sets import Geometry, SetCosts
+from cospan.sets.curved import CurvedSets
 from cospan.sources import open_source
 
 __all__ = ["directions", "info", "load_frame", "load_scorer"]
@@ -77,7 +77,7 @@ def directions(terminal: Terminal, model: Path, n: int, n_features: int, as_json
         for title, index in parts.items()
     }
     if as_json:
-        terminal.result(json.dumps(table, indent=2, ensure_ascii=False))
+        terminal.result(json_text(table))
         return
     for title, rows in table.items():
         terminal.lines([("head", title)])
@@ -109,7 +109,7 @@ def info(terminal: Terminal, file: str, as_json: bool) -> None:
     if facts is None:
         facts = _model_facts(Path(file)) if _looks_like_model(file) else _source_facts(file)
     if as_json:
-        terminal.result(json.dumps(plain(facts), indent=2, ensure_ascii=False))
+        terminal.result(json_text(facts))
         return
     width = max(len(key) for key in facts)
     for key, value in facts.items():
@@ -172,7 +172,7 @@ def _costs_facts(path: Path, costs: SetCosts, names: tuple[str, ...]) -> dict[st
         "sets": list(names),
         "rows": [int(n) for n in costs.geometry.sizes],
         "features": costs.n_features,
-        **_settings(costs.geometry),
+        **_settings(costs.geometry, costs.curve),
         "weighting": costs.weighting,
         "names": list(costs.feature_names or (f"x{j}" for j in range(costs.n_features))),
     }
@@ -192,18 +192,18 @@ def _frame_facts(path: Path, frame: JointFrame) -> dict[str, Any]:
         "shared": int(k),
         "only in B": int(t),
         "angles": f"{degrees.min():.1f}° to {degrees.max():.1f}°" if len(degrees) else "none",
-        **_settings(frame.geometry),
+        **_settings(frame.geometry, frame.curve),
         "names": list(_feature_names(frame)),
     }
 
 
-def _settings(geometry: Geometry) -> dict[str, Any]:
+def _settings(geometry: Geometry, curve: CurvedSets | None) -> dict[str, Any]:
     found: dict[str, Any] = {"span": geometry.span, "shrinkage": float(geometry.shrinkage)}
     if geometry.affine:
         more = {"units": geometry.units, "pooling": geometry.pooling, "dof": geometry.dof}
     else:
         more = {"center": geometry.center_mode, "balance": geometry.balance}
-    return {**found, **more}
+    return {**found, **more, **({} if curve is None else {"curved": curve.map.words})}
 
 
 def _source_facts(file: str) -> dict[str, Any]:

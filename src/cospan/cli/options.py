@@ -1,6 +1,7 @@
 """The options of the command line: each one's flag, help text and check, said once.
 
-Options that travel together are fields of one dataclass; see `groups`.
+Options that travel together are fields of one dataclass; see `groups`. Those that say how to read
+the data are in `reading_options`, those of monitoring alone in `watch_options`.
 """
 
 from __future__ import annotations
@@ -13,23 +14,13 @@ from typing import Annotated, Any
 
 import typer
 
-from cospan.cli.parsing import (
-    parse_columns,
-    parse_curve,
-    parse_names,
-    parse_number_or_auto,
-    parse_shape,
-    parse_shrinkage,
-)
+from cospan.cli import parsing
 
 __all__ = [
-    "Columns",
     "FailOn",
-    "Files",
     "Json",
     "Junit",
     "Outputs",
-    "Reading",
     "Settings",
     "SummaryFile",
     "WeightingOption",
@@ -40,12 +31,11 @@ Center = StrEnum("Center", ["pooled", "each", "none"])
 Weighting = StrEnum("Weighting", ["cost", "frame"])
 Span = StrEnum("Span", ["affine", "linear"])
 Units = StrEnum("Units", ["auto", "own", "common"])
-Missing = StrEnum("Missing", ["indicator", "mean", "drop", "error"])
-ImageMode = StrEnum("ImageMode", {"gray": "L", "colour": "RGB"})
 Preset = StrEnum("Preset", ["paper"])
 Format = StrEnum("Format", ["html", "md", "json"])
 
 _how = partial(typer.Option, rich_help_panel="How to compare")
+_or_auto = partial(_how, metavar="NUMBER|auto")
 _read = partial(typer.Option, rich_help_panel="How to read the data")
 _write = partial(typer.Option, rich_help_panel="What to write")
 
@@ -97,7 +87,10 @@ class Given:
 class What:
     """What to compare, besides the sets themselves."""
 
-    score: Annotated[str | None, typer.Option(metavar="Z", help="More rows to score.")] = None
+    score: Annotated[
+        str | None,
+        typer.Option(metavar="Z", help="More rows to score, which have no part in the comparison."),
+    ] = None
     label: Annotated[
         str | None,
         typer.Option(
@@ -119,7 +112,7 @@ class What:
     image_shape: Annotated[
         str | None,
         _read(
-            parser=parse_shape,
+            parser=parsing.parse_shape,
             metavar="HxW[xC]",
             help="The features are the pixels of images of this shape.",
         ),
@@ -183,25 +176,22 @@ class Settings(Given):
     ] = None
     shrinkage: Annotated[
         str | None,
-        _how(
-            parser=parse_shrinkage,
-            metavar="NUMBER|auto",
+        _or_auto(
+            parser=parsing.parse_shrinkage,
             help="From 0 to below 1; auto: best by leave-one-out (default: auto).",
         ),
     ] = None
     pooling: Annotated[
         str | None,
-        _how(
-            parser=parse_number_or_auto,
-            metavar="NUMBER|auto",
+        _or_auto(
+            parser=parsing.parse_number_or_auto,
             help="From 0 to 1: pull the sets' covariances towards their mean (default: auto).",
         ),
     ] = None
     dof: Annotated[
         str | None,
-        _how(
-            parser=parse_number_or_auto,
-            metavar="NUMBER|auto",
+        _or_auto(
+            parser=parsing.parse_number_or_auto,
             help="Degrees of freedom: how much distance counts (default: auto).",
         ),
     ] = None
@@ -225,7 +215,7 @@ class Settings(Given):
     curve: Annotated[
         str | None,
         _how(
-            parser=parse_curve,
+            parser=parsing.parse_curve,
             metavar="auto|none|NUMBER",
             help="Curved features beside the columns: where they are clearly better, never, or so "
             "many (default: none).",
@@ -240,7 +230,7 @@ class Settings(Given):
     n_permutations: Annotated[
         int, _how("--permutations", min=0, help="For the p-value; 0 leaves it out.")
     ] = 999
-    seed: Annotated[int, _how(min=0, help="For samples and permutations.")] = 0
+    seed: Annotated[int, _how(min=0, help="For permutations and intervals.")] = 0
     score_all: Annotated[
         bool | None,
         _how(
@@ -255,96 +245,4 @@ class Settings(Given):
             "--exact/--fast",
             help="QR or Gram matrices (default: exact where shrinkage is below 0.001).",
         ),
-    ] = None
-
-
-_names = partial(_read, parser=parse_names, metavar="NAME,NAME,…")
-
-
-@dataclass(frozen=True)
-class Columns(Given):
-    """Which columns to take, and as what."""
-
-    columns: Annotated[
-        str | None,
-        _read(
-            parser=parse_columns,
-            metavar="NAME,NAME,…",
-            help="Features to take, by name or number (default: every column).",
-        ),
-    ] = None
-    categorical: Annotated[
-        list[Any] | None,
-        _names(help="Columns that are categories whatever they look like. May be repeated."),
-    ] = None
-    numeric: Annotated[
-        list[Any] | None,
-        _names(help="Columns that are numbers; other text in them is missing. May be repeated."),
-    ] = None
-    drop: Annotated[
-        list[Any] | None, _names(help="Columns that are no features. May be repeated.")
-    ] = None
-    strict: Annotated[
-        bool, _read("--strict", help="Refuse non-numeric columns instead of encoding them.")
-    ] = False
-
-    def given(self) -> dict[str, Any]:
-        found = super().given()
-        for key in ("categorical", "numeric", "drop"):
-            if key in found:
-                found[key] = [name for names in found[key] for name in names]
-        return found
-
-
-@dataclass(frozen=True)
-class Files(Given):
-    """How to read rows whose columns are known."""
-
-    id_column: Annotated[
-        str | None,
-        _read("--id", metavar="COLUMN", help="Column that identifies a row; it is no feature."),
-    ] = None
-    missing: Annotated[
-        Missing | None,
-        _read(
-            help="Missing values: fill by the sets' mean with a feature that says where, or "
-            "without one; drop the rows; refuse (default: indicator for tables, else error)."
-        ),
-    ] = None
-    chunk_rows: Annotated[
-        int | None, _read(min=1, help="Rows in memory at a time (default: 32 MB).")
-    ] = None
-    image_size: Annotated[
-        str | None, _read(parser=parse_shape, metavar="HxW", help="Resize images to this size.")
-    ] = None
-    image_mode: Annotated[ImageMode, _read(help="Images in gray (L) or colour (RGB).")] = (
-        ImageMode.gray
-    )
-    text: Annotated[
-        str | None,
-        _read(metavar="COLUMN", help="Column of texts: their embeddings are the features."),
-    ] = None
-    embed: Annotated[
-        str | None,
-        _read(
-            metavar="MODEL",
-            help="Model for texts or images: a folder, a package, an ONNX file (default for "
-            "texts: the one that is installed).",
-        ),
-    ] = None
-
-    def given(self) -> dict[str, Any]:
-        found = super().given()
-        if "image_size" in found:
-            found["image_size"] = (found["image_size"][0], found["image_size"][-1])
-        return found
-
-
-@dataclass(frozen=True)
-class Reading(Files, Columns):
-    """How to read the data."""
-
-    max_bad_images: Annotated[
-        int | None,
-        _read(min=0, help="Unreadable images to leave out before giving up (default: 10)."),
     ] = None

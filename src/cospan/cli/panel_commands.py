@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from cospan._json import json_text
 from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal
-from cospan.comparison.plain import plain
 from cospan.comparison.score_files import check_table_path, table_file
 from cospan.panel import fidelity, measure_panel
 from cospan.sources import open_source
@@ -26,7 +25,7 @@ def other_measures(
     sets = [open_source(data, **reading) for data in (a, b)]
     panel = measure_panel(*sets, rows=rows, random_state=seed)
     terminal.stop_progress()
-    terminal.result(json.dumps(plain(panel.to_dict()), indent=2) if as_json else repr(panel))
+    terminal.result(json_text(panel.to_dict()) if as_json else repr(panel))
 
 
 def synthetic_rows(
@@ -57,6 +56,6 @@ def synthetic_rows(
                     "copy": np.isin(found.rows_synthetic[worst], found.copies),
                 }
             )
-    terminal.result(json.dumps(plain(found.to_dict()), indent=2) if as_json else repr(found))
+    terminal.result(json_text(found.to_dict()) if as_json else repr(found))
     if output is not None:
         terminal.note(f"wrote {output}")

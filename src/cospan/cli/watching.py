@@ -93,7 +93,7 @@ def _check_outputs(outputs: WatchOutputs, reference: str, data: Sequence[str]) -
     inputs = [reference, *data]
     if outputs.save is not None and outputs.save.resolve() == Path(reference).resolve():
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
-    check_places((outputs.output, outputs.save, outputs.junit), inputs)
+    check_places((outputs.output, outputs.save, outputs.junit, outputs.summary), inputs)
     if outputs.output is not None and outputs.output.suffix not in (".html", ".json", *TABLES):
         raise InputError(
             f"{outputs.output} must end in .html, .json, .csv, .tsv, .parquet or .arrow."

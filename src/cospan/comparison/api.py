@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 from cospan.comparison.columns import score_columns
 from cospan.comparison.many import ManyComparison
@@ -21,6 +21,27 @@ PairSink = Callable[[str, Any, Any], None]  # set's name, identifiers, Alignment
 ManySink = Callable[[dict[str, Any]], None]  # the columns of a table of scores
 
 
+class PairOptions(Options, total=False):
+    """What :func:`compare` takes beside the sets and the rows to score."""
+
+    labels: Any
+    label: Any
+    a: Any
+    b: Any
+    name_a: str | None
+    name_b: str | None
+    name_z: str | None
+    image_shape: tuple[int, ...] | None
+    progress: Progress | None
+    sink: PairSink | ManySink | None
+
+
+@overload
+def compare(
+    A: Mapping[Any, Any], B: None = None, Z: Any = None, **options: Unpack[PairOptions]
+) -> Comparison | ManyComparison: ...
+@overload
+def compare(A: Any, B: Any = None, Z: Any = None, **options: Unpack[PairOptions]) -> Comparison: ...
 def compare(
     A: Any,
     B: Any = None,
@@ -46,7 +67,9 @@ def compare(
         The two sets: arrays, dataframes, paths of files or folders. Without `B`, `label`, `a`
         and `b` take two classes out of `A`; or `A` is a mapping of names to sets.
     Z : the same, optional
-        More rows to score.
+        More rows to score: each gets its angle, and has no part in the comparison. A third *set*
+        is compared by ``compare({"a": A, "b": B, "c": C})`` or :func:`cospan.compare_many`; on
+        the command line, ``compare a b c`` is three sets and ``--score`` gives Z.
     labels : column name or array, optional
         Labels of `Z`, to be audited: each one is `name_a` or `name_b` (or 0 or 1).
     label, a, b : optional
@@ -62,7 +85,8 @@ def compare(
     standardize : bool
         The old name of ``units="own"``.
     seed : int, default 0
-        For samples, permutations and intervals: the same seed gives the same numbers.
+        For permutations and intervals: the same seed gives the same numbers. Samples of rows of
+        large sets do not depend on it.
     n_permutations : int, default 999
         Permutations of the shift test of two sets; 0 leaves it out.
     confidence, n_bootstrap

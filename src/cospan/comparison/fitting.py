@@ -80,9 +80,6 @@ def _many(
     Naming or listing them otherwise changes no bit.
     """
     options = settings.of_the_sets()
-    if options["curve"] == "auto":
-        # Rows are read at most twice, and a curve would read them once more.
-        options["curve"] = None
     order = by_content([one.summary for one in read])
     summaries = [read[k].summary for k in order]
     names = [read[k].name for k in order]

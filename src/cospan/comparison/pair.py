@@ -15,7 +15,7 @@ from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import ScoredGroup
 from cospan.comparison.text import pair_lines
-from cospan.comparison.timelines import Timeline, timelines
+from cospan.comparison.timelines import Timeline, timelines_of
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
@@ -163,7 +163,7 @@ class Comparison(View):
     @property
     def timelines(self) -> tuple[Timeline, ...]:
         """Angles over the columns of dates, or over an order that the rows have."""
-        return timelines(self)
+        return timelines_of(self)
 
     @property
     def separated(self) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cospan._arrays import one_blas_thread
 from cospan._types import Floats
 from cospan.comparison.fitting import Fitted, Model
-from cospan.comparison.reading import ReadSet
+from cospan.comparison.reading import SAMPLE_SEED, ReadSet, sample_size
 from cospan.comparison.scorer import Scored, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
@@ -58,11 +58,14 @@ def separate_pairs(
     geometry, order = fitted.model.geometry, fitted.order
     calibrated = bool(geometry.calibration.offsets)
     known = _reliabilities(fitted.model, [samples[k] for k in order], settings.seed)
+    n_fitted = sample_size(fitted.model.n_features)
     back = np.argsort(order)
     known = known[np.ix_(back, back)]
     found = {
         (i, j): pair_separation(
-            *_levelled(_pair_angles(groups, i, j, calibrated), groups[i].kept, groups[j].kept),
+            *_levelled(
+                _pair_angles(groups, i, j, calibrated, n_fitted), groups[i].kept, groups[j].kept
+            ),
             calibrated=calibrated,
             confidence=settings.confidence,
             n_bootstrap=settings.n_bootstrap,
@@ -75,17 +78,20 @@ def separate_pairs(
 
 
 def _pair_angles(
-    groups: Sequence[Group], i: int, j: int, calibrated: bool
+    groups: Sequence[Group], i: int, j: int, calibrated: bool, n_fitted: int
 ) -> tuple[Floats, Floats]:
     """Angles of the rows of sets i and j between the two, 0 for i.
 
     One gain serves all sets, and two of many may differ less than the others do: their own rows
-    say what the angle between them is worth, as when the two are compared alone.
+    say what the angle between them is worth, as when the two are compared alone. Of large sets
+    more rows are scored than the gain was fitted to, and again these say it: the interval of a
+    distance takes the gain to be as good as the rows in it.
     """
     kept = [groups[k].kept for k in (i, j)]
-    if kept[0].alignment is not None:
-        return kept[0].theta, kept[1].theta
-    if not calibrated or len(groups) == 2:
+    few = max(len(one.ids) for one in kept) <= n_fitted
+    if not calibrated or (len(groups) == 2 and few):
+        if kept[0].alignment is not None:
+            return kept[0].theta, kept[1].theta
         return pair_angle(kept[0].weights, i, j), pair_angle(kept[1].weights, i, j)
     both = np.concatenate([one.weights[:, [i, j]] for one in kept])
     own = np.repeat([0, 1], [len(one.ids) for one in kept])
@@ -114,13 +120,13 @@ def _levelled(angles: tuple[Floats, Floats], one: Scored, other: Scored) -> tupl
     return theta[:first], theta[first:]
 
 
-def tested_rows(read: Sequence[ReadSet], seed: int) -> list[Floats]:
+def tested_rows(read: Sequence[ReadSet]) -> list[Floats]:
     """Rows of each set, as many as repeated fits can take."""
     width = min(read[0].sample.rows.shape[1], 128)  # the test itself keeps no more directions
     size = min(TESTED_ROWS, TESTED_WORK // width**2)
     found = []
     for one in read:
-        sample: Reservoir[Chunk] = Reservoir(size, seed)
+        sample: Reservoir[Chunk] = Reservoir(size, SAMPLE_SEED)
         sample.add(one.sample)
         found.append(sample.result().rows.astype(np.float64))
     return found

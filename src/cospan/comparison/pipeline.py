@@ -30,8 +30,8 @@ from cospan.comparison.pairs import (
     tested_rows,
 )
 from cospan.comparison.profiles import said_by_sketches
-from cospan.comparison.reading import OwnRows, Progress, ReadSet, watched
-from cospan.comparison.remarks import heard_warnings, remarks
+from cospan.comparison.reading import SAMPLE_SEED, OwnRows, Progress, ReadSet, watched
+from cospan.comparison.remarks import collect_remarks, heard_warnings
 from cospan.comparison.result import Result
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
@@ -85,7 +85,7 @@ def compare_sets(
     with heard_warnings() as heard:
         done = _score_sets(asked, progress, sink)
     names = done.opened.sets.names
-    samples = tested_rows(done.read, done.settings.seed)
+    samples = tested_rows(done.read)
     pairs = separate_pairs(done.groups, done.fitted, samples, done.settings)
     labelled = done.further if done.opened.labelled else None
     audited = audit_rows(done.groups, names, labelled, done.opened.classes)
@@ -113,7 +113,7 @@ def compare_sets(
         feature_names=done.feature_names,
         image_shape=done.shape,
         settings={**done.settings.as_dict(), **given},
-        warnings=remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
+        warnings=collect_remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
         version=__version__,
         seconds=time.perf_counter() - started,
         samples=shown,
@@ -126,7 +126,7 @@ def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> S
     sets = opened.sets
     settings = settings.settled(sets.n_rows, sets.n_features)
     shape = _shape_of_images(asked.image_shape, opened)
-    read = sets.read(exact=bool(settings.exact), seed=settings.seed, progress=progress)
+    read = sets.read(exact=bool(settings.exact), seed=SAMPLE_SEED, progress=progress)
     if settings.score_all is None:
         settings = replace(settings, score_all=sum(one.rows for one in read) <= SCORED_ROWS)
     say = progress or _silent
@@ -193,7 +193,7 @@ def _score_own(
     sink: Sink | None,
 ) -> list[Group]:
     """Score the sets' own rows, each left out of its set."""
-    tallies = [Tally(scorer, k, settings.seed) for k in range(len(read))]
+    tallies = [Tally(scorer, k, SAMPLE_SEED) for k in range(len(read))]
     for part in opened.sets.rows(read, bool(settings.score_all), progress):
         scored = tallies[part.number].add(part)
         if sink is not None and not read[part.number].drawn:
@@ -214,7 +214,7 @@ def _score_further(
     name = opened.name_z
     if name in opened.sets.names:  # the table of rows must tell them apart
         name = f"{name} (scored)"
-    tally = Tally(scorer, None, settings.seed)
+    tally = Tally(scorer, None, SAMPLE_SEED)
     for chunk in watched(opened.further, f"scoring {name}", progress):
         scored = tally.add(OwnRows(-1, chunk))
         if sink is not None:

@@ -6,14 +6,12 @@ folder says what there is; :data:`SCHEMA` counts its versions.
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Callable
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cospan._json import plain
 from cospan._warnings import Remark
 from cospan.comparison.auditing import worst_rows
 
@@ -23,39 +21,13 @@ if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
     from cospan.comparison.scoring import ScoredGroup
     from cospan.sets import Geometry
+    from cospan.sets.curved import CurvedSets
 
-__all__ = ["SCHEMA", "many_dict", "pair_dict", "plain"]
+__all__ = ["SCHEMA", "many_dict", "pair_dict"]
 
 SCHEMA = 1  # raised whenever something that was there is gone or means something else
 COARSE_BINS = 90  # one degree each
 LISTED_ROWS = 100
-
-
-def plain(value: Any) -> Any:
-    """Any result as types that JSON knows.
-
-    Examples
-    --------
-    >>> plain({"theta": np.array([1.5, np.nan]), "n": np.int64(3), "name": ("a", None)})
-    {'theta': [1.5, None], 'n': 3, 'name': ['a', None]}
-    """
-    if value is None or isinstance(value, (bool, str, int)):
-        return value
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, (np.bool_, np.integer)):
-        return value.item()
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, PurePath):
-        return str(value)
-    return str(value)
 
 
 def pair_dict(c: Comparison) -> dict[str, object]:
@@ -80,7 +52,7 @@ def pair_dict(c: Comparison) -> dict[str, object]:
         "frame": {
             "rank": int(c.frame.rank),
             "blocks": {"a_only": int(r), "shared": int(k), "b_only": int(t)},
-            **_geometry(c.frame.geometry),
+            **_geometry(c.frame.geometry, c.frame.curve),
             "zero": plain(float(c.frame.zero)),
             "parts": _parts(c),
             "angles_degrees": plain(np.degrees(np.asarray(c.frame.angles))),
@@ -118,7 +90,7 @@ def many_dict(c: ManyComparison) -> dict[str, object]:
             "sigma": plain(c.frame.sigma),
             "strength": plain(c.frame.strength),
         },
-        **_geometry(c.costs.geometry),
+        **_geometry(c.costs.geometry, c.costs.curve),
         "misplaced": _listed(
             c.audit,
             lambda i: {
@@ -144,15 +116,28 @@ def _common(c: Comparison | ManyComparison, kind: str) -> dict[str, object]:
     }
 
 
-def _geometry(g: Geometry) -> dict[str, object]:
+def _geometry(g: Geometry, curve: CurvedSets | None) -> dict[str, object]:
     return {
         "span": g.span,
+        **_chosen(g),
+        "gain": plain(float(g.calibration.gain)),
+        "curve": None if curve is None else _curve(curve),
+    }
+
+
+def _chosen(g: Geometry) -> dict[str, object]:
+    return {
         "units": g.units,
         "shrinkage": float(g.shrinkage),
         "pooling": float(g.pooling),
         "dof": float(g.dof),
-        "gain": plain(float(g.calibration.gain)),
     }
+
+
+def _curve(curve: CurvedSets) -> dict[str, object]:
+    """The curved features that rows are scored with, and what was chosen for them."""
+    features = curve.map.n_features
+    return {"words": curve.map.words, "features": features, **_chosen(curve.costs.geometry)}
 
 
 def _parts(c: Comparison) -> dict[str, object] | None:

@@ -14,15 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.comparison.profiles import KeptProfile
-from cospan.curves import CurveMap
+from cospan.curves import RowMap
 from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
 from cospan.sources import Chunk, Source
 from cospan.sources.ahead import read_ahead
 from cospan.summary import Reservoir, Summary, SummaryOptions, of_chunks, of_rows, rows_within
 
-__all__ = ["OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
+__all__ = ["SAMPLE_SEED", "OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
 
+#: Of every sample of rows that a comparison takes. The seed that a user gives is for what chance
+#: must decide, relabellings and replicates; which rows stand for a large set it need not decide,
+#: and another seed would give other distances for the same files, and flip a gate.
+SAMPLE_SEED = 0
 SAMPLE_ROWS = 20_000
 SAMPLE_BYTES = 3 * 2**24  # 48 MB a set
 
@@ -108,7 +112,7 @@ class Sets:
         return all(isinstance(part, Source) or one.complete for part, one in both)
 
     def mapped(
-        self, read: Sequence[ReadSet], mapping: CurveMap, *, progress: Progress | None
+        self, read: Sequence[ReadSet], mapping: RowMap, *, progress: Progress | None
     ) -> list[Summary]:
         """Summaries of all rows once more, each row mapped first; see :meth:`has_rows`."""
         found: dict[int, Summary] = {}

@@ -17,7 +17,7 @@ from cospan.comparison.scoring import Group
 from cospan.frame import JointFrame
 from cospan.sources.base import listing
 
-__all__ = ["heard_warnings", "remarks"]
+__all__ = ["collect_remarks", "heard_warnings"]
 
 FEW_ROWS = 30
 # Of a comparison whose rows are scored with curved features.
@@ -40,7 +40,7 @@ def heard_warnings() -> Iterator[list[Remark]]:
             warn(text)
 
 
-def remarks(
+def collect_remarks(
     opened: Opened,
     model: Model,
     groups: Sequence[Group],

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import abc
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from cospan._json import json_text
 from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.pairs import Linkage, Pairs
@@ -94,7 +94,7 @@ class View(Facts, abc.ABC):
 
     def to_json(self) -> str:
         """:meth:`to_dict` as text; ``schema.json`` in ``cospan/comparison`` says what is in it."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        return json_text(self.to_dict())
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per scored sample, as a dataframe of the first library found.
@@ -108,9 +108,9 @@ class View(Facts, abc.ABC):
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
         """
-        from cospan._tables import make_frame
+        from cospan._tables import make_dataframe
 
-        return make_frame(self.score_columns(), backend)
+        return make_dataframe(self.score_columns(), backend)
 
     def save_html(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML file, and return its path."""

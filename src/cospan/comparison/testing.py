@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan._arrays import one_blas_thread
+from cospan._surface import option
 from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import Changes, RowsToCheck, find_changes
@@ -20,6 +21,8 @@ from cospan.significance import Separation, ShiftTest, shift_test
 from cospan.sources.encoding import SetProfile
 
 __all__ = ["PairFindings", "study_pair"]
+
+APART = 0.9  # the largest gap between the shares of rows up to a date, from which it separates
 
 
 class PairFindings(NamedTuple):
@@ -65,7 +68,21 @@ def study_pair(
             set_names=(sets.names[0], sets.names[1]),
             to_check=to_check,
         )
+        remarks += _times_apart(changes)
     return PairFindings(shift, changes, effect_a, effect_b), remarks
+
+
+def _times_apart(changes: Changes) -> tuple[Remark, ...]:
+    """Dates that separate the sets by themselves, as those of training and production do."""
+    found = [one.name for one in changes.features if one.kind == "date" and one.distance >= APART]
+    return tuple(
+        Remark(
+            "times apart",
+            f"The sets are of different times: {name} alone separates them, whatever else changed.",
+            f"{option('drop', name)} compares the rest.",
+        )
+        for name in found
+    )
 
 
 def _profiles(sets: Sets) -> tuple[SetProfile, SetProfile] | None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cospan._text import number, plural, printable
 from cospan.comparison.auditing import worst_rows
+from cospan.comparison.scored_rows import scored_beside_many, scored_beside_two
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
     from cospan.comparison.result import Line
     from cospan.sets import Geometry
+    from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
 __all__ = ["NAME_WIDTH", "bars", "many_lines", "pair_lines"]
@@ -33,6 +35,7 @@ NAME_WIDTH = 28
 TOP_FEATURES = 5
 TOP_ROWS = 5
 TOP_COLUMNS = 8
+USUAL_WIDTH = 80
 CELL = 6  # columns of a number in the matrix
 MATRIX_NAME = 16  # and of a name beside it
 CLOSEST = 6  # pairs, all those of four sets
@@ -81,11 +84,12 @@ def _level(estimate: Estimate) -> str:
     return f"with {100 * estimate.confidence:.0f} % intervals"
 
 
-def _settings(geometry: Geometry, chosen: bool) -> str:
+def _settings(geometry: Geometry, chosen: bool, curve: CurvedSets | None) -> str:
     how = " (chosen by leave-one-out)" if chosen else ""
     return (
         f"{geometry.span} span, {geometry.units} units, shrinkage "
         f"{number(float(geometry.shrinkage))}{how}, pooling {number(geometry.pooling)}"
+        f"{'' if curve is None else '; curved: ' + curve.map.words}"
     )
 
 
@@ -114,14 +118,30 @@ def _closing(warnings: Sequence[str]) -> Iterator[Line]:
     yield from (("warn", f"! {printable(warning)}") for warning in warnings)
 
 
+def _narrow(lines: Iterator[Line], width: int) -> Iterator[Line]:
+    """On a screen narrower than 80 columns no line is broken in the middle of a word."""
+    for style, text in lines:
+        if width >= USUAL_WIDTH or len(text) <= width:
+            yield style, text
+            continue
+        indent = " " * (len(text) - len(text.lstrip()) + 2)
+        for line in textwrap.wrap(text, width, subsequent_indent=indent, drop_whitespace=True):
+            yield style, line
+
+
 # ---- two sets ----------------------------------------------------------------------------------
 
 
 def pair_lines(c: Comparison, width: int = 80) -> Iterator[Line]:
     """The summary of two sets, line by line, each with its style."""
+    return _narrow(_pair_lines(c, width), width)
+
+
+def _pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
-    yield from _wrapped(() if c.verdict is None else c.verdict.sentences, width)
+    told = () if c.verdict is None else c.verdict.sentences
+    yield from _wrapped((*told, *scored_beside_two(c)), width)
     yield from _section(f"How far apart ({_level(c.separation.auc)})", _numbers(c))
     if c.features is not None:
         changed = len(c.features.changed)
@@ -168,7 +188,8 @@ def _columns(c: Comparison, width: int) -> Iterator[str]:
         share = f"{one.share:4.0%}" if one.share == one.share else "    "
         p = "below 0.001" if one.p_adjusted < 0.001 else f"{one.p_adjusted:.3f}"
         text = f"  {printable(one.name, label):<{label}}  {one.change:<8}  {share}"
-        yield f"{text} of the difference  p {p}"[:width]
+        whole = f"{text} of the difference  p {p}"
+        yield whole if len(whole) <= width else f"{text}  p {p}"
     if len(changed) > TOP_COLUMNS:
         yield f"  and {plural(len(changed) - TOP_COLUMNS, 'more column')}"
 
@@ -220,7 +241,7 @@ def _sizes(c: Comparison) -> Iterator[str]:
     rows = " against ".join(plural(group.total, "row") for group in c.groups[:2])
     yield f"{rows}, {plural(len(c.feature_names), 'feature')}{z}"
     yield f"rank {c.frame.rank}: {plural(r, 'direction')} only in A, {k} shared, {t} only in B"
-    yield _settings(c.frame.geometry, c.settings.get("shrinkage") == "auto")
+    yield _settings(c.frame.geometry, c.settings.get("shrinkage") == "auto", c.frame.curve)
 
 
 # ---- more sets ---------------------------------------------------------------------------------
@@ -228,9 +249,13 @@ def _sizes(c: Comparison) -> Iterator[str]:
 
 def many_lines(c: ManyComparison, width: int = 80) -> Iterator[Line]:
     """The summary of K sets, line by line, each with its style."""
+    return _narrow(_many_lines(c, width), width)
+
+
+def _many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     yield "title", f"{len(c.names)} sets: {printable(', '.join(c.names), max(width - 10, 20))}"
     yield "plain", ""
-    yield from _wrapped(c.sentences, width)
+    yield from _wrapped((*c.sentences, *scored_beside_many(c)), width)
     title = "Fisher-Rao distances (0: alike, π: apart), close sets side by side"
     yield from _section(title, _matrix(c, width))
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
@@ -258,7 +283,7 @@ def _many_sizes(c: ManyComparison) -> Iterator[str]:
         f"rank {f.rank}: {plural(len(f.common), 'direction')} common to all sets, "
         f"{len(f.partial)} to some, {alone} to one"
     )
-    yield _settings(c.costs.geometry, c.settings.get("shrinkage") == "auto")
+    yield _settings(c.costs.geometry, c.settings.get("shrinkage") == "auto", c.costs.curve)
 
 
 def _matrix(c: ManyComparison, width: int) -> Iterator[str]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, present
 from cospan.changes.wording import number, share_text
 from cospan.errors import InputError
@@ -28,22 +29,20 @@ from cospan.monitoring.timing import Every
 if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
 
-__all__ = ["Moment", "Timeline", "sentences", "timelines"]
+__all__ = ["Moment", "Timeline", "sentences", "timelines_of"]
 
-Floats = NDArray[np.float64]
 Track = tuple[Floats, Floats]  # times or places of rows, and their angles in degrees
 
 MOST_TIMELINES = 3
 MOST_REFITTED = 500  # features: among more than these one for the time matters little
-MOST_WINDOWS = 30
+MOST_CHOSEN = 100  # features: with more of them the settings stay, since choosing takes long
+MOST_WINDOWS, LONGEST = 30, 60  # with rows; with those in between that have none
 ROWS_PER_WINDOW = 8  # on average, or windows are longer
 FEWEST_ROWS = 5  # in a window, to have a median
 FEWEST_WINDOWS, FEWEST_VALUES = 3, 12
-ORDER_WINDOWS = 10
+ORDER_WINDOWS = EQUAL = 10
 UNITS = ("hour", "day", "week", "month", "year")
-#: Angles change along the order by chance in one table of a thousand, and are told in one of a
-#: hundred where there are times.
-TOLD, ORDER_TOLD = 0.01, 0.001
+TOLD = 0.001  # by chance alone a change is told in so many of the tables that have none
 
 
 @dataclass(frozen=True)
@@ -94,11 +93,11 @@ class Timeline:
     @property
     def changing(self) -> tuple[str, ...]:
         """The sets whose angles change from window to window."""
-        level = (TOLD if self.column else ORDER_TOLD) / max(1, len(self.pvalues))
+        level = TOLD / max(1, len(self.pvalues))
         return tuple(key for key, p in self.pvalues.items() if p <= level)
 
 
-def timelines(c: Comparison) -> tuple[Timeline, ...]:
+def timelines_of(c: Comparison) -> tuple[Timeline, ...]:
     """The timelines of a comparison: of its dates, else of what rises, else of the order."""
     if any(group.rows is None for group in c.groups):
         return ()
@@ -108,9 +107,9 @@ def timelines(c: Comparison) -> tuple[Timeline, ...]:
     if not dates and not numbers:
         order = _of_order(c)
         return (order,) if order is not None and order.changing else ()
-    timed = dates or numbers
-    angles = _angles_without(c, timed)
-    found = [_of_column(c, column, angles) for column in timed[:MOST_TIMELINES]]
+    timed = dates[:MOST_TIMELINES] or numbers[:1]  # much rises with time: what comes first tells it
+    angles = _angles_without(c, dates or timed)
+    found = [_of_column(c, column, angles) for column in timed]
     return tuple(one for one in found if one is not None)
 
 
@@ -147,8 +146,10 @@ def _angles_without(c: Comparison, timed: Sequence[Column]) -> list[Floats]:
     if not g.affine or len(c.feature_names) > MOST_REFITTED or not others:
         return known
     try:
-        same: Any = {"units": g.units, "shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
-        frame = JointFrame.fit(rows[0], rows[1], **same)
+        chosen: Any = {"units": g.units}  # the rest anew: what suits dates may not suit the others
+        if len(others) > MOST_CHOSEN:
+            chosen |= {"shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
+        frame = JointFrame.fit(rows[0], rows[1], **chosen)
         own = [frame.left_out(part, side) for part, side in zip(rows, "AB", strict=False)]
         further = [frame.align(part) for part in rows[2:]]
     except InputError:  # the other columns are constant
@@ -166,24 +167,29 @@ def _of_column(c: Comparison, column: Column, angles: Sequence[Floats]) -> Timel
     values = np.concatenate([track[0] for track in tracks.values()])
     if not len(values) or values.min() == values.max():
         return None
-    smallest = min(len(tracks[key][0]) for key in "AB")
-    most = min(MOST_WINDOWS, max(FEWEST_WINDOWS, smallest // ROWS_PER_WINDOW))
-    found = (_calendar if column.kind == "date" else _equal)(values, most)
-    if found is None:
+    own = [tracks[key][0] for key in "AB"]
+    cut = _calendar(values, own) if column.kind == "date" else _equal(values, own)
+    if cut is None:
         return None
     sampled = any(len(np.asarray(group.rows)) < group.total for group in c.groups)
     ends = np.cumsum([len(track[0]) for track in tracks.values()])[:-1]
-    codes = dict(zip(tracks, np.split(found[0], ends), strict=True))
-    return _timeline(column.name, found[1], tracks, codes, sampled)
+    codes = dict(zip(tracks, np.split(cut[0], ends), strict=True))
+    return _timeline(column.name, cut[1], tracks, codes, sampled)
 
 
-def _calendar(days: Floats, most: int) -> tuple[NDArray[np.int64], list[str]] | None:
-    """Hours, days, weeks, months or years: the shortest of which there are not too many."""
+Cut = tuple[NDArray[np.int64], list[str]]
+
+
+def _calendar(days: Floats, own: Sequence[Floats]) -> Cut | None:
+    """Hours, days, weeks, months or years: the shortest that leaves enough rows of A and of B."""
     for unit in map(Every, UNITS):
         codes = unit.codes(days)
-        if codes.max() - codes.min() < most:
+        rows = min(len(part) / max(1, len(np.unique(unit.codes(part)))) for part in own)
+        few = len(np.unique(codes)) <= MOST_WINDOWS and codes.max() - codes.min() < LONGEST
+        if few and rows >= ROWS_PER_WINDOW:
             break
-    step = 1 + (int(codes.max()) - int(codes.min())) // most  # many years to a window
+    step = 1 + (int(codes.max()) - int(codes.min())) // MOST_WINDOWS  # many years to a window
+    step = 1 if few else step
     first = int(codes.min())
     codes = (codes - first) // step
     if codes.max() + 1 < FEWEST_WINDOWS:
@@ -191,9 +197,10 @@ def _calendar(days: Floats, most: int) -> tuple[NDArray[np.int64], list[str]] | 
     return codes, [unit.label(first + step * k) for k in range(int(codes.max()) + 1)]
 
 
-def _equal(values: Floats, most: int) -> tuple[NDArray[np.int64], list[str]] | None:
+def _equal(values: Floats, own: Sequence[Floats]) -> Cut | None:
     """Equal steps from the least to the largest value."""
-    edges = np.linspace(values.min(), values.max(), min(most, ORDER_WINDOWS) + 1)
+    most = min(len(part) for part in own) // ROWS_PER_WINDOW
+    edges = np.linspace(values.min(), values.max(), max(FEWEST_WINDOWS, min(most, EQUAL)) + 1)
     codes = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
     return codes.astype(np.int64), [number(float(edge), 4) for edge in edges[:-1]]
 
@@ -266,5 +273,7 @@ def sentences(line: Timeline, names: Mapping[str, str]) -> Iterator[str]:
                 f"Rows of {names[key]} change {over}: {told[0]} of them look like {names['B']} at "
                 f"{when[0]}, {told[1]} at {when[1]}."
             )
-    if not line.changing:
+    if all(sum(one is not None for one in row) < 2 for row in line.moments.values()):
+        yield "Each set is in one window: there is no change within it to see."
+    elif not line.changing:
         yield f"No set changes much {over}."

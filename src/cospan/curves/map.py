@@ -7,16 +7,19 @@ better than three to ten times as many random features of all columns at once, b
 features made orthogonal and than Nyström features of as many rows (benchmarks/bench_curves.py). A
 column of few different values gets fewer: of two values every function is a line.
 
-Where columns are many (pictures, embeddings), random features of all columns at once stand in:
-rows of W are normal, with a bandwidth of half the median distance of two rows, and b is uniform.
-In blocks of as many rows as there are columns, W is made orthogonal.
+Asked for more features than that, random ones of all columns at once follow: rows of W are normal,
+with a bandwidth of half the median distance of two rows, and b is uniform. In blocks of as many
+rows as there are columns, W is made orthogonal. Where columns are many (pictures, embeddings),
+landmarks serve better: see `landmarks`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,31 +27,28 @@ from scipy.spatial.distance import pdist
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import SQUARES_ARE_SAFE
+from cospan._text import plural
 from cospan._types import Floats
 from cospan.curves.bits import normals, uniforms
+from cospan.curves.rows import RowMap
 
-__all__ = ["CurveMap", "curve_map", "random_size"]
+__all__ = ["MOST_COLUMNS", "CurveMap", "curve_map", "median_distance"]
 
 
 # Frequencies and phases of the features of one column, in its standard deviations. A sine is a
 # cosine a quarter turn later. The sine of the lower frequency is the line x nearly; what is beyond
 # the higher one aliases.
 WAVES = ((1.0, 0.0), (2.0, 0.0), (2.0, -math.pi / 2))
-# Up to this many columns each gets its own features; beyond, random features see all at once.
+# Up to this many columns each gets its own features; beyond, landmarks see all at once.
 MOST_COLUMNS = 100
-# Random features of many columns, at least and at most: more of them cost more than they see.
-RANDOM_FEATURES = (100, 600)
 # Of the median distance of two rows.
 BANDWIDTH = 0.5
 # Rows whose distances are looked at.
 _DISTANCE_ROWS = 500
-# Units from the origin up to which taking the centre off in float32 costs a cosine 1e-5 at most.
-_NEAR = 64.0
 
 
 @dataclass(frozen=True, eq=False)
-class CurveMap:
+class CurveMap(RowMap):
     """A fixed map of rows to themselves, standardised, and their curved features.
 
     Examples
@@ -66,31 +66,50 @@ class CurveMap:
     frequencies: Floats  # (F, d): W, in standardised coordinates
     phases: Floats  # (F,): b
 
-    @property
-    def n_columns(self) -> int:
-        """How many columns rows have before the map."""
-        return len(self.center)
+    units: ClassVar[str] = "own"
 
     @property
     def n_features(self) -> int:
-        """How many they have after it."""
         return len(self.center) + len(self.phases)
 
-    def __call__(self, rows: Array) -> Array:
-        """(n, d + F): mapped rows in float32, in the namespace and on the device of the rows."""
-        z, waves = self.columns_and_waves(rows)
-        waves *= math.sqrt(2)
-        return arrays.namespace(rows).concat((z, waves), axis=1)
+    @property
+    def words(self) -> str:
+        return plural(len(self.phases), "cosine") + " of columns"
 
-    def columns_and_waves(self, rows: Array) -> tuple[Array, Array]:
-        """Standardised rows (n, d) and cos(Wx + b) (n, F), in float32."""
+    def __call__(self, rows: Array) -> Array:
+        found = self.features(rows)
+        found[:, self.n_columns :] *= math.sqrt(2)
+        return found
+
+    def features(self, rows: Array) -> Array:
         xp = arrays.namespace(rows)
-        z = xp.astype(self.standardised(rows), xp.float32, copy=False)
+        z = self.standardised(rows)
+        if self._waving is not None and arrays.is_numpy(z):
+            return _columns_and_waves(z, *self._waving)
+        z = xp.astype(z, xp.float32, copy=False)
         across, phases = (arrays.like(one, z) for one in self._single)
         with arrays.full_precision(z):
             angles = z @ across
         angles += phases[None, :]
-        return z, xp.cos(angles)
+        return xp.concat((z, xp.cos(angles)), axis=1)
+
+    @cached_property
+    def _waving(self) -> tuple[NDArray[np.intp], ...] | None:
+        """The columns that each of the waves is of; None where there are other features."""
+        found = []
+        start = 0
+        for frequency, phase in WAVES:
+            here = self.phases[start:] == phase
+            here &= self.frequencies[start:].max(axis=1, initial=0.0) == frequency
+            length = len(here) if here.all() else int(np.argmin(here))
+            found.append(self.frequencies[start : start + length].argmax(axis=1))
+            start += length
+        rebuilt = _single_columns(found, self.n_columns)
+        # A column that has a later wave has the earlier ones; a file may say otherwise.
+        nested = all(np.isin(later, found[0]).all() for later in found[1:])
+        rising = bool(np.all(np.diff(found[0]) > 0))
+        same = np.array_equal(rebuilt[0], self.frequencies) and len(self.phases) == start
+        return tuple(found) if same and nested and rising else None
 
     @cached_property
     def _single(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -98,49 +117,21 @@ class CurveMap:
         across = np.ascontiguousarray(self.frequencies.T, dtype=np.float32)
         return across, self.phases.astype(np.float32)
 
-    def standardised(self, rows: Array) -> Array:
-        """Rows less their centre and in units.
-
-        In float64 unless float32 rows are so near to the origin that they lose no digits.
-        """
-        xp = arrays.namespace(rows)
-        if rows.dtype != xp.float32 or self._farthest > _NEAR:
-            rows = xp.astype(rows, xp.float64, copy=False)
-        z = rows - arrays.like(self.center, rows)[None, :]
-        z *= arrays.like(self.per_unit, rows)[None, :]
-        # Its squares stay numbers in float32, and so do its cosines.
-        return xp.clip(z, -SQUARES_ARE_SAFE, SQUARES_ARE_SAFE)
-
-    @cached_property
-    def _farthest(self) -> float:
-        """How far the centre is from the origin, in units."""
-        return float(np.max(np.abs(self.center) * self.per_unit, initial=0.0))
+    def through(self, across: Floats) -> Floats:
+        d = self.n_columns
+        return np.concatenate([across[:d], math.sqrt(2) * across[d:]])
 
     def exact(self, rows: Floats) -> Floats:
-        """The same in float64, on the host: for gradients."""
         z = self.standardised(np.asarray(rows, dtype=np.float64))
         angles = z @ self.frequencies.T + self.phases
         return np.concatenate([z, math.sqrt(2) * np.cos(angles)], axis=1)
 
     def pulled_back(self, rows: Floats, slopes: Floats) -> Floats:
-        """Gradients in columns (n, d) of a function whose gradients in features are `slopes`."""
         z = self.standardised(np.asarray(rows, dtype=np.float64))
         bent = -math.sqrt(2) * np.sin(z @ self.frequencies.T + self.phases)
         d = self.n_columns
         along = slopes[:, :d] + (slopes[:, d:] * bent) @ self.frequencies
         return np.asarray(along * self.per_unit)
-
-
-def random_size(n_rows: int) -> int:
-    """How many random features so many rows can tell something about.
-
-    Examples
-    --------
-    >>> random_size(30), random_size(900), random_size(100_000)
-    (100, 300, 600)
-    """
-    least, most = RANDOM_FEATURES
-    return min(most, max(least, n_rows // 3))
 
 
 def curve_map(center: Floats, scale: Floats, sample: Floats, size: int | None = None) -> CurveMap:
@@ -155,15 +146,13 @@ def curve_map(center: Floats, scale: Floats, sample: Floats, size: int | None = 
         for the distances between rows.
     size : int, optional
         How many features. Those of single columns come first if there is room for all of them;
-        the rest are random. By default those of single columns where the columns are few.
+        the rest are random. By default those of single columns.
     """
     per_unit = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
     varies = np.flatnonzero(scale > 0)
     z = (sample - center) * per_unit
     W, b = _of_columns(z, varies)
-    if size is None and len(varies) <= MOST_COLUMNS:
-        size = len(b)
-    size = random_size(len(sample)) if size is None else size
+    size = len(b) if size is None else size
     if len(b) > size:
         W, b = W[:0], b[:0]
     if len(b) < size:
@@ -180,16 +169,49 @@ _NORMAL_SEED, _PHASE_SEED = 20_01, 20_02
 def _of_columns(z: Floats, varies: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """The features of single columns: all of the first wave, then of the next."""
     distinct = np.array([len(np.unique(z[:, j])) for j in varies], dtype=int)
-    entries = [
-        (j, frequency, phase)
-        for i, (frequency, phase) in enumerate(WAVES)
-        # With m different values, x and m - 2 features span every function of them but constants.
-        for j in varies[distinct > i + 2].tolist()
-    ]
-    W = np.zeros((len(entries), z.shape[1]))
-    for row, (j, frequency, _) in enumerate(entries):
-        W[row, j] = frequency
-    return W, np.array([phase for _, _, phase in entries])
+    # With m different values, x and m - 2 features span every function of them but constants.
+    return _single_columns([varies[distinct > i + 2] for i in range(len(WAVES))], z.shape[1])
+
+
+def _single_columns(columns: Sequence[NDArray[np.intp]], d: int) -> tuple[Floats, Floats]:
+    """W and b of the waves of these columns."""
+    W, b = np.zeros((sum(map(len, columns)), d)), np.zeros(sum(map(len, columns)))
+    start = 0
+    for (frequency, phase), chosen in zip(WAVES, columns, strict=True):
+        rows = np.arange(start, start + len(chosen))
+        W[rows, chosen] = frequency
+        b[rows] = phase
+        start += len(chosen)
+    return W, b
+
+
+def _columns_and_waves(
+    z: NDArray[np.floating],
+    cosines: NDArray[np.intp],
+    double_cosines: NDArray[np.intp],
+    double_sines: NDArray[np.intp],
+) -> NDArray[np.float32]:
+    """[c, f] with fewer cosines to compute: cos 2x = 2 cos² x - 1, sin 2x = 2 sin x cos x.
+
+    In memory the rows are columns, so that every pass goes straight through.
+    """
+    n, d = z.shape
+    sizes = (d, len(cosines), len(double_cosines), len(double_sines))
+    found = np.empty((sum(sizes), n), dtype=np.float32)
+    x, once, twice, sines = np.split(found, np.cumsum(sizes)[:-1])
+    x[:] = z.T
+    np.cos(_rows(x, cosines), out=once)
+    np.square(_rows(once, np.searchsorted(cosines, double_cosines)), out=twice)
+    twice *= 2
+    twice -= 1
+    np.sin(_rows(x, double_sines), out=sines)
+    sines *= _rows(once, np.searchsorted(cosines, double_sines))
+    sines *= 2
+    return found.T
+
+
+def _rows(x: NDArray[np.float32], chosen: NDArray[np.intp]) -> NDArray[np.float32]:
+    return x if len(chosen) == len(x) else x[chosen]
 
 
 def _at_random(z: Floats, varies: NDArray[np.intp], size: int) -> Floats:

@@ -88,6 +88,19 @@ def gsvd(
         Frozen, with ``c, s, H, U, V, blocks`` and what follows from them: ``angles``,
         ``values``, ``X``, ``null_space()``, ``solve_tikhonov()``, ``lapack()`` and more.
 
+    Raises
+    ------
+    InputError
+        A ``ValueError``: for NaN or Inf (with their place), unlike numbers of columns, sparse
+        matrices, and options that are off.
+
+    See Also
+    --------
+    gsvdvals : c and s alone.
+    gsvds : a few extreme directions of large sparse matrices or operators.
+    scipy.linalg.cossin : the decomposition of a matrix with orthonormal columns.
+    scipy.linalg.svd : what this is for B = I.
+
     Notes
     -----
     Order: c falls and s rises. The first r rows of H are orthogonal to each other, the longest
@@ -102,9 +115,18 @@ def gsvd(
     factored by QR, its orthogonal factor by a symmetric eigenproblem whose two ends are then
     recomputed from the block in which they are small.
 
-    There is no NumPy or SciPy equivalent; for orthonormal stacked columns ``scipy.linalg.cossin``
-    is the nearest relative. For a few directions of large sparse matrices there is
-    :func:`cospan.gsvds`.
+    Any rank is treated after Paige and Saunders [1]_; LAPACK's ``ggsvd3`` is that of Bai and
+    Demmel [2]_, and ``method="tangent"`` that of Drmač [3]_. The page on the GSVD in the
+    documentation has the formulas between the conventions of MATLAB, Julia and LAPACK.
+
+    References
+    ----------
+    .. [1] C. C. Paige and M. A. Saunders, "Towards a generalized singular value decomposition",
+       SIAM J. Numer. Anal. 18, 398-405 (1981).
+    .. [2] Z. Bai and J. W. Demmel, "Computing the generalized singular value decomposition",
+       SIAM J. Sci. Comput. 14, 1464-1486 (1993).
+    .. [3] Z. Drmač, "A tangent algorithm for computing the generalized singular value
+       decomposition", SIAM J. Numer. Anal. 35, 1804-1832 (1998).
 
     Examples
     --------

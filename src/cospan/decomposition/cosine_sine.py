@@ -19,7 +19,14 @@ from cospan._arrays import Array
 from cospan._tolerance import POLISH_BELOW
 from cospan.decomposition.householder import qr
 
-__all__ = ["CosineSine", "cosine_sine", "orthonormalized", "other", "reorthogonalized", "row_norms"]
+__all__ = [
+    "CosineSine",
+    "cosines_and_sines",
+    "orthonormalized",
+    "other",
+    "reorthogonalized",
+    "row_norms",
+]
 
 
 class CosineSine(NamedTuple):
@@ -32,7 +39,7 @@ class CosineSine(NamedTuple):
     V: Array | None
 
 
-def cosine_sine(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> CosineSine:
+def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> CosineSine:
     """Q₁ = U diag(c) Wᴴ and Q₂ = V diag(s) Wᴴ, for [Q₁; Q₂] with orthonormal columns.
 
     The eigenvalues of Q₁ᴴQ₁ - Q₂ᴴQ₂ are cos 2θ. Where c or s is small they know it only to

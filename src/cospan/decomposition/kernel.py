@@ -19,7 +19,7 @@ from typing import NamedTuple
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan.decomposition import one_sided, small
-from cospan.decomposition.cosine_sine import cosine_sine, reorthogonalized, row_norms
+from cospan.decomposition.cosine_sine import cosines_and_sines, reorthogonalized, row_norms
 from cospan.decomposition.forms import completed
 from cospan.decomposition.householder import (
     explicit,
@@ -141,7 +141,7 @@ def _joint(
     With `ranks_known` both have as many rows as their rank, and there is no doubt.
     """
     Q1, Q2, T, triangular = _orthogonal_stack(A, B, tolerances.stack)
-    c, s, W, U, V = cosine_sine(Q1, Q2, wanted.u, wanted.v)
+    c, s, W, U, V = cosines_and_sines(Q1, Q2, wanted.u, wanted.v)
     flipped = arrays.adjoint(W)
     H = times_triangle(flipped, T) if triangular else arrays.matmul(flipped, T)
     m = H.shape[0]

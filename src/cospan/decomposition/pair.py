@@ -86,6 +86,11 @@ def _check_kinds(A: Any, B: Any) -> None:
     for X, name in ((A, "A"), (B, "B")):
         if arrays.is_lazy(X):
             raise InputError(f"{name} is a Dask collection; compute() it first.")
+        if hasattr(X, "toarray"):
+            raise InputError(
+                f"{name} is a sparse matrix; cospan.gsvds finds a few of its directions, and "
+                f"{name}.toarray() gives all of them if it fits in memory."
+            )
     check_names(B, feature_names_of(A), "B", whose="A's")
 
 

@@ -158,7 +158,7 @@ def _rank(X: np.ndarray, strength: np.ndarray, tol: float) -> int | None:
 
 
 def _cosine_sine(Q1: np.ndarray, Q2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """c, s and W as in `cosine_sine.cosine_sine`, without U and V."""
+    """c, s and W as in `cosine_sine.cosines_and_sines`, without U and V."""
     double = 2 * (adjoint(Q1) @ Q1)
     double.flat[:: len(double) + 1] -= 1
     values, W, failed = _routines(Q1.dtype)[3](double, overwrite_a=1)

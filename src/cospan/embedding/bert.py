@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.embedding.models import running
 from cospan.embedding.tokens import Tokens
 from cospan.errors import InputError, MissingDependencyError
 
@@ -38,17 +39,31 @@ class BertTextModel:
                 "Text models need torch and tokenizers: pip install 'cospan[embed]'."
             ) from None
         self.key = key
+        self._path = weights
         self._tokens = Tokens(tokenizer, limit)
-        self._weights = load_file(weights)
-        self._layers = int(config["num_hidden_layers"])
-        self._heads = int(config["num_attention_heads"])
-        self._eps = float(config.get("layer_norm_eps", 1e-12))
+        try:
+            self._weights = load_file(weights)
+        except Exception as error:  # the library raises its own, without a common base
+            raise InputError(f"{weights}: cannot be read as safetensors ({error}).") from error
+        try:
+            self._layers = int(config["num_hidden_layers"])
+            self._heads = int(config["num_attention_heads"])
+            self._eps = float(config.get("layer_norm_eps", 1e-12))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"{weights.parent}: its config.json lacks the numbers of layers and heads."
+            ) from error
+
+    def lengths(self, texts: Sequence[str]) -> NDArray[np.intp]:
+        """How many tokens each text has: texts of one length make the best batch."""
+        with running(self._path):
+            return self._tokens.lengths(texts)
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import torch
 
-        ids, mask = self._tokens(texts)
-        with torch.inference_mode():
+        with running(self._path), torch.inference_mode():
+            ids, mask = self._tokens(texts)
             states = self._states(torch.from_numpy(ids), torch.from_numpy(mask) > 0)
             weight = torch.from_numpy(mask)[:, :, None].to(states.dtype)
             mean = (states * weight).sum(dim=1) / weight.sum(dim=1).clamp(min=1)

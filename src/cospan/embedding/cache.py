@@ -62,7 +62,7 @@ class EmbeddingCache:
                     known.update(base.execute(query, part))
         except (sqlite3.Error, OSError):
             return [None] * len(items)
-        return [np.frombuffer(known[k], dtype="<f4") if k in known else None for k in keys]
+        return [_row(known.get(k)) for k in keys]
 
     def put(self, model: str, items: Sequence[bytes], rows: Rows) -> None:
         """Remember rows, one for each item."""
@@ -78,6 +78,14 @@ class EmbeddingCache:
             return  # a cache that cannot be written is no reason to fail
 
 
+def _row(stored: object) -> Rows | None:
+    """A row as it was stored; None for anything else, as if it were not there."""
+    if not isinstance(stored, bytes) or not stored or len(stored) % 4:
+        return None
+    found = np.frombuffer(stored, dtype="<f4")
+    return found if np.isfinite(found).all() else None
+
+
 class _opened:
     """A connection that is closed again; `sqlite3`'s own context manager leaves it open."""
 
@@ -86,9 +94,15 @@ class _opened:
 
     def __enter__(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        if self._path.exists() and not self._path.is_file():
+            raise OSError("not a regular file")  # SQLite would wait for a pipe
         self._base = sqlite3.connect(self._path, timeout=10)
         try:
             self._base.execute("CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, row BLOB)")
+            # Views and triggers are programs, which need not end; ours has none.
+            query = "SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+            if self._base.execute(query).fetchone()[0]:
+                raise sqlite3.DatabaseError("not a cache of cospan's")
         except sqlite3.Error:
             self._base.close()
             raise

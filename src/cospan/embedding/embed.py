@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Index
 from cospan._validate import as_count
 from cospan.embedding.cache import EmbeddingCache
 from cospan.embedding.models import ImageModel, TextModel, load_image_model, load_text_model
@@ -19,7 +20,15 @@ __all__ = ["embed_images", "embed_texts"]
 Rows = NDArray[np.float32]
 Progress = Callable[[int, int], None]
 
-BATCH = 64
+BATCH = 32  # what a batch makes of its tokens stays in the cache of a core
+
+
+class Batches(TypedDict, total=False):
+    """How rows are made: see :func:`embed_texts`."""
+
+    batch: int
+    cache: EmbeddingCache | bool
+    progress: Progress | None
 
 
 def embed_texts(
@@ -30,7 +39,7 @@ def embed_texts(
     cache: EmbeddingCache | bool = True,
     progress: Progress | None = None,
 ) -> Rows:
-    """One row of numbers for each text.
+    """One row of numbers, (n, d) in float32, for each text.
 
     Parameters
     ----------
@@ -46,10 +55,6 @@ def embed_texts(
     progress : callable, optional
         Called with how many texts are done, and how many there are.
 
-    Returns
-    -------
-    ndarray of shape (n, d), float32
-
     Examples
     --------
     >>> from cospan.embedding import embed_texts
@@ -64,35 +69,33 @@ def embed_texts(
         raise InputError(f"Text {wrong} is of type {kind}; pass strings, one for each row.")
     run = model if callable(model) else load_text_model(model)
     items = [text.encode("utf-8", "surrogatepass") for text in texts]
-    # Texts of one length share a batch: padding is work.
-    order = np.argsort([len(item) for item in items], kind="stable")
+    lengths = getattr(run, "lengths", lambda some: [len(text) for text in some])
+
+    def by_length(index: Index) -> Index:
+        # Texts of one length share a batch: padding is work. A formula has many more tokens than
+        # a sentence of as many characters, so that a model that can counts its own tokens.
+        return index[np.argsort(lengths([texts[i] for i in index]), kind="stable")]
+
     return _embedded(
         lambda index: run([texts[i] for i in index]),
-        getattr(run, "key", None), items, order, batch, cache, progress,
+        getattr(run, "key", None), items, by_length, batch=batch, cache=cache, progress=progress,
     )  # fmt: skip
 
 
 def embed_images(
     images: NDArray[np.uint8],
     model: ImageModel | Callable[[NDArray[np.uint8]], Any] | str | os.PathLike[str],
-    *,
-    batch: int = BATCH,
-    cache: EmbeddingCache | bool = True,
-    progress: Progress | None = None,
+    **batches: Unpack[Batches],
 ) -> Rows:
-    """One row of numbers for each image.
+    """One row of numbers, (n, d) in float32, for each image.
 
     Parameters
     ----------
     images : ndarray of shape (n, height, width, 3), uint8
     model : callable or path
         Any function of such images, or an ONNX file (see :func:`load_image_model`).
-    batch, cache, progress
-        As in :func:`embed_texts`.
-
-    Returns
-    -------
-    ndarray of shape (n, d), float32
+    **batches
+        batch, cache and progress, as in :func:`embed_texts`.
 
     Examples
     --------
@@ -112,29 +115,29 @@ def embed_images(
     items = [image.tobytes() + repr(image.shape).encode() for image in images]
     return _embedded(
         lambda index: run(images[index]),
-        getattr(run, "key", None), items, np.arange(len(images)), batch, cache, progress,
+        getattr(run, "key", None), items, lambda index: index, **batches,
     )  # fmt: skip
 
 
 def _embedded(
-    run: Callable[[NDArray[np.intp]], Any],
+    run: Callable[[Index], Any],
     key: str | None,
     items: list[bytes],
-    order: NDArray[np.intp],
-    batch: int,
-    cache: EmbeddingCache | bool,
-    progress: Progress | None,
+    ordered: Callable[[Index], Index],
+    **batches: Unpack[Batches],
 ) -> Rows:
-    """Rows for all items: from the cache, and what it lacks from the model, in order."""
-    size = as_count(batch, "batch")
+    """Rows for all items: from the cache, and what it lacks from the model, `ordered`."""
+    size = as_count(batches.get("batch", BATCH), "batch")
+    cache, progress = batches.get("cache", True), batches.get("progress")
     store = EmbeddingCache() if cache is True else (cache or None)
     if key is None:
         store = None
     rows: list[Any] = [None] * len(items)
     if store is not None and key is not None:
         rows = list(store.get(key, items))
-    todo = np.array([i for i in order if rows[i] is None], dtype=np.intp)
+    todo = np.array([i for i, row in enumerate(rows) if row is None], dtype=np.intp)
     done = len(items) - len(todo)
+    todo = ordered(todo) if len(todo) else todo
     for index in _batches(todo, size):
         made = np.asarray(run(index), dtype=np.float32)
         if made.ndim != 2 or len(made) != len(index):
@@ -151,9 +154,14 @@ def _embedded(
             progress(done, len(items))
     if not rows:
         raise InputError("There is nothing to embed; pass at least one item.")
+    if len({len(row) for row in rows}) > 1:
+        if store is None:
+            raise InputError("The model makes rows of different lengths.")
+        batches["cache"] = False  # it is damaged
+        return _embedded(run, key, items, ordered, **batches)
     return np.stack(rows)
 
 
-def _batches(index: NDArray[np.intp], size: int) -> Iterator[NDArray[np.intp]]:
+def _batches(index: Index, size: int) -> Iterator[Index]:
     for start in range(0, len(index), size):
         yield index[start : start + size]

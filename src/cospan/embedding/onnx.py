@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.embedding.models import running
 from cospan.embedding.tokens import Tokens
 from cospan.errors import InputError, MissingDependencyError
 
@@ -26,8 +27,11 @@ def _session(path: Path) -> Any:
         raise MissingDependencyError(
             "ONNX files need onnxruntime: pip install 'cospan[embed]'."
         ) from None
+    # What is wrong we say; its own log would print names from the file as they are.
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
     try:
-        return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library raises its own, without a common base
         reason = str(error).splitlines()[0]
         raise InputError(f"{path}: cannot be read as an ONNX model ({reason}).") from error
@@ -38,13 +42,23 @@ class OnnxTextModel:
 
     def __init__(self, path: Path, tokenizer: Path, limit: int, key: str) -> None:
         self.key = key
+        self._path = path
         self._tokens = Tokens(tokenizer, limit)
         self._session = _session(path)
         self._inputs = {one.name for one in self._session.get_inputs()}
         if "input_ids" not in self._inputs:
             raise InputError(f"{path}: has no input called input_ids; it is not a text model.")
 
+    def lengths(self, texts: Sequence[str]) -> NDArray[np.intp]:
+        """How many tokens each text has: texts of one length make the best batch."""
+        with running(self._path):
+            return self._tokens.lengths(texts)
+
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        with running(self._path):
+            return self._rows(texts)
+
+    def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
         ids, mask = self._tokens(texts)
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         found = self._session.run(None, {k: v for k, v in given.items() if k in self._inputs})
@@ -61,6 +75,7 @@ class OnnxImageModel:
 
     def __init__(self, path: Path, key: str) -> None:
         self.key = key
+        self._path = path
         self._session = _session(path)
         first = self._session.get_inputs()[0]
         if len(first.shape) != 4 or first.shape[1] != 3:
@@ -76,5 +91,6 @@ class OnnxImageModel:
 
     def __call__(self, images: NDArray[np.uint8]) -> NDArray[np.float32]:
         scaled = (images.astype(np.float32) / 255 - _MEAN) / _SPREAD
-        found = self._session.run(None, {self._name: scaled.transpose(0, 3, 1, 2)})
-        return np.asarray(found[0], dtype=np.float32).reshape(len(images), -1)
+        with running(self._path):
+            found = self._session.run(None, {self._name: scaled.transpose(0, 3, 1, 2)})
+            return np.asarray(found[0], dtype=np.float32).reshape(len(images), -1)

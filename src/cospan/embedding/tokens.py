@@ -35,3 +35,8 @@ class Tokens:
         found = self._tokenizer.encode_batch(list(texts))
         ids = np.array([one.ids for one in found], dtype=np.int64)
         return ids, np.array([one.attention_mask for one in found], dtype=np.int64)
+
+    def lengths(self, texts: Sequence[str]) -> NDArray[np.intp]:
+        """How many tokens each text has, not counting padding."""
+        found = self._tokenizer.encode_batch(list(texts))
+        return np.array([sum(one.attention_mask) for one in found], dtype=np.intp)

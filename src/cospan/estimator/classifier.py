@@ -13,11 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cospan import _arrays as arrays
-from cospan import distributed
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
-from cospan.curves import CurveMap
+from cospan.curves import RowMap
 from cospan.errors import InputError
 from cospan.estimator.fitted import ClassSettings, FittedClasses
 from cospan.estimator.labels import class_numbers, classes_in, shown
@@ -27,7 +26,9 @@ from cospan.frame.fitting import again_through
 from cospan.sets import SetCosts
 from cospan.sets.choice import tried_rows
 from cospan.sets.curving import Again
+from cospan.sets.lazy import mapped_classes
 from cospan.summary import Summary
+from cospan.summary.lazy import class_summaries
 
 __all__ = ["AlignmentAngleClassifier"]
 
@@ -216,9 +217,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         d = int(X.shape[1])
         self._start(np.unique(labels), (len(labels), d))
         size = min(_SAMPLED_ROWS, tried_rows(len(self.classes_)))
-        found = distributed.class_summaries(
-            X, labels, sample_weight, exact=self._exact, sample_size=size
-        )
+        found = class_summaries(X, labels, sample_weight, exact=self._exact, sample_size=size)
         self._summaries = {
             k: found[label] for k, label in enumerate(self.classes_.tolist()) if label in found
         }
@@ -240,8 +239,8 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         """The same for a Dask collection."""
         labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
 
-        def again(mapping: CurveMap) -> list[Summary]:
-            found = distributed.mapped_classes(X, labels, sample_weight, mapping)
+        def again(mapping: RowMap) -> list[Summary]:
+            found = mapped_classes(X, labels, sample_weight, mapping)
             return [found[label] for label in self.classes_.tolist()]
 
         return again

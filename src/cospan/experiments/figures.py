@@ -16,10 +16,10 @@ from cospan.frame import JointFrame
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["figures"]
+__all__ = ["draw_figures"]
 
 
-def figures(study: Study) -> Iterator[tuple[str, str, Figure]]:
+def draw_figures(study: Study) -> Iterator[tuple[str, str, Figure]]:
     """(file name, caption, figure), one after the other."""
     name = study.images.name
     pairs = PAPER_PAIRS[name]

@@ -1,16 +1,14 @@
-"""The page that ties a reproduction together, as Markdown and as one HTML file."""
+"""The page that ties a reproduction together: tables and findings of every dataset."""
 
 from __future__ import annotations
 
-import base64
-import html
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from cospan.experiments.document import Document, Picture, Section, Table
 from cospan.experiments.protocol import COST, DEFAULTS, FRAME, LOGISTIC, RULES
 from cospan.experiments.study import PAPER_TABLE, Row, Study, z_score
 
-__all__ = ["Picture", "to_html", "to_markdown"]
+__all__ = ["document"]
 
 INTRODUCTION = (
     "The protocol of the paper: 900 and 800 random training images of two classes, each set "
@@ -24,20 +22,20 @@ INTRODUCTION = (
 FEW_DRAWS = 5
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A figure that was written."""
-
-    file: str
-    caption: str
-    png: bytes
-
-
-@dataclass(frozen=True)
-class Table:
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+def document(
+    studies: Sequence[Study], pictures: Sequence[Sequence[Picture]], footer: str
+) -> Document:
+    """The page: what was found, then the tables and the figures of each dataset."""
+    return Document(
+        "The paper's experiments, reproduced",
+        INTRODUCTION,
+        tuple(line for study in studies for line in findings(study)),
+        tuple(
+            Section(study.images.title, tuple(tables(study)), tuple(drawn))
+            for study, drawn in zip(studies, pictures, strict=True)
+        ),
+        footer,
+    )
 
 
 def tables(study: Study) -> list[Table]:
@@ -139,75 +137,3 @@ def findings(study: Study) -> list[str]:
         f"{word} logistic regression on the same rows."
     )
     return said
-
-
-def to_markdown(studies: Sequence[Study], pictures: Sequence[Picture], footer: str) -> str:
-    """The page as Markdown; figures are files beside it."""
-    parts = ["# The paper's experiments, reproduced", INTRODUCTION]
-    parts += [f"- {line}" for study in studies for line in findings(study)]
-    for study in studies:
-        parts.append(f"## {study.images.title}")
-        for table in tables(study):
-            parts.append(f"**{table.title}**")
-            parts.append(_markdown_table(table))
-        mine = [picture for picture in pictures if f"-{study.images.name}" in picture.file]
-        parts += [f"![{picture.caption}]({picture.file})\n\n{picture.caption}" for picture in mine]
-    return "\n\n".join([*parts, footer]) + "\n"
-
-
-def _markdown_table(table: Table) -> str:
-    lines = [table.header, tuple("---" for _ in table.header), *table.rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-_STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.55 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; }
-body { padding: 0 1rem; }
-table { border-collapse: collapse; margin: .5rem 0 1.5rem; display: block; overflow-x: auto; }
-th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #8884; }
-th:first-child, td:first-child { text-align: left; }
-caption { text-align: left; font-weight: 600; padding: .5rem 0; }
-figure { margin: 1.5rem 0; } figcaption { font-size: .9em; opacity: .8; }
-img { max-width: 100%; background: white; border-radius: 4px; }
-"""
-
-
-def to_html(studies: Sequence[Study], pictures: Sequence[Picture], footer: str) -> str:
-    """The page as one HTML file with its figures inside; no scripts, nothing to fetch."""
-    parts = ["<h1>The paper's experiments, reproduced</h1>", _p(INTRODUCTION), "<ul>"]
-    parts += [f"<li>{html.escape(line)}</li>" for study in studies for line in findings(study)]
-    parts.append("</ul>")
-    for study in studies:
-        parts.append(f"<h2>{html.escape(study.images.title)}</h2>")
-        parts += [_html_table(table) for table in tables(study)]
-        mine = [picture for picture in pictures if f"-{study.images.name}" in picture.file]
-        parts += [_html_figure(picture) for picture in mine]
-    body = "\n".join([*parts, _p(footer)])
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>cospan: the paper reproduced</title><style>{_STYLE}</style></head>"
-        f"<body>\n{body}\n</body></html>\n"
-    )
-
-
-def _p(text: str) -> str:
-    return f"<p>{html.escape(text)}</p>"
-
-
-def _html_table(table: Table) -> str:
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
-
-    rows = "\n".join([line(table.header, "th"), *(line(row, "td") for row in table.rows)])
-    return f"<table><caption>{html.escape(table.title)}</caption>\n{rows}</table>"
-
-
-def _html_figure(picture: Picture) -> str:
-    data = base64.b64encode(picture.png).decode("ascii")
-    caption = html.escape(picture.caption, quote=True)
-    return (
-        f'<figure><img alt="{caption}" src="data:image/png;base64,{data}">'
-        f"<figcaption>{caption}</figcaption></figure>"
-    )

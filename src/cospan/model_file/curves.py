@@ -1,7 +1,7 @@
 """The curve of a model as named tensors and plain settings, and back.
 
 The map is held as it is, W and b and all, so that no generator of random numbers has to give the
-same ones again. Rows of data are no part of it.
+same ones again. Rows of data are no part of it: landmarks are means of several.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._tolerance import FAST_SHRINKAGE
-from cospan.curves import CurveMap
+from cospan._tolerance import FAST_SHRINKAGE, NOT_ZERO
+from cospan.curves import CurveMap, LandmarkMap, RowMap
 from cospan.errors import ModelFileError
 from cospan.model_file.reader import Reader
 from cospan.sets import Calibration, Geometry, SetCosts
@@ -22,7 +22,11 @@ from cospan.typicality import Typicality
 
 __all__ = ["Parts", "curve_parts", "read_curve"]
 
-_ARRAYS = ("center", "per_unit", "frequencies", "phases")
+# By the map's name in the settings; files from before there were two have none.
+_ARRAYS: dict[str, tuple[str, ...]] = {
+    "columns": ("center", "per_unit", "frequencies", "phases"),
+    "landmarks": ("center", "per_unit", "axes", "landmarks", "mixing"),
+}
 
 
 class Parts(NamedTuple):
@@ -36,12 +40,16 @@ def curve_parts(curve: CurvedSets, costs: Parts, typicality: dict[str, NDArray[A
     """What a curve adds to the parts of a model; `costs` are those of its own costs."""
     tensors = {f"curve.costs.{name}": value for name, value in costs.tensors.items()}
     tensors |= {f"curve.{name}": value for name, value in typicality.items()}
-    for name in _ARRAYS:
+    kind: dict[str, Any] = {"map": "columns"}
+    if isinstance(curve.map, LandmarkMap):
+        kind = {"map": "landmarks", "width": float(curve.map.width)}
+    for name in _ARRAYS[kind["map"]]:
         tensors[f"curve.{name}"] = np.ascontiguousarray(getattr(curve.map, name), dtype=float)
     plain = curve.plain.calibration
     if plain.offsets:
         tensors["curve.offsets"] = np.asarray(plain.offsets, dtype=float)
-    return Parts({"curve": {"costs": costs.settings, "gain": float(plain.gain)}}, tensors)
+    settings = {"costs": costs.settings, "gain": float(plain.gain), **kind}
+    return Parts({"curve": settings}, tensors)
 
 
 def read_curve(
@@ -54,14 +62,7 @@ def read_curve(
     if "curve" not in read.settings:
         return None
     inside = read.section("curve")
-    d = geometry.n_features
-    frequencies = inside.tensor("frequencies", None, d)
-    mapping = CurveMap(
-        center=inside.tensor("center", d),
-        per_unit=inside.tensor("per_unit", d, least=0.0),
-        frequencies=frequencies,
-        phases=inside.tensor("phases", len(frequencies)),
-    )
+    mapping = _map(inside, geometry.n_features)
     costs = read_costs(inside.section("costs"))
     g = costs.geometry
     fits = (
@@ -77,3 +78,15 @@ def read_curve(
     offsets = inside.optional_tensor("offsets", g.n_sets)
     plain = Calibration(inside.number("gain"), () if offsets is None else tuple(offsets.tolist()))
     return CurvedSets(mapping, costs, Plain(plain, read_typicality(inside, g.n_sets)))
+
+
+def _map(inside: Reader, d: int) -> RowMap:
+    center, per_unit = inside.tensor("center", d), inside.tensor("per_unit", d, least=0.0)
+    if "map" not in inside.settings or inside.choice("map", *_ARRAYS) == "columns":
+        frequencies = inside.tensor("frequencies", None, d)
+        return CurveMap(center, per_unit, frequencies, inside.tensor("phases", len(frequencies)))
+    axes = inside.tensor("axes", d, None)
+    landmarks = inside.tensor("landmarks", None, axes.shape[1])
+    mixing = inside.tensor("mixing", len(landmarks), None)
+    width = inside.number("width", least=NOT_ZERO)
+    return LandmarkMap(center, per_unit, axes, landmarks, mixing, width)

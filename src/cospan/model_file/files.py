@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from cospan._files import check_output, whole_file
 from cospan.errors import ModelFileError
-from cospan.model_file.container import from_bytes, to_bytes
+from cospan.model_file.container import file_bytes, from_bytes, to_bytes
 
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
@@ -93,12 +93,7 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
     (3.0, 1)
     """
     name = os.fspath(path)
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"Cannot read {name}: {error.strerror or error}.") from error
-    except ValueError as error:  # a zero byte in the name
-        raise ModelFileError(f"Cannot read {name!r}: {error}.") from error
+    data = file_bytes(path)
     try:
         model = from_bytes(data)
     except ModelFileError as error:

@@ -6,16 +6,14 @@ import math
 import sys
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from cospan._types import Floats
 from cospan.changes.twosample import log_fisher
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
 
 __all__ = ["p_value"]
-
-Floats = NDArray[np.float64]
 
 
 def p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> float:

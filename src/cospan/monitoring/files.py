@@ -12,7 +12,7 @@ from typing import Any
 
 from cospan._files import check_output, whole_file
 from cospan.errors import InputError, ModelFileError
-from cospan.model_file.container import is_file_of, packed, unpacked
+from cospan.model_file.container import file_bytes, is_file_of, packed, unpacked
 from cospan.model_file.parts import Parts
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.putting_together import Entries, read_monitoring, read_profile
@@ -83,11 +83,7 @@ def load_monitoring(path: str | os.PathLike[str]) -> Monitoring:
 
 def _load(path: str | os.PathLike[str], kind: str, read: Any) -> Any:
     name = os.fspath(path)
-    try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ModelFileError(f"Cannot read {name}: {reason}.") from error
+    data = file_bytes(path)
     try:
         parts, _ = unpacked(data, kind, FORMAT_VERSION)
         return read(Entries(parts.settings, parts.tensors))

@@ -29,7 +29,7 @@ from cospan.monitoring.levels import Levels, levels_of
 from cospan.monitoring.moments import sample_of, subset
 from cospan.monitoring.reading import full_plan, opened
 from cospan.monitoring.records import Record, noise_of, pooled_rows, record_of, reference_records
-from cospan.monitoring.standing_in import standing_in
+from cospan.monitoring.standing_in import stand_in
 from cospan.monitoring.timing import Every, as_every
 from cospan.monitoring.windows import SAMPLE_ROWS
 from cospan.sources import EncodingPlan
@@ -145,7 +145,7 @@ class Profile:
         usual = float(np.median([part.count for _, part in parts]))
         share = shrinkage_for(usual if window else whole.n, whole.n_features)
         channels = like.channels if like else channels_of(names, plan, whole, ranked, share)
-        drawn = None if keep else standing_in(whole, channels, plan, SAMPLE_ROWS)
+        drawn = None if keep else stand_in(whole, channels, plan, SAMPLE_ROWS)
         center = np.append(channels.measure(whole, ranked).values, 0.5)
         return cls(
             name,
@@ -219,7 +219,7 @@ class Profile:
         """Rows for angles to be measured against: the sample's, or drawn to stand in for them."""
         if self.keeps_rows:
             return self.summary.sample.rows
-        return standing_in(self.summary, self.channels, self.plan, SAMPLE_ROWS)
+        return stand_in(self.summary, self.channels, self.plan, SAMPLE_ROWS)
 
     @cached_property
     def with_rows(self) -> Summary:
@@ -230,7 +230,7 @@ class Profile:
 
     def judged(self, rows: Summary) -> WindowResult:
         """Another set as a whole, judged by sampling alone: its p-value, and what is unusual."""
-        from cospan.monitoring.judging import judge  # stands above
+        from cospan.monitoring.judging import judge  # is above
 
         bare = replace(self, windows=(), every=None)
         record = record_of(

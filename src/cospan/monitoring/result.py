@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
 from cospan._text import plural
 from cospan.monitoring.episodes import Episode, episodes_of
 from cospan.monitoring.judging import WindowResult, judge
@@ -176,7 +176,7 @@ class Monitoring:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row for each window, as a dataframe of the library installed or named."""
-        return make_frame(self.columns(), backend)
+        return make_dataframe(self.columns(), backend)
 
     def extended(self, records: Sequence[Record], notes: Sequence[str] = ()) -> Monitoring:
         """With further windows; those that are there already are replaced."""
@@ -211,7 +211,7 @@ class Monitoring:
 
     def save_html(self, path: str | os.PathLike[str]) -> Path:
         """Write one page: the line over time, the alarms, columns by windows, every window."""
-        from cospan.report.monitoring import save_monitoring_page  # stands above
+        from cospan.report.monitoring import save_monitoring_page  # is above
 
         return save_monitoring_page(path, self)
 

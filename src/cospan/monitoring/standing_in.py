@@ -12,19 +12,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from cospan import _arrays as arrays
 from cospan._tolerance import LEAST_EIGENVALUE, NOT_ZERO
-from cospan._types import Floats
+from cospan._types import Floats, Index
 from cospan.monitoring.channels import Channels
 from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
-__all__ = ["standing_in"]
+__all__ = ["stand_in"]
 
-Index = NDArray[np.intp]
 
 #: Rows of a trial draw, and how often the correlations are moved by what it lacks.
 _TRIAL_ROWS, _TRIALS = 4_000, 12
@@ -43,7 +41,7 @@ class _Layout(NamedTuple):
     fill: Floats
 
 
-def standing_in(
+def stand_in(
     summary: Summary, channels: Channels, plan: EncodingPlan | None, n: int, seed: int = 0
 ) -> Floats:
     """Draw `n` rows with the sketches' distributions and about the summary's covariance."""

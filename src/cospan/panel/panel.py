@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
 from cospan._validate import as_count
 from cospan.errors import MissingDependencyError
 from cospan.panel import classifiers, distances, subspaces
+from cospan.panel.meanings import ABOUT, ANGLE, UNITS
 from cospan.panel.reading import Pair, read_pair
 
 __all__ = ["Measure", "Panel", "measure_panel"]
@@ -98,7 +99,7 @@ class Panel:
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per measure, as a dataframe of the first library found."""
         rows = [asdict(one) for one in self.measures]
-        return make_frame({key: [row[key] for row in rows] for key in rows[0]}, backend)
+        return make_dataframe({key: [row[key] for row in rows] for key in rows[0]}, backend)
 
     def __repr__(self) -> str:
         width = max(len(one.name) for one in self.measures)
@@ -106,12 +107,19 @@ class Panel:
         lines = [f"{sample}{self.n_a} and {self.n_b} rows, {UNITS[self.units]}"]
         for one in self.measures:
             value = "-" if one.value is None else f"{one.value:.4g}"
-            p = "" if one.p_value is None else f"p {one.p_value:.2g}"
+            p = "" if one.p_value is None else _chance(one.p_value)
             lines.append(f"{one.name:<{width}}  {value:>9}  {p:<9}  {one.note or one.meaning}")
         return "\n".join(lines)
 
 
-UNITS = {"own": "each feature in units of its spread", "raw": "features as they came"}
+def _chance(p: float) -> str:
+    """Far out in a tail only the order of magnitude means anything, and 0 is never right.
+
+    >>> _chance(0.034), _chance(1e-40), _chance(0.0)
+    ('p 0.034', 'p < 0.001', 'p < 0.001')
+    """
+    return "p < 0.001" if p < 0.001 else f"p {p:.2g}"
+
 
 Answer = tuple[float, float | None, str]
 
@@ -172,58 +180,6 @@ def measure_panel(
         seconds = time.perf_counter() - start
         measures.append(Measure(name, value, p_value, seconds, meaning, beyond, note))
     return Panel(tuple(measures), len(pair.a), len(pair.b), pair.sampled, units)
-
-
-ANGLE = (
-    "AUC of leave-one-out angles: 0.5 is chance, 1 is perfect",
-    "sees location, scale and relations, says which, and gives every row a probability",
-)
-
-ABOUT = {
-    "C2ST, logistic": (
-        "AUC of logistic regression on held-out rows: 0.5 is chance, 1 is perfect",
-        "sees shifts of the means along one line; the angle also sees spreads and relations, and "
-        "needs no rows set aside",
-    ),
-    "C2ST, boosting": (
-        "AUC of gradient-boosted trees on held-out rows: 0.5 is chance, 1 is perfect",
-        "sees differences of any form, curved ones too, given enough rows; the angle says in "
-        "which directions, and gives each row a probability",
-    ),
-    "proxy A-distance": (
-        "2 (1 - 2 error) of logistic regression on held-out rows: 0 is alike, 2 is separable",
-        "the same as C2ST on the scale of domain adaptation; the angle adds which rows",
-    ),
-    "MMD": (
-        "squared kernel distance, unbiased: 0 is alike",
-        "sees any difference at the scale of the median distance; the angle says what it is",
-    ),
-    "energy distance": (
-        "distance of the distributions in units of the features: 0 is alike",
-        "sees any difference, location most of all; weaker than the angle for changed relations",
-    ),
-    "sliced Wasserstein": (
-        "root mean squared transport along random lines: 0 is alike",
-        "sees the tails of each line; relations of few features are averaged away",
-    ),
-    "Fréchet distance": (
-        "squared distance of means and covariances, as in FID: 0 is alike",
-        "the same two moments as the angle, in absolute units; says nothing of single rows, and "
-        "grows with the noise of few rows",
-    ),
-    "CKA of covariances": (
-        "cosine of the two covariances: 1 is the same up to a factor",
-        "sees relations alone; blind to means and to scale, which the angle reports as parts",
-    ),
-    "principal angle": (
-        "largest angle between the main subspaces, in degrees: 0 is the same",
-        "sees directions that one set lacks; blind to means and to how much variance there is",
-    ),
-    "largest KS": (
-        "largest Kolmogorov-Smirnov distance of a column; p for all columns together",
-        "sees any change within one column, as the table of features does; blind to relations",
-    ),
-}
 
 
 def _tested(found: distances.Tested, note: str = "") -> Answer:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from cospan._types import Floats
 from cospan._validate import as_count
 from cospan.errors import InputError
+from cospan.panel.neighbours import Neighbours, relative
 from cospan.panel.reading import read_pair
 from cospan.significance.copies import row_kinds
 
@@ -38,7 +39,10 @@ class Fidelity:
     Attributes
     ----------
     precision : float
-        Share of the synthetic rows that lie where real rows are.
+        Share of the synthetic rows that lie where real rows are: in the ball of one of them.
+    usual_precision : float
+        The same for the real rows, each left out in turn. Some real rows are in no other's ball
+        either, so a precision of this size is all that can be asked for.
     recall : float
         Share of the real rows that lie where synthetic rows are.
     density : float
@@ -76,6 +80,7 @@ class Fidelity:
     """
 
     precision: float
+    usual_precision: float
     recall: float
     density: float
     coverage: float
@@ -96,6 +101,7 @@ class Fidelity:
         """Plain types only, for JSON; rows as row numbers."""
         return {
             "precision": self.precision,
+            "usual_precision": self.usual_precision,
             "recall": self.recall,
             "density": self.density,
             "coverage": self.coverage,
@@ -112,9 +118,11 @@ class Fidelity:
         n, m = len(self.rows_synthetic), len(self.rows_real)
         return "\n".join(
             [
-                f"precision {self.precision:.3f}  recall {self.recall:.3f}  "
+                f"precision {self.precision:.3f} (real rows among themselves: "
+                f"{self.usual_precision:.3f})  recall {self.recall:.3f}  "
                 f"density {self.density:.3f}  coverage {self.coverage:.3f}",
-                f"{len(self.impossible)} of {n} synthetic rows are like no real row",
+                f"{len(self.impossible)} of {n} synthetic rows are like no real row: far away, "
+                "where precision counts all that are outside the real rows' neighbourhoods",
                 f"{len(self.copies)} of {n} synthetic rows are nearly copies of a real row",
                 f"{self.exact} of {n} synthetic rows equal a real row in every value "
                 f"({100 * self.repeated:.0f} % of the real rows equal another real row)",
@@ -174,17 +182,18 @@ def fidelity(
             f"neighbours is {k}, and there are {min(len(pair.a), len(pair.b))} rows in one set; "
             "pass fewer neighbours or more rows."
         )
-    inner, outer = _Neighbours(pair.a), _Neighbours(pair.b)
+    inner, outer = Neighbours(pair.a), Neighbours(pair.b)
     kinds = row_kinds(np.vstack([pair.a, pair.b]))
     around = inner.own(k + 1)[0]
-    to_real = _relative(pair.b, pair.a, around[:, -2])
-    to_made = _relative(pair.a, pair.b, outer.own(k)[0][:, -1])
+    to_real = relative(pair.b, pair.a, around[:, -2])
+    to_made = relative(pair.a, pair.b, outer.own(k)[0][:, -1])
     copying = inner.copying(pair.b)
-    alone = _relative(pair.a, pair.a, around[:, -2], without=around[:, -1])
+    alone = relative(pair.a, pair.a, around[:, -2], without=around[:, -1])
     p_impossible = _p_values(_inverse(to_real.nearest), _inverse(alone.nearest))
     p_copy = _p_values(copying, inner.copying_among_themselves())
     return Fidelity(
         precision=float(np.mean(to_real.nearest <= 1)),
+        usual_precision=float(np.mean(alone.nearest <= 1)),
         recall=float(np.mean(to_made.nearest <= 1)),
         density=float(to_real.inside.sum() / (k * len(pair.b))),
         coverage=float(np.mean(to_real.reached <= 1)),
@@ -203,78 +212,9 @@ def fidelity(
     )
 
 
-class _Neighbours:
-    """Nearest neighbours within one set, and of other rows in it."""
-
-    def __init__(self, rows: Floats) -> None:
-        from sklearn.neighbors import NearestNeighbors
-
-        self._index = NearestNeighbors(algorithm="auto").fit(rows)
-
-    def own(self, k: int) -> tuple[Floats, NDArray[np.intp]]:
-        """Distances and numbers of the k nearest other rows of the set itself."""
-        found = self._index.kneighbors(n_neighbors=k)
-        return found[0], found[1]
-
-    def copying(self, others: Floats) -> Floats:
-        """Distance to the nearest row here, against that row's own nearest neighbour."""
-        distance, nearest = self._index.kneighbors(others, n_neighbors=1)
-        return _ratio(distance[:, 0], self.own(1)[0][nearest[:, 0], 0])
-
-    def copying_among_themselves(self) -> Floats:
-        """The same for the rows of the set, each left out in turn."""
-        distance, nearest = self.own(2)
-        here = np.arange(len(nearest))
-        first = nearest[:, 0]
-        # The neighbour's own neighbour may be the row left out: then its second one counts.
-        other = np.where(nearest[first, 0] == here, distance[first, 1], distance[first, 0])
-        return _ratio(distance[:, 0], other)
-
-
-@dataclass(frozen=True)
-class _Relative:
-    nearest: Floats  # least distance of every point in units of a ball
-    inside: NDArray[np.intp]  # how many balls hold it
-    reached: Floats  # least distance of a point from every ball's centre, in its units
-
-
-def _relative(
-    points: Floats, centres: Floats, radius: Floats, *, without: Floats | None = None
-) -> _Relative:
-    """Distances of points from centres in units of the centres' balls, block by block.
-
-    With `without` the points are the centres themselves, each left out in turn: a ball that held
-    the point reaches one neighbour further without it.
-    """
-    from scipy.spatial.distance import cdist
-
-    nearest, inside = np.empty(len(points)), np.empty(len(points), dtype=np.intp)
-    reached = np.full(len(centres), np.inf)
-    for start in range(0, len(points), 1000):
-        block = slice(start, min(start + 1000, len(points)))
-        distance = cdist(points[block], centres)
-        if without is None:
-            ratio = _ratio(distance, radius)
-        else:
-            ratio = _ratio(distance, np.where(distance <= radius, without, radius))
-            here = np.arange(block.start, block.stop)
-            ratio[here - start, here] = np.inf
-        nearest[block] = ratio.min(axis=1)
-        inside[block] = np.count_nonzero(ratio <= 1, axis=1)
-        np.minimum(reached, ratio.min(axis=0), out=reached)
-    return _Relative(nearest, inside, reached)
-
-
 def _inverse(ratio: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.asarray(1 / ratio)
-
-
-def _ratio(distance: Floats, unit: Floats) -> Floats:
-    """distance / unit, with 0/0 = 1: among rows that have twins one more twin is usual."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = distance / unit
-    return np.asarray(np.where((distance == 0) & (unit == 0), 1.0, found), dtype=np.float64)
 
 
 def _p_values(scores: Floats, usual: Floats) -> Floats:

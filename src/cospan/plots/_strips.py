@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from cospan.errors import InputError
 
-from ._style import GREY, label
+from ._style import GREY, axes, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Panel", "bars", "check_shape", "draw_strips", "picture", "strips_size"]
+__all__ = ["Panel", "bars", "check_shape", "draw_strips", "one_strip", "picture"]
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,24 @@ def check_shape(image_shape: tuple[int, ...] | None, d: int) -> None:
         )
 
 
-def strips_size(
-    strips: int, panels: int, image_shape: tuple[int, ...] | None
-) -> tuple[float, float]:
+def _size(strips: int, panels: int, image_shape: tuple[int, ...] | None) -> tuple[float, float]:
     """Inches for so many panels, and room for the words at the left."""
     width, height = (1.15, 1.3) if image_shape is not None else (2.7, 1.75)
     return 1.1 + width * panels, 0.25 + height * strips
 
 
+def one_strip(
+    rows: NDArray[Any], titles: Sequence[object] | None, things: str
+) -> list[tuple[str, list[Panel]]]:
+    """Rows side by side, with words above them."""
+    words = [""] * len(rows) if titles is None else [label(title) for title in titles]
+    if len(words) < len(rows):
+        raise InputError(f"titles has {len(words)} entries for {len(rows)} {things}.")
+    return [("", [Panel(row, word) for row, word in zip(rows, words, strict=False)])]
+
+
 def draw_strips(
-    ax: Axes,
+    ax: Axes | None,
     strips: Sequence[tuple[str, Sequence[Panel]]],
     *,
     image_shape: tuple[int, ...] | None,
@@ -56,8 +64,10 @@ def draw_strips(
     colours: tuple[str, str] = (GREY, GREY),
 ) -> Axes:
     """Draw each strip, a (heading, panels) pair, as one row of panels."""
-    ax.set_axis_off()
+    check_shape(image_shape, strips[0][1][0].values.size)
     columns = max((len(panels) for _, panels in strips), default=1)
+    ax = axes(ax, _size(len(strips), columns, image_shape))
+    ax.set_axis_off()
     left = 0.1 if any(heading for heading, _ in strips) else 0.0
     width, height = (1 - left) / columns, 1 / len(strips)
     for i, (heading, panels) in enumerate(strips):
@@ -67,7 +77,7 @@ def draw_strips(
             ha="right", va="center", fontsize=9,
         )  # fmt: skip
         for j, panel in enumerate(panels):
-            gap = 0.06 if image_shape is not None else 0.42
+            gap = 0.06 if image_shape is not None else 0.46
             place = (
                 left + (j + gap) * width,
                 bottom + 0.04 * height,
@@ -123,7 +133,7 @@ def bars(
     """
     values = np.asarray(values, dtype=np.float64).ravel()
     strongest = np.argsort(-np.abs(values), kind="stable")[:top]
-    names = [label(feature_names[i] if feature_names else f"x{i}", 20) for i in strongest]
+    names = [label(feature_names[i] if feature_names else f"x{i}", 18) for i in strongest]
     places = np.arange(len(strongest))
     made = ax.barh(places, values[strongest], height=0.72)
     for bar, value in zip(made, values[strongest], strict=True):

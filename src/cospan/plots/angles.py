@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_angles", "plot_costs", "plot_map", "plot_posterior"]
 
+LEGEND_LINE = 45  # letters of all names that fit side by side
+
 
 def plot_angles(
     a: Any,
@@ -132,7 +134,10 @@ def plot_posterior(
 
 
 def _legend_above(ax: Axes) -> Legend:
-    return ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+    """One line above the axes; one line for each name where they are long."""
+    names = ax.get_legend_handles_labels()[1]
+    columns = 3 if sum(map(len, names)) <= LEGEND_LINE else 1
+    return ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, frameon=False)
 
 
 def plot_costs(
@@ -220,13 +225,14 @@ def plot_map(comparison: Any, *, most: int = 2_000, ax: Axes | None = None) -> A
     top = np.argsort(-parts, kind="stable")[:2]
     ax = axes(ax, (5.2, 4.6))
     looks = groups_of(comparison)
-    for look, group in zip(looks, comparison.groups, strict=True):
+    # The first set larger, so that it shows below the others where all are at one place.
+    for look, group, size in zip(looks, comparison.groups, (5.5, 3.5, 3.5), strict=False):
         if group.rows is None or not len(group.rows):
             continue
         rows = np.asarray(group.rows, dtype=np.float64)[:most]
         x, y = np.asarray(frame.coordinates(rows))[:, top].T
         ax.plot(
-            x, y, look.marker, color=look.colour, markersize=4, alpha=0.55, markeredgewidth=0,
+            x, y, look.marker, color=look.colour, markersize=size, alpha=0.55, markeredgewidth=0,
             label=look.name,
         )  # fmt: skip
     for side, i in zip("xy", top, strict=True):

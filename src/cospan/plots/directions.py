@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import InputError
-
-from ._strips import Panel, check_shape, draw_strips, strips_size
+from ._strips import Panel, draw_strips, one_strip
 from ._style import BLUE, GREY, ORANGE, axes, tidy
 
 if TYPE_CHECKING:
@@ -85,7 +83,7 @@ def plot_directions(
     frame : JointFrame, GSVD, Comparison, Directions, or array of shape (k, d)
         A frame gives three strips of `n` directions; directions or an array are one strip.
     n : int
-        Directions in each strip.
+        Directions in each strip, at most; a direction is in one of them only.
     image_shape : tuple of int, optional
         (height, width) where features are pixels; a comparison knows its own. Otherwise the
         features with the largest weights are drawn as bars.
@@ -110,10 +108,8 @@ def plot_directions(
     if feature_names is None:
         feature_names = getattr(frame, "feature_names", None)
     strips = _strips(frame, n, titles, pixels=image_shape is not None)
-    check_shape(image_shape, strips[0][1][0].values.size)
-    size = strips_size(len(strips), max(len(panels) for _, panels in strips), image_shape)
     return draw_strips(
-        axes(ax, size),
+        ax,
         strips,
         image_shape=image_shape,
         feature_names=feature_names,
@@ -131,20 +127,19 @@ def _strips(
         frame = np.asarray(frame.vectors)
     if not hasattr(frame, "H"):
         rows = np.atleast_2d(np.asarray(frame, dtype=np.float64))
-        if titles is not None and len(titles) < len(rows):
-            raise InputError(f"titles has {len(titles)} entries for {len(rows)} directions.")
-        words = titles if titles is not None else [""] * len(rows)
-        return [("", [Panel(row, word) for row, word in zip(rows, words, strict=False)])]
+        return one_strip(rows, titles, "directions")
     H, angles = np.asarray(frame.H), np.degrees(np.asarray(frame.angles))
-    n = min(n, len(angles))
-    middle = _shared(frame, H, angles, n)
+    at_ends = min(n, -(-len(angles) // 3))  # of few directions some are left for the middle
+    like_a = [i for i in range(at_ends) if angles[i] <= 45]
+    like_b = [i for i in range(len(angles) - at_ends, len(angles)) if angles[i] > 45]
+    middle = _shared(frame, H, angles, n, {*like_a, *like_b})
     if not pixels:  # relative to each feature's own spread, so that units do not decide
         spread = np.sqrt((H * H).sum(axis=0))
         H = H / np.where(spread > 0, spread, 1)
     strips = (
-        ("like A", np.arange(n)),
+        ("like A", like_a),
         ("shared", middle),
-        ("like B", np.arange(len(angles) - n, len(angles))),
+        ("like B", like_b),
     )
     return [
         (heading, [Panel(H[i], f"{angles[i]:.0f}°") for i in index])
@@ -153,12 +148,16 @@ def _strips(
     ]
 
 
-def _shared(frame: Any, H: NDArray[Any], angles: NDArray[Any], n: int) -> NDArray[np.intp]:
+def _shared(
+    frame: Any, H: NDArray[Any], angles: NDArray[Any], n: int, drawn: set[int]
+) -> NDArray[np.intp]:
     """The n strongest of the directions that both sets have alike: spread and mean.
 
-    None where there are none. Dead pixels are at 45° as well, so the strongest come first.
+    Each direction is drawn once, and none where there are none. Dead pixels are at 45° as well,
+    so the strongest come first.
     """
     near = np.abs(angles - 45) <= NEAR
+    near[list(drawn)] = False
     geometry = getattr(frame, "geometry", None)
     if geometry is not None and geometry.affine:
         near &= np.abs(np.asarray(frame.shifts, dtype=np.float64)) <= STILL

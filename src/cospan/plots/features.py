@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.changes.grouping import Column, columns_of, present
+from cospan.changes.wording import share_text
 from cospan.errors import InputError
 
-from ._style import BLUE, DARK, GREY, ORANGE, axes, label, tidy
+from ._style import BLUE, DARK, GREY, ORANGE, PART_COLOURS, axes, label, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,13 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_feature_distributions", "plot_features", "plot_parts"]
 
-PART_COLOURS = {
-    "location": "#5B4A8A",
-    "scale": "#4F9D8B",
-    "shape": "#8D7BBD",
-    "levels": "#B9A94A",
-    "missing": "#9AA3AB",
-}
 BINS = 24
 TAILS = 0.005  # beyond these quantiles values are counted in the first and the last bin
 SHOWN_LEVELS = 6
@@ -66,7 +60,7 @@ def plot_features(comparison: Comparison, *, n: int = 10, ax: Axes | None = None
     ax.set_yticks(place, [label(row.name, 28) for row in rows])
     ax.invert_yaxis()
     ax.set_xlim(0, 1.25 * max(float(share.max(initial=0.0)), 1e-9))
-    ax.set_xlabel("part of the difference in %")
+    ax.set_xlabel("part of the difference in %; the surest change first")
     ax.tick_params(axis="y", length=0)
     return tidy(ax)
 
@@ -143,7 +137,7 @@ def plot_parts(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
         if share > 0:
             ax.barh(
                 0, 100 * share, left=left, color=PART_COLOURS.get(name, GREY), height=0.6,
-                label=f"{name} {100 * share:.0f} %",
+                label=f"{name} {share_text(share)}",
             )  # fmt: skip
             left += 100 * share
     if not left:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from cospan.errors import InputError
 
-from ._strips import Panel, bars, check_shape, draw_strips, strips_size
-from ._style import BLUE, ORANGE, axes, label, pull_map
+from ._strips import Panel, bars, check_shape, draw_strips, one_strip
+from ._style import BLUE, ORANGE, axes, pull_map
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,15 +65,10 @@ def plot_samples(
         colours = (BLUE, ORANGE)
     else:
         rows = np.atleast_2d(np.asarray(samples, dtype=np.float64))[:n]
-        words = [label(t) for t in titles] if titles is not None else [""] * len(rows)
-        if len(words) < len(rows):
-            raise InputError(f"titles has {len(words)} entries for {len(rows)} samples.")
-        strips = [("", [Panel(row, w) for row, w in zip(rows, words, strict=False)])]
-    check_shape(image_shape, strips[0][1][0].values.size)
+        strips = one_strip(rows, titles, "samples")
     values = np.concatenate([panel.values for _, panels in strips for panel in panels])
-    size = strips_size(len(strips), max(len(panels) for _, panels in strips), image_shape)
     return draw_strips(
-        axes(ax, size),
+        ax,
         strips,
         image_shape=image_shape,
         feature_names=feature_names,

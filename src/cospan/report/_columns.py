@@ -118,7 +118,7 @@ class Columns:
         )  # fmt: skip
 
     def scatter(self, features: tuple[int, int], side: int, most: int) -> tuple[Floats, Floats]:
-        """Two features, each from 0 to 1, in the first rows of a set that have both."""
+        """Two features, each from 0 to 1, in rows of all parts of a set that have both."""
         there = np.ones(len(self.samples[side]), dtype=bool)
         for column, own in zip(self.columns, self.features, strict=True):
             if set(features) & set(own.tolist()):
@@ -129,7 +129,9 @@ class Columns:
             both = np.concatenate([s[:, feature] for s in self.samples])
             low, high = np.quantile(both, [TAILS, 1 - TAILS])
             span = high - low if high > low else 1.0
-            values = self.samples[side][there][:most, feature]
+            values = self.samples[side][there, feature]
+            if len(values) > most:  # sorted tables are common: the first rows are not like others
+                values = values[np.linspace(0, len(values) - 1, most).astype(int)]
             found.append(np.clip((values - low) / span, 0, 1))
         return found[0], found[1]
 

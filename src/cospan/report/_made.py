@@ -11,6 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cospan.comparison.settings import Settings
+
 from ._text import clean, count
 from ._words import p_text
 from .pieces import Measure, Setting
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["Origin", "made_of"]
 
 VERSIONS = ("numpy", "scipy", "scikit-learn")
+DECIDED = ("exact", "score_all")  # by the data, where they were left open
+SETTLED_BY_PRESET = (
+    "span", "units", "shrinkage", "pooling", "dof", "calibrate", "center", "balance", "tol", "curve"
+)  # fmt: skip
+
 MOST_BYTES = 2_000_000_000  # larger files are not read once more
 
 
@@ -85,13 +92,15 @@ def _told(path: Path) -> str:
 def made_of(
     version: str, seconds: float, settings: Mapping[str, Any], call: str, origin: Origin
 ) -> tuple[tuple[str, str], ...]:
-    """The command or the call, versions, time."""
-    given = ", ".join(
+    """The command or the call, with what was not left open; versions, time."""
+    usual: Mapping[str, Any] = Settings.of().as_dict()
+    by_preset = SETTLED_BY_PRESET if settings.get("preset") else ()
+    given = [
         f"{clean(key, 40)}={clean(repr(value), 80)}"
         for key, value in settings.items()
-        if value is not None and key not in ("exact", "score_all")
-    )
-    how = ("Python", f"cospan.{call}, {given})")
+        if key not in (*DECIDED, *by_preset) and value is not None and value != usual.get(key)
+    ]
+    how = ("Python", f"cospan.{', '.join([call, *given])})")
     if origin.command:
         how = ("Command", clean(origin.command, 2_000))
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in VERSIONS)

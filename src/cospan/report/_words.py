@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,17 +14,20 @@ from ._text import clean, count, percent, significant
 from .pieces import Measure
 
 if TYPE_CHECKING:
-    from cospan.comparison import Comparison
+    from cospan.comparison import Comparison, ManyComparison
     from cospan.comparison.timelines import Moment
+    from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
 __all__ = [
     "GLOSSARY",
     "badge_of",
+    "curve_of",
     "fallback_verdict",
     "isolated",
     "measures",
     "of_hundred",
+    "opening_of",
     "said",
     "settings_of",
     "spoken",
@@ -194,10 +198,42 @@ def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tupl
     return said(str(care[0]), names) if care else "", spoken(map(str, told), names)
 
 
+def opening_of(
+    c: Comparison | ManyComparison,
+    badge: tuple[str, str],
+    lead: Iterable[str],
+    findings: Iterable[str],
+    names: tuple[str, ...],
+) -> dict[str, Any]:
+    """What a report of any number of sets begins with, for its content."""
+    warning, remarks = warnings_of(c.warnings, names)
+    return {
+        "date": datetime.date.today().isoformat(),
+        "version": c.version,
+        "level": badge[0],
+        "badge": badge[1],
+        "verdict": spoken(lead, names),
+        "findings": spoken(findings, names),
+        "warning": warning,
+        "remarks": remarks,
+        "glossary": GLOSSARY,
+    }
+
+
 def settings_of(settings: Mapping[str, Any], more: Iterable[tuple[str, str]]) -> Any:
     """(name, value) of each setting, and what was chosen where it was left open."""
-    found = [(clean(key), _plain(value)) for key, value in settings.items()]
+    # The affine span has neither a common centre nor weights of the sets.
+    linear = ("center", "balance") if settings.get("span") == "affine" else ()
+    found = [(clean(key), _plain(value)) for key, value in settings.items() if key not in linear]
     return (*found, *more)
+
+
+def curve_of(settings: Mapping[str, Any], curve: CurvedSets | None) -> list[tuple[str, str]]:
+    """The curved features that are used, where some were asked for."""
+    if curve is None and settings.get("curve") in (None, "none"):
+        return []
+    used = "none: the columns alone do as well" if curve is None else curve.map.words
+    return [("curved features used", used)]
 
 
 def _plain(value: object) -> str:

@@ -14,13 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cospan._json import json_text
 from cospan.errors import MissingDependencyError
 
 from . import svg, svg_many, svg_time
 from ._text import count, percent
 from ._words import of_hundred, p_text, time_cells
 from .content import ReportContent
-from .serialise import json_for_script
+from .pieces import TimeChart
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -29,6 +30,8 @@ __all__ = ["notebook_fragment", "page"]
 
 FOLDER = Path(__file__).parent / "page"
 SHORT_NAME = 10
+# Characters with a meaning to an HTML parser or, in older engines, to a script's line counting.
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 SCRIPTS = ("base", "tables", "rows", "brush", "main")
 
 
@@ -42,7 +45,7 @@ def page(content: ReportContent) -> str:
         content=content,
         policy=_policy(scripts=(theme, script), style=style),
         scale=svg.map_scale(content.points),
-        payload=Markup(json_for_script(content.to_dict())),
+        payload=Markup(_json_for_script(content.to_dict())),
         style=Markup(style),
         theme=Markup(theme),
         script=Markup(script),
@@ -78,7 +81,7 @@ def _environment() -> Environment:
     for module in (svg, svg_many, svg_time):
         made.globals.update({name: drawn(getattr(module, name)) for name in module.__all__})
     made.globals.update(map_place=svg.map_place, below=_below, heat=_heat, time_cells=time_cells)
-    made.globals.update(short_names=_short_names)
+    made.globals.update(short_names=_short_names, filled=_filled)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
     made.filters.update(unbroken=_unbroken)
     return made
@@ -87,6 +90,11 @@ def _environment() -> Environment:
 def _short_names(content: ReportContent) -> bool:
     """Whether names of sets fit over the columns of a matrix; else their keys are there."""
     return max(len(one.name) for one in content.sets) <= SHORT_NAME
+
+
+def _filled(chart: TimeChart, k: int) -> bool:
+    """Whether any set has rows in a window."""
+    return any(row[k] is not None for row in chart.moments.values())
 
 
 def _below(counts: tuple[int, ...], step: int) -> int:
@@ -131,3 +139,12 @@ def _policy(scripts: tuple[str, ...], style: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _json_for_script(value: Any) -> str:
+    r"""JSON that may stand inside a ``<script type="application/json">`` element.
+
+    >>> _json_for_script({"name": "</script><b>"})
+    '{"name":"\\u003c/script\\u003e\\u003cb\\u003e"}'
+    """
+    return json_text(value, indent=None).translate(_ESCAPES)

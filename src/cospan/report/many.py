@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,25 +37,16 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     listed = ManyRows(c, told)
     pairing = Pairing(c, origin, len(told))
     pairs = tuple(pairing.pair(k, *pair, listed.of_pairs[k]) for k, pair in enumerate(told))
-    warning, remarks = _words.warnings_of(c.warnings, names)
     lead, findings = _verdict(c, auc, order)
-    level, badge = _badge(auc, order)
     n_check, n_strange = int(np.sum(c.audit.flagged)), int(np.sum(c.neither))
     return ReportContent(
         title=f"{len(c.names)} sets",
-        date=datetime.date.today().isoformat(),
-        version=c.version,
+        **_words.opening_of(c, _badge(auc, order), lead, findings, names),
         sets=_sets(c),
-        level=level,
-        badge=badge,
-        verdict=_words.spoken(lead, names),
-        findings=_words.spoken(findings, names),
-        warning=warning,
         tiles=_tiles(c, auc, order, pairs, n_check, n_strange),
         rows=listed.rows,
         columns=listed.columns.named,
         tabs=listed.tabs,
-        remarks=remarks,
         sampling=_sampling(c, len(listed.rows)),
         settings=_settings(c),
         made=made_of(c.version, c.seconds, c.settings, "compare_many(sets", origin),
@@ -77,7 +67,6 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
             for i, j in order[MOST_PAIRS : MOST_PAIRS + MOST_COMMANDS]
         ),
         corners=_corners(c),
-        glossary=_words.GLOSSARY,
     )
 
 
@@ -99,8 +88,7 @@ def _verdict(
 
     def told(pair: tuple[int, int]) -> str:
         a, b = (c.names[k] for k in pair)
-        ordered = _words.of_hundred(float(auc[pair]))
-        return f"{a} and {b} ({ordered} pairs of rows are ordered correctly)"
+        return f"{a} and {b} ({_words.of_hundred(float(auc[pair]))}"
 
     large = sum(auc[pair] >= LARGE for pair in pairs)
     lead = [f"{large} of the {len(pairs)} pairs of sets differ clearly."]
@@ -108,7 +96,10 @@ def _verdict(
         lead = [f"All {len(pairs)} pairs of the {len(c.names)} sets differ clearly."]
     elif large == 0:
         lead = [f"None of the {len(pairs)} pairs of sets differs clearly."]
-    lead.append(f"The closest are {told(near)}; the farthest are {told(far)}.")
+    lead.append(
+        f"The closest are {told(near)} pairs of rows are ordered correctly); the farthest are "
+        f"{told(far)})."
+    )
     lead.append(f"{percent(c.accuracy)} of the rows look most like their own set.")
     findings = []
     if c.name_z is not None:
@@ -197,6 +188,7 @@ def _settings(c: ManyComparison) -> tuple[tuple[str, str], ...]:
         ("features", count(c.costs.n_features)),
         ("directions", f"{common} in all sets, {some} in some, {alone} in one"),
     ]
+    more += _words.curve_of(c.settings, c.costs.curve)
     return tuple(_words.settings_of(c.settings, more))
 
 

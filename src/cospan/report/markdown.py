@@ -10,7 +10,7 @@ from ._words import p_text, time_cells
 from .content import ReportContent
 from .pieces import Pair, Tab
 
-__all__ = ["escaped", "markdown"]
+__all__ = ["escaped", "markdown_of"]
 
 MOST_ROWS = 50
 TIME_HEADS = ("rows", "median angle (quartiles)", "like B")
@@ -31,7 +31,7 @@ def escaped(text: object) -> str:
     return _ITEM.sub(r"\1\\\2", safe)
 
 
-def markdown(content: ReportContent) -> str:
+def markdown_of(content: ReportContent) -> str:
     """The whole report."""
     return "\n".join(_lines(content)) + "\n"
 

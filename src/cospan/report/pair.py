@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +27,7 @@ __all__ = ["pair_content"]
 
 FIRST_FINDINGS = 4
 MOST_NOTES = 100
+LEAST_PART = 0.0005  # of the difference: less would be told as 0 %
 PART_WORDS = {
     "location": "where values are centred",
     "scale": "how widely all of them spread",
@@ -44,23 +44,16 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     columns = _columns(c)
     listing = list_rows(c, columns, shape)
     differs, size, sentences = _verdict(c)
-    level, badge = _words.badge_of(differs, size)
+    badge = _words.badge_of(differs, size)
     lead, findings = _lead(c, sentences, listing)
-    warning, remarks = _words.warnings_of(c.warnings, names)
     features, more_features = _features(c, columns)
     relations = _relations(c, columns)
     n_changed = 0 if c.features is None else len(c.features.changed)
     n_relations = 0 if c.feature_pairs is None else len(c.feature_pairs.changed)
     return ReportContent(
         title=" and ".join(_words.isolated(clean(name, 80)) for name in names[:2]),
-        date=datetime.date.today().isoformat(),
-        version=c.version,
+        **_words.opening_of(c, badge, lead, findings, names),
         sets=_sets(c),
-        level=level,
-        badge=badge,
-        verdict=_words.spoken(lead, names),
-        findings=_words.spoken(findings, names),
-        warning=warning,
         tiles=_tiles(c, listing, features, n_changed, relations, n_relations),
         parts=_parts(c),
         features=features,
@@ -83,12 +76,10 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         quality=_quality(c, names),
         measures=(*_words.measures(c), *origin.measures()),
         sensitivity=origin.settings(),
-        remarks=remarks,
         sampling=_sampling(c, columns, listing),
         settings=_settings(c),
         made=made_of(c.version, c.seconds, c.settings, "compare(A, B", origin),
         inputs=(*_inputs(c), *origin.read()),
-        glossary=_words.GLOSSARY,
     )
 
 
@@ -182,7 +173,7 @@ def _tiles(
     return (
         Tile("How different", _words.of_hundred(auc.value), note, "where"),
         Tile("Columns changed", f"{count(n_changed)} of {count(total)}", first, "changed"),
-        Tile("Relations changed", count(n_relations), pair or "between columns", "relations"),
+        Tile("Relations changed", count(n_relations), pair or "none between columns", "relations"),
         Tile("Rows to check", count(listing.n_check), ", ".join(told) or "none stands out", "rows"),
     )
 
@@ -207,7 +198,7 @@ def _parts(c: Comparison) -> tuple[Part, ...]:
     return tuple(
         Part(name, PART_WORDS.get(name, ""), round(float(share), 4), p.get(name))
         for name, share in found
-        if share > 0
+        if share >= LEAST_PART
     )
 
 
@@ -246,6 +237,7 @@ def _settings(c: Comparison) -> tuple[tuple[str, str], ...]:
         value = getattr(frame, key, None)
         if value is not None:
             more.insert(1, (name, value if isinstance(value, str) else f"{float(value):.3g}"))
+    more += _words.curve_of(c.settings, frame.curve)
     return tuple(_words.settings_of(c.settings, more))
 
 

@@ -14,7 +14,7 @@ from .svg import framed
 
 __all__ = ["time_chart"]
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760, 84, 748, 10, 196
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760, 40, 748, 12, 196
 MOST_LABELS = 6
 
 
@@ -43,14 +43,13 @@ def _y(degrees: float) -> float:
 
 def _axes(windows: Sequence[str]) -> str:
     found = f'<path class="axis" d="M{LEFT} {TOP}V{BOTTOM}H{RIGHT}"/>'
-    for degrees, word in ((0, "like A, 0°"), (45, "both, 45°"), (90, "like B, 90°")):
+    for degrees, word in ((0, "0°"), (45, "45°"), (90, "90°")):
         y = _y(degrees)
         if degrees == 45:
             found += f'<path class="diagonal" d="M{LEFT} {y:.1f}H{RIGHT}"/>'
         found += f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{word}</text>'
     n = len(windows)
-    places = {round(i * (n - 1) / (min(MOST_LABELS, n) - 1)) for i in range(min(MOST_LABELS, n))}
-    for k in sorted(places):
+    for k in range(0, n, -(-n // MOST_LABELS)):
         x = _x(k, n)
         found += (
             f'<path class="tick" d="M{x:.1f} {BOTTOM}v4"/>'

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cospan._files import write_text
+from cospan._json import json_text
 from cospan.errors import InputError
 
 from .content import content_of
@@ -36,16 +37,14 @@ def to_html(comparison: AnyComparison, **origin: Any) -> str:
 
 def to_markdown(comparison: AnyComparison, **origin: Any) -> str:
     """The report as Markdown."""
-    from .markdown import markdown
+    from .markdown import markdown_of
 
-    return markdown(content_of(comparison, **origin))
+    return markdown_of(content_of(comparison, **origin))
 
 
 def to_json(comparison: AnyComparison, **origin: Any) -> str:
     """The page's whole content as JSON; every number of the comparison: ``to_json()`` of it."""
-    from .serialise import json_text
-
-    return json_text(content_of(comparison, **origin), indent=2)
+    return json_text(content_of(comparison, **origin).to_dict())
 
 
 def fragment(comparison: AnyComparison) -> str:

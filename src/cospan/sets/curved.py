@@ -1,6 +1,6 @@
 """Sets of mapped rows that answer for a plain model: what samples cost them.
 
-A curved model is an ordinary one, of rows that went through a :class:`~cospan.curves.CurveMap`
+A curved model is an ordinary one, of rows that went through a :class:`~cospan.curves.RowMap`
 first. All sets are scored by one matrix product: with M the sets' maps side by side,
 
     y = x M        cost_k² = ν + Σ w_kj (y_j - a_kj)²
@@ -10,7 +10,6 @@ For two sets one map serves both: with M_A⁻¹ M_B = U S Vᵀ it is M_A U, with
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,7 +22,7 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import expansion_keeps_digits
 from cospan._types import Floats
-from cospan.curves import CurveMap
+from cospan.curves import RowMap
 from cospan.errors import InputError
 from cospan.sets.calibration import Calibration
 from cospan.sets.geometry import Geometry
@@ -69,7 +68,7 @@ class _Table(NamedTuple):
 class CurvedSets:
     """K sets of mapped rows, ready to say what a sample costs each of them."""
 
-    map: CurveMap
+    map: RowMap
     costs: SetCosts = field(repr=False)  # of the mapped rows, with a calibration of their own
     plain: Plain = field(repr=False)  # the readings of the plain model that it stands in for
 
@@ -152,7 +151,7 @@ class CurvedSets:
 
     @cached_property
     def _laid_out(self) -> tuple[np.ndarray, ...]:
-        """What columns, waves, y² and y are multiplied with, and what is added.
+        """What features, y² and y are multiplied with, and what is added.
 
         y is taken about the origin, where mapped rows are of the order of 1.
         """
@@ -160,33 +159,25 @@ class CurvedSets:
         at = at + center @ across
         constant = np.sum(weights * at**2, axis=1) + self.costs.geometry.dof
         fine = expansion_keeps_digits(float(constant.max()), float(np.finfo(np.float32).eps))
-        d = self.map.n_columns
-        found = (
-            across[:d],
-            math.sqrt(2) * across[d:],
-            weights.T,
-            -2 * (weights * at).T,
-            constant,
-        )
+        found = (self.map.through(across), weights.T, -2 * (weights * at).T, constant)
         dtype = np.float32 if fine else np.float64
         return tuple(np.ascontiguousarray(one, dtype=dtype) for one in found)
 
     def _scored(self, rows: Array) -> Array:
         xp = arrays.namespace(rows)
-        z, waves = self.map.columns_and_waves(rows)
+        features = self.map.features(rows)
         if self._laid_out[0].dtype == np.float64:
-            z, waves = xp.astype(z, xp.float64), xp.astype(waves, xp.float64)
-        of_z, of_waves, squares, linear, constant = (arrays.like(one, z) for one in self._laid_out)
-        with arrays.full_precision(z):
-            y = waves @ of_waves
-            y += z @ of_z
+            features = xp.astype(features, xp.float64)
+        across, squares, linear, constant = (arrays.like(x, features) for x in self._laid_out)
+        with arrays.full_precision(features):
+            y = features @ across
             crossed = y @ linear
             y *= y
             found = y @ squares
         return xp.clip(found + crossed + constant[None, :], self.costs.geometry.dof, np.inf)
 
 
-def _pieces(rows: Array, mapping: CurveMap, *, larger: int = 1) -> list[slice]:
+def _pieces(rows: Array, mapping: RowMap, *, larger: int = 1) -> list[slice]:
     """Parts of the rows to be mapped one after the other."""
     size = _DEVICE_BYTES if arrays.on_accelerator(rows) else larger * _HOST_BYTES
     step = max(_FEWEST_AT_ONCE, size // (4 * mapping.n_features))
@@ -194,7 +185,7 @@ def _pieces(rows: Array, mapping: CurveMap, *, larger: int = 1) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
 
 
-def mapped_summary(rows: Array, weights: np.ndarray | None, mapping: CurveMap) -> Summary:
+def mapped_summary(rows: Array, weights: np.ndarray | None, mapping: RowMap) -> Summary:
     """Summary of mapped rows in memory, a piece at a time; it keeps no sample."""
     found = None
     for piece in _pieces(rows, mapping, larger=16):

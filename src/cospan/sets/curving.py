@@ -15,7 +15,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._tolerance import FAST_SHRINKAGE
-from cospan.curves import CurveMap, curve_map
+from cospan.curves import MOST_COLUMNS, RowMap, curve_map, landmark_map
 from cospan.errors import InputError
 from cospan.sets.choice import CLEARLY, tried_rows
 from cospan.sets.curved import CurvedSets, Plain, mapped_summary
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Again", "as_curve", "fitted_curve"]
 
 #: Reads the rows of all sets once more, through the map: one summary for each set.
-Again = Callable[[CurveMap], Sequence[Summary]]
+Again = Callable[[RowMap], Sequence[Summary]]
 
 # Fewer rows in a set than this cannot show a curve: features are several times the columns.
 _FEWEST_ROWS = 40
@@ -125,23 +125,32 @@ def _possible(
     return free and not few and settings.calibrate is not False
 
 
-def _map_for(working: WorkingSets, size: int | None) -> CurveMap:
-    """The map of the sets' columns, standardised over all sets."""
+def _map_for(working: WorkingSets, size: int | None) -> RowMap:
+    """The map of the sets' columns."""
     prepared = working.prepared
-    means = np.asarray(arrays.to_numpy(prepared.means), dtype=np.float64)
     center = np.asarray(arrays.to_numpy(prepared.center), dtype=np.float64)
-    unit = prepared.unit("own")
+    samples = [part.sample.rows for part in prepared.summaries]
+    if working.n_varying > MOST_COLUMNS:
+        most = tried_rows(working.n_sets)
+        per_unit = np.asarray(arrays.to_numpy(working.per_unit), dtype=np.float64)
+        return landmark_map(center, per_unit, [rows[:most] for rows in samples], size)
+    scale = _scale_over_all(working, center)
+    return curve_map(center, scale, np.concatenate(samples), size)
+
+
+def _scale_over_all(working: WorkingSets, center: np.ndarray) -> np.ndarray:
+    """The deviation of every column over all sets; 0 for a constant."""
+    unit = working.prepared.unit("own")
+    means = np.asarray(arrays.to_numpy(working.prepared.means), dtype=np.float64)
     within = unit / np.where(unit > 0, unit, 1.0)
     apart = (means - center) / np.where(unit > 0, unit, 1.0)
-    scale = unit * np.sqrt(within + np.mean(apart**2, axis=0))
-    sample = np.concatenate([part.sample.rows for part in prepared.summaries])
-    return curve_map(center, scale, sample, size)
+    return np.asarray(unit * np.sqrt(within + np.mean(apart**2, axis=0)))
 
 
 def _costs_of(
     mapped: Sequence[Summary],
     summaries: Sequence[Summary],
-    mapping: CurveMap,
+    mapping: RowMap,
     settings: Settings,
 ) -> SetCosts:
     """Costs of mapped rows; the samples they are chosen and calibrated on are the plain ones'."""
@@ -151,11 +160,11 @@ def _costs_of(
     for part, known in zip(mapped, summaries, strict=True):
         rows = _mapped(mapping, known.sample.rows)
         whole.append(replace(part, sample=replace(known.sample, rows=rows)))
-    options = settings.of_the_sets() | {"units": "own", "curve": None}
+    options = settings.of_the_sets() | {"units": mapping.units, "curve": None}
     return SetCosts.from_summaries(whole, **options)
 
 
-def _mapped(mapping: CurveMap, rows: np.ndarray) -> np.ndarray:
+def _mapped(mapping: RowMap, rows: np.ndarray) -> np.ndarray:
     return arrays.to_numpy(mapping(rows)).astype(np.float64)
 
 

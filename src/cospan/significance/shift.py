@@ -21,7 +21,7 @@ from cospan._validate import (
 from cospan.errors import InputError
 from cospan.significance.combining import combine, holm, rank_pvalue, standardise
 from cospan.significance.copies import IN_A, IN_B, Units, settle_copies
-from cospan.significance.effect import held_out_effect, quarters
+from cospan.significance.effect import SPLITS, held_out_effect, quarters
 from cospan.significance.estimate import Estimate
 from cospan.significance.parts import part_pvalues
 from cospan.significance.relabelling import contrasts
@@ -49,7 +49,8 @@ class ShiftTest:
         The statistic of the relabellings.
     effect : Estimate
         AUC on held-out rows: how well the view and the direction that one half of the rows
-        favours tell the sets of the other half apart. 0.5 = not at all, 1 = perfectly.
+        favours tell the sets of the other half apart, on average over several ways to halve
+        the sets. 0.5 = not at all, 1 = perfectly.
     views : mapping
         How far the true labels stand out in each view, in standard deviations of the
         relabellings: ``"location"``, means of columns; ``"discriminant"``, means in all
@@ -153,12 +154,12 @@ def shift_test(
     in_a = sets.places == IN_A
     if not np.array_equal(unit, np.arange(len(units.rows))):
         labels = contrasts(sets, count, rng)
-    quarter = quarters(units.places, rng)[unit]
+    splits = np.stack([quarters(units.places, rng)[unit] for _ in range(SPLITS)])
     return ShiftTest(
         statistic=float(combined[0]),
         pvalue=rank_pvalue(combined),
         null=combined[1:],
-        effect=held_out_effect(at, sets.rows, in_a, quarter, confidence, rng),
+        effect=held_out_effect(at, sets.rows, in_a, splits, confidence, rng),
         views={name: float(standardise(values)[0]) for name, values in seen.items()},
         parts=holm(part_pvalues(at, sets.rows, in_a, labels)),
         n_permutations=count,

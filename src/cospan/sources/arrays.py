@@ -116,7 +116,7 @@ def label_array(
             raise InputError(
                 f"{name}: an array has no column {options.label!r}; give {option('label')} as a "
                 f"column "
-                "number or as an array with one label a row."
+                "number or as an array with one label per row."
             )
     if label is None or isinstance(label, int | np.integer):
         return None

@@ -19,7 +19,7 @@ from .arrow_claims import check_batches
 from .arrow_rows import has_gaps, is_list, is_numeric, select
 from .base import listing
 from .budget import FREE_BLOCK, check_block, check_features, check_list, check_stream
-from .paths import reading
+from .paths import check_readable, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -225,6 +225,8 @@ def saved_dataset(folder: Path, part: str | None) -> ArrowFiles | None:
         )
     if not files:
         raise SourceError(f"{state}: names no file with data.")
+    for file in files:
+        check_readable(file)
     return ArrowFiles(files, folder)
 
 

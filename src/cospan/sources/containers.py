@@ -43,7 +43,7 @@ def safetensors_reader(path: Path, part: str | None, options: Options) -> ArrayR
             shape = tuple(first.get_shape())
             dtype = to_numpy(first[:1]).dtype if shape and 0 not in shape else np.dtype(float)
     except SafetensorError as error:
-        raise SourceError(f"{path}: is no whole safetensors file ({error}).") from error
+        raise SourceError(f"{path}: is not a complete safetensors file ({error}).") from error
 
     def pieces(size: int) -> Iterator[NDArray[Any]]:
         with reading(path, "safetensors"):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._text import is_number
+from cospan._text import is_number, plural
 from cospan.embedding import embed_images, embed_texts, load_image_model, load_text_model
 from cospan.errors import InputError, SourceError
 
@@ -37,6 +37,11 @@ LOOKED_AT = 50
 #: Characters of a text that name its row.
 SHOWN = 60
 LINE = "text"  # what the only column of a file of lines is called
+UNREADABLE = "\ufffd"  # what stands in the place of bytes that are not UTF-8
+ABOUT_COLUMNS = (
+    "x0, x1, … are numbers that a model made of each {what}. Single ones mean little by "
+    "themselves: look at the rows, and at the sets as a whole."
+)
 
 
 def is_prose(path: Path) -> bool:
@@ -78,8 +83,10 @@ class Lines:
 
         for path in self._files:
             waiting: list[str] = []
+            unreadable = 0
             with reading(path, "text"), path.open(encoding="utf-8", errors="replace") as file:
                 for line in file:
+                    unreadable += UNREADABLE in line
                     if line.strip():
                         waiting.append(line.strip())
                     if len(waiting) == size:
@@ -87,6 +94,11 @@ class Lines:
                         waiting = []
             if waiting:
                 yield pa.record_batch({LINE: waiting})
+            if unreadable:
+                warn(
+                    f"{path.name}: {plural(unreadable, 'line')} with characters that are not "
+                    f"UTF-8, which were replaced by {UNREADABLE}; save the file as UTF-8."
+                )
 
     def complete(self, columns: Sequence[str]) -> bool:
         return True
@@ -109,7 +121,8 @@ class EmbeddedTexts(_Embedded):
 
     def __init__(self, table: Table, column: str, options: Options) -> None:
         require(table.stream, [column], "text")
-        self.name, self.n_rows, self.notes = table.name, table.n_rows, table.stream.notes
+        self.name, self.n_rows = table.name, table.n_rows
+        self.notes = (*table.stream.notes, ABOUT_COLUMNS.format(what="text"))
         self._table = table
         self._column = column
         self._options = options
@@ -124,7 +137,8 @@ class EmbeddedTexts(_Embedded):
         for block in taken(_Column(self._table, self._column), self._options, TEXTS, self.name):
             texts = block.rows.column(0)
             if texts.null_count:
-                warn(f"{self.name}: {texts.null_count:,} texts are missing; they count as empty.")
+                missing = plural(texts.null_count, "missing text")
+                warn(f"{self.name}: {missing}, counted as empty.")
             words = [text or "" for text in texts.cast("string").to_pylist()]
             ids = block.ids if self._named else _called(block.ids, words)
             yield Chunk(self._rows(words), ids, block.labels)
@@ -178,7 +192,7 @@ class EmbeddedImages(_Embedded):
             folder, files, replace(options, image_mode="RGB", image_size=size, embed=None)
         )
         self.name, self.n_rows = self._images.name, None
-        self.notes = self._images.notes
+        self.notes = (*self._images.notes, ABOUT_COLUMNS.format(what="image"))
         blank = np.zeros((1, *size, 3), dtype=np.uint8)
         self.n_features = embed_images(blank, self._model).shape[1]
 

@@ -48,13 +48,13 @@ def open_source(
         Where the classes stand: a column's name (tables), a column's number (plain arrays), the
         name of another array in the same file (npz, HDF5, Zarr, safetensors), ``"folder"`` for
         image folders, the labels file for IDX (any other word: the matching one beside the
-        images), or an array with one label a row.
+        images), or an array with one label per row.
     label_value : optional
         Take only the rows of this class. "3" matches 3 and 3.0.
     columns : sequence of str (tables) or int (arrays), optional
         The features to take, in this order. Default: every column.
     id_column : str, optional
-        The column that identifies a row; it is no feature then.
+        The column that identifies a row; it is then not a feature.
     chunk_rows : int, optional
         Rows in a chunk. Default: about 32 MB.
     missing : {"indicator", "mean", "drop", "error"}, optional
@@ -121,7 +121,7 @@ def _reader(obj: Any, options: Options, name: str | None) -> Reader | Encodable:
     import numpy as np
 
     from .arrays import array_reader, is_array
-    from .frames import frame_reader
+    from .dataframes import dataframe_reader
 
     if isinstance(obj, str) and obj == "-":
         from .stdin import stdin_reader
@@ -145,7 +145,7 @@ def _reader(obj: Any, options: Options, name: str | None) -> Reader | Encodable:
         raise InputError(
             f"A {type(obj).__name__} is one column and no table; to_frame() makes one of it."
         )
-    table = frame_reader(obj, options, name)
+    table = dataframe_reader(obj, options, name)
     if table is not None:
         return table
     if isinstance(obj, list | tuple) or hasattr(obj, "__array__"):
@@ -160,7 +160,9 @@ def _as_array(obj: Any, convert: Any) -> Any:
     try:
         return convert(obj)
     except ValueError as error:
-        raise InputError(f"The {type(obj).__name__} is no table of numbers ({error}).") from error
+        raise InputError(
+            f"The {type(obj).__name__} is not a table of numbers ({error})."
+        ) from error
 
 
 def _as_columns(columns: Sequence[str | int] | None) -> tuple[str | int, ...] | None:

@@ -43,7 +43,7 @@ class TableStream(Protocol):
     def n_rows(self) -> int | None: ...
     @property
     def index(self) -> str | None:
-        """A column that identifies rows and is no feature, if the table brings one."""
+        """A column that identifies rows and is not a feature, if the table brings one."""
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -173,10 +173,12 @@ class Table:
             chosen = [str(column) for column in options.columns]
             require(self.stream, chosen, "columns")
             chosen = [column for column in chosen if column not in options.drop]
+        names = self.stream.schema.names
+        if not names:
+            raise SourceError(f"{self.name}: the table has no columns.")
         if not chosen:
             raise SourceError(
-                f"{self.name}: no column is left to be a feature "
-                f"(it has {listing(self.stream.schema.names)})."
+                f"{self.name}: no column is left to be a feature (it has {listing(names)})."
             )
         return chosen
 

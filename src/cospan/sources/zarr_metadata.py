@@ -46,6 +46,10 @@ def check_store(folder: Path) -> None:
 def _metadata_files(folder: Path) -> Iterator[Path]:
     """All of them, also where none is expected: a folder can be a group and an array at once."""
     for place, files in folders_below(folder):
+        for name in files:
+            # a named pipe would be waited for without end, and a device never end
+            if (place / name).exists() and not (place / name).is_file():
+                raise SourceError(f"{place / name}: is not a regular file, as a Zarr store has.")
         yield from (place / name for name in NAMES if name in files)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
 from cospan._types import Floats
 from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 
@@ -98,7 +98,7 @@ class Sensitivity:
     def to_frame(self, backend: str | None = None) -> Any:
         """The rows as a dataframe: pandas, polars or pyarrow."""
         columns = [field.name for field in fields(SettingChange)]
-        return make_frame(
+        return make_dataframe(
             {name: [getattr(row, name) for row in self.rows] for name in columns}, backend
         )
 

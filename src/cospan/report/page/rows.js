@@ -34,7 +34,7 @@ function moveTab(event) {
 // Percentiles of numbers; of levels and yes or no, how many rows of the set have the same.
 function standing(value, kind) {
   if (value === null) return "";
-  return `${value} % ${kind === "category" || kind === "boolean" ? "same" : "below"}`;
+  return `${kind === "category" || kind === "boolean" ? "= " : ""}${value} %`;
 }
 
 function valuesTable(row) {
@@ -59,10 +59,13 @@ function valuesTable(row) {
   });
   const table = element("table", { className: "values" });
   table.append(element("thead", { children: [head] }), element("tbody", { children: lines }));
-  return element("div", {
+  const box = element("div", {
     className: "scroll", role: "region", "aria-label": "Values of the row", tabindex: "0",
     children: [table],
   });
+  const meaning = "In A, in B: the share of rows below the value; with =, the share that has it.";
+  const more = content.order.length ? [] : [element("p", { className: "muted", text: meaning })];
+  return element("div", { children: [box, ...more] });
 }
 
 function looksLike(row) {

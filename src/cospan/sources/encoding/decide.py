@@ -29,7 +29,7 @@ from .plan import TRUTH, ColumnPlan
 from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen
 from .sketches import Moments
 
-__all__ = ["MOST_FREQUENT", "decide", "moments_of"]
+__all__ = ["MOST_FREQUENT", "decide_column", "moments_of"]
 
 #: Levels that get a feature of their own.
 MOST_FREQUENT = 30
@@ -45,7 +45,7 @@ Parts = Sequence[ColumnLearner]
 _NUMBER = re.compile(READINGS["point"].pattern)
 
 
-def decide(parts: Parts, missing: str, *, asked: bool, names: Sequence[str]) -> ColumnPlan:
+def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[str]) -> ColumnPlan:
     """The plan for one column from what each set holds in it.
 
     `asked` columns were named by the user, so they are not taken for row counters; `names` are

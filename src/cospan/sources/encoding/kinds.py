@@ -165,7 +165,10 @@ def _texts(values: pa.Array) -> pa.Array:
         return values
     if pa.types.is_floating(values.type) or pa.types.is_decimal(values.type):
         return pa.array([_number_text(value) for value in numbers(values)], pa.string())
-    return pc.cast(values, pa.string())
+    try:
+        return pc.cast(values, pa.string())
+    except pa.ArrowNotImplementedError:  # views of text, in older versions
+        return pa.array(values.to_pylist(), pa.string())
 
 
 def _number_text(value: Any) -> str | None:

@@ -167,9 +167,9 @@ def local(part: Any, name: str) -> Any:
 
 
 def _table(part: Any, name: str) -> Any:
-    from cospan.sources.frames import frame_reader
+    from cospan.sources.dataframes import dataframe_reader
 
-    return frame_reader(part.reset_index(drop=True), Options(), name)
+    return dataframe_reader(part.reset_index(drop=True), Options(), name)
 
 
 def _frame(plan: EncodingPlan, rows: Any) -> Any:

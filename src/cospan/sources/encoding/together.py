@@ -10,7 +10,7 @@ from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources.base import listing, warn
 
-from .decide import decide
+from .decide import decide_column
 from .learn import SetLearner
 from .plan import ColumnPlan, EncodingPlan
 from .profile import SetProfile, profile_of
@@ -172,7 +172,9 @@ def _decided(
                 f"The lists in column {name!r} have different lengths in the sets "
                 f"({', '.join('×'.join(map(str, shape)) or '1' for shape in sorted(shapes))})."
             )
-        columns.append(decide(parts, policy, asked=asked, names=[one.name for one in having]))
+        columns.append(
+            decide_column(parts, policy, asked=asked, names=[one.name for one in having])
+        )
     plan = EncodingPlan((*columns, *_apart(tables)), policy)
     _refuse_unlike(tables, [column.name for column in plan.used])
     if not plan.used:

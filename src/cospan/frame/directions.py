@@ -5,9 +5,6 @@ says more: among all samples that both sets can represent, the first shared dire
 smallest angle and the last one the largest. Asking for the next extreme under the constraint
 that its coefficients be orthogonal to the earlier ones (the paper's deflation) walks through the
 shared block from its ends, so the successive extremes are simply the next rows of H.
-
-This module lies below `frame`: it sees frames as
-anything that has their fields.
 """
 
 from __future__ import annotations
@@ -21,12 +18,12 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tables import make_frame
+from cospan._tables import make_dataframe
 from cospan._validate import as_option
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.frame.joint import JointFrame
 
 __all__ = ["Directions", "extreme_directions", "shared_directions"]
 
@@ -132,7 +129,7 @@ class Directions:
         }
         if self.differences is not None:
             columns["difference"] = arrays.to_numpy(self.differences)
-        return make_frame(columns, backend)
+        return make_dataframe(columns, backend)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name}: {np.sum(self.block == name)}" for name in BLOCK_NAMES)

@@ -12,11 +12,11 @@ from cospan import _arrays as arrays
 from cospan._files import whole_file
 from cospan._validate import as_option, as_weights, feature_names_of
 from cospan.alignment import Alignment
-from cospan.distributed.blocks import row_blocks, split
 from cospan.errors import InputError
+from cospan.summary.blocks import row_blocks, split
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.frame.joint import JointFrame
 
 __all__ = ["align", "left_out", "write_scores"]
 

@@ -11,7 +11,8 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._validate import as_rows, as_weights
 from cospan.errors import InputError
-from cospan.summary import Summary, SummaryOptions, of_rows
+from cospan.summary.builder import SummaryOptions
+from cospan.summary.summary import Summary
 
 __all__ = [
     "block_classes",
@@ -91,6 +92,8 @@ def block_summary(
     """Summary of one block; None if it has no rows, or none that count."""
     if len(block) == 0 or (weights is not None and not weights.any()):
         return None
+    from cospan.summary.making import of_rows  # makes summaries of collections by way of blocks
+
     summary = of_rows(block, weights, options)
     return replace(summary, feature_names=names)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from cospan._validate import as_rows, feature_names_of
-from cospan.curves import CurveMap
-from cospan.distributed.blocks import (
+from cospan._validate import feature_names_of
+from cospan.errors import InputError
+from cospan.summary.blocks import (
     block_classes,
     block_summary,
     first_rows,
@@ -18,11 +18,10 @@ from cospan.distributed.blocks import (
     row_blocks,
     split,
 )
-from cospan.errors import InputError
-from cospan.sets import curved
-from cospan.summary import Summary, SummaryOptions
+from cospan.summary.builder import SummaryOptions
+from cospan.summary.summary import Summary
 
-__all__ = ["class_summaries", "mapped_classes", "mapped_summary", "summary_of"]
+__all__ = ["class_summaries", "summary_of"]
 
 
 def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
@@ -56,60 +55,6 @@ def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     )
     if found is None:
         raise InputError(f"{name} has no rows; at least one sample is needed.")
-    return found
-
-
-def mapped_summary(X: Any, sample_weight: Any, mapping: CurveMap) -> Summary:
-    """Summary of the rows of a Dask collection, mapped where they are; it keeps no sample."""
-    import dask
-
-    blocks = row_blocks(X, "X")
-    weights = split(sample_weight, blocks, "sample_weight")
-    leaf = dask.delayed(_mapped_block, pure=False)
-    shared = dask.delayed(mapping)  # once in the graph, not once per block
-    found: Summary | None = reduced(
-        [leaf(block, weight, shared) for block, weight in zip(blocks, weights, strict=True)], merged
-    )
-    if found is None:
-        raise InputError("X has no rows; at least one sample is needed.")
-    return found
-
-
-def _mapped_block(block: Any, weights: np.ndarray | None, mapping: CurveMap) -> Summary | None:
-    if len(block) == 0 or (weights is not None and not weights.any()):
-        return None
-    return curved.mapped_summary(as_rows(block, "X", d=mapping.n_columns), weights, mapping)
-
-
-def mapped_classes(
-    X: Any, labels: np.ndarray, sample_weight: Any, mapping: CurveMap
-) -> dict[Any, Summary]:
-    """The same for the rows of each class."""
-    import dask
-
-    blocks = row_blocks(X, "X")
-    parts = zip(
-        blocks,
-        split(labels, blocks, "y"),
-        split(sample_weight, blocks, "sample_weight"),
-        strict=True,
-    )
-    leaf, shared = dask.delayed(_mapped_block_classes, pure=False), dask.delayed(mapping)
-    found: dict[Any, Summary] = reduced([leaf(*part, shared) for part in parts], merged_classes)
-    return found
-
-
-def _mapped_block_classes(
-    block: Any, labels: np.ndarray, weights: np.ndarray | None, mapping: CurveMap
-) -> dict[Any, Summary]:
-    rows = as_rows(block, "X", d=mapping.n_columns, allow_empty=True)
-    found = {}
-    for label in np.unique(labels).tolist():
-        own = np.flatnonzero(labels == label)
-        weight = None if weights is None else weights[own]
-        summary = _mapped_block(rows[own, :], weight, mapping)
-        if summary is not None:
-            found[label] = summary
     return found
 
 

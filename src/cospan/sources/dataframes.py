@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import narwhals as nw
     import pyarrow as pa
 
-__all__ = ["frame_reader"]
+__all__ = ["dataframe_reader"]
 
 #: Rows looked at to find what columns of Python objects hold.
 PROBE_ROWS = 1000
@@ -35,7 +35,9 @@ TABLE_ATTRIBUTES = (
 )
 
 
-def frame_reader(obj: Any, options: Options, name: str | None) -> Reader | EncodableTable | None:
+def dataframe_reader(
+    obj: Any, options: Options, name: str | None
+) -> Reader | EncodableTable | None:
     """A reader for a dataframe, or None if `obj` is none."""
     if not isinstance(obj, Mapping) and not _looks_like_a_table(obj):
         return None
@@ -51,9 +53,9 @@ def frame_reader(obj: Any, options: Options, name: str | None) -> Reader | Encod
     if isinstance(obj, pa.Table | pa.RecordBatch):
         table = obj if isinstance(obj, pa.Table) else pa.Table.from_batches([obj])
         return table_reader(ArrowStream(table, name or "Arrow table"), options)
-    frame = _narwhals_frame(obj)
-    if frame is not None:
-        return table_reader(FrameStream(frame, name or f"{_kind(obj)} dataframe"), options)
+    data = _in_narwhals(obj)
+    if data is not None:
+        return table_reader(DataframeStream(data, name or f"{_kind(obj)} dataframe"), options)
     if hasattr(obj, "__arrow_c_stream__"):
         return table_reader(ArrowStream(_table_of(obj), name or type(obj).__name__), options)
     return None
@@ -68,8 +70,8 @@ def _table_of(obj: Any) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
-            f"The {type(obj).__name__} is no table ({reason}); give columns of one length by their "
-            "names, or a dataframe (to_frame() makes one of a single column)."
+            f"The {type(obj).__name__} is not a table ({reason}); give columns of one length by "
+            "their names, or a dataframe (to_frame() makes one of a single column)."
         ) from error
 
 
@@ -94,19 +96,19 @@ class ArrowStream:
         return not any(map(has_gaps, self.batches(columns, SCAN_ROWS)))
 
 
-class FrameStream:
+class DataframeStream:
     """An eager dataframe, turned into Arrow one slice at a time."""
 
     hidden: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
-    def __init__(self, frame: nw.DataFrame[Any], name: str) -> None:
+    def __init__(self, data: nw.DataFrame[Any], name: str) -> None:
         import narwhals as nw
 
         self.name = name
-        self.n_rows: int | None = frame.shape[0]
-        self._frame = frame
-        self._index = _own_index(nw.maybe_get_index(frame))
+        self.n_rows: int | None = data.shape[0]
+        self._data = data
+        self._index = _own_index(nw.maybe_get_index(data))
         self._integer_index = getattr(self._index, "dtype", None) == "int64"
         self.index = INDEX if self._index is not None else None
         self.unreadable: frozenset[str] = frozenset()
@@ -119,7 +121,7 @@ class FrameStream:
         own = [column for column in columns if column != INDEX]
         for start in range(0, self.n_rows or 0, size):
             try:
-                table = self._arrow(self._frame[start : start + size], own)
+                table = self._arrow(self._data[start : start + size], own)
             except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                 raise InputError(
                     f"{self.name}: a column changes its type after row {start} "
@@ -154,7 +156,7 @@ class FrameStream:
         """Arrow types of the columns; one that Arrow cannot take counts as empty."""
         import pyarrow as pa
 
-        head = self._frame[: min(PROBE_ROWS, self._frame.shape[0])]
+        head = self._data[: min(PROBE_ROWS, self._data.shape[0])]
         refused = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
         mixed = set()
         try:
@@ -177,11 +179,11 @@ class FrameStream:
 
 
 def _looks_like_a_table(obj: Any) -> bool:
-    # On the type: asking a lazy frame itself for its columns would compute them.
+    # On the type: asking a lazy dataframe itself for its columns would compute them.
     return any(hasattr(type(obj), attribute) for attribute in TABLE_ATTRIBUTES)
 
 
-def _narwhals_frame(obj: Any) -> nw.DataFrame[Any] | None:
+def _in_narwhals(obj: Any) -> nw.DataFrame[Any] | None:
     try:
         import narwhals as nw
     except ImportError as error:
@@ -192,16 +194,16 @@ def _narwhals_frame(obj: Any) -> nw.DataFrame[Any] | None:
     if nw.dependencies.is_pandas_dataframe(obj) and any(type(c) is not str for c in obj.columns):
         obj = obj.set_axis([str(column) for column in obj.columns], axis=1)
     try:
-        frame = nw.from_native(obj, pass_through=True)
+        data = nw.from_native(obj, pass_through=True)
     except nw.exceptions.DuplicateError as error:
         times = Counter(map(str, getattr(obj, "columns", ())))
         twice = [column for column, n in times.items() if n > 1]
         raise InputError(
             f"The dataframe has more than one column called {listing(twice)}; rename them."
         ) from error
-    if isinstance(frame, nw.LazyFrame):
-        return frame.collect()
-    return frame if isinstance(frame, nw.DataFrame) else None
+    if isinstance(data, nw.LazyFrame):
+        return data.collect()
+    return data if isinstance(data, nw.DataFrame) else None
 
 
 def _own_index(index: Any) -> Any | None:

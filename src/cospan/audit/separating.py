@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cospan._types import Floats
 from cospan.distribution import rank_auc
 
-__all__ = ["separated"]
+__all__ = ["separates"]
 
 
 # Standard errors above chance. The shrinkage was chosen to separate the classes, so the AUC of
@@ -18,7 +18,7 @@ __all__ = ["separated"]
 _ERRORS_ABOVE_CHANCE = 3.0
 
 
-def separated(weights: Floats, own: NDArray[np.intp], i: int, j: int) -> bool:
+def separates(weights: Floats, own: NDArray[np.intp], i: int, j: int) -> bool:
     """Do left-out rows of classes i and j lean to their own class more than by chance?
 
     Judged by the AUC of the weights of the two against its standard error under chance. Classes
@@ -37,9 +37,9 @@ def separated(weights: Floats, own: NDArray[np.intp], i: int, j: int) -> bool:
     --------
     >>> own = np.repeat([0, 1], 10)
     >>> lean = np.where(own == 1, 0.8, 0.3)
-    >>> separated(np.column_stack([1 - lean, lean]), own, 0, 1)
+    >>> separates(np.column_stack([1 - lean, lean]), own, 0, 1)
     True
-    >>> separated(np.full((20, 2), 0.5), own, 0, 1)
+    >>> separates(np.full((20, 2), 0.5), own, 0, 1)
     False
     """
     rows_i, rows_j = weights[own == i], weights[own == j]

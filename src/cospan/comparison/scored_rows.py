@@ -1,0 +1,69 @@
+"""What became of the rows that were only scored: a sentence for the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._text import plural
+from cospan.changes.wording import quoted
+
+if TYPE_CHECKING:
+    from cospan.comparison.many import ManyComparison
+    from cospan.comparison.pair import Comparison
+
+__all__ = ["scored_beside_many", "scored_beside_two", "where_they_go"]
+
+
+def scored_beside_two(c: Comparison) -> Iterator[str]:
+    """The sentence, where there are rows to say it of."""
+    if c.group_z is not None:
+        z = c.group_z
+        nearest = (np.asarray(z.alignment.theta) > np.pi / 4).astype(np.intp)
+        yield where_they_go(z.name, (c.name_a, c.name_b), nearest, z.neither, z.total)
+
+
+def scored_beside_many(c: ManyComparison) -> Iterator[str]:
+    """The same of more sets."""
+    if c.name_z is not None:
+        mine = c.group == len(c.names)
+        yield where_they_go(c.name_z, c.names, c.nearest[mine, 0], c.neither[mine], c.rows_z)
+
+
+def where_they_go(
+    name: str,
+    names: Sequence[str],
+    nearest: NDArray[np.intp],
+    neither: NDArray[np.bool_],
+    total: int,
+) -> str:
+    """How many of the scored rows look like which set, most of them first.
+
+    `nearest` and `neither` are about the rows kept, all of the `total` or a random sample.
+
+    Examples
+    --------
+    >>> nearest, neither = np.array([0, 1, 1, 1]), np.array([False, False, False, True])
+    >>> where_they_go("new", ("old", "other"), nearest, neither, 4)
+    'Of the 4 rows of new, 2 look like other, 1 like old, 1 like neither.'
+    >>> where_they_go("new", ("old", "other"), nearest[:1], neither[:1], 1)
+    'The 1 row of new looks like old.'
+    """
+    counts = np.bincount(nearest[~neither], minlength=len(names))
+    order = np.argsort(-counts, kind="stable")
+    parts = [(int(counts[k]), quoted(names[k])) for k in order if counts[k]]
+    if neither.any():
+        parts.append((int(neither.sum()), "neither" if len(names) == 2 else "no set"))
+    rows, whole = plural(len(nearest), "row"), len(nearest) == total
+    if len(parts) == 1:
+        verb = "looks" if len(nearest) == 1 else "look"
+        which = f"The {rows}" if whole else f"The sample of {rows}"
+        return f"{which} of {quoted(name)} {verb} like {parts[0][1]}."
+    told = ", ".join(
+        f"{n:,} {'' if i else 'looks ' if n == 1 else 'look '}like {one}"
+        for i, (n, one) in enumerate(parts)
+    )
+    return f"Of {'the' if whole else 'a sample of'} {rows} of {quoted(name)}, {told}."

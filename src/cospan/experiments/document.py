@@ -1,0 +1,188 @@
+"""A page of tables and figures, written as Markdown, as one HTML file, as JSON and as text."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cospan import __version__
+from cospan._files import whole_file, write_text
+from cospan.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Document", "Picture", "Section", "Table", "made_folder", "picture", "write"]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure as the bytes of a PNG file."""
+
+    file: str
+    caption: str
+    png: bytes
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as they are shown. A table with a `file` name is also written as CSV."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    file: str = ""
+
+    def to_csv(self) -> str:
+        made = io.StringIO()
+        csv.writer(made, lineterminator="\n").writerows([self.header, *self.rows])
+        return made.getvalue()
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    tables: tuple[Table, ...]
+    pictures: tuple[Picture, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """What was done, what came out in sentences, and the tables and figures behind them."""
+
+    title: str
+    introduction: str
+    findings: tuple[str, ...]
+    sections: tuple[Section, ...]
+    footer: str
+
+    @property
+    def tables(self) -> list[Table]:
+        return [table for section in self.sections for table in section.tables]
+
+    def to_markdown(self) -> str:
+        """The page as Markdown; figures are files beside it."""
+        parts = [f"# {self.title}", self.introduction, *(f"- {line}" for line in self.findings)]
+        for section in self.sections:
+            parts.append(f"## {section.title}")
+            for table in section.tables:
+                parts += [f"**{table.title}**", _markdown_table(table)]
+            parts += [f"![{one.caption}]({one.file})\n\n{one.caption}" for one in section.pictures]
+        return "\n\n".join([*parts, self.footer]) + "\n"
+
+    def to_html(self) -> str:
+        """The page as one HTML file with its figures inside; no scripts, nothing to fetch."""
+        parts = [f"<h1>{html.escape(self.title)}</h1>", _p(self.introduction), "<ul>"]
+        parts += [f"<li>{html.escape(line)}</li>" for line in self.findings]
+        parts.append("</ul>")
+        for section in self.sections:
+            parts.append(f"<h2>{html.escape(section.title)}</h2>")
+            parts += [_html_table(table) for table in section.tables]
+            parts += [_html_figure(one) for one in section.pictures]
+        body = "\n".join([*parts, _p(self.footer)])
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>cospan: {html.escape(self.title)}</title><style>{_STYLE}</style></head>"
+            f"<body>\n{body}\n</body></html>\n"
+        )
+
+    def to_json(self) -> str:
+        tables = [
+            {"title": table.title, "header": table.header, "rows": table.rows}
+            for table in self.tables
+        ]
+        found = {"version": __version__, "tables": tables, "findings": self.findings}
+        return json.dumps(found, indent=1, ensure_ascii=False)
+
+    def to_text(self) -> str:
+        """The tables and the findings, for a terminal."""
+        lines = []
+        for table in self.tables:
+            cells = [table.header, *table.rows]
+            widths = [max(len(row[i]) for row in cells) for i in range(len(table.header))]
+            lines += [table.title, ""]
+            lines += [
+                "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+                for row in cells
+            ]
+            lines.append("")
+        return "\n".join([*lines, *self.findings, "", self.footer])
+
+
+def made_folder(path: Path) -> Path:
+    """The folder for the results; made if it is not there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {path}: {error.strerror}.") from error
+    return path
+
+
+def picture(name: str, caption: str, figure: Figure) -> Picture:
+    """A figure, drawn."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    return Picture(f"{name}.png", caption, buffer.getvalue())
+
+
+def write(document: Document, folder: Path, stem: str) -> Path:
+    """All files of a page, each whole or not at all; the path of the HTML file, written last."""
+    for section in document.sections:
+        for one in section.pictures:
+            with whole_file(folder / one.file) as path:
+                path.write_bytes(one.png)
+    for table in document.tables:
+        if table.file:
+            write_text(folder / table.file, table.to_csv())
+    write_text(folder / f"{stem}.md", document.to_markdown())
+    write_text(folder / f"{stem}.json", document.to_json())
+    return write_text(folder / f"{stem}.html", document.to_html())
+
+
+def _markdown_table(table: Table) -> str:
+    lines = [table.header, tuple("---" for _ in table.header), *table.rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
+
+
+_STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; }
+body { padding: 0 1rem; }
+table { border-collapse: collapse; margin: .5rem 0 1.5rem; display: block; overflow-x: auto; }
+th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #8884; }
+th:first-child, td:first-child { text-align: left; }
+caption { text-align: left; font-weight: 600; padding: .5rem 0; }
+figure { margin: 1.5rem 0; } figcaption { font-size: .9em; opacity: .8; }
+img { max-width: 100%; background: white; border-radius: 4px; }
+"""
+
+
+def _p(text: str) -> str:
+    return f"<p>{html.escape(text)}</p>"
+
+
+def _html_table(table: Table) -> str:
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+
+    rows = "\n".join([line(table.header, "th"), *(line(row, "td") for row in table.rows)])
+    return f"<table><caption>{html.escape(table.title)}</caption>\n{rows}</table>"
+
+
+def _html_figure(one: Picture) -> str:
+    data = base64.b64encode(one.png).decode("ascii")
+    caption = html.escape(one.caption, quote=True)
+    return (
+        f'<figure><img alt="{caption}" src="data:image/png;base64,{data}">'
+        f"<figcaption>{caption}</figcaption></figure>"
+    )
