@@ -6,7 +6,7 @@
 2. A whole-number column is an **identifier** if it is called like one *and* either only rises or
    falls, row by row, in each set, or repeats almost no value. A name that identifiers share with
    other columns (seqn, case number) will do where no value repeats in a set, and numbers drawn
-   from such a range would have repeated ten times or more. Measurements are never left out:
+   from such ranges would have repeated ten times or more. Measurements are never left out:
    fractions, or another name, are enough.
 3. Text that reads as numbers in at least 90 % of the rows, but not in all, is left out and says
    so: neither numbers nor categories would be right unasked.
@@ -200,20 +200,19 @@ def _counts_rows(parts: Parts) -> bool:
     distinct = sum(part.distinct.estimate for part in seen)
     if looks_like_identifier(name):
         return all(part.order.strict for part in seen) or distinct >= NEARLY_ALL * values
-    return bool(seen) and all(_never_repeats(part) for part in seen)
+    return all(map(_never_repeats, seen)) and sum(map(_repeats, seen)) >= EXPECTED_REPEATS
 
 
 def _never_repeats(part: ColumnLearner) -> bool:
-    """Whether no value occurs twice, although some would if they were drawn at random.
+    values, estimate = part.rows - part.missing, part.distinct.estimate
+    # The estimate is exact up to so many values, then right to about 2 %.
+    return estimate >= values if values <= HASHES else estimate >= NEARLY_ALL * values
 
-    Of n numbers from a range of r about n²/2r pairs are equal.
-    """
-    values = part.rows - part.missing
+
+def _repeats(part: ColumnLearner) -> float:
+    """About how many pairs would be equal, n²/2r, if n numbers were drawn from a range of r."""
     whole = part.values["number"]
-    width = float(whole.high - whole.low) + 1
-    estimate = part.distinct.estimate  # exact up to 2,048 values, then right to about 2 %
-    unique = estimate >= values if values <= HASHES else estimate >= NEARLY_ALL * values
-    return unique and values**2 / (2 * width) >= EXPECTED_REPEATS
+    return float((part.rows - part.missing) ** 2 / (2 * (float(whole.high - whole.low) + 1)))
 
 
 def _text_identifier(name: str, texts: Sequence[TextLearner]) -> bool:
