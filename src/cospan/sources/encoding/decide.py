@@ -13,14 +13,17 @@
 4. A text column is an **identifier** if at least 90 % of its values are distinct within their set
    (and more than 10 are): no level would stand for more than a row or two. It is **free text** if
    at least half of its values are distinct and they have four words or more on average.
-5. All other text is a **category**: one feature for each of the 30 levels with the largest mean
-   share over the sets, so that a level of a small set counts as much as one of a large set.
+5. All other text is a **category**: one feature for each of the 30 levels that are most frequent
+   in all sets together, those first that make up 5 % of a set and ten of its rows. Rare levels
+   must not be chosen by their share in a set: a level of one row has a larger share in the smaller
+   set, whose rare levels would all be chosen, and the others' all be "other".
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from heapq import nsmallest
 
@@ -41,6 +44,8 @@ NEARLY_ALL, HALF = 0.9, 0.5
 #: With this many different texts or fewer, every one is worth a feature.
 FEW = 10
 FREE_TEXT_WORDS = 4
+#: A level of this share of a set, and of so many of its rows, has a feature in any case.
+PROMINENT, PROMINENT_ROWS = 0.05, 10
 #: More texts than two words of up to five letters have in any mix of upper and lower case.
 SPELLINGS = 64
 #: Equal pairs that so many numbers from such a range would have had, if they were no identifiers.
@@ -155,13 +160,20 @@ def _forced_number(name: str, texts: Sequence[TextLearner], parts: Parts) -> Col
 
 
 def _category(name: str, parts: Parts) -> ColumnPlan:
-    shares: dict[str, float] = {}
     texts = [part.text for part in parts if part.text is not None and part.text.count]
+    total: Counter[str] = Counter()
+    prominent: set[str] = set()
     for text in texts:
-        for level, count in text.levels.counts.items():
-            shares[level] = shares.get(level, 0.0) + count / text.count
-    first = nsmallest(MOST_FREQUENT, shares, key=lambda level: (-shares[level], level))
-    further = len(shares) > MOST_FREQUENT or not all(text.levels.exact for text in texts)
+        counts = text.levels.counts
+        total.update(counts)
+        least = max(PROMINENT_ROWS, PROMINENT * text.count)
+        prominent.update(level for level, count in counts.items() if count >= least)
+    first = nsmallest(
+        MOST_FREQUENT, total, key=lambda level: (level not in prominent, -total[level], level)
+    )
+    share = {level: sum(t.levels.counts.get(level, 0) / t.count for t in texts) for level in first}
+    first.sort(key=lambda level: (-share[level], level))
+    further = len(total) > MOST_FREQUENT or not all(text.levels.exact for text in texts)
     return ColumnPlan(name, "category", levels=tuple(first), other=further)
 
 
