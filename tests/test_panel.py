@@ -195,7 +195,7 @@ def test_the_panel_is_sampled_and_says_so():
     ("A", "B", "words"),
     [
         (np.zeros((5, 2)), np.zeros((50, 2)), "A has 5 rows"),
-        (np.zeros((50, 2)), np.zeros((50, 3)), "2 features and B 3"),
+        (np.zeros((50, 2)), np.zeros((50, 3)), "2 features and B has 3"),
     ],
 )
 def test_bad_rows_get_one_sentence(A, B, words):
@@ -285,7 +285,7 @@ def test_rows_never_produced_are_named():
     assert set(range(200, 210)) <= set(found.never_produced.tolist())
     assert found.recall < 0.97
     assert "real rows lie where no synthetic row is" in repr(found)
-    assert f"real rows have precision {found.usual_precision:.3f} among themselves" in repr(found)
+    assert f"(real rows among themselves: {found.usual_precision:.3f})" in repr(found)
     assert found.to_dict()["n_real"] == 210
 
 

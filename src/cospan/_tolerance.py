@@ -214,7 +214,7 @@ NOTHING_LEFT = 1e-8
 # rounding: their distribution has no width to measure.
 LEAST_VARIANCE = 1e-12
 
-# Tail probabilities below are not told apart; doubles end at 1e-308.
+# Smaller tail probabilities are not distinguished; doubles end at 1e-308.
 SMALLEST_TAIL = 1e-290
 
 # Correlations nearer to ±1 than this count as that: on Fisher's scale they would be infinite.

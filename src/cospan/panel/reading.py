@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._text import plural
 from cospan._types import Floats
 from cospan._validate import as_count, as_option, as_seed
 from cospan.errors import InputError
 from cospan.sources import encode_together, open_source
 
 __all__ = ["Pair", "read_pair"]
-
 
 FEWEST_ROWS = 10  # of each set: below, half of them train no classifier
 
@@ -51,15 +51,16 @@ def read_pair(
     encoded = encode_together(opened)
     found = [source.read() for source in encoded]
     sets = [np.asarray(chunk.rows, dtype=np.float64) for chunk in found]
-    for name, one in zip(names, sets, strict=True):
+    for source, one in zip(encoded, sets, strict=True):
         if len(one) < FEWEST_ROWS:
             raise InputError(
-                f"{name} has {len(one)} rows; other measures need at least {FEWEST_ROWS}."
+                f"{source.name} has {plural(len(one), 'row')}; other measures need at least "
+                f"{FEWEST_ROWS}."
             )
     if sets[0].shape[1] != sets[1].shape[1]:
         raise InputError(
-            f"{names[0]} has {sets[0].shape[1]} features and {names[1]} {sets[1].shape[1]}; "
-            "pass rows with the same features."
+            f"{encoded[0].name} has {plural(sets[0].shape[1], 'feature')} and {encoded[1].name} "
+            f"has {sets[1].shape[1]:,}; pass rows with the same features."
         )
     rng = np.random.default_rng(seed)
     kept = [np.sort(rng.permutation(len(one))[:most]) for one in sets]

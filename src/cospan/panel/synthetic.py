@@ -119,11 +119,11 @@ class Fidelity:
         n, m = len(self.rows_synthetic), len(self.rows_real)
         return "\n".join(
             [
-                f"precision {self.precision:.3f}  recall {self.recall:.3f}  "
+                f"precision {self.precision:.3f} (real rows among themselves: "
+                f"{self.usual_precision:.3f})  recall {self.recall:.3f}  "
                 f"density {self.density:.3f}  coverage {self.coverage:.3f}",
-                f"real rows have precision {self.usual_precision:.3f} among themselves, each left "
-                "out in turn: only rows much further outside are like no real row",
-                f"{len(self.impossible)} of {n} synthetic rows are like no real row",
+                f"{len(self.impossible)} of {n} synthetic rows are like no real row: far away, "
+                "where precision counts all that are outside the real rows' neighbourhoods",
                 f"{len(self.copies)} of {n} synthetic rows are nearly copies of a real row",
                 f"{self.exact} of {n} synthetic rows equal a real row in every value "
                 f"({100 * self.repeated:.0f} % of the real rows equal another real row)",
