@@ -307,6 +307,20 @@ def test_numbers_that_never_repeat_under_a_name_that_may_be_an_identifiers():
     assert learn_plan([open_source({"income": numbers})])["income"].kind == "number"
 
 
+def test_rare_levels_are_chosen_whichever_set_they_are_in():
+    """60 levels of one row each: those of the smaller set have the larger shares of it."""
+    rare = [f"t{i:02d}" for i in range(60)]
+    a, b = rare[1::2][:28], sorted({*rare} - {*rare[1::2][:28]})
+    sources = [open_source({"town": ["x"] * 40 + part}) for part in (a, b)]
+    assert sorted(learn_plan(sources)["town"].levels) == [*rare[:29], "x"]
+    # But a level that is much of a small set is chosen, however rare it is in a large one.
+    many = [f"m{i}" for i in range(40) for _ in range(50)]
+    plan = learn_plan(
+        [open_source({"town": ["new"] * 12 + ["m1"] * 8}), open_source({"town": many})]
+    )
+    assert "new" in plan["town"].levels
+
+
 def test_names_of_identifiers():
     yes = ("id", "ID", "userId", "user_id", "PassengerId", "index", "Unnamed: 0", "", "rownames")
     no = ("idle", "humidity", "0", "12", "keyboard", "valid", "grid", "identity crisis")

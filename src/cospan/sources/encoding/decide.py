@@ -6,21 +6,24 @@
 2. A whole-number column is an **identifier** if it is called like one *and* either only rises or
    falls, row by row, in each set, or repeats almost no value. A name that identifiers share with
    other columns (seqn, case number) will do where no value repeats in a set, and numbers drawn
-   from such a range would have repeated ten times or more. Measurements are never left out:
+   from such ranges would have repeated ten times or more. Measurements are never left out:
    fractions, or another name, are enough.
 3. Text that reads as numbers in at least 90 % of the rows, but not in all, is left out and says
    so: neither numbers nor categories would be right unasked.
 4. A text column is an **identifier** if at least 90 % of its values are distinct within their set
    (and more than 10 are): no level would stand for more than a row or two. It is **free text** if
    at least half of its values are distinct and they have four words or more on average.
-5. All other text is a **category**: one feature for each of the 30 levels with the largest mean
-   share over the sets, so that a level of a small set counts as much as one of a large set.
+5. All other text is a **category**: one feature for each of the 30 levels that are most frequent
+   in all sets together, those first that make up 5 % of a set and ten of its rows. Rare levels
+   must not be chosen by their share in a set: a level of one row has a larger share in the smaller
+   set, whose rare levels would all be chosen, and the others' all be "other".
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from heapq import nsmallest
 
@@ -41,6 +44,8 @@ NEARLY_ALL, HALF = 0.9, 0.5
 #: With this many different texts or fewer, every one is worth a feature.
 FEW = 10
 FREE_TEXT_WORDS = 4
+#: A level of this share of a set, and of so many of its rows, has a feature in any case.
+PROMINENT, PROMINENT_ROWS = 0.05, 10
 #: More texts than two words of up to five letters have in any mix of upper and lower case.
 SPELLINGS = 64
 #: Equal pairs that so many numbers from such a range would have had, if they were no identifiers.
@@ -155,13 +160,20 @@ def _forced_number(name: str, texts: Sequence[TextLearner], parts: Parts) -> Col
 
 
 def _category(name: str, parts: Parts) -> ColumnPlan:
-    shares: dict[str, float] = {}
     texts = [part.text for part in parts if part.text is not None and part.text.count]
+    total: Counter[str] = Counter()
+    prominent: set[str] = set()
     for text in texts:
-        for level, count in text.levels.counts.items():
-            shares[level] = shares.get(level, 0.0) + count / text.count
-    first = nsmallest(MOST_FREQUENT, shares, key=lambda level: (-shares[level], level))
-    further = len(shares) > MOST_FREQUENT or not all(text.levels.exact for text in texts)
+        counts = text.levels.counts
+        total.update(counts)
+        least = max(PROMINENT_ROWS, PROMINENT * text.count)
+        prominent.update(level for level, count in counts.items() if count >= least)
+    first = nsmallest(
+        MOST_FREQUENT, total, key=lambda level: (level not in prominent, -total[level], level)
+    )
+    share = {level: sum(t.levels.counts.get(level, 0) / t.count for t in texts) for level in first}
+    first.sort(key=lambda level: (-share[level], level))
+    further = len(total) > MOST_FREQUENT or not all(text.levels.exact for text in texts)
     return ColumnPlan(name, "category", levels=tuple(first), other=further)
 
 
@@ -200,20 +212,19 @@ def _counts_rows(parts: Parts) -> bool:
     distinct = sum(part.distinct.estimate for part in seen)
     if looks_like_identifier(name):
         return all(part.order.strict for part in seen) or distinct >= NEARLY_ALL * values
-    return bool(seen) and all(_never_repeats(part) for part in seen)
+    return all(map(_never_repeats, seen)) and sum(map(_repeats, seen)) >= EXPECTED_REPEATS
 
 
 def _never_repeats(part: ColumnLearner) -> bool:
-    """Whether no value occurs twice, although some would if they were drawn at random.
+    values, estimate = part.rows - part.missing, part.distinct.estimate
+    # The estimate is exact up to so many values, then right to about 2 %.
+    return estimate >= values if values <= HASHES else estimate >= NEARLY_ALL * values
 
-    Of n numbers from a range of r about n²/2r pairs are equal.
-    """
-    values = part.rows - part.missing
+
+def _repeats(part: ColumnLearner) -> float:
+    """About how many pairs would be equal, n²/2r, if n numbers were drawn from a range of r."""
     whole = part.values["number"]
-    width = float(whole.high - whole.low) + 1
-    estimate = part.distinct.estimate  # exact up to 2,048 values, then right to about 2 %
-    unique = estimate >= values if values <= HASHES else estimate >= NEARLY_ALL * values
-    return unique and values**2 / (2 * width) >= EXPECTED_REPEATS
+    return float((part.rows - part.missing) ** 2 / (2 * (float(whole.high - whole.low) + 1)))
 
 
 def _text_identifier(name: str, texts: Sequence[TextLearner]) -> bool:
