@@ -341,7 +341,8 @@ def test_files_give_their_names(tmp_path, four):
 
 def test_sets_with_the_same_rows_do_not_differ(four):
     found = compare_many({"one": four["p"], "copy": four["p"], "other": four["q"]})
-    assert found.distance("one", "copy").value == found.distance("one", "copy").high == 0
+    # The interval is that of ranks by chance: equal rows say no more than so many rows can.
+    assert found.distance("one", "copy").value == found.distance("one", "copy").low == 0
     assert found.distance("one", "other").value > 1
     assert ("one", "copy") in found.audit.inseparable
     pairs = zip(found.audit.labels[found.audit.flagged], found.audit.suggested, strict=False)

@@ -715,7 +715,7 @@ def test_a_set_compared_with_itself_does_not_differ(d):
     assert not found.separated
     for group in found.groups:
         np.testing.assert_array_equal(group.alignment.theta, math.pi / 4)
-    assert found.separation.fisher_rao.value == found.separation.fisher_rao.high == 0
+    assert found.separation.fisher_rao.value == found.separation.fisher_rao.low == 0
     assert found.separation.auc.value == 0.5
     assert not found.audit.flagged.any()
     assert [len(part) for part in found.top_features()] == [0, 5, 0]
