@@ -12,6 +12,7 @@ import cospan
 from cospan import Monitoring, Profile, Summary, monitor
 from cospan.errors import CospanWarning, InputError, ModelFileError
 from cospan.monitoring.channels import Cost
+from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.levels import _alarm, _left_out, _spread, levels_of
 from cospan.monitoring.moments import each_left_out
 from cospan.monitoring.ranks import legendre, legendre_means, merged_ranks, ranks_of
@@ -292,7 +293,7 @@ def new_level(t):
 DRIFTS = {
     shifted: ("mean", {"temp", "dew"}),
     wider: ("spread", {"wind"}),
-    dead: ("spread", {"wind"}),
+    dead: ("repeats", {"wind"}),
     unit_error: ("mean", {"wind"}),
     collapsed: ("levels", {"site"}),
     gaps: ("missing", {"dew"}),
@@ -387,6 +388,84 @@ def test_a_profile_without_rows_says_the_same(usual, profile, later):
     assert np.max(np.abs(apart)) < 4 * 0.03
 
 
+def one_hot(rng, n):
+    """Rows with peaks, gaps, categories and long tails."""
+    rain = np.where(rng.random(n) < 0.8, 0.0, np.exp(rng.normal(size=n)))
+    sky = np.where(rain > 0, "rain", rng.choice(["clear", "clouds"], n, p=[0.7, 0.3]))
+    warm = 10 - 5 * (rain > 0) + rng.normal(size=n)
+    gauge = np.where(rng.random(n) < 0.3, np.nan, 2 * warm + rng.normal(size=n))
+    return pd.DataFrame({"rain": rain, "sky": sky, "warm": warm, "gauge": gauge})
+
+
+def test_rows_that_stand_in_look_like_rows_of_the_reference():
+    rng = np.random.default_rng(0)
+    reference = Profile.of(one_hot(rng, 5000))
+    rows, names = reference.rows, list(reference.channels.names)
+    levels = rows[:, [names.index(f"sky = {level}") for level in ("clear", "clouds", "rain")]]
+    assert set(levels.sum(axis=1)) == {1.0}
+    np.testing.assert_allclose(levels.mean(axis=0), [0.56, 0.24, 0.2], atol=0.05)
+    assert abs(np.mean(rows[:, names.index("rain")] == 0) - 0.8) < 0.05
+    missing = rows[:, names.index("gauge is missing")] == 1
+    assert abs(missing.mean() - 0.3) < 0.05
+    assert len(np.unique(rows[missing, names.index("gauge")])) == 1
+    live = reference.channels.live
+    wanted = np.asarray(reference.summary.scatter_about())[np.ix_(live, live)]
+    scale = np.sqrt(np.diag(wanted))
+    apart = np.corrcoef(rows[:, live].T) - wanted / scale[:, None] / scale
+    assert np.abs(apart).max() < 0.2
+    assert np.abs(apart).mean() < 0.05
+
+
+def test_the_auc_is_nearly_the_same_without_the_rows():
+    rng = np.random.default_rng(1)
+    reference, later = one_hot(rng, 6000), one_hot(rng, 1500)
+    later["warm"] += 1.0
+    bare, kept = (Profile.of(reference, every=300, rows=rows) for rows in (0, 1000))
+    found, exact = monitor(bare, later), monitor(kept, later)
+    both = zip(found.windows, exact.windows, strict=True)
+    apart = [a.effect.value - b.effect.value for a, b in both]
+    assert np.abs(apart).max() < 0.05
+    assert "rows drawn from its summary" in found.remarks[-1]
+    assert exact.remarks == ()
+
+
+def test_a_stuck_instrument_and_values_never_seen_are_named_though_means_wander():
+    rng = np.random.default_rng(2)
+
+    def weeks(count):
+        level = np.repeat(np.cumsum(rng.normal(size=count)) * 0.2, 100)
+        return pd.DataFrame({"x": np.sin(level) + 0.2 * rng.normal(size=100 * count)})
+
+    reference = Profile.of(weeks(60), every=100)
+    stuck, beyond = weeks(1), weeks(1)
+    stuck["x"] = float(reference.summary.mean[0])
+    beyond.loc[:40, "x"] = 7.0 + rng.normal(size=41)
+    (window,) = monitor(reference, stuck).windows
+    assert window.alarm
+    assert "in every row; usually it varies" in window.reasons[0].text
+    (window,) = monitor(reference, beyond).windows
+    assert window.alarm
+    assert "is beyond the range of the reference" in window.reasons[0].text
+    assert "in 41 % of the rows" in window.reasons[0].text
+
+
+def test_the_reference_is_worded_by_its_own_shares(profile, usual, later):
+    later["site"] = "north"
+    text = monitor(profile, later).windows[0].reasons[0].text
+    share = 100 * np.mean(usual.site == "north")
+    assert f"from {share:.0f} % to 100 % of the rows" in text
+
+
+def test_missing_values_are_counted_from_what_is_usual():
+    rng = np.random.default_rng(3)
+    t = pd.DataFrame({"x": rng.normal(size=4000), "y": rng.normal(size=4000)})
+    t.loc[rng.random(4000) < 0.6, "y"] = np.nan
+    (window,) = monitor(Profile.of(t[:3600], every=400, rows=500), t[3600:]).windows
+    assert abs(window.missing_before - 0.6) < 0.03
+    assert abs(window.missing - window.missing_before) < 0.1
+    assert window.missing_column == "y"
+
+
 # ---- sources ----------------------------------------------------------------------------------
 
 
@@ -407,6 +486,58 @@ def test_dask_dataframes_are_windows_too(profile, later):
     whole = monitor(profile, later)
     assert [w.rows for w in found.windows] == [w.rows for w in whole.windows]
     np.testing.assert_allclose(found.windows[3].z, whole.windows[3].z, atol=1e-8)
+
+
+def test_dask_partitions_become_windows_where_they_are(profile, usual, later):
+    dd = pytest.importorskip("dask.dataframe")
+    parts = dd.from_pandas(usual, npartitions=6)
+    made = Profile.of(parts, time="time", every="day")
+    np.testing.assert_allclose(made.summary.mean, profile.summary.mean, rtol=1e-10)
+    assert [r.rows for r in made.windows] == [r.rows for r in profile.windows]
+    seen = []
+
+    def asked(columns):
+        seen.append(tuple(columns))
+        return to_delayed(columns)
+
+    source = cospan.sources.open_source(dd.from_pandas(later, npartitions=5), drop=["time"])
+    to_delayed = source.table.partitions
+    source.table.partitions = asked
+    source.table.batches = None  # so that no row can be read here
+    windows = windows_of([source], profile.plan, "time", as_every("day"))
+    assert [part.count for _, part in windows.ordered()] == [120] * 8
+    assert seen == [("temp", "dew", "wind", "site", "ok", "time")]
+    later.loc[5, "time"] = pd.NaT
+    with pytest.warns(CospanWarning, match="1 of 960 rows have no time"):
+        monitor(profile, dd.from_pandas(later, npartitions=5))
+    with pytest.raises(InputError, match="lacks column 'dew'"):
+        monitor(profile, dd.from_pandas(later.drop(columns="dew"), npartitions=5))
+
+
+def test_columns_and_zones_that_the_reference_does_not_have_are_told(profile, later, usual):
+    with pytest.warns(CospanWarning, match="'new' is not in the reference, and is not watched"):
+        monitor(profile, later.assign(new=1.0))
+    with pytest.warns(CospanWarning, match="windows begin and end in UTC"):
+        monitor(profile, later.assign(time=later.time.dt.tz_localize("Europe/Berlin")))
+    texts = later.time.dt.strftime("%Y-%m-%dT%H:%M:%S") + "+02:00"
+    with pytest.warns(CospanWarning, match="windows begin and end in UTC"):
+        monitor(profile, later.assign(time=texts))
+
+
+def test_a_profile_is_no_data(profile, tmp_path):
+    path = profile.save(tmp_path / "usual.cospan")
+    with pytest.raises(InputError, match="is a profile, which holds no data"):
+        monitor(profile, path)
+    (tmp_path / "not.cospan").write_text("hello")
+    with pytest.raises(ModelFileError, match="not a cospan model file"):
+        monitor(tmp_path / "not.cospan", path)
+
+
+def test_a_profile_like_another_takes_its_windows(usual):
+    first = Profile.of(usual[usual.time < "2020-01-21"], time="time", every="day")
+    rest = usual[usual.time >= "2020-01-21"].assign(ok=True)  # a column that no longer varies
+    both = first.merge(Profile.of(rest, like=first))
+    assert len(both.windows) == 40
 
 
 def test_times_may_be_given_beside_an_array():
@@ -463,10 +594,17 @@ def test_columns_that_are_missing_are_named(profile, later):
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 7, 9])
 def test_small_windows_are_measured_and_hardly_judged(profile, later, rows):
-    (window,) = monitor(profile, later[:rows]).windows
+    later["temp"] += 100.0
+    found = monitor(profile, later[:rows])
+    (window,) = found.windows
     assert window.rows == rows
-    assert not window.alarm
     assert np.isfinite(window.z).all()
+    assert window.alarm == window.judged == (rows >= 8)
+    if rows < 8:  # no word that it is far off beside the word that it is no alarm
+        assert window.score == 0
+        assert not window.reasons
+        assert not any(window.columns.values())
+        assert found.verdict == "1 window of fewer than 8 rows cannot be judged."
 
 
 @pytest.mark.filterwarnings("ignore::cospan.errors.CospanWarning")
@@ -522,13 +660,14 @@ def test_profiles_survive_the_file_and_hold_no_rows(usual, later, tmp_path):
         np.testing.assert_allclose(one.z, other.z, atol=1e-4)
         assert one.effect == other.effect
         assert one.p == pytest.approx(other.p)
-    kept = Profile.load(Profile.of(usual, rows=50).save(tmp_path / "kept.cospan"))
+    bare = usual.drop(columns="time")
+    kept = Profile.load(Profile.of(bare, rows=50).save(tmp_path / "kept.cospan"))
     assert kept.summary.sample.rows.shape[0] == 50
     assert made.save(tmp_path / "again.cospan").read_bytes() == path.read_bytes()
 
 
 def test_damaged_files_give_one_sentence(usual, tmp_path):
-    path = Profile.of(usual).save(tmp_path / "usual.cospan")
+    path = Profile.of(usual.drop(columns="time")).save(tmp_path / "usual.cospan")
     data = path.read_bytes()
     for broken_data in (data[:100], data[:-3], data[:2000] + b"x" + data[2001:], b"", b"{}"):
         (tmp_path / "bad.cospan").write_bytes(broken_data)
@@ -555,7 +694,7 @@ def test_a_monitoring_takes_tomorrows_window_without_yesterdays_data(profile, la
         np.testing.assert_allclose(one.z, other.z, atol=1e-4)
     again = monitor(found, tomorrow)  # the same windows once more take their own place
     assert [w.label for w in again.windows] == [w.label for w in whole.windows]
-    with pytest.raises(InputError, match="begun with 2 false alarms"):
+    with pytest.raises(InputError, match=r"begun with false_alarms=2\.0"):
         monitor(path, tomorrow, false_alarms=5)
 
 

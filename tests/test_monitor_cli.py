@@ -12,9 +12,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from cospan import Monitoring, Profile, cli, monitor
+from cospan import Monitoring, Profile, cli, compare, monitor
 from cospan.cli.gate_files import Case, add_summary, write_junit
-from cospan.cli.gates import Clause, Judged, parse_gate
+from cospan.cli.gates import Clause, Judged, parse_gate, values_of
 from cospan.report.monitoring import monitoring_page
 
 RNG = np.random.default_rng(0)
@@ -109,14 +109,26 @@ def test_profiles_are_extended_like_an_older_one(profile, folder, tmp_path):
     assert len(Profile.load(path).windows) == 35
 
 
-def test_compare_takes_a_profile_that_keeps_rows(profile, folder, tmp_path):
-    path = tmp_path / "rows.cospan"
+def test_compare_takes_a_profile_with_rows_or_without(profile, folder, tmp_path):
+    path, scores = tmp_path / "rows.cospan", tmp_path / "scores.csv"
     run("profile", folder / "usual.parquet", "-o", path, "--drop", "time", "--rows", "500")
     done = run("compare", path, folder / "shifted.parquet", "--permutations", "99")
     assert "usual.parquet" in done.stdout
-    done = run("compare", profile, folder / "shifted.parquet", code=1)
-    assert "keeps no rows" in done.stderr
-    assert "--rows 2000" in done.stderr
+    options = ("--scores", scores, "--json")
+    done = run("compare", profile, folder / "shifted.parquet", *options)
+    found = json.loads(done.stdout)
+    (remark,) = [one["text"] for one in found["warnings"] if one["code"] == "rows drawn"]
+    assert "no test by permutation" in remark
+    assert "--rows 2000" in done.stdout
+    # The sketches know what is different, rows or not; drawn rows are nobody's scores.
+    assert "p-value of" in remark
+    assert "x rose from" in remark
+    assert "drawn" not in scores.read_text()
+    again = json.loads(run("compare", path, folder / "shifted.parquet", "--json").stdout)
+    auc, other = (one["separation"]["auc"]["value"] for one in (found, again))
+    assert abs(auc - other) < 0.05
+    done = run("compare", profile, folder / "shifted.parquet", "--fail-on", "p<0.01", code=1)
+    assert "there is no p-value" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -164,7 +176,7 @@ CHANGES = {
     "missing values": lambda t: t.assign(a=t["a"].where(RNG.random(len(t)) > 0.2)),
     "a broken relation": broken,
 }
-RECIPE = ("--fail-on", "p<0.002 and features>0")
+RECIPE = ("--fail-on", "column-p<0.0001", "--fail-on", "p<0.002 and features>0")
 
 
 def ordinary(n):
@@ -186,6 +198,19 @@ def test_the_recipe_lets_random_splits_pass(tmp_path):
         for name in ("a", "b"):
             ordinary(100).to_parquet(tmp_path / f"{name}.parquet")
         run("compare", tmp_path / "a.parquet", tmp_path / "b.parquet", *RECIPE, "-q")
+
+
+def test_the_readme_recipe_sees_a_broken_relation_of_columns_with_long_tails():
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=(2, 300))
+    delay = np.exp(2 * size + 0.5 * rng.normal(size=(2, 300)))
+    a, b = (pd.DataFrame({"size": np.exp(x), "delay": y}) for x, y in zip(size, delay, strict=True))
+    gate = parse_gate("column-p<0.0001")
+    assert not gate.crossed(values_of(compare(a, b, n_permutations=99)))
+    b["delay"] = rng.permutation(b["delay"].to_numpy())
+    values = values_of(compare(a, b, n_permutations=99))
+    assert gate.crossed(values)
+    assert gate.found(values).startswith("column-p is ")
 
 
 def test_gates_know_columns_and_rows(folder, tmp_path):

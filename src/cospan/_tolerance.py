@@ -214,7 +214,7 @@ NOTHING_LEFT = 1e-8
 # rounding: their distribution has no width to measure.
 LEAST_VARIANCE = 1e-12
 
-# Tail probabilities below are not told apart; doubles end at 1e-308.
+# Smaller tail probabilities are not distinguished; doubles end at 1e-308.
 SMALLEST_TAIL = 1e-290
 
 # Correlations nearer to ±1 than this count as that: on Fisher's scale they would be infinite.
@@ -255,6 +255,9 @@ STILL = 1e-9
 
 # Balanced accuracies of two cuts that differ by less are equal: sums of as many shares.
 SAME_SCORE = 1e-12
+
+# Squared costs of one row, by two ways that round differently, agree to this.
+SAME_COST = 1e-6
 
 # Of equally unusual rows the dearer one comes first: less than the step of any rank, 1/(n + 1).
 TIE_BREAK = 1e-6

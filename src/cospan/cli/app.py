@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from cospan.cli import options as opt
+from cospan.cli import reading_options as read
 from cospan.cli import watch_options as watch
 from cospan.cli.experiment_options import Experiments
 from cospan.cli.groups import with_options
@@ -92,7 +93,7 @@ def compare(
     what: opt.What,
     outputs: opt.Outputs,
     settings: opt.Settings,
-    reading: opt.Reading,
+    reading: read.Reading,
 ) -> None:
     """Compare sets: how far apart they are, where, and which rows look misplaced."""
     from cospan.cli import comparing
@@ -107,7 +108,7 @@ def score(
     terminal: Terminal,
     model: Model,
     data: Data,
-    reading: opt.Files,
+    reading: read.Files,
     output: Annotated[
         Path | None,
         _output(help="Where to write: .parquet, .arrow, .csv or .tsv (default: CSV to stdout)."),
@@ -128,7 +129,7 @@ def audit(
     label: Annotated[
         str, typer.Option(metavar="COLUMN", help="Column that holds the labels to check.")
     ],
-    reading: opt.Reading,
+    reading: read.Reading,
     output: Annotated[
         Path | None,
         _output(help="Write every row, most suspicious first: .csv, .tsv, .parquet or .arrow."),
@@ -150,7 +151,7 @@ def profile(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the profile goes.")
     ],
-    columns: opt.Columns,
+    columns: read.Columns,
     time: watch.Time = None,
     every: watch.EveryOption = None,
     rows: Annotated[
@@ -181,7 +182,7 @@ def monitor(
     ],
     data: Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")],
     outputs: watch.WatchOutputs,
-    columns: opt.Columns,
+    columns: read.Columns,
     time: watch.Time = None,
     every: watch.EveryOption = None,
     false_alarms: Annotated[
@@ -203,7 +204,7 @@ def panel(
     terminal: Terminal,
     a: Data,
     b: Annotated[str, typer.Argument(metavar="DATA", help="The other set.")],
-    reading: opt.Reading,
+    reading: read.Reading,
     rows: Annotated[int, typer.Option(min=10, help="Rows of each set, at most.")] = 2_000,
     seed: Annotated[int, typer.Option(min=0, help="For samples and permutations.")] = 0,
     json: opt.Json = False,
@@ -220,7 +221,7 @@ def fidelity(
     terminal: Terminal,
     real: Annotated[str, typer.Argument(metavar="REAL", help="The rows to be imitated.")],
     synthetic: Annotated[str, typer.Argument(metavar="SYNTHETIC", help="The rows made.")],
-    reading: opt.Reading,
+    reading: read.Reading,
     output: Annotated[
         Path | None,
         _output(help="Write every synthetic row's distances: .csv, .tsv, .parquet or .arrow."),

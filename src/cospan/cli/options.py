@@ -1,6 +1,7 @@
 """The options of the command line: each one's flag, help text and check, said once.
 
-Options that travel together are fields of one dataclass; see `groups`.
+Options that travel together are fields of one dataclass; see `groups`. Those that say how to read
+the data are in `reading_options`, those of monitoring alone in `watch_options`.
 """
 
 from __future__ import annotations
@@ -16,13 +17,10 @@ import typer
 from cospan.cli import parsing
 
 __all__ = [
-    "Columns",
     "FailOn",
-    "Files",
     "Json",
     "Junit",
     "Outputs",
-    "Reading",
     "Settings",
     "SummaryFile",
     "WeightingOption",
@@ -33,12 +31,11 @@ Center = StrEnum("Center", ["pooled", "each", "none"])
 Weighting = StrEnum("Weighting", ["cost", "frame"])
 Span = StrEnum("Span", ["affine", "linear"])
 Units = StrEnum("Units", ["auto", "own", "common"])
-Missing = StrEnum("Missing", ["indicator", "mean", "drop", "error"])
-ImageMode = StrEnum("ImageMode", {"gray": "L", "colour": "RGB"})
 Preset = StrEnum("Preset", ["paper"])
 Format = StrEnum("Format", ["html", "md", "json"])
 
 _how = partial(typer.Option, rich_help_panel="How to compare")
+_or_auto = partial(_how, metavar="NUMBER|auto")
 _read = partial(typer.Option, rich_help_panel="How to read the data")
 _write = partial(typer.Option, rich_help_panel="What to write")
 
@@ -179,25 +176,22 @@ class Settings(Given):
     ] = None
     shrinkage: Annotated[
         str | None,
-        _how(
+        _or_auto(
             parser=parsing.parse_shrinkage,
-            metavar="NUMBER|auto",
             help="From 0 to below 1; auto: best by leave-one-out (default: auto).",
         ),
     ] = None
     pooling: Annotated[
         str | None,
-        _how(
+        _or_auto(
             parser=parsing.parse_number_or_auto,
-            metavar="NUMBER|auto",
             help="From 0 to 1: pull the sets' covariances towards their mean (default: auto).",
         ),
     ] = None
     dof: Annotated[
         str | None,
-        _how(
+        _or_auto(
             parser=parsing.parse_number_or_auto,
-            metavar="NUMBER|auto",
             help="Degrees of freedom: how much distance counts (default: auto).",
         ),
     ] = None
@@ -251,97 +245,4 @@ class Settings(Given):
             "--exact/--fast",
             help="QR or Gram matrices (default: exact where shrinkage is below 0.001).",
         ),
-    ] = None
-
-
-_names = partial(_read, parser=parsing.parse_names, metavar="NAME,NAME,…")
-
-
-@dataclass(frozen=True)
-class Columns(Given):
-    """Which columns to take, and as what."""
-
-    columns: Annotated[
-        str | None,
-        _read(
-            parser=parsing.parse_columns,
-            metavar="NAME,NAME,…",
-            help="Features to take, by name or number (default: every column).",
-        ),
-    ] = None
-    categorical: Annotated[
-        list[Any] | None,
-        _names(help="Columns that are categories whatever they look like. May be repeated."),
-    ] = None
-    numeric: Annotated[
-        list[Any] | None,
-        _names(help="Columns that are numbers; other text in them is missing. May be repeated."),
-    ] = None
-    drop: Annotated[
-        list[Any] | None, _names(help="Columns that are no features. May be repeated.")
-    ] = None
-    strict: Annotated[
-        bool, _read("--strict", help="Refuse non-numeric columns instead of encoding them.")
-    ] = False
-
-    def given(self) -> dict[str, Any]:
-        found = super().given()
-        for key in ("categorical", "numeric", "drop"):
-            if key in found:
-                found[key] = [name for names in found[key] for name in names]
-        return found
-
-
-@dataclass(frozen=True)
-class Files(Given):
-    """How to read rows whose columns are known."""
-
-    id_column: Annotated[
-        str | None,
-        _read("--id", metavar="COLUMN", help="Column that identifies a row; it is not a feature."),
-    ] = None
-    missing: Annotated[
-        Missing | None,
-        _read(
-            help="Missing values: fill by the sets' mean with a feature that says where, or "
-            "without one; drop the rows; refuse (default: indicator for tables, else error)."
-        ),
-    ] = None
-    chunk_rows: Annotated[
-        int | None, _read(min=1, help="Rows in memory at a time (default: 32 MB).")
-    ] = None
-    image_size: Annotated[
-        str | None,
-        _read(parser=parsing.parse_shape, metavar="HxW", help="Resize images to this size."),
-    ] = None
-    image_mode: Annotated[ImageMode, _read(help="Images in gray (L) or colour (RGB).")] = (
-        ImageMode.gray
-    )
-    text: Annotated[
-        str | None,
-        _read(metavar="COLUMN", help="Column of texts: their embeddings are the features."),
-    ] = None
-    embed: Annotated[
-        str | None,
-        _read(
-            metavar="MODEL",
-            help="Model for texts or images: a folder, a package, an ONNX file (default for "
-            "texts: the one that is installed).",
-        ),
-    ] = None
-
-    def given(self) -> dict[str, Any]:
-        found = super().given()
-        if "image_size" in found:
-            found["image_size"] = (found["image_size"][0], found["image_size"][-1])
-        return found
-
-
-@dataclass(frozen=True)
-class Reading(Files, Columns):
-    """How to read the data."""
-
-    max_bad_images: Annotated[
-        int | None,
-        _read(min=0, help="Unreadable images to leave out before giving up (default: 10)."),
     ] = None

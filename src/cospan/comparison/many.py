@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,9 +63,6 @@ class ManyComparison(View):
     pair_counts : ndarray of shape (K, K, 90), int
         ``pair_counts[i, j]``: histogram, a degree per bin, of the angle between set i (0°) and
         set j (90°) of all scored rows of set i.
-    fisher_rao, fisher_rao_low, fisher_rao_high : ndarray of shape (K, K)
-        Distance of the two sets of each pair, and its interval of this `confidence`.
-    confidence : float
     linkage : ndarray of shape (K - 1, 4)
         Which sets join first, as SciPy's ``dendrogram`` takes it (average linkage).
     order : ndarray of shape (K,), int
@@ -84,6 +82,8 @@ class ManyComparison(View):
         How far apart the sets of each pair are: see :meth:`separation`.
     typicality : ndarray of shape (n, K)
         How usual each sample is for each set: a p-value, NaN where nothing is known.
+    strange : ndarray of shape (n,)
+        The p-value of belonging to any set, behind `neither`.
     telling : KeptRows or None
         Values of the samples that look most like another set, that no set finds usual, or that
         are between two sets; ``row_index`` says which of the samples they are.
@@ -115,16 +115,13 @@ class ManyComparison(View):
     ids: NDArray[Any]
     confusion: NDArray[np.int64]
     pair_counts: NDArray[np.int64]
-    fisher_rao: Floats
-    fisher_rao_low: Floats
-    fisher_rao_high: Floats
-    confidence: float
     linkage: Floats
     order: NDArray[np.intp]
     audit: LabelAudit
     feature_names: tuple[str, ...] | None
     pairs: Pairs
     typicality: Floats
+    strange: Floats
     telling: KeptRows | None = None
     samples: tuple[Floats, ...] = ()
 
@@ -133,7 +130,7 @@ class ManyComparison(View):
         """The view of a result."""
         if not isinstance(result.model, SetCosts) or not (result.directions and result.linkage):
             raise InputError("This result has a joint frame; look at it as a Comparison.")
-        own, further, pairs = result.groups, result.further, result.pairs
+        own, further = result.groups, result.further
         same = {
             **shared(result, cls),
             "feature_names": result.model.feature_names,
@@ -154,15 +151,33 @@ class ManyComparison(View):
             ids=joined([part.ids for part in kept]),
             confusion=np.stack([group.nearest for group in own]),
             pair_counts=np.stack([group.pair_counts for group in own]),
-            fisher_rao=pairs.matrix("value"),
-            fisher_rao_low=pairs.matrix("low"),
-            fisher_rao_high=pairs.matrix("high"),
-            confidence=pairs.between(0, 1).fisher_rao.confidence,
             order=result.linkage.leaves,
             audit=result.audited.audit,
             typicality=np.concatenate([part.typicality for part in kept]),
+            strange=np.concatenate([np.asarray(part.strange) for part in kept]),
             telling=_told(own if further is None else (*own, further)),
         )
+
+    # ---- per pair -----------------------------------------------------------------------------
+
+    @cached_property
+    def fisher_rao(self) -> Floats:
+        """(K, K): distance of the two sets of each pair."""
+        return self.pairs.matrix("value")
+
+    @cached_property
+    def fisher_rao_low(self) -> Floats:
+        """(K, K): the lower end of its interval, of this `confidence`."""
+        return self.pairs.matrix("low")
+
+    @cached_property
+    def fisher_rao_high(self) -> Floats:
+        """(K, K): the upper end."""
+        return self.pairs.matrix("high")
+
+    @property
+    def confidence(self) -> float:
+        return self.pairs.between(0, 1).fisher_rao.confidence
 
     # ---- per sample ---------------------------------------------------------------------------
 
@@ -195,12 +210,13 @@ class ManyComparison(View):
         """(n,): samples that are like no set, at most one in twenty of them by mistake."""
         found = np.zeros(len(self.group), dtype=bool)
         for k in np.unique(self.group):
-            found[self.group == k] = like_neither(self.typicality[self.group == k])
+            found[self.group == k] = like_neither(self.strange[self.group == k])
         return found
 
     @property
     def rows_like_neither(self) -> LikeNeither:
-        return LikeNeither.of(self._sets_of_rows, self.ids, self.typicality, self.neither)
+        names = self._sets_of_rows
+        return LikeNeither.of(names, self.ids, self.typicality, self.strange, self.neither)
 
     @property
     def _sets_of_rows(self) -> NDArray[Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._types import Index
 from cospan._validate import as_count
 from cospan.embedding.cache import EmbeddingCache
 from cospan.embedding.models import ImageModel, TextModel, load_image_model, load_text_model
@@ -17,10 +18,17 @@ from cospan.errors import InputError
 __all__ = ["embed_images", "embed_texts"]
 
 Rows = NDArray[np.float32]
-Index = NDArray[np.intp]
 Progress = Callable[[int, int], None]
 
 BATCH = 32  # what a batch makes of its tokens stays in the cache of a core
+
+
+class Batches(TypedDict, total=False):
+    """How rows are made: see :func:`embed_texts`."""
+
+    batch: int
+    cache: EmbeddingCache | bool
+    progress: Progress | None
 
 
 def embed_texts(
@@ -31,7 +39,7 @@ def embed_texts(
     cache: EmbeddingCache | bool = True,
     progress: Progress | None = None,
 ) -> Rows:
-    """One row of numbers for each text.
+    """One row of numbers, (n, d) in float32, for each text.
 
     Parameters
     ----------
@@ -46,10 +54,6 @@ def embed_texts(
         changes.
     progress : callable, optional
         Called with how many texts are done, and how many there are.
-
-    Returns
-    -------
-    ndarray of shape (n, d), float32
 
     Examples
     --------
@@ -74,31 +78,24 @@ def embed_texts(
 
     return _embedded(
         lambda index: run([texts[i] for i in index]),
-        getattr(run, "key", None), items, by_length, batch, cache, progress,
+        getattr(run, "key", None), items, by_length, batch=batch, cache=cache, progress=progress,
     )  # fmt: skip
 
 
 def embed_images(
     images: NDArray[np.uint8],
     model: ImageModel | Callable[[NDArray[np.uint8]], Any] | str | os.PathLike[str],
-    *,
-    batch: int = BATCH,
-    cache: EmbeddingCache | bool = True,
-    progress: Progress | None = None,
+    **batches: Unpack[Batches],
 ) -> Rows:
-    """One row of numbers for each image.
+    """One row of numbers, (n, d) in float32, for each image.
 
     Parameters
     ----------
     images : ndarray of shape (n, height, width, 3), uint8
     model : callable or path
         Any function of such images, or an ONNX file (see :func:`load_image_model`).
-    batch, cache, progress
-        As in :func:`embed_texts`.
-
-    Returns
-    -------
-    ndarray of shape (n, d), float32
+    **batches
+        batch, cache and progress, as in :func:`embed_texts`.
 
     Examples
     --------
@@ -118,7 +115,7 @@ def embed_images(
     items = [image.tobytes() + repr(image.shape).encode() for image in images]
     return _embedded(
         lambda index: run(images[index]),
-        getattr(run, "key", None), items, lambda index: index, batch, cache, progress,
+        getattr(run, "key", None), items, lambda index: index, **batches,
     )  # fmt: skip
 
 
@@ -127,12 +124,11 @@ def _embedded(
     key: str | None,
     items: list[bytes],
     ordered: Callable[[Index], Index],
-    batch: int,
-    cache: EmbeddingCache | bool,
-    progress: Progress | None,
+    **batches: Unpack[Batches],
 ) -> Rows:
     """Rows for all items: from the cache, and what it lacks from the model, `ordered`."""
-    size = as_count(batch, "batch")
+    size = as_count(batches.get("batch", BATCH), "batch")
+    cache, progress = batches.get("cache", True), batches.get("progress")
     store = EmbeddingCache() if cache is True else (cache or None)
     if key is None:
         store = None
@@ -161,8 +157,8 @@ def _embedded(
     if len({len(row) for row in rows}) > 1:
         if store is None:
             raise InputError("The model makes rows of different lengths.")
-        # the cache is damaged
-        return _embedded(run, key, items, ordered, batch, False, progress)
+        batches["cache"] = False  # it is damaged
+        return _embedded(run, key, items, ordered, **batches)
     return np.stack(rows)
 
 

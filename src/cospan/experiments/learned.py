@@ -49,23 +49,14 @@ def reproduce_embeddings(
 
     Parameters
     ----------
-    data : path, optional
+    data, output, progress
         As for :func:`cospan.experiments.reproduce`.
-    output : path
-        Folder for the results; made if it is not there.
     texts : int
         Texts of each corpus.
     quick : bool
         At most 150 texts of each corpus, five random halves, one pair of each set of pictures.
     model : optional
         The text model, as for :func:`cospan.embed_texts`.
-    progress : callable, optional
-        Called with (what, done, total).
-
-    Returns
-    -------
-    str
-        The tables and findings as text, ending with the path of the page.
     """
     started = time.perf_counter()
     texts = as_count(texts, "texts", least=FEWEST_TEXTS)

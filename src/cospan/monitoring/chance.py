@@ -20,7 +20,8 @@ def p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> 
     """The smallest p-value of all channels but the effect, times their number.
 
     Shares by Fisher's exact test of the counts; all others are means of bounded functions, close
-    to normal.
+    to normal. What is beyond the range, and what repeats, is left out: both are larger in few rows
+    than in many.
     """
     channels, n = profile.channels, profile.summary.n
     error = np.sqrt(noise[:-1] + channels.variance / n)
@@ -30,5 +31,6 @@ def p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> 
     there = np.round(channels.share_values(np.asarray(profile.summary.mean)) * n)
     start = channels.ranked
     log_p[start : start + channels.shared] = log_fisher(here, record.rows, there, n)
+    log_p = np.delete(log_p, channels.odd)
     smallest = float(log_p.min()) + math.log(len(log_p))
     return math.exp(min(0.0, max(smallest, math.log(sys.float_info.min))))

@@ -1,10 +1,11 @@
 """What is watched in a window: means of bounded functions of its rows, fixed by the reference.
 
 For every column of numbers four scores of its ranks in the reference (where, how wide, and two of
-the shape); for every level, truth value and gap its share; for pairs of features their correlation
-of ranks; and for whole rows what they cost the reference. Bounded functions have means that are
-close to normal however long the tails of a column are, and their sampling noise is known from the
-reference. Each one is a *channel*.
+the shape), the share of rows beyond the reference's range, and that of its most frequent value (an
+instrument that is stuck); for every level, truth value and gap its share; for pairs of features
+their correlation of ranks; and for whole rows what they cost the reference. Bounded functions have
+means that are close to normal however long the tails of a column are, and their sampling noise is
+known from the reference. Each one is a *channel*.
 """
 
 from __future__ import annotations
@@ -20,17 +21,20 @@ from cospan._types import Floats, Index
 from cospan.monitoring.ranks import Ranks, legendre_means
 from cospan.summary import Summary
 
-__all__ = ["SCORES", "Channel", "Channels", "Cost", "Measured"]
+__all__ = ["OF_NUMBERS", "SCORES", "Channel", "Channels", "Cost", "Measured", "share_angle"]
 
 
 #: Scores of number columns, in the order of `ranks.legendre`.
 SCORES = ("mean", "spread", "shape", "shape")
+#: Shares of rows that every number column has.
+OF_NUMBERS = ("beyond", "repeats")
 
 
 class Channel(NamedTuple):
     """One thing that is watched: its kind, the user's column (or two), and the feature."""
 
-    kind: str  # mean, spread, shape, levels, new levels, missing, relation, rows or effect
+    # mean, spread, shape, levels, new levels, missing, relation, beyond, repeats, rows or effect
+    kind: str
     column: str
     second: str = ""
     feature: int = -1
@@ -93,16 +97,17 @@ class Channels:
 
         A window of the reference is to be given the `cost` of the reference without it.
         """
-        scores, counts, ranked = self._scored(rows)
+        scores, counts, ranked, odd = self._scored(rows)
         shares = self.share_values(np.asarray(summary.mean))
         squared = (cost or self.cost).squared(rows[:, self.live])
         far = float(np.mean(squared > self.far))
         values = np.concatenate(
             [
                 scores,
-                _angle(shares),
+                share_angle(shares),
                 _correlations(ranked, self.pairs),
-                [np.mean(self.cost_ranks.of(squared)), float(_angle(np.array([far]))[0])],
+                share_angle(odd).ravel(),
+                [np.mean(self.cost_ranks.of(squared)), float(share_angle(np.array([far]))[0])],
             ]
         )
         return Measured(values, counts)
@@ -118,7 +123,9 @@ class Channels:
             [
                 np.repeat(present, len(SCORES)),
                 np.full(self.shared, rows),
-                np.full(len(self.pairs) + 2, sampled),
+                np.full(len(self.pairs), sampled),
+                np.repeat(present, len(OF_NUMBERS)),
+                np.full(2, sampled),
             ]
         )
         # Two rows' worth of doubt: what no row of the reference did may still be done by one.
@@ -128,6 +135,12 @@ class Channels:
     def shared(self) -> int:
         """How many channels are shares: they come second."""
         return len(self.shares) + len(self.levels)
+
+    @property
+    def odd(self) -> slice:
+        """Where the shares of rows of number columns are: both of a column side by side."""
+        start = self.ranked + self.shared + len(self.pairs)
+        return slice(start, start + len(OF_NUMBERS) * len(self.numbers))
 
     def pair_at(self, place: int) -> tuple[int, int]:
         """The two features of the relation that is the channel at this place."""
@@ -139,8 +152,11 @@ class Channels:
         """How many channels are scores of ranks: they come first."""
         return len(SCORES) * len(self.numbers)
 
-    def _scored(self, rows: Floats) -> tuple[Floats, Floats, Floats]:
-        """Mean scores of the numbers, how many rows have them, and the ranks for relations."""
+    def _scored(self, rows: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Mean scores of the numbers, how many rows have them, the ranks for relations.
+
+        And for every number the shares of rows beyond the range and of the most frequent value.
+        """
         columns = np.ascontiguousarray(rows[:, self.numbers].T)
         u = np.empty_like(columns)
         for k, ranks in enumerate(self.ranks):
@@ -148,13 +164,14 @@ class Channels:
         u = np.ascontiguousarray(u.T)
         ranked = rows.copy()
         there = self._present(rows)
+        odd = _odd(u, columns, there)
         if there is None:
             ranked[:, self.numbers] = u
-            return legendre_means(u).ravel(), np.full(u.shape[1], float(len(rows))), ranked
+            return legendre_means(u).ravel(), np.full(u.shape[1], float(len(rows))), ranked, odd
         counts = np.maximum(there.sum(axis=0), 1.0)
         middle = (u * there).sum(axis=0) / counts
         ranked[:, self.numbers] = np.where(there > 0, u, middle)
-        return legendre_means(u, there).ravel(), counts, ranked
+        return legendre_means(u, there).ravel(), counts, ranked, odd
 
     def _present(self, rows: Floats) -> Floats | None:
         """1 where a number is there, 0 where it is missing; None where none is."""
@@ -166,7 +183,22 @@ class Channels:
         return there
 
 
-def _angle(share: Floats) -> Floats:
+def _odd(u: Floats, columns: Floats, there: Floats | None) -> Floats:
+    """Shares of the rows of each number: beyond the range, and of its most frequent value."""
+    found = np.zeros((len(columns), len(OF_NUMBERS)))
+    for k, values in enumerate(columns):
+        own = slice(None) if there is None else there[:, k] > 0
+        values = np.sort(values[own])
+        if not len(values):
+            continue
+        # Only values below or above all of the reference's have the ranks -1 and 1.
+        found[k, 0] = np.mean(np.abs(u[own, k]) >= 1)
+        edges = np.flatnonzero(np.diff(values, prepend=-np.inf, append=np.inf))
+        found[k, 1] = np.diff(edges).max(initial=0) / len(values)
+    return found
+
+
+def share_angle(share: Floats) -> Floats:
     """A share on the scale where it has the same noise anywhere: variance 1 a row."""
     return np.asarray(2 * np.arcsin(np.sqrt(share)))
 

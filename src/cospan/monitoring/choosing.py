@@ -11,7 +11,7 @@ import numpy as np
 from cospan._tolerance import NOT_ZERO, constant_variance
 from cospan._types import Floats, Index
 from cospan.errors import InputError
-from cospan.monitoring.channels import SCORES, Channel, Channels, Cost
+from cospan.monitoring.channels import OF_NUMBERS, SCORES, Channel, Channels, Cost
 from cospan.monitoring.ranks import legendre, ranks_of
 from cospan.summary import Summary
 
@@ -99,13 +99,17 @@ def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
         Channel("new levels", bare.owners[int(own[0])], "", int(own[0])) for own in bare.levels
     ]
     table += [Channel("relation", bare.owners[i], bare.owners[j], i) for i, j in pairs.tolist()]
+    table += [
+        Channel(kind, bare.owners[j], "", j) for j in bare.numbers.tolist() for kind in OF_NUMBERS
+    ]
     table += [Channel("rows", ""), Channel("rows", "")]
     variance = [
         float(np.var(score))
         for ranks, j, g in zip(bare.ranks, bare.numbers.tolist(), bare.gaps.tolist(), strict=True)
         for score in legendre(ranks.of(_present(rows, j, g)))
     ]
-    variance += [1.0] * bare.shared + noise.tolist() + [1 / 3, 1.0]
+    variance += [1.0] * bare.shared + noise.tolist()
+    variance += [1.0] * (len(OF_NUMBERS) * len(bare.numbers)) + [1 / 3, 1.0]
     return replace(
         bare,
         pairs=pairs,

@@ -34,6 +34,8 @@ _PART_OF = {
     "spread": "scale",
     "shape": "shape",
     "relation": "shape",
+    "beyond": "location",
+    "repeats": "scale",
     "new levels": "levels",
 }
 #: From these changes on, in standard deviations and as a ratio of them, a change of the ranks is
@@ -47,8 +49,9 @@ _FAR = 0.5
 class Reason:
     """One thing that is unusual in a window."""
 
-    #: ``"mean"``, ``"spread"``, ``"shape"``, ``"levels"``, ``"new levels"``, ``"missing"``,
-    #: ``"relation"``, ``"rows"`` or ``"effect"``
+    #: ``"mean"``, ``"spread"``, ``"shape"``, ``"beyond"`` (the reference's range), ``"repeats"``
+    #: (one value), ``"levels"``, ``"new levels"``, ``"missing"``, ``"relation"``, ``"rows"`` or
+    #: ``"effect"``
     kind: str
     #: The user's column; of a relation, both
     column: str
@@ -199,13 +202,17 @@ def _judged(
 
 
 def _missing(record: Record, profile: Profile) -> tuple[float, float, str]:
-    """The share of missing values where it rose most, that of the reference, and the column."""
+    """The share of missing values where it rose most, that of the reference, and the column.
+
+    Where it rose nowhere, the largest share.
+    """
     usual = np.asarray(profile.summary.mean)
     places = [c for c in profile.channels.table if c.kind == "missing"]
     rises = [float(record.means[c.feature] - usual[c.feature]) for c in places]
     if not places:
         return 0.0, 0.0, ""
-    worst = places[int(np.argmax(rises))]
+    shares = [float(record.means[c.feature]) for c in places]
+    worst = places[int(np.argmax(rises if max(rises) > 0 else shares))]
     share = float(record.means[worst.feature])
     return share, float(usual[worst.feature]), worst.column if share > 0 else ""
 
@@ -264,7 +271,7 @@ def _plainest(
 
     Ranks that have moved far have all their scores changed, that of the shape too.
     """
-    if table[i].kind not in ("mean", "spread", "shape"):
+    if table[i].kind not in ("mean", "spread", "shape", "beyond"):
         return i
     j = table[i].feature
     own = [k for k, c in enumerate(table) if c.feature == j and c.kind in ("mean", "spread")]

@@ -135,7 +135,7 @@ def _channels(read: Entries, names: tuple[str, ...]) -> Channels:
         Ranks(values[end - size : end], at[end - size : end])
         for size, end in zip(sizes.tolist(), ends.tolist(), strict=True)
     ]
-    return Channels(
+    found = Channels(
         names,
         owners,
         numbers,
@@ -155,6 +155,14 @@ def _channels(read: Entries, names: tuple[str, ...]) -> Channels:
         table,
         read.floats("variance", len(table)),
     )
+    return _checked_table(found)
+
+
+def _checked_table(channels: Channels) -> Channels:
+    """Does the table have what is measured?"""
+    if len(channels.table) != channels.odd.stop + 2:
+        raise ModelFileError("The file was made by another version of cospan; make it again.")
+    return channels
 
 
 def _channel(entry: Any, d: int) -> tuple[str, str, str, int]:

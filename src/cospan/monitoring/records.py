@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from cospan._types import Floats
-from cospan.monitoring.channels import Channels, Cost
+from cospan.monitoring.channels import OF_NUMBERS, Channels, Cost, share_angle
 from cospan.monitoring.effect import Effect, effect_of
 from cospan.monitoring.moments import each_left_out
 from cospan.summary import RowSample, Summary
@@ -104,15 +105,43 @@ def reference_records(
     ends = np.cumsum([part.count for _, part in windows])
     place = np.searchsorted(ends, whole.sample.index, "right")
     codes = np.array([code for code, _ in windows])[place]
+    beyond = _beyond_others([part.sample.rows for _, part in kept], channels)
     found = []
-    for (code, part), rest in zip(kept, others, strict=True):
+    for k, ((code, part), rest) in enumerate(zip(kept, others, strict=True)):
         rows = whole.sample.rows[codes != code] if drawn is None else drawn
         if not len(rows):
             rows = whole.sample.rows
         cost = Cost.of(rest, channels.live, channels.shrinkage)
         record = record_of(code, part, channels, rest, rows, cost=cost, own_rows=drawn is None)
+        record.values[channels.odd][:: len(OF_NUMBERS)] = beyond[k]
         found.append(_without_itself(record, channels, part.n / (part.n + rest.n)))
     return tuple(found)
+
+
+def _beyond_others(samples: Sequence[Floats], channels: Channels) -> Floats:
+    """For windows of a reference: which share of each number is beyond the other windows' range."""
+    columns = [_with_gaps(rows, channels) for rows in samples]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a window may have no value at all
+        low = np.array([np.nanmin(own, axis=0) for own in columns])
+        high = np.array([np.nanmax(own, axis=0) for own in columns])
+    found = []
+    for k, own in enumerate(columns):
+        rest = np.arange(len(columns)) != k
+        below = own < np.fmin.reduce(low[rest], axis=0)
+        above = own > np.fmax.reduce(high[rest], axis=0)
+        count = np.maximum(np.isfinite(own).sum(axis=0), 1)
+        found.append((below | above).sum(axis=0) / count)
+    return share_angle(np.array(found))
+
+
+def _with_gaps(rows: Floats, channels: Channels) -> Floats:
+    """The numbers of rows, NaN where they are missing."""
+    columns = rows[:, channels.numbers].copy()
+    for k, gap in enumerate(channels.gaps.tolist()):
+        if gap >= 0:
+            columns[rows[:, gap] > 0, k] = np.nan
+    return columns
 
 
 def _without_itself(record: Record, channels: Channels, share: float) -> Record:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from cospan.changes.wording import number, quoted, share_text
-from cospan.monitoring.channels import Channel
+from cospan.monitoring.channels import OF_NUMBERS, Channel
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
 
@@ -45,7 +45,25 @@ def reason_text(
         now, before = float(record.means[j]), _before(profile, j)
         way = "rose" if now > before else "fell"
         return f"{name} {way} from {share_text(before)} to {share_text(now)} of the rows."
+    if channel.kind in OF_NUMBERS and float(record.deviations[j]) > 0:
+        return _of_rows(channel, profile, _share(value), _share(usual))
     return _of_numbers(channel, record, profile)
+
+
+def _of_rows(channel: Channel, profile: Profile, share: float, usual: float) -> str:
+    """Of a column of numbers: how many rows are beyond the range, or have one value."""
+    column, channels = quoted(channel.column), profile.channels
+    if channel.kind == "repeats":
+        return (
+            f"{column} has one and the same value in {share_text(share)} of the rows, usually in "
+            f"{share_text(usual)}."
+        )
+    known = channels.ranks[channels.numbers.tolist().index(channel.feature)].values
+    low, high = number(float(known[0])), number(float(known[-1]))
+    return (
+        f"{column} is beyond the range of the reference, {low} to {high}, in {share_text(share)} "
+        "of the rows."
+    )
 
 
 def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
@@ -61,7 +79,7 @@ def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
             f"{column} varies, with a standard deviation of {number(deviation)}; in the reference "
             f"it is {number(before)} in every row."
         )
-    if channel.kind == "mean":
+    if channel.kind in ("mean", *OF_NUMBERS):
         way = "rose" if mean > before else "fell"
         return f"{column} {way} from {number(before)} to {number(mean)} on average."
     if channel.kind == "spread":

@@ -29,7 +29,7 @@ __all__ = [
 
 SHOWN_LEVELS = 4
 ANGLE_BINS = 45
-ANGLES = {"left": 34, "right": 604, "top": 22, "bottom": 190}
+ANGLES = {"left": 34, "right": 604, "top": 26, "bottom": 190}
 MAP = {"left": 46, "right": 408, "top": 12, "bottom": 330}
 
 
@@ -166,7 +166,7 @@ def angle_chart(content: ReportContent) -> str:
         f'<text x="{box["left"]}" y="226">← like A</text>'
         f'<text x="{middle}" y="226" text-anchor="middle">like both</text>'
         f'<text x="{box["right"]}" y="226" text-anchor="end">like B →</text>'
-        f'<text x="{box["left"] - 8}" y="12">↑ up to {100 * top:.0f} % of the rows of a set</text>'
+        f'<text x="{box["left"] - 8}" y="17">↑ up to {100 * top:.0f} % of the rows of a set</text>'
     )
     told = "; ".join(
         f"{content.named[k]}: {count(sum(v))} rows" for k, v in content.angles.counts.items()
@@ -273,7 +273,7 @@ def direction_dots(patterns: Patterns) -> str:
         f'<text x="{box["left"]}" y="226">← only A varies</text>'
         f'<text x="319" y="226" text-anchor="middle">both alike</text>'
         f'<text x="{box["right"]}" y="226" text-anchor="end">only B varies →</text>'
-        f'<text x="{box["left"] - 8}" y="12">↑ shift, up to {most:.2g} sd</text>'
+        f'<text x="{box["left"] - 8}" y="17">↑ shift, up to {most:.2g} sd</text>'
     )
     label = f"{patterns.size} directions by their angle and the shift of the means along them"
     body = f'{_angle_axis(box)}<g class="z dots">{dots}</g>{words}'

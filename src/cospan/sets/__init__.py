@@ -1,7 +1,7 @@
 """K prepared sets: where each one lies, how it spreads, and what it costs to explain a sample.
 
 `geometry` holds what is settled about the sets, `units` says how far their features spread,
-`prepared` brings their summaries into common units, `settings` lists what a fit can be told,
+`prepared` brings their summaries into common units, `settings` lists what a fit takes,
 `choice` settles what was left to the data, `maps` makes the matrices that samples are multiplied
 with, `leaving` and `spectral` take single rows out again exactly, `calibration` turns costs into
 probabilities, and `costs` scores samples against any number of sets. `curving` decides whether

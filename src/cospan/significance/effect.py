@@ -1,4 +1,4 @@
-"""How well the set of a new row can be told: the AUC on rows that had no part in the fit.
+"""How well the set of a new row can be guessed: the AUC on rows that had no part in the fit.
 
 Both sets are halved. Each half picks the view that tells its own quarters apart best, and scores
 the rows of the other half by that view's witness, the direction in which its two means part. The

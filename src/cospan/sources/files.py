@@ -36,7 +36,7 @@ EXPECTED = {
     ".npy": ("NPY",),
     ".npz": ("zip (NPZ)",),
 }
-#: Formats that can be told by their first bytes when the ending says nothing.
+#: Formats that can be recognised by their first bytes when the ending says nothing.
 BY_CONTENT = {
     "Parquet": ".parquet",
     "Arrow": ".arrow",

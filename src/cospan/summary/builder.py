@@ -204,7 +204,7 @@ class SummaryBuilder:
             weights = np.concatenate([w for _, w in self._waiting if w is not None])
         self._waiting, self._waiting_rows = [], 0
         self._blocks += 1
-        with np.errstate(over="ignore", invalid="ignore"):  # told by `finish`
+        with np.errstate(over="ignore", invalid="ignore"):  # `finish` reports it
             if self._sum is None:
                 # Blocks have more rows than features, so fewer are all that there are.
                 few = self._count < parts[0].shape[1]

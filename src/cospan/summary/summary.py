@@ -82,7 +82,7 @@ class Summary:
     _holds_rows: bool = field(repr=False, default=False)
     _factored: bool = field(repr=False, default=True)
     # What rounding took from the mean.
-    _mean_low: Array | None = field(repr=False, default=None)
+    _low: Array | None = field(repr=False, default=None)
 
     # ---- making -------------------------------------------------------------------------------
 
@@ -143,15 +143,8 @@ class Summary:
     @classmethod
     def of_moments(cls, moments: Moments, **rest: Any) -> Summary:
         """A summary with these moments, and `rest` for its other fields."""
-        return cls(
-            n=moments.n,
-            mean=moments.mean,
-            trace=moments.trace,
-            _scatter=moments.scatter,
-            _factored=moments.factored,
-            _mean_low=moments.low,
-            **rest,
-        )
+        hidden = {f"_{name}": getattr(moments, name) for name in ("scatter", "factored", "low")}
+        return cls(n=moments.n, mean=moments.mean, trace=moments.trace, **hidden, **rest)
 
     # ---- using --------------------------------------------------------------------------------
 
@@ -248,7 +241,7 @@ class Summary:
 
     @property
     def _moments(self) -> Moments:
-        low = 0 * self.mean if self._mean_low is None else self._mean_low
+        low = 0 * self.mean if self._low is None else self._low
         return Moments(self.n, self.mean, low, self.trace, self._scatter, self._factored)
 
     def _offset(self, center: Any) -> Array:

@@ -25,6 +25,7 @@ function makeSortable(table) {
   [...table.tHead.rows[0].cells].forEach((head, index) => {
     if (head.classList.contains("still")) return;
     const button = element("button", { type: "button", text: head.textContent });
+    head.dataset.name = head.textContent;
     head.replaceChildren(button);
     button.addEventListener("click", () => {
       sortBy(table, index, button);

@@ -1,8 +1,8 @@
 """Rows of a table become rows of numbers by a plan, block by block.
 
 Numbers are laid side by side by Arrow (``arrow_rows``); the levels of a category are single ones
-in a block of zeros. A value the plan has no place for is counted, so that it can be told: a level
-the sets did not have, a gap in a column that had none.
+in a block of zeros. A value the plan has no place for is counted, so that it can be reported: a
+level the sets did not have, a gap in a column that had none.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Encoder:
     def _note_unread(
         self, column: ColumnPlan, texts: pa.Array, values: NDArray[Any], codes: NDArray[np.intp]
     ) -> None:
-        """Text that is not the kind of value the plan expects counts as missing, and is told."""
+        """Text that is not the kind of value the plan expects counts as missing; it is reported."""
         odd = np.flatnonzero(np.isnan(values))
         if len(odd):
             self.unseen[column.name] += int(np.isin(codes, odd).sum())

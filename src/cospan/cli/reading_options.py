@@ -1,0 +1,107 @@
+"""The options that say how to read the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import Annotated, Any
+
+from cospan.cli.options import Given, _read
+from cospan.cli.parsing import parse_columns, parse_names, parse_shape
+
+__all__ = ["Columns", "Files", "Reading"]
+
+Missing = StrEnum("Missing", ["indicator", "mean", "drop", "error"])
+ImageMode = StrEnum("ImageMode", {"gray": "L", "colour": "RGB"})
+
+_names = partial(_read, parser=parse_names, metavar="NAME,NAME,…")
+
+
+@dataclass(frozen=True)
+class Columns(Given):
+    """Which columns to take, and as what."""
+
+    columns: Annotated[
+        str | None,
+        _read(
+            parser=parse_columns,
+            metavar="NAME,NAME,…",
+            help="Features to take, by name or number (default: every column).",
+        ),
+    ] = None
+    categorical: Annotated[
+        list[Any] | None,
+        _names(help="Columns that are categories whatever they look like. May be repeated."),
+    ] = None
+    numeric: Annotated[
+        list[Any] | None,
+        _names(help="Columns that are numbers; other text in them is missing. May be repeated."),
+    ] = None
+    drop: Annotated[
+        list[Any] | None, _names(help="Columns that are no features. May be repeated.")
+    ] = None
+    strict: Annotated[
+        bool, _read("--strict", help="Refuse non-numeric columns instead of encoding them.")
+    ] = False
+
+    def given(self) -> dict[str, Any]:
+        found = super().given()
+        for key in ("categorical", "numeric", "drop"):
+            if key in found:
+                found[key] = [name for names in found[key] for name in names]
+        return found
+
+
+@dataclass(frozen=True)
+class Files(Given):
+    """How to read rows whose columns are known."""
+
+    id_column: Annotated[
+        str | None,
+        _read("--id", metavar="COLUMN", help="Column that identifies a row; it is not a feature."),
+    ] = None
+    missing: Annotated[
+        Missing | None,
+        _read(
+            help="Missing values: fill by the sets' mean with a feature that says where, or "
+            "without one; drop the rows; refuse (default: indicator for tables, else error)."
+        ),
+    ] = None
+    chunk_rows: Annotated[
+        int | None, _read(min=1, help="Rows in memory at a time (default: 32 MB).")
+    ] = None
+    image_size: Annotated[
+        str | None, _read(parser=parse_shape, metavar="HxW", help="Resize images to this size.")
+    ] = None
+    image_mode: Annotated[ImageMode, _read(help="Images in gray (L) or colour (RGB).")] = (
+        ImageMode.gray
+    )
+    text: Annotated[
+        str | None,
+        _read(metavar="COLUMN", help="Column of texts: their embeddings are the features."),
+    ] = None
+    embed: Annotated[
+        str | None,
+        _read(
+            metavar="MODEL",
+            help="Model for texts or images: a folder, a package, an ONNX file (default for "
+            "texts: the one that is installed).",
+        ),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        found = super().given()
+        if "image_size" in found:
+            found["image_size"] = (found["image_size"][0], found["image_size"][-1])
+        return found
+
+
+@dataclass(frozen=True)
+class Reading(Files, Columns):
+    """How to read the data."""
+
+    max_bad_images: Annotated[
+        int | None,
+        _read(min=0, help="Unreadable images to leave out before giving up (default: 10)."),
+    ] = None
