@@ -759,3 +759,51 @@ def test_dropped_rows_are_counted_and_only_the_others_described():
     assert found.features["age"].b.high == pytest.approx(kept["age"].max())
     assert found.features["hours"].b.missing == 0
     assert not found.verdict.differs
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda r, s: r.normal(size=s),
+        lambda r, s: np.exp(1.5 * r.normal(size=s)),
+        lambda r, s: r.poisson(0.15, s).astype(float),
+        lambda r, s: r.standard_cauchy(s),
+    ],
+    ids=["normal", "lognormal", "rare counts", "cauchy"],
+)
+def test_no_remark_on_what_is_chance_among_many_columns(draw):
+    """20 + 20 rows of 250 columns: ranges, constants and scales differ somewhere, all by chance."""
+    remarks = 0
+    for seed in range(4):
+        A, B = draw(rng([seed, 1]), (20, 250)), draw(rng([seed, 2]), (20, 250))
+        remarks += sum(note.differs for note in simple(A, B).quality)
+    assert remarks <= 1  # 4 × 5 %, of which more than 1 is a chance of 2 %
+
+
+def test_one_impossible_value_is_worth_a_remark():
+    a, b = mixed(200, 1), mixed(200, 2)
+    b.loc[3, "age"] = -999
+    notes = [note for note in compared(a, b).quality if note.code == "range"]
+    assert [note.column for note in notes] == ["age"]
+    assert "age goes to -999 in B; in A it stays between" in notes[0].text
+
+
+def test_yes_and_no_are_called_so():
+    a, b = mixed(200, 1), mixed(200, 2)
+    word = {True: "yes", False: "no"}
+    a, b = a.assign(open=a["open"].map(word)), b.assign(open="yes")
+    found = compared(a, b)
+    assert "open is yes in 3" in str(found.verdict)
+    assert "is yes in every row of B, but varies in A." in found.quality.notes[0].text
+
+
+def test_a_column_without_values_in_one_set_is_missing_and_nothing_else():
+    a, b = mixed(200, 1), mixed(200, 2)
+    for column in a.columns:
+        found = compared(a, b.assign(**{column: b[column].where(b["age"] > 1e9)}))
+        first = found.features[0]
+        assert (first.name, first.change) == (column, "missing")
+        assert {note.code for note in found.quality if note.column} == {"missing"}
+        text = f"{column} is missing in 0 % of A's rows and 100 % of B's."
+        assert sum(column in line for line in found.verdict.sentences) == 1
+        assert text in found.verdict.sentences

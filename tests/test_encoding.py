@@ -296,6 +296,17 @@ def test_whole_numbers_are_kept_under_any_other_name(values):
     assert learn_plan([open_source({"year": sorted(values)})])["year"].kind == "number"
 
 
+def test_numbers_that_never_repeat_under_a_name_that_may_be_an_identifiers():
+    draw = np.random.default_rng(0)
+    numbers = 51_624 + draw.permutation(4000)[:400]
+    for name in ("seqn", "patid", "case no"):
+        assert name in left_out({name: numbers})
+        assert learn_plan([open_source({name: numbers // 3})])[name].kind == "number"
+        wide = draw.choice(10**7, 400, replace=False)  # none of these would repeat anyway
+        assert learn_plan([open_source({name: wide})])[name].kind == "number"
+    assert learn_plan([open_source({"income": numbers})])["income"].kind == "number"
+
+
 def test_names_of_identifiers():
     yes = ("id", "ID", "userId", "user_id", "PassengerId", "index", "Unnamed: 0", "", "rownames")
     no = ("idle", "humidity", "0", "12", "keyboard", "valid", "grid", "identity crisis")

@@ -148,7 +148,8 @@ def gzip_chunk_hdf5(tmp):
     packer = zlib.compressobj(1)
     data = b"".join(packer.compress(bytes(2**24)) for _ in range(60)) + packer.flush()
     with h5py.File(tmp / "x.h5", "w") as file:
-        made = file.create_dataset("x", (4, 4), "f8", chunks=(4, 4), compression="gzip")
+        # smaller chunks could not take so many bytes in the format of older libraries
+        made = file.create_dataset("x", (512, 512), "f8", chunks=(512, 512), compression="gzip")
         made.id.write_direct_chunk((0, 0), data)
     return tmp / "x.h5"
 

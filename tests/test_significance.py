@@ -5,9 +5,17 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import beta
+from scipy.stats import beta, norm
 
-from cospan import JointFrame, angle_histogram, fisher_rao, hellinger, separation, shift_test
+from cospan import (
+    JointFrame,
+    angle_histogram,
+    compare,
+    fisher_rao,
+    hellinger,
+    separation,
+    shift_test,
+)
 from cospan.distribution import angle_auc, overlap
 from cospan.errors import InputError
 from cospan.significance import fit_reliability
@@ -477,3 +485,33 @@ def test_levels_of_one_category_count_as_one_column():
     assert len(settle_copies(rows[:300], rows[300:], "auto").rows) == 600
     copied = np.repeat(rng.normal(size=(100, 3)), 6, axis=0)
     assert len(settle_copies(copied[:300], copied[300:], "auto").rows) == 100
+
+
+def test_angles_that_tell_nothing_have_an_interval_all_the_same():
+    """All at 45°: an AUC of one half, known no better than ranks of so many rows know it."""
+    for n, m in ((30, 30), (300, 100)):
+        found = separation(np.full(n, np.pi / 4), np.full(m, np.pi / 4), n_bootstrap=50)
+        ranks = np.random.default_rng(0).normal(size=(4000, n + m)).argsort(axis=1).argsort(axis=1)
+        aucs = (ranks[:, n:].sum(axis=1) - m * (m - 1) / 2) / (n * m)
+        assert found.auc.value == 0.5
+        assert np.mean((found.auc.low <= aucs) & (aucs <= found.auc.high)) == pytest.approx(
+            0.95, abs=0.015
+        )
+        assert found.fisher_rao.value == found.fisher_rao.low == 0 < found.fisher_rao.high
+        assert found.overlap.low < found.overlap.value == found.overlap.high == 1
+        # The three ends belong to the same two normal distributions.
+        apart = np.sqrt(2) * norm.ppf(found.auc.high)
+        assert found.overlap.low == pytest.approx(2 * norm.cdf(-apart / 2))
+        assert np.cos(found.fisher_rao.high / 2) == pytest.approx(np.exp(-(apart**2) / 8))
+
+
+def test_rows_left_out_as_copies_are_told():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(60, 3)), rng.normal(size=(60, 3))
+    A[40:] = A[:20]
+    found = compare(A, B)
+    assert found.shift.copies == 20
+    text = "20 rows repeat another row of their set"
+    assert any(remark.startswith(text) for remark in found.warnings)
+    assert found.to_dict()["shift_test"]["rows"] == {"a": 40, "b": 60, "copies_left_out": 20}
+    assert not any("repeat another" in remark for remark in compare(A[:40], B).warnings)

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kstest
 
-from cospan import AlignmentAngleClassifier, JointFrame, Summary
+from cospan import AlignmentAngleClassifier, JointFrame, Summary, compare
+from cospan._tails import tail_p_values
 from cospan.alignment import Alignment, neither
 from cospan.errors import InputError
 from cospan.typicality import Typicality, below_rate
@@ -58,6 +59,59 @@ def test_a_row_far_from_both_is_neither():
     both = Alignment.concatenate([inside, far])
     assert_array_equal(neither(both), np.arange(60) >= 40)
     assert not neither(inside).any()
+
+
+def test_one_far_row_among_few_is_neither():
+    """10 sd away from 30 + 30 rows, as a further row and as one of A's own."""
+    rng = np.random.default_rng(3)
+    A, B = rng.normal(size=(30, 4)), rng.normal(size=(30, 4)) + 1
+    new = np.concatenate([[[10.0, -10, 10, -10]], rng.normal(size=(29, 4))])
+    found = compare(A, B, new)
+    assert_array_equal(np.flatnonzero(found.groups[2].neither), [0])
+    assert_array_equal(neither(JointFrame.fit(A, B).align(new)), np.arange(30) == 0)
+    A[7] = [10.0, -10, 10, -10]
+    found = compare(A, B)
+    assert found.rows_like_neither.ids.tolist() == [7]
+    many = compare({"a": A, "b": B, "c": rng.normal(size=(30, 4)) - 1})
+    assert many.rows_like_neither.ids.tolist() == [7]
+
+
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("kind", ["normal", "t3", "lognormal", "cauchy"])
+def test_no_row_of_a_set_is_called_neither_more_often_than_stated(kind, n):
+    """400 sets, each with a batch of 50 new rows: at 5 %, and 3 standard errors of that."""
+    rng = np.random.default_rng(5)
+    draw = {
+        "normal": lambda m: rng.normal(size=(m, 3)),
+        "t3": lambda m: rng.standard_t(3, size=(m, 3)),
+        "lognormal": lambda m: np.exp(rng.normal(size=(m, 3))),
+        "cauchy": lambda m: rng.standard_cauchy(size=(m, 3)),
+    }[kind]
+    called = 0
+    for _ in range(400):
+        own, new = draw(n), draw(50)
+        away, mean = own - own.mean(axis=0), own.mean(axis=0)
+        inverse = np.linalg.inv(away.T @ away / n)
+        h = (n - 1) / n * np.einsum("ij,jk,ik->i", away, inverse, away)
+        left = 1 + (n / (n - 1)) ** 2 * h / (1 - n / (n - 1) ** 2 * h)
+        squared = 1 + np.einsum("ij,jk,ik->i", new - mean, inverse, new - mean)
+        usual = Typicality.of(left[:, None], np.zeros(n, dtype=int), np.ones(n))
+        called += below_rate(usual.strange(squared[:, None]), 0.05).any()
+    assert called / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_the_tail_goes_on_where_the_ranks_end():
+    """Exact on average for a power law, whatever its exponent; never rising."""
+    rng = np.random.default_rng(0)
+    for exponent in (0.5, 1.0, 3.0):
+        found = [
+            tail_p_values(rng.random(200) ** -exponent, rng.random(120) ** -exponent)
+            for _ in range(200)
+        ]
+        for level in (0.05, 0.005, 0.001):
+            assert np.mean(np.concatenate(found) <= level) <= 1.15 * level
+    p = tail_p_values(np.linspace(0, 1e3, 400), np.abs(rng.normal(size=40)))
+    assert np.all(np.diff(p) <= 1e-12)
 
 
 def test_false_alarms_stay_at_the_stated_rate():

@@ -256,6 +256,9 @@ STILL = 1e-9
 # Balanced accuracies of two cuts that differ by less are equal: sums of as many shares.
 SAME_SCORE = 1e-12
 
+# Squared costs of one row, by two ways that round differently, agree to this.
+SAME_COST = 1e-6
+
 # Of equally unusual rows the dearer one comes first: less than the step of any rank, 1/(n + 1).
 TIE_BREAK = 1e-6
 

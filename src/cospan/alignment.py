@@ -13,7 +13,7 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._surface import option
 from cospan._tolerance import RELATIONAL_SHARE
-from cospan._types import Bools
+from cospan._types import Bools, Floats
 from cospan.errors import InputError
 from cospan.sets import Calibration, angles_of
 from cospan.typicality import Typicality, below_rate
@@ -206,9 +206,16 @@ class Alignment:
 def neither(alignment: Alignment, rate: float = 0.05) -> Bools:
     """Which samples belong to neither set, with few false alarms among those named.
 
-    A sample's p-value is the larger of its two typicalities: it is usual where one set finds it
-    so. Benjamini and Hochberg's step-up rule on the whole batch keeps the expected share of rows
-    of A or B among the rows named at `rate`.
+    A sample's p-value is that of the set which finds it more usual: its typicality, continued
+    beyond the largest cost of the set's own rows by the tail of these. Benjamini and Hochberg's
+    step-up rule on the whole batch keeps the expected share of rows of A or B among the rows
+    named at `rate`.
+
+    The continuation is exact on average for tails that are powers. Measured at a rate of 5 % on
+    batches of 20 to 200 new rows of the set, none of which should be named (20, 30, 50 and 200
+    rows in 1, 4 and 10 columns): one was in at most 1 % of the batches of normal rows, 4 %
+    (lognormal), 6 % (Cauchy) and 8 % (t with 3 degrees of freedom). With fewer than 15 rows in a
+    set there are ranks only, and a batch of more than one row has no row named.
 
     Parameters
     ----------
@@ -232,8 +239,15 @@ def neither(alignment: Alignment, rate: float = 0.05) -> Bools:
             "This alignment has no typicality: the frame had no rows to compare with (a bare "
             f"summary, a truncated frame or {option('weighting', 'frame')}); fit the frame to rows."
         )
-    p = np.maximum(arrays.to_numpy(a), arrays.to_numpy(b))
-    return below_rate(p, float(rate))
+    return below_rate(strange_p(alignment), float(rate))
+
+
+def strange_p(alignment: Alignment) -> Floats:
+    """(n,): the p-values behind :func:`neither`; NaN where nothing is known of what is usual."""
+    if alignment.typicality is None:
+        return np.full(len(alignment), np.nan)
+    costs = [arrays.to_numpy(cost) for cost in (alignment.cost_a, alignment.cost_b)]
+    return alignment.typicality.strange(np.stack(costs, axis=1).astype(np.float64) ** 2)
 
 
 def _take(x: Array, index: np.ndarray) -> Array:

@@ -8,6 +8,10 @@ what a sample costs a set with what the set's own rows cost it, each left out:
 For a new row of the set every rank among the others is equally likely, whatever the distribution:
 p is uniform (a left-out row faces a set of one row less, which matters in one part in n). Both
 costs and ranks come from the sample of rows that summaries carry; no rows are kept.
+
+No rank is below 1/(n + 1), so among few rows none would ever be called "neither". What decides
+that are the same ranks up to the largest costs, and from there on the tail of these
+(``cospan._tails``).
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._tails import tail_p_values
+from cospan._tolerance import SAME_COST
 from cospan._types import Floats
 
 __all__ = ["Typicality", "below_rate"]
@@ -98,6 +104,32 @@ class Typicality:
         xp = arrays.namespace(squared)
         root = xp.sqrt(squared)
         return xp.stack([self.p_value(root[:, k], k) for k in range(len(self.costs))], axis=1)
+
+    def strange(self, squared: Floats) -> Floats:
+        """(n,): how usual samples of these squared costs (n, K) are for the set that finds them
+        most usual, also where they cost more than any of its rows.
+
+        Examples
+        --------
+        >>> own = 1 + np.random.default_rng(0).normal(size=60) ** 2
+        >>> found = Typicality.of(np.stack([own, own], axis=1), np.repeat([0, 1], 30), np.ones(60))
+        >>> found.strange(np.array([[2.0, 2.0], [101.0, 101.0]])).round(4)
+        array([0.4194, 0.0017])
+        """
+        by_set = [self._strange(squared[:, k], k) for k in range(len(self.costs))]
+        return np.asarray(np.max(by_set, axis=0))
+
+    def _strange(self, squared: Floats, k: int) -> Floats:
+        if self.above[k][-1] > 0:  # some rows of the set cost infinitely much: ranks alone
+            return np.asarray(self.p_value(np.sqrt(squared), k))
+        own = self.costs[k] ** 2
+        # What every row costs, the degrees of freedom, has no tail.
+        usual, scores = (np.sqrt(np.maximum(x - own[0], 0.0)) for x in (own, squared))
+        found = tail_p_values(scores, usual)
+        itself = np.abs(squared - own[-1]) <= SAME_COST * own[-1]
+        if itself.any():  # the set's dearest row: it is compared with the others
+            found[itself] = tail_p_values(scores[itself], usual[:-1])
+        return found
 
 
 def below_rate(p: Floats, rate: float) -> NDArray[np.bool_]:

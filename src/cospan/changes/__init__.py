@@ -3,15 +3,16 @@
 :func:`find_changes` is the entry point. How it works, bottom up: ``wording``; ``twosample`` (rank
 and count tests); ``grouping`` (the user's columns over the features made of them); ``measuring``
 (each column in A and in B, and its tests); ``pairs`` and ``relations``; ``parts`` (the difference
-of the sets, distributed over the features); ``columns`` (the table of features); ``quality``;
-``kinds`` (in what the sets differ); ``sentences`` and ``verdict``; ``finding``.
+of the sets, distributed over the features); ``columns`` (the table of features); ``kinds`` (in
+what the sets differ); ``notes``, ``ranges`` and ``quality`` (data quality); ``sentences`` and
+``verdict``; ``finding``.
 """
 
 from .columns import FeatureChange, FeatureTable
 from .finding import Changes, find_changes
+from .notes import Quality, QualityNote
 from .pairs import PairChange, PairTable
 from .parts import FeatureParts, feature_parts
-from .quality import Quality, QualityNote
 from .sentences import feature_sentence, pair_sentence
 from .verdict import RowsToCheck, Verdict, size_of
 

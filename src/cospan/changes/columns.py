@@ -64,7 +64,7 @@ class FeatureChange:
     tests : mapping
         The p-value of each test.
     level : str
-        Of a category: the level whose share changed most surely.
+        Of a category: the level whose share changed most surely. Of a boolean: the word for true.
     pair : PairChange or None
         Where relations changed: the first of this column's.
     """
@@ -210,8 +210,13 @@ def _tests(one: Measured, relations: Relations, i: int) -> dict[str, float]:
 
 
 def _level(one: Measured) -> str:
-    """A category's level whose share changed most surely, a vector's place that did."""
+    """A category's level whose share changed most surely, a vector's place that did.
+
+    Of a boolean the word for true.
+    """
     column = one.column
+    if column.kind == "boolean":
+        return column.plan.words[1] if column.plan is not None else "true"
     if column.kind == "vector" and column.plan is not None:
         return column.plan.features[one.place - column.features[0]]
     return min(one.level_tests, key=lambda level: one.level_tests[level], default="")

@@ -117,7 +117,7 @@ def find_changes(
     relations = changed_relations(columns, called, rows, parts.spread, LEVEL)
     own_pulls = None if pulls is None else _grouped(columns, np.asarray(pulls, dtype=np.float64))
     table = feature_table(measured, relations, rows, _grouped(columns, parts.total), own_pulls)
-    quality = check_quality(table, rows, profiles, set_names)
+    quality = check_quality(table, columns, rows, profiles, set_names)
     decided = decide(table, shift)
     kinds = no_difference(frame.parts.total)
     if decided.differs:

@@ -243,7 +243,9 @@ def _correlated(u: Floats, left: NDArray[np.intp], there: Floats | None) -> _Sid
     squares = u * u
     cubes = squares * u
     both = squares[:, left].T @ squares / n
-    mixed = (cubes[:, left].T @ u + v.T @ cubes) / n
+    cross = cubes[:, left].T @ u
+    # Where all features are on the left, the other way round is the same product transposed.
+    mixed = (cross + (cross.T if len(left) == u.shape[1] else v.T @ cubes)) / n
     fourth = np.einsum("ij,ij->j", squares, squares) / (len(u) if there is None else there.sum(0))
     influence = both - r * mixed + r**2 / 4 * (fourth[left][:, None] + 2 * both + fourth[None, :])
     return _Side(r, np.maximum(influence, 0.0), np.maximum(n - 4, 1.0))

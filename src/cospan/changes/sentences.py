@@ -101,7 +101,7 @@ def _levels(one: FeatureChange, names: tuple[str, str]) -> str:
     if one.kind == "boolean":
         before, after = share_text(one.a.mean), share_text(one.b.mean)
         rows = f"{before} of {names[0]}'s rows and {after} of {names[1]}'s"
-        return f"{quoted(one.name)} is true in {rows}"
+        return f"{quoted(one.name)} is {quoted(one.level or 'true')} in {rows}"
     a, b = one.a.levels, one.b.levels
     level = one.level
     if level not in a:

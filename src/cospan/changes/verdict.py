@@ -215,20 +215,24 @@ def _headline(decided: Decided, columns: int, names: tuple[str, str]) -> str:
 def _how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> list[str]:
     if auc is None:
         return []
-    low, high = (round(100 * x) for x in (auc.low, auc.high))
-    value = "over 99" if 0.995 <= auc.value < 1 else f"{100 * auc.value:.0f}"  # no false certainty
+    value, low, high = map(_of_hundred, (auc.value, auc.low, auc.high))
     counted = (
         f"of 100 pairs of rows, one from each set, {value} are ordered correctly "
         f"({100 * auc.confidence:.0f} % interval {low} to {high}; by chance 50)"
     )
-    if not differs and auc.low == auc.high == 0.5:  # no angle but 45°, so no interval either
-        return ["Single rows cannot be told apart: both sets explain every row equally well."]
+    if not differs and auc.value == 0.5:  # no angle but 45°
+        return [f"Single rows cannot be told apart: {counted}."]
     if not differs:
         return [f"{counted[0].upper()}{counted[1:]}."]
     if sizes[0] == "none":
         return [f"The difference is too small to tell single rows apart: {counted}."]
     span = "" if sizes[1] == sizes[2] else f" (the interval goes from {sizes[1]} to {sizes[2]})"
     return [f"The difference is {sizes[0]}{span}: {counted}."]
+
+
+def _of_hundred(auc: float) -> str:
+    """An AUC as a count, never rounded up to certainty."""
+    return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
 
 
 def _in_what(kinds: Kinds) -> list[str]:
@@ -281,7 +285,7 @@ def _quality(quality: Quality, features: FeatureTable) -> list[str]:
     if more <= 0:
         return notes
     remarks = "1 more remark" if more == 1 else f"{more:,} more remarks"
-    return [*notes[:FIRST_NOTES], f"The data quality table has {remarks}."]
+    return [*notes[:FIRST_NOTES], f"The report has {remarks} on data quality."]
 
 
 def _to_check(rows: RowsToCheck, names: tuple[str, str]) -> list[str]:

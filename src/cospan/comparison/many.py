@@ -82,6 +82,8 @@ class ManyComparison(View):
         How far apart the sets of each pair are: see :meth:`separation`.
     typicality : ndarray of shape (n, K)
         How usual each sample is for each set: a p-value, NaN where nothing is known.
+    strange : ndarray of shape (n,)
+        The p-value of belonging to any set, behind `neither`.
     telling : KeptRows or None
         Values of the samples that look most like another set, that no set finds usual, or that
         are between two sets; ``row_index`` says which of the samples they are.
@@ -119,6 +121,7 @@ class ManyComparison(View):
     feature_names: tuple[str, ...] | None
     pairs: Pairs
     typicality: Floats
+    strange: Floats
     telling: KeptRows | None = None
     samples: tuple[Floats, ...] = ()
 
@@ -151,6 +154,7 @@ class ManyComparison(View):
             order=result.linkage.leaves,
             audit=result.audited.audit,
             typicality=np.concatenate([part.typicality for part in kept]),
+            strange=np.concatenate([np.asarray(part.strange) for part in kept]),
             telling=_told(own if further is None else (*own, further)),
         )
 
@@ -206,12 +210,13 @@ class ManyComparison(View):
         """(n,): samples that are like no set, at most one in twenty of them by mistake."""
         found = np.zeros(len(self.group), dtype=bool)
         for k in np.unique(self.group):
-            found[self.group == k] = like_neither(self.typicality[self.group == k])
+            found[self.group == k] = like_neither(self.strange[self.group == k])
         return found
 
     @property
     def rows_like_neither(self) -> LikeNeither:
-        return LikeNeither.of(self._sets_of_rows, self.ids, self.typicality, self.neither)
+        names = self._sets_of_rows
+        return LikeNeither.of(names, self.ids, self.typicality, self.strange, self.neither)
 
     @property
     def _sets_of_rows(self) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.alignment import strange_p
 from cospan.comparison.columns import joined, score_columns
 from cospan.comparison.plain import pair_dict
 from cospan.comparison.result import Line, Result, View, shared
@@ -194,8 +195,10 @@ class Comparison(View):
         groups = self.groups
         names = np.repeat([group.name for group in groups], [len(group.ids) for group in groups])
         usual = np.concatenate([group.scored.typicality for group in groups])
+        strange = np.concatenate([strange_p(group.alignment) for group in groups])
         found = np.concatenate([group.neither for group in groups])
-        return LikeNeither.of(names, joined([group.ids for group in groups]), usual, found)
+        ids = joined([group.ids for group in groups])
+        return LikeNeither.of(names, ids, usual, strange, found)
 
     @property
     def feature_spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -191,6 +191,7 @@ def _shift(c: Comparison) -> dict[str, object] | None:
         "pvalue": float(c.shift.pvalue),
         "n_permutations": int(c.shift.n_permutations),
         "held_out_auc": plain(c.shift.effect),
+        "rows": {"a": c.shift.n_a, "b": c.shift.n_b, "copies_left_out": c.shift.copies},
         "parts": plain(dict(c.shift.parts)),
     }
 

@@ -45,6 +45,13 @@ class ReadSet(NamedTuple):
     drawn: bool = False  # whether the sample stands in for rows that were not kept
 
 
+class _Called(NamedTuple):
+    """What rows are called, and the labels that came with them."""
+
+    ids: NDArray[Any]
+    labels: NDArray[Any] | None
+
+
 class OwnRows(NamedTuple):
     """Rows of one set, and the set's number."""
 
@@ -135,21 +142,27 @@ def _read_source(
     size = sample_size(source.n_features)
     if source.lazy is not None:
         return _read_where_it_is(name, source, exact=exact, size=size, seed=seed)
-    sample: Reservoir[Chunk] = Reservoir(size, seed)
+    called: Reservoir[_Called] = Reservoir(size, seed)
 
     def rows() -> Iterator[NDArray[Any]]:
         for chunk in watched(source, f"reading {name}", progress):
-            sample.add(chunk)
+            called.add(_Called(chunk.ids, chunk.labels))
             yield chunk.rows
-        if sample.seen < 2:
-            found = "one row" if sample.seen else "no rows"
+        if called.seen < 2:
+            found = "one row" if called.seen else "no rows"
             raise InputError(f"{name} has {found}; a set needs at least 2, better 30.")
 
     # numbered rows: the sample is the same wherever the rows are read
     options = SummaryOptions(exact, None, size, seed, name, first_row=0)
     summary = of_chunks(rows(), options)
     summary = replace(summary, feature_names=source.feature_names)
-    return ReadSet(name, summary, sample.result(), sample.complete, sample.seen)
+    # The summary drew the same numbers for its sample: its rows have the names kept here.
+    kept, told = summary.sample, called.result()
+    order = np.argsort(kept.index)
+    place = np.searchsorted(called.positions, kept.index[order])
+    labels = None if told.labels is None else told.labels[place]
+    sample = Chunk(kept.rows[order].astype(source.dtype, copy=False), told.ids[place], labels)
+    return ReadSet(name, summary, sample, len(order) == called.seen, called.seen)
 
 
 def _read_where_it_is(name: str, source: Source, *, exact: bool, size: int, seed: int) -> ReadSet:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats
-from cospan.alignment import Alignment
+from cospan.alignment import Alignment, strange_p
 from cospan.comparison.fitting import Model
 from cospan.frame import JointFrame
 from cospan.sets import calibrated_weights
@@ -32,6 +32,7 @@ class Scored(NamedTuple):
     ids: NDArray[Any]
     labels: NDArray[Any] | None
     kinds: NDArray[np.uint64] | None = None  # a hash of its values, where it is known
+    strange: Floats | None = None  # (n,): the p-value of belonging to any set
 
     @classmethod
     def of(
@@ -45,7 +46,8 @@ class Scored(NamedTuple):
         weights = np.asarray(alignment.posterior, dtype=np.float64)
         a, b = alignment.typicality_a, alignment.typicality_b
         usual = None if a is None or b is None else np.column_stack([a, b])
-        return cls(weights, _known(usual, weights), alignment, ids, labels, kinds)
+        strange = strange_p(alignment)
+        return cls(weights, _known(usual, weights), alignment, ids, labels, kinds, strange)
 
     @property
     def theta(self) -> Floats:
@@ -89,7 +91,10 @@ class Scorer(NamedTuple):
         weights = np.asarray(weights, dtype=np.float64)
         usual = self.model.typicality
         typicality = _known(None if usual is None else usual.p_values(squared), weights)
-        return Scored(weights, typicality, None, chunk.ids, chunk.labels, kinds)
+        strange = np.full(len(weights), np.nan)
+        if usual is not None:
+            strange = usual.strange(np.asarray(squared, dtype=np.float64))
+        return Scored(weights, typicality, None, chunk.ids, chunk.labels, kinds, strange)
 
     def _aligned(
         self, frame: JointFrame, rows: NDArray[Any], own: int | None, removed: Floats | None
@@ -109,10 +114,15 @@ class LikeNeither(NamedTuple):
 
     @classmethod
     def of(
-        cls, sets: NDArray[Any], ids: NDArray[Any], typicality: Floats, found: NDArray[np.bool_]
+        cls,
+        sets: NDArray[Any],
+        ids: NDArray[Any],
+        typicality: Floats,
+        strange: Floats,
+        found: NDArray[np.bool_],
     ) -> LikeNeither:
         place = np.flatnonzero(found)
-        place = place[np.argsort(typicality[place].max(axis=1, initial=0.0), kind="stable")]
+        place = place[np.argsort(strange[place], kind="stable")]
         return cls(sets[place], ids[place], typicality[place])
 
 
@@ -122,15 +132,15 @@ def _known(typicality: Any, weights: Floats) -> Floats:
     return np.asarray(typicality, dtype=np.float64)
 
 
-def like_neither(typicality: Floats) -> NDArray[np.bool_]:
+def like_neither(strange: Floats | None) -> NDArray[np.bool_]:
     """Which rows no set finds usual, by :func:`cospan.neither`'s rule for any number of sets.
 
     Examples
     --------
-    >>> like_neither(np.array([[0.5, 0.01], [0.001, 0.002], [0.3, 0.6]]))
+    >>> like_neither(np.array([0.5, 0.002, 0.6]))
     array([False,  True, False])
     """
-    p = typicality.max(axis=1, initial=0.0)
+    p = np.zeros(0) if strange is None else strange
     if not len(p) or np.isnan(p).any():  # nothing is known of what is usual
         return np.zeros(len(p), dtype=bool)
     return below_rate(p, NEITHER_RATE)

@@ -113,7 +113,7 @@ class ScoredGroup:
     @property
     def neither(self) -> NDArray[np.bool_]:
         """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        return like_neither(self.scored.typicality)
+        return like_neither(self.scored.strange)
 
     def __repr__(self) -> str:
         return f"ScoredGroup({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
@@ -142,7 +142,7 @@ class Group(NamedTuple):
     @property
     def neither(self) -> NDArray[np.bool_]:
         """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        return like_neither(self.kept.typicality)
+        return like_neither(self.kept.strange)
 
 
 class Tally:

@@ -115,6 +115,14 @@ def _shift_of(
                 random_state=settings.seed,
             )
     except InputError as error:  # too few rows for a test are still enough for a comparison
-        return None, (Remark("no p-value", f"There is no p-value: {error}"),)
+        return None, (
+            Remark("no p-value", f"There is no p-value for the sets as a whole: {error}"),
+        )
     progress("testing for a shift", 1, 1)
-    return test, ()
+    if not test.copies:
+        return test, ()
+    repeats = "1 row repeats another row of its set"
+    if test.copies > 1:
+        repeats = f"{test.copies:,} rows repeat another row of their set"
+    text = f"{repeats}: the p-value and the held-out AUC count each row once."
+    return test, (Remark("copies", text),)

@@ -92,9 +92,9 @@ def run(task: Task) -> PairDraw:
     paper = JointFrame.fit(A, B, preset="paper")
     ours = JointFrame.fit(A, B)
     outcomes = {
-        FRAME: _judged(paper.align(Z, weighting="frame").theta, label, _binned),
-        COST: _judged(paper.align(Z, weighting="cost").theta, label, _binned),
-        DEFAULTS: _judged(ours.align(Z).theta, label, _smooth),
+        FRAME: _judged(np.asarray(paper.align(Z, weighting="frame").theta), label, _binned),
+        COST: _judged(np.asarray(paper.align(Z, weighting="cost").theta), label, _binned),
+        DEFAULTS: _judged(np.asarray(ours.align(Z).theta), label, _smooth),
         LOGISTIC: _logistic(A, B, Z, label),
     }
     cka = linear_cka(A - A.mean(0), B - B.mean(0))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 import numpy as np
 
@@ -61,7 +61,11 @@ class ScoringFrame(FrameProperties):
         rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
         return Scorer(self, rows).coordinates(rows)[0]
 
-    def align(self, Z: Any, *, weighting: str = "cost") -> Any:
+    @overload
+    def align(self, Z: Iterator[Any], *, weighting: str = "cost") -> Iterator[Alignment]: ...
+    @overload
+    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment: ...
+    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment | Iterator[Alignment]:
         """The alignment angle of every sample.
 
         Parameters

@@ -4,7 +4,8 @@ Every row has a ball that reaches to its k-th nearest neighbour in its own set. 
 and others 2018, Kynkäänniemi and others 2019), recall, density and coverage (Naeem and others
 2020) count which rows of one set lie in balls of the other. For single rows the same distances
 are compared with what real rows have among themselves, each left out in turn: that gives
-p-values (see `_p_values`).
+p-values (see ``cospan._tails``; distances to a nearest neighbour follow a power law near 0, whose
+exponent is the dimension).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
 
+from cospan._tails import tail_p_values
 from cospan._types import Floats
 from cospan._validate import as_count
 from cospan.errors import InputError
@@ -28,7 +30,6 @@ __all__ = ["Fidelity", "fidelity"]
 
 NEIGHBOURS = 5
 ROWS = 5_000  # of each set; all distances between two such sets are 200 MB
-FEWEST_IN_TAIL = 10  # rows from which the exponent of a tail is estimated
 RATE = 0.05  # expected share of false rows among those listed
 
 
@@ -189,8 +190,8 @@ def fidelity(
     to_made = relative(pair.a, pair.b, outer.own(k)[0][:, -1])
     copying = inner.copying(pair.b)
     alone = relative(pair.a, pair.a, around[:, -2], without=around[:, -1])
-    p_impossible = _p_values(_inverse(to_real.nearest), _inverse(alone.nearest))
-    p_copy = _p_values(copying, inner.copying_among_themselves())
+    p_impossible = tail_p_values(to_real.nearest, alone.nearest)
+    p_copy = tail_p_values(_inverse(copying), _inverse(inner.copying_among_themselves()))
     return Fidelity(
         precision=float(np.mean(to_real.nearest <= 1)),
         usual_precision=float(np.mean(alone.nearest <= 1)),
@@ -215,36 +216,6 @@ def fidelity(
 def _inverse(ratio: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.asarray(1 / ratio)
-
-
-def _p_values(scores: Floats, usual: Floats) -> Floats:
-    """How usual are scores as low as these?
-
-    The conformal rank, the row itself counted; ranks cannot fall below 1/n, too coarse to find
-    three copies among thousands of rows. So below the lowest tenth of the usual scores a power
-    law takes over, with Hill's exponent: distances to a nearest neighbour follow one near 0 (the
-    exponent is the dimension), and tails that fall faster get p-values that are too large.
-    """
-    usual = np.sort(usual)
-    rank = np.searchsorted(usual, scores, side="right")
-    p_values = np.asarray((1.0 + rank) / (1.0 + len(usual)))
-    tail = usual[: len(usual) // 10]
-    if len(tail) < FEWEST_IN_TAIL or not 0 < tail[0] < tail[-1]:
-        return p_values  # too few, or values that repeat: ranks alone
-    edge, decay = tail[-1], _decay(tail)
-    beyond = scores < edge
-    p_values[beyond] = len(tail) / len(usual) * (scores[beyond] / edge) ** (1 / decay)
-    return p_values
-
-
-def _decay(tail: Floats) -> float:
-    """Hill's estimate on the careful side: the largest of the tail, its half, its quarter and so
-    on (a heavy tail shows only far out), each two standard errors up."""
-    found = [0.0]
-    while len(tail) >= FEWEST_IN_TAIL and tail[0] < tail[-1]:
-        found.append(np.mean(np.log(tail[-1] / tail[:-1])) * (1 + 2 / np.sqrt(len(tail) - 1)))
-        tail = tail[: len(tail) // 2]
-    return float(max(found))
 
 
 def _discoveries(p_values: Floats, scores: Floats) -> NDArray[np.intp]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
 
 from cospan._types import Floats
 from cospan._validate import as_confidence, as_count, as_generator
@@ -30,6 +31,8 @@ __all__ = ["RAW_BINS", "Separation", "pair_separation", "separation"]
 
 #: Bins of the histograms of raw angles, 3° each, as the paper has them.
 RAW_BINS = 30
+# Standard deviations between two normal distributions whose AUC is 1 for all that a few rows say.
+MOST_APART = 10.0
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,9 @@ def separation(
     probabilities were fitted to rows: every bootstrap replicate is calibrated anew. Distances of
     histograms are too high for small samples; their intervals correct for that, so a value can be
     at the upper end of its interval. Angles that are all equal separate nothing: the distances are
-    0 and the AUC is 0.5.
+    0 and the AUC is 0.5. Their intervals are those of a score that has nothing to tell: the AUC's
+    is as wide as ranks of so many rows stray, the distances' reach to those of two normal
+    distributions with the AUC at its upper end.
 
     Examples
     --------
@@ -181,6 +186,8 @@ def pair_separation(
 
 def _smooth(a: Floats, b: Floats, confidence: float, wider: float, strays: Measures) -> Separation:
     """The measures of calibrated angles: means over both groups, each weighing one half."""
+    if min(a.min(), b.min()) == max(a.max(), b.max()):
+        return _nothing(a.size, b.size, confidence, wider)
     auc = angle_auc(a, b)
     # 1 - sin 2θ is 2 sin²(θ - 45°), which keeps its digits near 45°.
     away = sum(float(np.mean(2 * np.sin(x - math.pi / 4) ** 2)) for x in (a, b)) / 2
@@ -197,6 +204,24 @@ def _smooth(a: Floats, b: Floats, confidence: float, wider: float, strays: Measu
         overlap=Estimate(common, *shared, confidence),
         n_a=a.size,
         n_b=b.size,
+        bins=None,
+    )
+
+
+def _nothing(n_a: int, n_b: int, confidence: float, wider: float) -> Separation:
+    """The measures of angles that are all equal, with the intervals of ranks by chance alone."""
+    deviation = math.sqrt((n_a + n_b + 1) / (12 * n_a * n_b))
+    reach = min(0.5, wider * float(ndtri((1 + confidence) / 2)) * deviation)
+    # Normal distributions with such an AUC are so many standard deviations apart.
+    apart = min(math.sqrt(2) * float(ndtri(0.5 + reach)), MOST_APART)
+    squared = -math.expm1(-(apart**2) / 8)  # 1 - exp(-apart²/8), their squared Hellinger distance
+    return Separation(
+        fisher_rao=Estimate(0.0, 0.0, float(arc_of(np.asarray(squared))), confidence),
+        hellinger=Estimate(0.0, 0.0, math.sqrt(squared), confidence),
+        auc=Estimate(0.5, 0.5 - reach, 0.5 + reach, confidence),
+        overlap=Estimate(1.0, 2 * float(ndtr(-apart / 2)), 1.0, confidence),
+        n_a=n_a,
+        n_b=n_b,
         bins=None,
     )
 

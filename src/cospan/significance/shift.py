@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cospan._arrays import Array, to_numpy
+from cospan._text import plural
 from cospan._types import Floats
 from cospan._validate import (
     as_confidence,
@@ -50,7 +51,8 @@ class ShiftTest:
     effect : Estimate
         AUC on held-out rows: how well the view and the direction that one half of the rows
         favours tell the sets of the other half apart, on average over several ways to halve
-        the sets. 0.5 = not at all, 1 = perfectly.
+        the sets. 0.5 = not at all, 1 = perfectly. Like the p-value it counts rows without
+        `copies`.
     views : mapping
         How far the true labels stand out in each view, in standard deviations of the
         relabellings: ``"location"``, means of columns; ``"discriminant"``, means in all
@@ -177,10 +179,10 @@ def _units(a: Floats, b: Floats, copies: str) -> Units:
         )
     units = settle_copies(a, b, as_option(copies, "copies", ("auto", "drop", "keep")))
     for other, name in ((IN_B, "A"), (IN_A, "B")):
-        size = np.count_nonzero(units.places != other)
+        size = int(np.count_nonzero(units.places != other))
         if size < _FEWEST_ROWS:
             raise InputError(
-                f"{name} has {size} different rows; the shift test needs at least "
+                f"{name} has {plural(size, 'different row')}; the shift test needs at least "
                 f"{_FEWEST_ROWS} in each set."
             )
     if np.all(units.rows == units.rows[0]):

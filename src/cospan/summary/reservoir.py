@@ -105,8 +105,9 @@ class Reservoir(Generic[T]):
         index = np.flatnonzero(keys < min(self._limit, likely))
         if len(index) < self.size and likely < self._limit:
             index = np.flatnonzero(keys < self._limit)
-        if len(index) > self.size:  # more of them cannot stay
+        if len(index) > self.size:  # more of them cannot stay, nor later ones with larger keys
             index = np.sort(index[_smallest(keys[index], self.size)])
+            self._limit = float(keys[index].max())
         return index
 
     def _shrink(self) -> None:

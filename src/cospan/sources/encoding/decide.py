@@ -4,7 +4,9 @@
    (see ``readings``); a **boolean**, **date** or **duration** likewise. A column that has numbers
    in one set and other text in another is an error: no guess would be right.
 2. A whole-number column is an **identifier** if it is called like one *and* either only rises or
-   falls, row by row, in each set, or repeats almost no value. Measurements are never left out:
+   falls, row by row, in each set, or repeats almost no value. A name that identifiers share with
+   other columns (seqn, case number) will do where no value repeats in a set, and numbers drawn
+   from such a range would have repeated ten times or more. Measurements are never left out:
    fractions, or another name, are enough.
 3. Text that reads as numbers in at least 90 % of the rows, but not in all, is left out and says
    so: neither numbers nor categories would be right unasked.
@@ -20,14 +22,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from heapq import nsmallest
 
 from cospan._surface import option
 from cospan.errors import InputError
 
-from .learn import ColumnLearner, TextLearner, looks_like_identifier
+from .learn import ColumnLearner, TextLearner, looks_like_identifier, may_be_identifier
 from .plan import TRUTH, ColumnPlan
 from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen
-from .sketches import Moments
+from .sketches import HASHES, Moments
+from .wording import EMPTY
 
 __all__ = ["MOST_FREQUENT", "decide_column", "moments_of"]
 
@@ -37,6 +41,10 @@ NEARLY_ALL, HALF = 0.9, 0.5
 #: With this many different texts or fewer, every one is worth a feature.
 FEW = 10
 FREE_TEXT_WORDS = 4
+#: More texts than two words of up to five letters have in any mix of upper and lower case.
+SPELLINGS = 64
+#: Equal pairs that so many numbers from such a range would have had, if they were no identifiers.
+EXPECTED_REPEATS = 10
 #: The mean that fills gaps keeps this many digits, counted from the larger one of mean and spread:
 #: its last digits depend on how rows were cut into blocks, and a plan must not.
 FILL_DIGITS = 10
@@ -55,7 +63,7 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
     found = set().union(*(part.families for part in parts))
     gaps = any(part.missing for part in parts)
     if not found:
-        return _left(name, "it has no values")
+        return _left(name, EMPTY)
     if "other" in found:
         return _left(name, f"it holds {next(p.type_name for p in parts if 'other' in p.families)}")
     if forced == "category":
@@ -152,9 +160,9 @@ def _category(name: str, parts: Parts) -> ColumnPlan:
     for text in texts:
         for level, count in text.levels.counts.items():
             shares[level] = shares.get(level, 0.0) + count / text.count
-    ordered = sorted(shares, key=lambda level: (-shares[level], level))
-    further = len(ordered) > MOST_FREQUENT or not all(text.levels.exact for text in texts)
-    return ColumnPlan(name, "category", levels=tuple(ordered[:MOST_FREQUENT]), other=further)
+    first = nsmallest(MOST_FREQUENT, shares, key=lambda level: (-shares[level], level))
+    further = len(shares) > MOST_FREQUENT or not all(text.levels.exact for text in texts)
+    return ColumnPlan(name, "category", levels=tuple(first), other=further)
 
 
 def _shares(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
@@ -184,12 +192,28 @@ def _means(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
 
 
 def _counts_rows(parts: Parts) -> bool:
-    if not looks_like_identifier(parts[0].name) or not all(part.whole for part in parts):
+    name = parts[0].name
+    if not may_be_identifier(name) or not all(part.whole for part in parts):
         return False
     seen = [part for part in parts if part.rows > part.missing]
     values = sum(part.rows - part.missing for part in seen)
     distinct = sum(part.distinct.estimate for part in seen)
-    return all(part.order.strict for part in seen) or distinct >= NEARLY_ALL * values
+    if looks_like_identifier(name):
+        return all(part.order.strict for part in seen) or distinct >= NEARLY_ALL * values
+    return bool(seen) and all(_never_repeats(part) for part in seen)
+
+
+def _never_repeats(part: ColumnLearner) -> bool:
+    """Whether no value occurs twice, although some would if they were drawn at random.
+
+    Of n numbers from a range of r about n²/2r pairs are equal.
+    """
+    values = part.rows - part.missing
+    whole = part.values["number"]
+    width = float(whole.high - whole.low) + 1
+    estimate = part.distinct.estimate  # exact up to 2,048 values, then right to about 2 %
+    unique = estimate >= values if values <= HASHES else estimate >= NEARLY_ALL * values
+    return unique and values**2 / (2 * width) >= EXPECTED_REPEATS
 
 
 def _text_identifier(name: str, texts: Sequence[TextLearner]) -> bool:
@@ -209,7 +233,7 @@ def _reading(texts: Sequence[TextLearner]) -> str:
 
 
 def _pair(texts: Sequence[TextLearner]) -> tuple[str, str] | None:
-    if not all(text.levels.exact for text in texts):
+    if not all(text.levels.exact and len(text.levels.counts) <= SPELLINGS for text in texts):
         return None
     return boolean_pair({level for text in texts for level in text.levels.counts})
 
@@ -237,9 +261,15 @@ def _almost_all(distinct: int, rows: int) -> str:
 
 def _mostly_numbers(texts: Sequence[TextLearner]) -> bool:
     """Whether a few odd values keep a column from being numeric."""
-    counts = [item for text in texts for item in text.levels.counts.items()]
-    numeric = sum(count for level, count in counts if _NUMBER.match(level))
-    return numeric >= NEARLY_ALL * sum(count for _, count in counts)
+    counted = [text.levels.counts for text in texts]
+    left = (1 - NEARLY_ALL) * sum(sum(counts.values()) for counts in counted)
+    for counts in counted:
+        for level, count in counts.items():
+            if not _NUMBER.match(level):
+                left -= count
+                if left < 0:  # most columns of text say so at once
+                    return False
+    return True
 
 
 def _ambiguity(texts: Sequence[TextLearner]) -> str:

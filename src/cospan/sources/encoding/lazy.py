@@ -16,7 +16,7 @@ from cospan.errors import InputError
 from cospan.sources.base import Options, listing
 from cospan.sources.lazy import LazyReader, column_values, of_class, require
 
-from .learn import SetLearner, looks_like_identifier
+from .learn import SetLearner, may_be_identifier
 from .plan import EncodingPlan
 
 __all__ = ["LazyTable", "local"]
@@ -72,7 +72,7 @@ class LazyTable:
             "text" not in [self.kinds[column] for column in self.columns]
             and not set(options.categorical) & set(self.columns)
             and options.missing in (None, "error", "drop")
-            and not any(looks_like_identifier(c) and c not in options.numeric for c in self.columns)
+            and not any(may_be_identifier(c) and c not in options.numeric for c in self.columns)
         )
 
     def learn(self, name: str, forced: Mapping[str, str]) -> list[SetLearner]:

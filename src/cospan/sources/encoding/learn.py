@@ -24,7 +24,14 @@ from .sketches import MOST_LEVELS, Distinct, Levels, Moments, Order, number_hash
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnLearner", "SetLearner", "TextLearner", "looks_like_identifier", "refuse_infinite"]
+__all__ = [
+    "ColumnLearner",
+    "SetLearner",
+    "TextLearner",
+    "looks_like_identifier",
+    "may_be_identifier",
+    "refuse_infinite",
+]
 
 #: All columns of text of a set together keep at most about this many texts (some 100 MB).
 TEXTS_IN_ALL = 2**20
@@ -34,6 +41,20 @@ _IDENTIFIER_WORDS = frozenset(
         "row", "rowid", "rownum", "rowname", "rownames",
     )
 )  # fmt: skip
+#: Names that identifiers have, and other columns too: these must not repeat a value at all.
+_PERHAPS = ("id", "ids", "no", "nr", "num", "number", "seq", "seqn", "seqno", "obs", "case", "code")
+
+
+def may_be_identifier(name: str) -> bool:
+    """Whether identifiers are called like that, among others.
+
+    Examples
+    --------
+    >>> [may_be_identifier(n) for n in ("seqn", "patid", "caseNo", "customerID", "age")]
+    [True, True, True, True, False]
+    """
+    words = _words(name)
+    return looks_like_identifier(name) or (bool(words) and words[-1].endswith(_PERHAPS))
 
 
 def looks_like_identifier(name: str) -> bool:
@@ -44,9 +65,13 @@ def looks_like_identifier(name: str) -> bool:
     >>> [looks_like_identifier(n) for n in ("customerID", "Unnamed: 0", "row_id", "humidity")]
     [True, True, True, False]
     """
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    words = re.findall(r"[a-z]+", spaced.lower())
+    words = _words(name)
     return not name.strip() or (bool(words) and words[-1] in _IDENTIFIER_WORDS)
+
+
+def _words(name: str) -> list[str]:
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    return re.findall(r"[a-z]+", spaced.lower())
 
 
 @dataclass
@@ -157,7 +182,7 @@ class ColumnLearner:
             self.missing += int(gaps.sum())
             values = values[~gaps]
         self.values.setdefault(kind, Moments()).add(values)
-        if kind == "number" and looks_like_identifier(self.name):
+        if kind == "number" and may_be_identifier(self.name):
             self.whole = self.whole and bool((values == np.floor(values)).all())
             self.order.add(values)
             self.distinct.add(number_hashes(values))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Distinct", "Levels", "Moments", "Order", "number_hashes", "text_hashes"]
+__all__ = ["HASHES", "Distinct", "Levels", "Moments", "Order", "number_hashes", "text_hashes"]
 
 #: Different texts counted in a column, at most.
 MOST_LEVELS = 4096

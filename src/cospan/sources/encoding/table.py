@@ -22,7 +22,7 @@ from cospan.sources.tables import RawBlock, Table, TableReader, TableStream
 
 from .apply import Encoder
 from .kinds import family
-from .learn import SetLearner, looks_like_identifier
+from .learn import SetLearner, may_be_identifier
 from .plan import EncodingPlan
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class EncodableTable:
 
     def _may_count_rows(self) -> bool:
         return self.options.columns is None and any(
-            looks_like_identifier(column) and column not in self.options.numeric
+            may_be_identifier(column) and column not in self.options.numeric
             for column in self.columns
         )
 

@@ -11,10 +11,12 @@ from cospan._warnings import Remark
 if TYPE_CHECKING:
     from .plan import ColumnPlan, EncodingPlan
 
-__all__ = ["DROPPED", "left_out_note", "plan_lines", "plan_notes"]
+__all__ = ["DROPPED", "EMPTY", "left_out_note", "plan_lines", "plan_notes"]
 
 #: The reason of a column that the user left out: nobody needs to be told.
 DROPPED = "as asked"
+#: The reason of a column that no option could take.
+EMPTY = "it has no values"
 SHOWN_LEVELS = 6
 SHOWN_COLUMNS = 8
 PLURALS = {
@@ -63,11 +65,10 @@ def left_out_note(plan: EncodingPlan) -> Remark | None:
     if not left:
         return None
     more = f" and {len(left) - SHOWN_COLUMNS:,} more" if len(left) > SHOWN_COLUMNS else ""
-    return Remark(
-        "columns left out",
-        f"Left out: {', '.join(left[:SHOWN_COLUMNS])}{more}.",
-        f"{option('categorical')} or {option('numeric')} takes a column all the same.",
-    )
+    remedy = f"{option('categorical')} or {option('numeric')} takes a column all the same."
+    if set(plan.left_out.values()) <= {DROPPED, EMPTY}:
+        remedy = ""
+    return Remark("columns left out", f"Left out: {', '.join(left[:SHOWN_COLUMNS])}{more}.", remedy)
 
 
 def _described(column: ColumnPlan, plan: EncodingPlan) -> str:

@@ -1,0 +1,162 @@
+"""Values of one column: constant in one set, beyond the other's range, in another unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from cospan._tails import tail_p_values
+from cospan._types import Floats
+
+from .columns import FeatureChange
+from .grouping import Column, Profiles, Rows, present
+from .measuring import Held
+from .notes import QualityNote, surely_absent
+from .wording import number, quoted, value_text
+
+__all__ = ["value_notes"]
+
+#: A set leaves the other's range when it goes beyond it by half of it, and by more than the
+#: other's tail would have it.
+BEYOND = 0.5
+#: Means and spreads that are both this many times those of the other set: another unit.
+OTHER_UNIT = 5.0
+#: And up to this factor from each other the two ratios count as equal.
+_SAME_RATIO = 1.5
+
+
+def value_notes(
+    one: FeatureChange,
+    column: Column,
+    rows: Rows,
+    profiles: Profiles | None,
+    names: tuple[str, str],
+    level: float,
+) -> Iterator[QualityNote]:
+    """What is odd about the values of a column of numbers, dates or truth values."""
+    values = _values(rows, column)
+    if one.kind in ("number", "duration"):
+        yield from _range_notes(one, values, profiles, names, level)
+    yield from _constant_note(one, values, names, level)
+
+
+def _values(rows: Rows, column: Column) -> tuple[Floats, Floats]:
+    """The values of a column of numbers that are present, in A and in B."""
+    found = []
+    for part in rows[:2]:
+        there = present(part, column)
+        values = part[:, column.features[0]]
+        found.append(values if there is None else values[there])
+    return found[0], found[1]
+
+
+def _range_notes(
+    one: FeatureChange,
+    values: tuple[Floats, Floats],
+    profiles: Profiles | None,
+    names: tuple[str, str],
+    level: float,
+) -> Iterator[QualityNote]:
+    a, b = one.a, one.b
+    unit = _other_unit(a, b) if one.changed else None
+    if unit is not None:
+        larger, smaller = (names[1], names[0]) if unit > 1 else (names[0], names[1])
+        times = unit if unit > 1 else 1 / unit
+        yield QualityNote(
+            "scale",
+            one.name,
+            f"{quoted(one.name)} is about {number(times)} times as large in {larger} as in "
+            f"{smaller}: perhaps another unit.",
+            True,
+            a.mean,
+            b.mean,
+        )
+        return
+    for side in (1, 0):
+        own, other = (b, a) if side else (a, b)
+        width = other.high - other.low
+        if not (math.isfinite(width) and width > 0 and math.isfinite(own.high - own.low)):
+            continue
+        above = own.high - other.high >= other.low - own.low
+        end = own.high if above else own.low
+        far = max(own.high - other.high, other.low - own.low) > BEYOND * width
+        if far and _left_range(
+            end, values[side], values[1 - side], _rows_of(one, side, profiles), level
+        ):
+            yield QualityNote(
+                "range",
+                one.name,
+                f"{quoted(one.name)} goes to {number(end)} in {names[side]}; in "
+                f"{names[1 - side]} it stays between {number(other.low)} and "
+                f"{number(other.high)}.",
+                True,
+                a.high if above else a.low,
+                b.high if above else b.low,
+            )
+
+
+def _rows_of(one: FeatureChange, side: int, profiles: Profiles | None) -> int:
+    """How many rows the ends of a column were looked for in; 0 if in the sample."""
+    if profiles is None:
+        return 0
+    try:
+        return int(profiles[side][one.name].rows)
+    except KeyError:
+        return 0
+
+
+def _left_range(end: float, own: Floats, other: Floats, rows: int, level: float) -> bool:
+    """Whether such an end among so many rows is more than the other set's tail would have it.
+
+    Or more rows are beyond the other set's range than chance would put there.
+    """
+    if min(len(own), len(other)) == 0:
+        return False
+    beyond = own > other.max() if end > other.max() else own < other.min()
+    # Both ends of both sets are looked at.
+    if surely_absent(float(beyond.sum()), len(own), len(other), level / 4):
+        return True
+    middle = float(np.median(other))
+    p = tail_p_values(np.array([abs(end - middle)]), np.abs(other - middle))[0]
+    return bool(p * max(rows, len(own)) <= level / 4)
+
+
+def _other_unit(a: Held, b: Held) -> float | None:
+    """How many times as large B's values are, if mean and spread agree on it; else None."""
+    if not (a.deviation > 0 and b.deviation > 0 and a.mean * b.mean > 0):
+        return None
+    spread, mean = b.deviation / a.deviation, b.mean / a.mean
+    same = max(spread / mean, mean / spread) <= _SAME_RATIO
+    far = mean >= OTHER_UNIT or mean <= 1 / OTHER_UNIT
+    return math.sqrt(spread * mean) if same and far else None
+
+
+def _constant_note(
+    one: FeatureChange, values: tuple[Floats, Floats], names: tuple[str, str], level: float
+) -> Iterator[QualityNote]:
+    still = [held.low == held.high for held in (one.a, one.b)]
+    if still == [True, True] and one.a.low != one.b.low:
+        text = f"{quoted(one.name)} is {_value(one, one.a.low)} in every row of {names[0]} and "
+        text += f"{_value(one, one.b.low)} in every row of {names[1]}."
+        side = 0
+    elif still[0] != still[1]:
+        side = 0 if still[0] else 1
+        value = _value(one, (one.a if side == 0 else one.b).low)
+        text = f"{quoted(one.name)} is {value} in every row of {names[side]}, "
+        text += f"but varies in {names[1 - side]}."
+    else:
+        return
+    # A value that is rare in one set is easily absent from the other.
+    others = float(np.sum(values[1 - side] != (one.a if side == 0 else one.b).low))
+    if surely_absent(others, len(values[1 - side]), len(values[side]), level):
+        yield QualityNote("constant", one.name, text, True, one.a.deviation, one.b.deviation)
+
+
+def _value(one: FeatureChange, value: float) -> str:
+    """A value as the user wrote it: dates as dates, truth values as words."""
+    if one.kind == "boolean":
+        word = one.level or "true"
+        return quoted(word) if value else ("false" if word == "true" else f"not {quoted(word)}")
+    return value_text(value, one.kind)
