@@ -27,6 +27,8 @@ __all__ = ["Reason", "WindowResult", "judge"]
 MOST_REASONS = 8
 #: A channel is a reason from this share of its level on, even where another one raised the alarm.
 WORTH_NAMING = 0.8
+#: Where only whole rows are unusual, the column that is furthest off is named from this share on.
+WORTH_SUSPECTING = 0.4
 PARTS = ("location", "scale", "shape")
 _SMALLEST = 1e-300
 _PART_OF = {
@@ -240,7 +242,9 @@ def _reasons(
     found: list[Reason] = []
     for i in np.argsort(-ratio, kind="stable").tolist():
         channel = table[i]
-        if ratio[i] < WORTH_NAMING or len(found) == MOST_REASONS:
+        whole = bool(found) and all(one.kind in ("rows", "effect") for one in found)
+        least = WORTH_SUSPECTING if whole else WORTH_NAMING
+        if ratio[i] < least or len(found) == MOST_REASONS:
             break
         about = {channel.column, channel.second} - {""} or {channel.kind}
         if about & named:
