@@ -64,7 +64,7 @@ class Reservoir(Generic[T]):
 
     def add(self, item: T) -> None:
         """Offer rows; their values are copied if they stay."""
-        n = next(len(column) for column in item if column is not None)
+        n = next(column.shape[0] for column in item if column is not None)
         keys = self._rng.random(n)
         index = self._entering(keys)
         if len(index):
