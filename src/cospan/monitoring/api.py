@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cospan._arrays import one_blas_thread
 from cospan._surface import option
 from cospan._warnings import heard, warn
 from cospan.errors import InputError
@@ -174,19 +175,20 @@ def _measured(
     _check_width(profile, sources[0])
     ordered = windows_of(sources, profile.plan, time, length, seed=seed, name=called).ordered()
     found = []
-    for done, (code, part) in enumerate(ordered):
-        if progress is not None:
-            progress("comparing windows", done, len(ordered))
-        found.append(
-            record_of(
-                code,
-                part,
-                profile.channels,
-                profile.summary,
-                profile.rows,
-                own_rows=profile.keeps_rows,
+    with one_blas_thread():  # products of few rows: threads would wait for each other
+        for done, (code, part) in enumerate(ordered):
+            if progress is not None:
+                progress("comparing windows", done, len(ordered))
+            found.append(
+                record_of(
+                    code,
+                    part,
+                    profile.channels,
+                    profile.summary,
+                    profile.rows,
+                    own_rows=profile.keeps_rows,
+                )
             )
-        )
     return found, called
 
 

@@ -185,17 +185,25 @@ class Channels:
 
 def _odd(u: Floats, columns: Floats, there: Floats | None) -> Floats:
     """Shares of the rows of each number: beyond the range, and of its most frequent value."""
+    # Only values below or above all of the reference's have the ranks -1 and 1.
+    beyond = np.abs(u) >= 1
+    if there is None:
+        return np.column_stack([beyond.mean(axis=0), [_most_frequent(x) for x in columns]])
     found = np.zeros((len(columns), len(OF_NUMBERS)))
     for k, values in enumerate(columns):
-        own = slice(None) if there is None else there[:, k] > 0
-        values = np.sort(values[own])
-        if not len(values):
-            continue
-        # Only values below or above all of the reference's have the ranks -1 and 1.
-        found[k, 0] = np.mean(np.abs(u[own, k]) >= 1)
-        edges = np.flatnonzero(np.diff(values, prepend=-np.inf, append=np.inf))
-        found[k, 1] = np.diff(edges).max(initial=0) / len(values)
+        own = there[:, k] > 0
+        if own.any():
+            found[k] = beyond[own, k].mean(), _most_frequent(values[own])
     return found
+
+
+def _most_frequent(values: Floats) -> float:
+    """The share of the value that occurs most often."""
+    ordered = np.sort(values)
+    starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    if len(starts) == len(values) - 1:  # all differ, as measurements do
+        return 1 / len(values)
+    return float(np.diff([0, *starts, len(values)]).max()) / len(values)
 
 
 def share_angle(share: Floats) -> Floats:
