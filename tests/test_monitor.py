@@ -698,7 +698,23 @@ def test_a_monitoring_takes_tomorrows_window_without_yesterdays_data(profile, la
         monitor(path, tomorrow, false_alarms=5)
 
 
+def test_a_window_that_is_replaced_by_other_rows_is_said(profile, later):
+    found = monitor(profile, later)
+    with pytest.warns(CospanWarning, match="was there already, with"):
+        monitor(found, later[5:])
+
+
 def test_levels_are_kept_as_data_grow(profile, later):
     found = monitor(profile, later)
     assert dataclasses.is_dataclass(found)
     assert monitor(found, later).levels is found.levels
+
+
+def test_windows_counted_in_rows_go_on_after_the_last():
+    rows = np.random.default_rng(0).normal(size=(3000, 3))
+    began = monitor(rows[:2000], rows[2000:2500], every="250-rows")
+    found = monitor(began, rows[2500:])
+    assert [one.label for one in found.windows] == [
+        "rows 1 to 250", "rows 251 to 500", "rows 501 to 750", "rows 751 to 1,000",
+    ]  # fmt: skip
+    np.testing.assert_array_equal(found.records[0].values, began.records[0].values)

@@ -515,3 +515,17 @@ def test_rows_left_out_as_copies_are_told():
     assert any(remark.startswith(text) for remark in found.warnings)
     assert found.to_dict()["shift_test"]["rows"] == {"a": 40, "b": 60, "copies_left_out": 20}
     assert not any("repeat another" in remark for remark in compare(A[:40], B).warnings)
+
+
+@pytest.mark.parametrize(("a", "b"), [(5, 5), (5, 300), (20, 300), (30, 30)])
+def test_parts_keep_their_level_with_few_rows_and_categories(a, b):
+    """Twenty features, half of them levels: directions made by few rows must not answer."""
+    rng = np.random.default_rng(0)
+    small = np.zeros(3)
+    for _ in range(60):
+        numbers = rng.normal(size=(a + b, 10))
+        levels = (rng.random((a + b, 10)) < 0.15).astype(float)
+        rows = np.hstack([numbers, levels])
+        parts = shift_test(rows[:a], rows[a:], n_permutations=99).parts
+        small += [parts[key] <= 0.05 for key in ("location", "scale", "shape")]
+    assert np.all(small / 60 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60))

@@ -39,7 +39,7 @@ FIRST_FEATURES, FIRST_PAIRS, FIRST_NOTES = 5, 3, 3
 IN_WORDS = {
     "location": "location (where the values are centred)",
     "scale": "scale (how widely all of them spread)",
-    "shape": "shape (spreads and relations of single columns)",
+    "shape": "shape (spreads of single columns, relations between them)",
     "levels": "the levels of categories",
     "missing": "missing values",
 }
@@ -280,7 +280,14 @@ def _quality(quality: Quality, features: FeatureTable) -> list[str]:
     still = {n.column for n in quality if n.code == "constant" and n.a == n.b == 0}
     known = {"missing": told, "new levels": told, "vanished levels": told, "range": moved}
     known["constant"] = told & still  # one value in A, another in B: that was said
-    notes = [n.text for n in quality if n.differs and n.column not in known.get(n.code, ())]
+    # Rows in both sets, more than repeat within one, are copied: the first thing to know of a test.
+    repeats = max((max(n.a, n.b) for n in quality if n.code == "duplicates"), default=0.0)
+    copied = {n.text for n in quality if n.code == "shared rows" and max(n.a, n.b) > repeats + 0.05}
+    notes = [
+        n.text
+        for n in quality
+        if (n.differs or n.text in copied) and n.column not in known.get(n.code, ())
+    ]
     more = len(notes) - FIRST_NOTES
     if more <= 0:
         return notes

@@ -56,6 +56,8 @@ def score(
             terminal.progress(f"scoring {source.name}", rows, source.n_rows)
         if not rows:
             raise InputError(f"{source.name} has no rows to score; check the file.")
+    for note in source.notes:
+        terminal.warn(note)
     terminal.stop_progress()
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
 

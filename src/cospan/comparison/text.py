@@ -262,8 +262,9 @@ def _many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
     title = f"{_which_pairs(c, len(closest))} ({_level(c.distance(*closest[0]))})"
     yield from _section(title, _pairs(c, closest))
-    title = f"Rows that their own set explains best: {c.accuracy:.1%}"
-    yield from _section(f"{title} (leave-one-out, every set counting alike)", _sets(c))
+    if np.any(c.fisher_rao):  # else no row is explained better by one set than by another
+        title = f"Rows that their own set explains best: {c.accuracy:.1%}"
+        yield from _section(f"{title} (leave-one-out, every set counting alike)", _sets(c))
     flagged = plural(int(np.sum(np.asarray(c.audit.flagged))), "row")
     worst = _worst_rows(c.audit, c.ids, "in", lambda i: f"{c.weights[i].max():.0%} likely")
     yield from _section(f"Rows worth a look ({flagged} more like another set)", worst)

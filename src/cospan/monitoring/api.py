@@ -87,6 +87,8 @@ def monitor(
         length = _same_every(profile, every)
         profile = profile if profile.every else _with_every(profile, length)
         records, called = _measured(profile, data, time, length, seed, progress, options)
+        if past is not None:
+            records = _after(past, records, length)
     if past is None:
         past = Monitoring(profile, (), allowed, name or called)
     found = past.extended(records, tuple(dict.fromkeys(texts)))
@@ -106,6 +108,21 @@ def _past(reference: Any, false_alarms: float | None) -> Monitoring | None:
             "leave that out, or begin a new one."
         )
     return reference
+
+
+def _after(past: Monitoring, records: list[Record], length: Every) -> list[Record]:
+    """Windows to be added. Those counted in rows follow the last one; others may replace some."""
+    if not length.timed:
+        first = 1 + max((one.code for one in past.records), default=-1)
+        return [one._replace(code=first + one.code) for one in records]
+    known = {one.code: one.rows for one in past.records}
+    for one in records:
+        if known.get(one.code, one.rows) != one.rows:  # else the same rows were given again
+            warn(
+                f"{length.label(one.code)} was there already, with {known[one.code]:,} rows; the "
+                f"{one.rows:,} rows now given take their place."
+            )
+    return records
 
 
 def _how_long() -> str:

@@ -57,7 +57,7 @@ GLOSSARY = (
     ("pull", "How much a column moves a row towards A or towards B, less than it moves an average "
      "row."),
     ("location, scale, shape", "Where values are centred; how widely all of them spread; spreads "
-     "and relations of single columns. Together they are the whole difference, D."),
+     "of single columns and relations between them. Together they are the whole difference, D."),
     ("D", "The Bhattacharyya distance of the two sets, each taken as a normal distribution; the "
      "parts of columns and of directions add up to it."),
     ("direction", "A weighted sum of columns along which the sets vary by themselves: first those "

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.changes import size_of
+from cospan.comparison.scored_rows import scored_beside_many
 
 from . import _words
 from ._made import Origin, made_of
@@ -90,7 +91,7 @@ def _verdict(
         a, b = (c.names[k] for k in pair)
         return f"{a} and {b} ({_words.of_hundred(float(auc[pair]))}"
 
-    large = sum(auc[pair] >= LARGE for pair in pairs)
+    large = sum(_differ_clearly(c, auc, pair) for pair in pairs)
     lead = [f"{large} of the {len(pairs)} pairs of sets differ clearly."]
     if large == len(pairs):
         lead = [f"All {len(pairs)} pairs of the {len(c.names)} sets differ clearly."]
@@ -101,9 +102,9 @@ def _verdict(
         f"{told(far)})."
     )
     lead.append(f"{percent(c.accuracy)} of the rows look most like their own set.")
-    findings = []
-    if c.name_z is not None:
-        findings.append(_scored_sentence(c))
+    findings = list(scored_beside_many(c))
+    if not np.any(c.fisher_rao):  # no row is more like one set than like another
+        return [lead[0], *c.sentences], findings
     mixed = np.array(c.confusion, dtype=np.float64)
     np.fill_diagonal(mixed, 0)
     for k in np.argsort(-mixed, axis=None, kind="stable")[:3]:
@@ -119,14 +120,9 @@ def _verdict(
     return lead, findings
 
 
-def _scored_sentence(c: ManyComparison) -> str:
-    nearest = c.nearest[c.group == len(c.names), 0]
-    counts = np.bincount(nearest, minlength=len(c.names))
-    first = np.argsort(-counts, kind="stable")[:3]
-    told = ", ".join(f"{count(int(counts[k]))} look like {c.names[k]}" for k in first if counts[k])
-    strange = int(np.sum(c.neither[c.group == len(c.names)]))
-    neither = f"; {count(strange)} of them are like no set" if strange else ""
-    return f"Of {count(len(nearest))} rows of {c.name_z}, {told}{neither}."
+def _differ_clearly(c: ManyComparison, auc: NDArray[np.float64], pair: tuple[int, int]) -> bool:
+    """A large difference, and more than chance: a set of two rows shows nothing clearly."""
+    return bool(auc[pair] >= LARGE and c.pairs.between(*pair).auc.low > 0.5)
 
 
 def _sets(c: ManyComparison) -> tuple[SetInfo, ...]:
@@ -150,7 +146,7 @@ def _tiles(
 ) -> tuple[Tile, ...]:
     near = order[0]
     names = " and ".join(clean(c.names[k], 30) for k in near)
-    large = sum(auc[pair] >= LARGE for pair in order)
+    large = sum(_differ_clearly(c, auc, pair) for pair in order)
     first = ""
     if pairs and pairs[0].features:
         first = f"between the closest, first in {clean(pairs[0].features[0].name, 30)}"

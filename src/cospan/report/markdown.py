@@ -168,8 +168,13 @@ def _angles(content: ReportContent) -> Iterator[str]:
     rows = []
     for one in content.sets:
         counts = content.angles.counts[one.key]
+        if sum(counts) == counts[450]:
+            continue
         below = sum(counts[:450])
         rows.append((f"{one.key}: {one.name}", count(below), count(sum(counts) - below)))
+    if not rows:
+        yield from ("Both sets explain every row equally well: all angles are 45°.", "")
+        return
     yield from _table(("rows", "like A (below 45°)", "like B"), rows)
 
 

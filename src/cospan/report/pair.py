@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan.changes import Changes
+from cospan.comparison.scored_rows import scored_beside_two
 from cospan.comparison.timelines import sentences
 
 from . import _words
@@ -31,7 +32,7 @@ LEAST_PART = 0.0005  # of the difference: less would be told as 0 %
 PART_WORDS = {
     "location": "where values are centred",
     "scale": "how widely all of them spread",
-    "shape": "spreads and relations of single columns",
+    "shape": "spreads of single columns, relations between them",
     "levels": "shares of levels",
     "missing": "missing values",
 }
@@ -119,24 +120,10 @@ def _lead(
     n = 2 + bool(c.verdict is not None and c.verdict.mostly)
     lead, rest = list(sentences[:n]), list(sentences[n:])
     if c.group_z is not None:
-        lead.insert(0, _scored_sentence(c, listing))
+        lead[:0] = scored_beside_two(c)
     if len(lead) > 3:  # what the sets differ in stays, and goes down to the changes
         rest, lead = lead[3:] + rest, lead[:3]
     return lead, rest[:FIRST_FINDINGS]
-
-
-def _scored_sentence(c: Comparison, listing: Listing) -> str:
-    """Which set the scored rows look like."""
-    z = c.group_z
-    assert z is not None
-    like_b = int(np.asarray(z.counts)[450:].sum())
-    first, n, other = (c.name_b, like_b, c.name_a)
-    if like_b < z.n / 2:
-        first, n, other = (c.name_a, z.n - like_b, c.name_b)
-    text = f"{count(n)} of {count(z.n)} rows of {z.name} look like {first}"
-    text += f", {count(z.n - n)} like {other}"
-    strange = listing.n_strange
-    return f"{text}; {count(strange)} of them are like neither." if strange else f"{text}."
 
 
 def _sets(c: Comparison) -> tuple[SetInfo, ...]:

@@ -31,6 +31,8 @@ __all__ = ["part_pvalues"]
 _LOCATION_POWER = 2.25
 # Directions whose second moments are compared.
 _MAX_SHAPE = 20
+# Rows of the smaller set for each column from which on it weighs as much as the larger one.
+_ROWS = 3
 # Share of the mean variance under the variances of directions.
 _FLOOR = 0.1
 
@@ -46,17 +48,20 @@ def part_pvalues(
         size = np.count_nonzero(member)
         residuals[member] -= residuals[member].mean(axis=0)
         residuals[member] *= np.sqrt(size / (size - 1))  # the mean took one degree of freedom
+    fewest, width = min(np.count_nonzero(in_a), np.count_nonzero(~in_a)), residuals.shape[1]
     # Both sets weigh the same, as in the frame: else a change of shape would pass for one of scale.
-    weight = np.where(in_a, 0.5 / share, 0.5 / (1 - share))
-    directions, variances = principal(residuals * np.sqrt(weight)[:, None])
+    # Few rows of one set would then make the directions, and fit them better than other rows do.
+    weight = np.where(in_a, 0.5 / share, 0.5 / (1 - share)) if fewest >= _ROWS * width else 1.0
+    directions, variances = principal(residuals * np.sqrt(weight * np.ones(len(rows)))[:, None])
     damped = variances + _FLOOR * np.sum(variances) / residuals.shape[1]
     along = residuals @ (directions / np.sqrt(damped))
     squared = np.sum(along**2, axis=1, keepdims=True)
     return {
         "location": rank_pvalue(_studentised(columns, share, contrasts, _LOCATION_POWER)),
         "scale": rank_pvalue(_studentised(squared, share, contrasts, 2.0)),
-        "shape": rank_pvalue(_shape(along * damped**0.25, squared, in_a, contrasts)),
-    }
+        "shape": 1.0 if fewest <= min(width, _MAX_SHAPE)  # too few rows for as many directions
+        else rank_pvalue(_shape(along * damped**0.25, squared, in_a, contrasts)),
+    }  # fmt: skip
 
 
 def _studentised(
