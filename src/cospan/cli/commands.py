@@ -48,7 +48,7 @@ def score(
             f"{source.name} has {plural(source.n_features, 'feature')} and the model in {model} "
             f"has {frame.n_features:,}; score rows with the features it was fitted to."
         )
-    rows = 0
+    rows, known = 0, dict.fromkeys(source.notes)
     with _table_or_stdout(terminal, output) as write:
         for chunk in source.chunks():
             write(score_columns(names, source.name, scorer.score(chunk)))
@@ -57,6 +57,8 @@ def score(
         if not rows:
             raise InputError(f"{source.name} has no rows to score; check the file.")
     for note in source.notes:
+        if note in known:
+            continue  # said of the file; the others were found while its rows were read
         terminal.warn(note)
     terminal.stop_progress()
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
