@@ -108,12 +108,15 @@ def test_windows_do_not_depend_on_chunks_or_order():
 
 
 def test_columns_of_zeros_cost_nothing_and_change_nothing():
-    """Indicators at the end are left out of the products where none of them is set."""
+    """Indicators at the end are left out of blocks where none of them is set."""
     rows = np.random.default_rng(0).normal(size=(600, 5))
     rows[:, 3:] = 0
     rows[500, 4] = 1
-    blocks = [Timed(rows[i : i + 150], None) for i in range(0, 600, 150)]
-    plain, padded = (cut(blocks, as_every(200), indicators=k) for k in (0, 2))
+    blocks = [rows[i : i + 150] for i in range(0, 600, 150)]
+    narrow = [block if block[:, 3:].any() else block[:, :3] for block in blocks]
+    plain, padded = (
+        cut([Timed(one, None) for one in rows], as_every(200), width=5) for rows in (blocks, narrow)
+    )
     for (_, a), (_, b) in zip(plain.ordered(), padded.ordered(), strict=True):
         np.testing.assert_allclose(a.mean, b.mean, atol=1e-15)
         np.testing.assert_allclose(a.scatter_about(), b.scatter_about(), atol=1e-10)
@@ -793,3 +796,19 @@ def test_windows_counted_in_rows_go_on_after_the_last():
         "rows 1 to 250", "rows 251 to 500", "rows 501 to 750", "rows 751 to 1,000",
     ]  # fmt: skip
     np.testing.assert_array_equal(found.records[0].values, began.records[0].values)
+
+
+def test_windows_that_rows_come_late_for_are_measured_again():
+    """Time-ordered windows are measured while rows are read; the result is that of any order."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"t": days("2024-01-01", 12, 60, rng), "x": rng.normal(size=720)})
+    profile = Profile.of(table, time="t", every="day", rows=100)
+    late = pd.concat([table[60:], table[:60]])
+    for a, b in zip(monitor(profile, table).windows, monitor(profile, late).windows, strict=True):
+        np.testing.assert_allclose(a.z, b.z, rtol=1e-9)
+    parts = [table[:400], table[400:], table[100:200].assign(x=9.0)]
+    whole = monitor(profile, pd.concat(parts, ignore_index=True))
+    pieces = monitor(profile, parts)
+    assert [w.rows for w in pieces.windows] == [w.rows for w in whole.windows]
+    for a, b in zip(whole.windows, pieces.windows, strict=True):
+        np.testing.assert_allclose(a.z, b.z, rtol=1e-9, atol=1e-9)

@@ -156,6 +156,16 @@ class Channels:
         i, j = self.pairs[place - self.ranked - self.shared].tolist()
         return i, j
 
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """The channels that each column has a part in."""
+        found: dict[str, list[int]] = {}
+        for k, channel in enumerate(self.table):
+            for column in dict.fromkeys((channel.column, channel.second)):
+                if column:
+                    found.setdefault(column, []).append(k)
+        return found
+
     @property
     def ranked(self) -> int:
         """How many channels are scores of ranks: they come first."""
@@ -230,7 +240,7 @@ class Channels:
 def _odd(beyond: Floats, columns: Floats, there: Floats | None) -> Floats:
     """How odd the rows of each number are: as `OF_NUMBERS` has it, shares as angles."""
     if there is None:
-        found = np.column_stack([beyond.mean(axis=0), [_most_frequent(x) for x in columns]])
+        found = np.column_stack([beyond.mean(axis=0), _most_frequent_each(columns)])
     else:
         found = np.zeros((len(columns), len(OF_NUMBERS)))
         for k, values in enumerate(columns):
@@ -255,6 +265,14 @@ def excess(values: Floats, low: Floats, high: Floats) -> Floats:
     with np.errstate(over="ignore"):
         distance = np.maximum(distance, 0.0) / np.where(width > 0, width, size)
     return np.asarray(np.log1p(np.minimum(distance, _FURTHEST)))
+
+
+def _most_frequent_each(columns: Floats) -> list[float]:
+    """The same for each of several columns, which are rows here."""
+    ordered = np.sort(columns, axis=1)
+    differ = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)  # as measurements do
+    n = columns.shape[1]
+    return [1 / n if one else _most_frequent(x) for one, x in zip(differ, columns, strict=True)]
 
 
 def _most_frequent(values: Floats) -> float:

@@ -169,7 +169,7 @@ def _judged(
         missing_before=before,
         missing_column=column,
         reasons=reasons_of(record, z, ratio, table, values, profile, levels),
-        columns=_by_column(ratio, table),
+        columns={name: float(ratio[own].max()) for name, own in profile.channels.places.items()},
         z=z,
     )
 
@@ -188,12 +188,3 @@ def _missing(record: Record, profile: Profile) -> tuple[float, float, str]:
     worst = places[int(np.argmax(rises if max(rises) > 0 else shares))]
     share = float(record.means[worst.feature])
     return share, float(usual[worst.feature]), worst.column if share > 0 else ""
-
-
-def _by_column(ratio: Floats, table: Sequence[Channel]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for value, channel in zip(ratio.tolist(), table, strict=True):
-        for column in (channel.column, channel.second):
-            if column:
-                found[column] = max(found.get(column, 0.0), value)
-    return found
