@@ -114,11 +114,11 @@ def audit(
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
-    rows, ids, labels = open_source(data, label=label, **reading).read()
-    found = audit_labels(rows, labels)
+    table = open_source(data, label=label, **reading).read()
+    found = audit_labels(table.rows, table.labels)
     order = np.argsort(-np.asarray(found.suspicion), kind="stable")
     columns = {
-        "id": np.asarray(ids)[order],
+        "id": np.asarray(table.ids)[order],
         "label": np.asarray(found.labels)[order],
         "suggested": np.asarray(found.suggested)[order],
         "suspicion": np.asarray(found.suspicion)[order],
@@ -131,11 +131,11 @@ def audit(
     listed = conflicts[:top].tolist()
     if as_json:
         worst = [{key: value[i] for key, value in columns.items()} for i in listed]
-        counts = {"rows": len(ids), "flagged": len(conflicts)}
+        counts = {"rows": len(table.ids), "flagged": len(conflicts)}
         pairs = found.inseparable
         terminal.result(json_text({**counts, "worst": worst, "inseparable": pairs}))
     else:
-        terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed))
+        terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed))
     _warn_of_inseparable(terminal, found.inseparable)
     if output is not None:
         terminal.note(f"wrote {output}")
