@@ -56,8 +56,8 @@ FailOn = Annotated[
     _write(
         parser=_gate,
         metavar="CONDITION",
-        help="End with exit code 3 if 'auc>X', 'effect>X', 'fisher-rao>X', 'p<X', 'features>N', "
-        "'missing>X' or 'neither>X' holds, or all of several joined by 'and'. May be repeated.",
+        help="End with exit code 3 if 'auc>X', 'effect>X', 'fisher-rao>X', 'p<X', 'column-p<X', "
+        "'features>N', 'missing>X' or 'neither>X' holds, or all of several joined by 'and'. May be repeated.",
     ),
 ]
 Junit = Annotated[
