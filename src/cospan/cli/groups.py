@@ -61,7 +61,7 @@ def _parameters(group: Any) -> list[inspect.Parameter]:
 
 def _parameter(name: str, default: Any, hint: Any) -> inspect.Parameter:
     arguments = get_args(hint)
-    if arguments and arguments[0] in (bool, bool | None):  # a flag takes no value to be told of
+    if arguments and arguments[0] in (bool, bool | None):  # a flag takes no value to mention
         for info in arguments[1:]:
             info.metavar = ""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)

@@ -66,7 +66,7 @@ class ManyComparison(View):
     linkage : ndarray of shape (K - 1, 4)
         Which sets join first, as SciPy's ``dendrogram`` takes it (average linkage).
     order : ndarray of shape (K,), int
-        Numbers of the sets, so ordered that close ones stand side by side.
+        Numbers of the sets, so ordered that close ones are side by side.
     audit : LabelAudit
         Rows that another set explains better than their own; its rows are those of `weights`
         whose `group` is below K, in that order.
@@ -155,7 +155,7 @@ class ManyComparison(View):
             audit=result.audited.audit,
             typicality=np.concatenate([part.typicality for part in kept]),
             strange=np.concatenate([np.asarray(part.strange) for part in kept]),
-            telling=_told(own if further is None else (*own, further)),
+            telling=_kept(own if further is None else (*own, further)),
         )
 
     # ---- per pair -----------------------------------------------------------------------------
@@ -264,13 +264,13 @@ class ManyComparison(View):
     def sentences(self) -> tuple[str, ...]:
         """What was found, in words: the closest and the farthest sets, and how well they part."""
         if not np.any(self.fisher_rao):
-            return ("The sets cannot be told apart: all explain every row equally well.",)
+            return ("The sets cannot be separated: all explain every row equally well.",)
         order = self.closest(len(self.names) ** 2)
         pairs = [("closest", *order[0]), ("farthest", *order[-1])][: len(order)]
-        told = [
+        named = [
             f"the {word} are {a} and {b} ({self.distance(a, b).value:.2f})" for word, a, b in pairs
         ]
-        apart = f"On the scale from 0 (alike) to 3.14 (apart) {', '.join(told)}."
+        apart = f"On the scale from 0 (alike) to 3.14 (apart) {', '.join(named)}."
         own = f"Of 100 rows {100 * self.accuracy:.0f} are explained best by their own set"
         return apart, f"{own}, every set counting alike (by chance {100 / len(self.names):.0f})."
 
@@ -330,7 +330,7 @@ class ManyComparison(View):
         return f"<ManyComparison of {len(self.names)} sets ({names}), {sum(self.rows)} rows{z}>"
 
 
-def _told(groups: Sequence[Group]) -> KeptRows | None:
+def _kept(groups: Sequence[Group]) -> KeptRows | None:
     """The values kept of all groups, one after the other."""
     kept = [group.telling for group in groups]
     if any(part is None for part in kept):

@@ -157,11 +157,11 @@ def _read_source(
     summary = of_chunks(rows(), options)
     summary = replace(summary, feature_names=source.feature_names)
     # The summary drew the same numbers for its sample: its rows have the names kept here.
-    kept, told = summary.sample, called.result()
+    kept, names = summary.sample, called.result()
     order = np.argsort(kept.index)
     place = np.searchsorted(called.positions, kept.index[order])
-    labels = None if told.labels is None else told.labels[place]
-    sample = Chunk(kept.rows[order].astype(source.dtype, copy=False), told.ids[place], labels)
+    labels = None if names.labels is None else names.labels[place]
+    sample = Chunk(kept.rows[order].astype(source.dtype, copy=False), names.ids[place], labels)
     return ReadSet(name, summary, sample, len(order) == called.seen, called.seen)
 
 

@@ -20,7 +20,7 @@ __all__ = ["document"]
 
 INTRODUCTION = (
     "Three questions. Do the angles of single texts mean something in the space of a sentence "
-    "model, and are they as good as logistic regression on the same rows? Are pictures told apart "
+    "model, and are they as good as logistic regression on the same rows? Are pictures separated "
     "better in the features of a small network, which learned from other classes, than in pixels? "
     "And what do two models' features of the same rows share? Random halves of one set are "
     "compared as well, where nothing differs: their p-values must look uniform, which a "

@@ -305,7 +305,7 @@ class JointFrame(ScoringFrame):
     def prepared(self, X: Any, side: str, *, sample_weight: Any = None) -> Array:
         """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
 
-        Under shrinkage the ridge stands below the rows, √α times the units of the features (of a
+        Under shrinkage the ridge is below the rows, √α times the units of the features (of a
         basis of their span, where the frame works in one). ``prepared(A, "A")`` is U diag(c) H.
         """
         return prepare_rows(self, X, side, sample_weight)

@@ -21,7 +21,7 @@ __all__ = ["Panel", "bars", "check_shape", "draw_strips", "one_strip", "picture"
 
 @dataclass(frozen=True)
 class Panel:
-    """One row of numbers to show, and what stands above it."""
+    """One row of numbers to show, and the words above it."""
 
     values: NDArray[Any]
     title: str = ""

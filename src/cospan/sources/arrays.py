@@ -105,7 +105,7 @@ def array_reader(array: Any, options: Options, name: str) -> ArrayReader:
 def label_array(
     options: Options, name: str, lookup: Callable[[str], Any] = lambda label: None
 ) -> NDArray[Any] | None:
-    """The labels that stand beside the rows: passed in, or found by name with `lookup`.
+    """The labels beside the rows: passed in, or found by name with `lookup`.
 
     None when there is no label, or when it is the number of one of the array's own columns.
     """

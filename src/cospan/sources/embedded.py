@@ -37,7 +37,7 @@ LOOKED_AT = 50
 #: Characters of a text that name its row.
 SHOWN = 60
 LINE = "text"  # what the only column of a file of lines is called
-UNREADABLE = "\ufffd"  # what stands in the place of bytes that are not UTF-8
+UNREADABLE = "\ufffd"  # what takes the place of bytes that are not UTF-8
 ABOUT_COLUMNS = (
     "x0, x1, … are numbers that a model made of each {what}. Single ones mean little by "
     "themselves: look at the rows, and at the sets as a whole."

@@ -54,34 +54,34 @@ class LazyReader:
         self.dtype = float_type(self.collection.dtype, self.name)
 
     def _take_table(self, options: Options) -> None:
-        frame = self.collection.rename(columns=str)
+        table = self.collection.rename(columns=str)
         if options.label is not None and not isinstance(options.label, str):
             raise InputError(f"{self.name}: {option('label')} names a column of a Dask dataframe.")
         self._label, self._id = options.label, options.id_column
-        require(frame, [x for x in (self._label, self._id) if x is not None], self.name)
-        features = self._features(frame, options)
-        self.dtype = _common_float([frame.dtypes[column] for column in features])
+        require(table, [x for x in (self._label, self._id) if x is not None], self.name)
+        features = self._features(table, options)
+        self.dtype = _common_float([table.dtypes[column] for column in features])
         if self._label is not None and options.label_value is not None:
-            frame = frame.map_partitions(
-                of_class, self._label, options.label_value, meta=frame._meta
+            table = table.map_partitions(
+                of_class, self._label, options.label_value, meta=table._meta
             )
             self._label = None
         beside = [x for x in (self._label, self._id) if x is not None and x not in features]
-        self._rows = frame[[*features, *beside]]
+        self._rows = table[[*features, *beside]]
         self.feature_names = tuple(features)
         self.n_features = len(features)
         self.n_rows = None
         alone = self._label is None and self._id is None
         self.collection = self._rows.astype(self.dtype) if alone else None
 
-    def _features(self, frame: Any, options: Options) -> list[str]:
+    def _features(self, table: Any, options: Options) -> list[str]:
         """The columns asked for, or every column of numbers, as of any other table."""
-        numeric = {column for column in frame.columns if _is_numeric(frame.dtypes[column])}
+        numeric = {column for column in table.columns if _is_numeric(table.dtypes[column])}
         apart = {options.label, options.id_column}
         chosen = [
-            str(c) for c in options.columns or frame.columns if options.columns or c not in apart
+            str(c) for c in options.columns or table.columns if options.columns or c not in apart
         ]
-        require(frame, chosen, self.name)
+        require(table, chosen, self.name)
         odd = [column for column in chosen if column not in numeric]
         if odd:
             options.leave_out(f"{self.name}: column {listing(odd)} is not numeric")
@@ -142,13 +142,13 @@ def _common_float(dtypes: Sequence[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if small else np.float64)
 
 
-def require(frame: Any, columns: Sequence[str], name: str) -> None:
-    there = set(frame.columns)
+def require(table: Any, columns: Sequence[str], name: str) -> None:
+    there = set(table.columns)
     absent = [column for column in columns if column not in there]
     if absent:
         raise InputError(
             f"{name}: has no column {listing(absent)}; its columns are "
-            f"{listing(list(frame.columns), 20)}."
+            f"{listing(list(table.columns), 20)}."
         )
 
 

@@ -214,7 +214,7 @@ def _npz_array(path: Path, member: str) -> NDArray[Any]:
 
 
 def _label_file(label: str) -> NDArray[Any] | None:
-    """For rows in one .npy file, the labels may stand in another."""
+    """For rows in one .npy file, the labels may be in another."""
     if not label.endswith(".npy"):
         return None
     check_readable(Path(label))

@@ -122,8 +122,8 @@ class Source:
     @property
     def notes(self) -> tuple[str, ...]:
         plan = self.plan
-        told = [self._of_dropped()] if self._dropped else []
-        return (*self._reader.notes, *told, *(plan.notes() if plan is not None else ()))
+        dropped = [self._of_dropped()] if self._dropped else []
+        return (*self._reader.notes, *dropped, *(plan.notes() if plan is not None else ()))
 
     def _of_dropped(self) -> Remark:
         whole = (self._n_rows or 0) + self._dropped

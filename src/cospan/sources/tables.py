@@ -1,6 +1,6 @@
 """Tables: label, identifiers, columns; and tables of plain numbers or images as rows.
 
-A *table stream* (dataframes in ``frames``, files in ``columnar``) gives Arrow record batches; a
+A *table stream* (dataframes in ``dataframes``, files in ``columnar``) gives Arrow record batches; a
 :class:`Table` knows which of its columns are label, identifier and features. Tables whose columns
 are numbers already, lists of numbers or images are read by :class:`TableReader`; all others go
 through an encoding plan (``encoding``).
