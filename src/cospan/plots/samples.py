@@ -67,15 +67,8 @@ def plot_samples(
         rows = np.atleast_2d(np.asarray(samples, dtype=np.float64))[:n]
         strips = one_strip(rows, titles, "samples")
     values = np.concatenate([panel.values for _, panels in strips for panel in panels])
-    return draw_strips(
-        ax,
-        strips,
-        image_shape=image_shape,
-        feature_names=feature_names,
-        cmap=cmap,
-        limits=(float(values.min()), float(values.max())),
-        colours=colours,
-    )
+    limits = (float(values.min()), float(values.max()))
+    return draw_strips(ax, strips, image_shape, feature_names, cmap, colours=colours, limits=limits)
 
 
 def _telling_samples(comparison: Any, n: int, pixels: bool) -> list[tuple[str, list[Panel]]]:

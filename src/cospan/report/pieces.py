@@ -130,11 +130,17 @@ class Angles:
 
 
 @dataclass(frozen=True)
-class Point:
-    """A row on the map: ``row`` is its place among the rows, -1 where it is not listed."""
+class _OfGroup:
+    """A row by what it is called: its set's key, and its own name."""
 
     group: str
     id: str
+
+
+@dataclass(frozen=True)
+class Point(_OfGroup):
+    """A row on the map: ``row`` is its place among the rows, -1 where it is not listed."""
+
     x: float
     y: float
     theta: float
@@ -153,21 +159,17 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Nearest:
+class Nearest(_OfGroup):
     """The nearest row of the other set, and its values in the same columns."""
 
-    group: str
-    id: str
     values: tuple[str, ...]
     picture: str = ""
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(_OfGroup):
     """A row to look at: how it was scored, what pulls it, its values, the nearest other row."""
 
-    group: str
-    id: str
     theta: float
     looks: str
     words: str
