@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 d
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -152,8 +153,7 @@ def profile(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the profile goes.")
     ],
     columns: read.Columns,
-    time: watch.Time = None,
-    every: watch.EveryOption = None,
+    windows: watch.Windows,
     rows: Annotated[
         int, typer.Option(min=0, help="Rows to keep, drawn at random (default: none).")
     ] = 0,
@@ -166,7 +166,9 @@ def profile(
     """Keep what a reference looks like in a small file, without its rows."""
     from cospan.cli import watching
 
-    watching.profile(terminal, data, output, columns.given(), time, every, rows, like, seed)
+    watching.profile(
+        terminal, data, output, columns.given(), windows.time, windows.every, rows, like, seed
+    )
 
 
 @app.command(epilog=EXAMPLES["monitor"])
@@ -183,8 +185,7 @@ def monitor(
     data: Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")],
     outputs: watch.WatchOutputs,
     columns: read.Columns,
-    time: watch.Time = None,
-    every: watch.EveryOption = None,
+    windows: watch.Windows,
     false_alarms: Annotated[
         float | None, typer.Option(help="False alarms a year that are acceptable (default: 1).")
     ] = None,
@@ -193,7 +194,7 @@ def monitor(
     """Compare data with a reference window by window: since when, and what."""
     from cospan.cli import watching
 
-    options = {"time": time, "every": every, "false_alarms": false_alarms, "seed": seed}
+    options = {**asdict(windows), "false_alarms": false_alarms, "seed": seed}
     if watching.monitor(terminal, reference, data, outputs, columns.given(), options):
         raise typer.Exit(THRESHOLD)
 
