@@ -17,7 +17,7 @@ import typer
 from cospan.cli import parsing
 from cospan.cli.groups import grouped
 
-__all__ = ["Json", "Outputs", "Settings", "WeightingOption", "What"]
+__all__ = ["Chosen", "Json", "Outputs", "Settings", "WeightingOption", "What"]
 
 Center = StrEnum("Center", ["pooled", "each", "none"])
 Weighting = StrEnum("Weighting", ["cost", "frame"])
@@ -30,6 +30,7 @@ HOW = "How to compare"
 _how = partial(grouped, rich_help_panel=HOW)
 _or_auto = partial(_how, metavar="NUMBER|auto")
 _read = partial(grouped, rich_help_panel="How to read the data")
+_column = partial(_read, metavar="COLUMN")
 _write = partial(grouped, rich_help_panel="What to write")
 _file = partial(_write, metavar="FILE")
 
@@ -49,10 +50,13 @@ _junit = partial(_file, help="Write what --fail-on found as JUnit XML.")
 _summary = partial(_file, help='Add a few lines of Markdown, e.g. to "$GITHUB_STEP_SUMMARY".')
 
 
+Chosen = dict[str, Any]  # options that were given, by name
+
+
 class Given:
     """A group of options that a call takes as keyword arguments."""
 
-    def given(self) -> dict[str, Any]:
+    def given(self) -> Chosen:
         """Those that were given; what is left has a default."""
         # Only the classes below, which are dataclasses, are ever made.
         found = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from cospan.cli.options import Given, _read
+from cospan.cli.options import Given, _column, _read
 from cospan.cli.parsing import parse_columns, parse_names, parse_shape
 
 __all__ = ["Columns", "Files", "Reading"]
@@ -50,8 +50,8 @@ class Columns(Given):
 class Files(Given):
     """How to read rows whose columns are known."""
 
-    id_column: str | None = _read(
-        "--id", metavar="COLUMN", help="Column that identifies a row; it is not a feature."
+    id_column: str | None = _column(
+        "--id", help="Column that identifies a row; it is not a feature."
     )
     missing: Missing | None = _read(
         help="Missing values: fill by the sets' mean with a feature that says where, or "
@@ -64,9 +64,7 @@ class Files(Given):
     image_mode: ImageMode = _read(
         default=ImageMode.gray, help="Images in gray (L) or colour (RGB)."
     )
-    text: str | None = _read(
-        metavar="COLUMN", help="Column of texts: their embeddings are the features."
-    )
+    text: str | None = _column(help="Column of texts: their embeddings are the features.")
     embed: str | None = _read(
         metavar="MODEL",
         help="Model for texts or images: a folder, a package, an ONNX file (default for "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cospan.cli.options import Json, _condition, _file, _junit, _read, _summary
+from cospan.cli.options import Json, _column, _condition, _file, _junit, _read, _summary
 
 __all__ = ["WatchOutputs", "Windows"]
 
@@ -15,9 +15,7 @@ __all__ = ["WatchOutputs", "Windows"]
 class Windows:
     """Which column says when a row was, and how long a window is."""
 
-    time: str | None = _read(
-        metavar="COLUMN", help="Column that says when each row was; not a feature."
-    )
+    time: str | None = _column(help="Column that says when each row was; not a feature.")
     every: str | None = _read(
         metavar="LENGTH", help="Windows of one hour, day, week, month or year, or '1000-rows'."
     )

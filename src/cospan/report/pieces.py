@@ -130,17 +130,11 @@ class Angles:
 
 
 @dataclass(frozen=True)
-class _OfGroup:
-    """A row by what it is called: its set's key, and its own name."""
+class Point:
+    """A row on the map: ``row`` is its place among the rows, -1 where it is not listed."""
 
     group: str
     id: str
-
-
-@dataclass(frozen=True)
-class Point(_OfGroup):
-    """A row on the map: ``row`` is its place among the rows, -1 where it is not listed."""
-
     x: float
     y: float
     theta: float
@@ -159,17 +153,21 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Nearest(_OfGroup):
+class Nearest:
     """The nearest row of the other set, and its values in the same columns."""
 
+    group: str
+    id: str
     values: tuple[str, ...]
     picture: str = ""
 
 
 @dataclass(frozen=True)
-class Row(_OfGroup):
+class Row:
     """A row to look at: how it was scored, what pulls it, its values, the nearest other row."""
 
+    group: str
+    id: str
     theta: float
     looks: str
     words: str
