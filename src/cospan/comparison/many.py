@@ -24,6 +24,7 @@ from cospan.comparison.telling import KeptRows
 from cospan.comparison.text import many_lines
 from cospan.errors import InputError
 from cospan.frame import ManyFrame
+from cospan.frame.many import set_number
 from cospan.sets import Geometry, SetCosts
 from cospan.significance import Estimate, Separation
 
@@ -224,7 +225,7 @@ class ManyComparison(View):
 
     def pair_theta(self, a: str | int, b: str | int) -> Floats:
         """(n,): the angle of each sample between two sets in radians: 0 for `a`, π/2 for `b`."""
-        return pair_angle(self.weights, self._number(a), self._number(b))
+        return pair_angle(self.weights, set_number(a, self.names), set_number(b, self.names))
 
     # ---- per set and pair ---------------------------------------------------------------------
 
@@ -240,14 +241,14 @@ class ManyComparison(View):
 
     def distance(self, a: str | int, b: str | int) -> Estimate:
         """Fisher-Rao distance of two sets with its interval; 0 for a set and itself."""
-        i, j = self._number(a), self._number(b)
+        i, j = set_number(a, self.names), set_number(b, self.names)
         if i == j:
             return Estimate(0.0, 0.0, 0.0, self.confidence)
         return self.pairs.between(i, j).fisher_rao
 
     def separation(self, a: str | int, b: str | int) -> Separation:
         """How far apart two sets are: AUC, Fisher-Rao, Hellinger and overlap, with intervals."""
-        return self.pairs.between(self._number(a), self._number(b))
+        return self.pairs.between(set_number(a, self.names), set_number(b, self.names))
 
     def closest(self, n: int = 5) -> list[tuple[str, str]]:
         """The `n` pairs of sets that are closest, closest first."""
@@ -304,13 +305,6 @@ class ManyComparison(View):
     @property
     def model(self) -> AlignmentAngleClassifier:
         return self.classifier()
-
-    def _number(self, name: str | int) -> int:
-        if isinstance(name, str) and name in self.names:
-            return self.names.index(name)
-        if isinstance(name, (int, np.integer)) and 0 <= name < len(self.names):
-            return int(name)
-        raise InputError(f"There is no set {name!r}; the sets are {', '.join(self.names)}.")
 
     # ---- showing ------------------------------------------------------------------------------
 
