@@ -100,10 +100,10 @@ def plot_attribution(
     attribution: Any,
     index: int = 0,
     *,
+    n: int = 10,
     row: Any = None,
     image_shape: tuple[int, ...] | None = None,
     feature_names: Sequence[str] | None = None,
-    n: int = 10,
     ax: Axes | None = None,
 ) -> Axes:
     """What pulls one sample towards A (blue) and towards B (orange, hatched).
@@ -114,6 +114,8 @@ def plot_attribution(
         Pulls of the features on -cos 2θ.
     index : int
         Which sample.
+    n : int
+        How many bars.
     row : array of shape (d,), optional
         The sample itself; a picture is then drawn in grey under the pulls. A scored group knows
         its rows.
@@ -121,8 +123,6 @@ def plot_attribution(
         (height, width) where features are pixels; otherwise the `n` strongest pulls are bars.
     feature_names : sequence of str, optional
         Names for the bars.
-    n : int
-        How many bars.
 
     Examples
     --------
