@@ -79,7 +79,7 @@ def _by_label(chunk: Chunk) -> Iterator[tuple[Any, Chunk]]:
     """The classes in a chunk, each with its rows."""
     if chunk.labels is None:
         raise InputError(
-            f"the rows have no labels; {option('label')} must say where the classes stand."
+            f"the rows have no labels; {option('label')} must say where the classes are."
         )
     values, group = np.unique(chunk.labels, return_inverse=True)
     for k, value in enumerate(values.tolist()):

@@ -158,10 +158,10 @@ def _read_source(
     summary = of_chunks(rows(), options)
     summary = replace(summary, feature_names=source.feature_names)
     # The summary drew the same numbers for its sample: its rows have the names kept here.
-    kept, told = summary.sample, called.result()
+    kept, names = summary.sample, called.result()
     order = np.argsort(kept.index)
     place = np.searchsorted(called.positions, kept.index[order])
-    beside: Any = (None if column is None else column[place] for column in told)
+    beside: Any = (None if column is None else column[place] for column in names)
     sample = Chunk(kept.rows[order].astype(source.dtype, copy=False), *beside)
     return ReadSet(name, summary, sample, len(order) == called.seen, called.seen)
 

@@ -162,8 +162,8 @@ class Tally:
         size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
         self._shown: Reservoir[Chunk] = Reservoir(size, seed)
         most = max(10, 2 * TELLING_ROWS // K)
-        told = rows_within(TELLING_BYTES, scorer.model.n_features, most, fewest=10)
-        self._telling = Telling(told)
+        size = rows_within(TELLING_BYTES, scorer.model.n_features, most, fewest=10)
+        self._telling = Telling(size)
 
     def add(self, part: OwnRows) -> Scored:
         """Score more rows of the group, and count them."""

@@ -1,7 +1,7 @@
 """Angles over time, or over an order that the rows have: when did rows begin to look like B?
 
 Times come from the columns of dates, else from a number that rises with the rows (a year, a step,
-a count). Where there is neither, the order of the rows counts, but it is told only where the
+a count). Where there is neither, the order of the rows counts, but it is mentioned only where the
 angles change along it: most tables are in no order. Of large sets the rows kept with their values
 stand for all of them.
 
@@ -66,7 +66,7 @@ FEWEST_ROWS = 5  # in a window, to have a median
 FEWEST_WINDOWS, FEWEST_VALUES = 3, 12
 ORDER_WINDOWS = EQUAL = 10
 UNITS = ("hour", "day", "week", "month", "year")
-TOLD = 0.001  # by chance alone a change is told in so many of the tables that have none
+REPORTED = 0.001  # by chance alone a change is reported in so many of the tables that have none
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Timeline:
     @property
     def changing(self) -> tuple[str, ...]:
         """The sets whose angles change from window to window."""
-        level = TOLD / max(1, len(self.pvalues))
+        level = REPORTED / max(1, len(self.pvalues))
         return tuple(key for key, p in self.pvalues.items() if p <= level)
 
 
@@ -286,9 +286,9 @@ def sentences(line: Timeline, names: Mapping[str, str]) -> Iterator[str]:
         known = [(k, one) for k, one in enumerate(line.moments[key]) if one is not None]
         by_angle = sorted(known, key=lambda item: item[1].median)
         first, last = sorted((by_angle[0], by_angle[-1]), key=lambda item: item[0])
-        told = [share_text(one.like_b) for _, one in (first, last)]
+        part = [share_text(one.like_b) for _, one in (first, last)]
         when = [line.windows[k] for k, _ in (first, last)]
-        if told[0] == told[1]:  # they lean to the same side all the time
+        if part[0] == part[1]:  # they lean to the same side all the time
             angles = [f"{one.median:.0f}°" for _, one in (first, last)]
             yield (
                 f"Rows of {names[key]} change {over}: their median angle is {angles[0]} at "
@@ -296,8 +296,8 @@ def sentences(line: Timeline, names: Mapping[str, str]) -> Iterator[str]:
             )
         else:
             yield (
-                f"Rows of {names[key]} change {over}: {told[0]} of them look like {names['B']} at "
-                f"{when[0]}, {told[1]} at {when[1]}."
+                f"Rows of {names[key]} change {over}: {part[0]} of them look like {names['B']} at "
+                f"{when[0]}, {part[1]} at {when[1]}."
             )
     if all(sum(one is not None for one in row) < 2 for row in line.moments.values()):
         yield "Each set is in one window: there is no change within it to see."

@@ -174,7 +174,7 @@ def _blocks(source: Source, plan: EncodingPlan | None, time: str | None) -> Iter
 
 
 def check_columns(source: Source, plan: EncodingPlan) -> None:
-    """Has a table what the reference has? Columns that it has besides are told."""
+    """Has a table what the reference has? Columns that it has besides are reported."""
     if source.table is None:
         raise InputError(f"{source.name} is not a table, but the reference is one.")
     there = set(source.table.all_columns)

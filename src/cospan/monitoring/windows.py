@@ -97,7 +97,7 @@ def cut(
     name: str = "data",
     indicators: int = 0,
 ) -> Windows:
-    """Windows of all rows; those without a time are left out, and told."""
+    """Windows of all rows; those without a time are left out, and reported."""
     return finished(gathered(blocks, every, seed=seed, indicators=indicators), name)
 
 
@@ -129,7 +129,7 @@ def gathered(
 
 
 def finished(found: Windows, name: str) -> Windows:
-    """The windows, if there are any; rows that have no time are told."""
+    """The windows, if there are any; rows that have no time are reported."""
     if not found.parts:
         raise InputError(f"{name} has no rows{' with a time' if found.timeless else ''}.")
     if found.timeless:

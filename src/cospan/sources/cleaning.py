@@ -16,7 +16,7 @@ from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing
 
-__all__ = ["clean", "even", "float_type", "joined", "matches", "taken"]
+__all__ = ["classes_in", "clean", "even", "float_type", "joined", "matches", "taken"]
 
 
 def clean(
@@ -111,6 +111,15 @@ def joined(chunks: list[Chunk]) -> Chunk:
     if len(chunks) == 1:
         return chunks[0]
     return Chunk(np.concatenate([chunk.rows for chunk in chunks]), *_beside(chunks))
+
+
+def classes_in(blocks: Iterable[Any]) -> list[Any]:
+    """The different labels of some blocks, sorted as text."""
+    values: set[Any] = set()
+    for block in blocks:
+        if block.labels is not None:
+            values.update(np.unique(block.labels).tolist())
+    return sorted(values, key=str)
 
 
 def _beside(chunks: list[Chunk]) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from cospan.errors import InputError
+from cospan.sources.base import listing
 
 __all__ = ["KINDS", "TRUTH", "ColumnPlan", "EncodingPlan"]
 
@@ -133,6 +134,16 @@ class EncodingPlan:
     def used(self) -> tuple[ColumnPlan, ...]:
         """The columns that make features."""
         return tuple(column for column in self.columns if column.used)
+
+    def check_columns(self, there: Iterable[str], name: str) -> None:
+        """Refuse a table without a column that features are made of."""
+        known = set(there)
+        lacking = [column.name for column in self.used if column.name not in known]
+        if lacking:
+            raise InputError(
+                f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "
+                "with; give a table with the same columns."
+            )
 
     @property
     def times(self) -> tuple[ColumnPlan, ...]:

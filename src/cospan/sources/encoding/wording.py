@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DROPPED", "EMPTY", "left_out_note", "plan_lines", "plan_notes"]
 
-#: The reason of a column that the user left out: nobody needs to be told.
+#: The reason of a column that the user left out: nobody needs a note.
 DROPPED = "as asked"
 #: The reason of a column that no option could take.
 EMPTY = "it has no values"
