@@ -532,7 +532,7 @@ def test_parts_keep_their_level_with_few_rows_and_categories(a, b):
 
 
 def test_a_step_across_correlated_columns_is_one_of_location():
-    """Hardly a step in either column, and a large one in what the first leaves open of the second."""
+    """Hardly one in either column, but a large one in what the first leaves open of the second."""
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(2, 200, 4))
     for X, step in ((A, 0.0), (B, 0.08)):
