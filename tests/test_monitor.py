@@ -602,6 +602,14 @@ def test_columns_and_zones_that_the_reference_does_not_have_are_told(profile, la
         monitor(profile, later.assign(time=texts))
 
 
+@pytest.mark.parametrize("how", ["%Y/%m/%d", "%d.%m.%Y"])
+def test_dates_are_read_as_people_write_them(profile, later, how):
+    expected = monitor(profile, later.assign(time=later.time.dt.floor("D")))
+    found = monitor(profile, later.assign(time=later.time.dt.strftime(how)))
+    assert [w.label for w in found.windows] == [w.label for w in expected.windows]
+    assert [w.effect for w in found.windows] == [w.effect for w in expected.windows]
+
+
 def test_a_profile_is_no_data(profile, tmp_path):
     path = profile.save(tmp_path / "usual.cospan")
     with pytest.raises(InputError, match="is a profile, which holds no data"):

@@ -132,7 +132,7 @@ def judge(records: Sequence[Record], profile: Profile, levels: Levels) -> list[W
     values = np.array([np.append(one.values, one.effect.auc.value) for one in records])
     noise = noise_of(records, profile.channels)
     z = levels.standardised(values, noise)
-    # Rows that are told apart worse than the reference's own are no alarm.
+    # Rows that are separated worse than the reference's own are no alarm.
     z[:, -1] = np.maximum(z[:, -1], 0.0)
     return [
         _judged(one, z[i], values[i], noise[i], profile, levels) for i, one in enumerate(records)

@@ -83,9 +83,9 @@ class Windows:
         if self.parts:
             self._fit_into_memory(next(iter(self.parts.values())).n_features)
 
-    def before(self, code: int, told: set[int]) -> list[tuple[int, Summary]]:
-        """The windows before this one, but for those told already."""
-        return [(one, part) for one, part in self.parts.items() if one < code and one not in told]
+    def before(self, code: int, known: set[int]) -> list[tuple[int, Summary]]:
+        """The windows before this one, but for those known already."""
+        return [(one, part) for one, part in self.parts.items() if one < code and one not in known]
 
     def ordered(self) -> list[tuple[int, Summary]]:
         """The windows in the order of time."""
@@ -101,7 +101,7 @@ def cut(
     width: int = 0,
     passed: Passed | None = None,
 ) -> Windows:
-    """Windows of all rows; those without a time are left out, and told.
+    """Windows of all rows; those without a time are left out, and reported.
 
     `passed` is called with windows that time has passed, once at most: later rows may still belong
     to them. So they can be measured while further rows are read.
@@ -119,7 +119,7 @@ def gathered(
 ) -> Windows:
     """Windows of the rows that have a time."""
     found = Windows(every, seed, width=width)
-    told: set[int] = set()
+    known: set[int] = set()
     for block in read_ahead(iter(blocks)):
         rows = block.rows
         if every.timed:
@@ -139,14 +139,14 @@ def gathered(
         found.seen += len(block.rows)
         if len(rows):
             found.add(rows, codes)
-            if passed is not None and (over := found.before(int(codes.min()), told)):
-                told.update(code for code, _ in over)
+            if passed is not None and (over := found.before(int(codes.min()), known)):
+                known.update(code for code, _ in over)
                 passed(over)
     return found
 
 
 def finished(found: Windows, name: str) -> Windows:
-    """The windows, if there are any; rows that have no time are told."""
+    """The windows, if there are any; rows that have no time are reported."""
     if not found.parts:
         raise InputError(f"{name} has no rows{' with a time' if found.timeless else ''}.")
     if found.timeless:

@@ -24,7 +24,7 @@ def reason_text(
     j, column = channel.feature, quoted(channel.column)
     if channel.kind == "effect":
         return (
-            f"Rows can be told from the reference's: of 100 pairs {round(100 * value)} are "
+            f"Rows are separated from the reference's: of 100 pairs {round(100 * value)} are "
             f"ordered correctly, usually {round(100 * usual)}."
         )
     if channel.kind == "rows":
