@@ -34,7 +34,6 @@ __all__ = [
     "as_list",
     "check_columns",
     "full_plan",
-    "indicators_of",
     "opened",
     "timed_rows",
 ]
@@ -137,17 +136,17 @@ def _with_fill(plan: EncodingPlan, means: Floats, *, only_missing: bool) -> Enco
     return EncodingPlan(tuple(columns), "indicator")
 
 
-def indicators_of(plan: EncodingPlan | None) -> int:
-    """How many features, the last ones, say what is missing."""
-    return 0 if plan is None else sum(column.indicator for column in plan.used)
+def timed_rows(
+    sources: Sequence[Source], plan: EncodingPlan | None, time: Any, *, bare: bool = False
+) -> Iterator[Timed]:
+    """All rows of the sources, one after the other, with their times.
 
-
-def timed_rows(sources: Sequence[Source], plan: EncodingPlan | None, time: Any) -> Iterator[Timed]:
-    """All rows of the sources, one after the other, with their times."""
+    With `bare`, blocks in which nothing is missing come without indicators of that.
+    """
     given = None if time is None or isinstance(time, str) else _as_days(time)
     start = 0
     for source in sources:
-        for block in _blocks(source, plan, time if isinstance(time, str) else None):
+        for block in _blocks(source, plan, time if isinstance(time, str) else None, bare):
             if given is not None:
                 stop = start + len(block.rows)
                 if stop > len(given):
@@ -159,7 +158,9 @@ def timed_rows(sources: Sequence[Source], plan: EncodingPlan | None, time: Any) 
         raise InputError(f"There are {len(given):,} times for {start:,} rows.")
 
 
-def _blocks(source: Source, plan: EncodingPlan | None, time: str | None) -> Iterator[Timed]:
+def _blocks(
+    source: Source, plan: EncodingPlan | None, time: str | None, bare: bool
+) -> Iterator[Timed]:
     if plan is None:
         for chunk in source.chunks():
             yield Timed(np.asarray(chunk.rows, dtype=np.float64), None)
@@ -170,7 +171,7 @@ def _blocks(source: Source, plan: EncodingPlan | None, time: str | None) -> Iter
     wanted = list(dict.fromkeys([*encoder.columns, *([] if time is None else [time])]))
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
         days = None if time is None else _days(batch.column(time), time, source.name)
-        yield Timed(encoder.rows(batch), days)
+        yield Timed(encoder.rows(batch, bare=bare), days)
     for note in encoder.notes():  # levels that the reference does not have, with an example
         warn(note)
 
