@@ -24,6 +24,7 @@ from . import arrow_rows
 from .base import Chunk, Options, listing, require, warn
 from .budget import check_list
 from .image_columns import image_rows, is_image, learn_size
+from .long_texts import MOST_BYTES, cut_texts
 from .pixels import Decoder
 
 if TYPE_CHECKING:
@@ -101,12 +102,15 @@ class Table:
         view.columns = list(columns)
         return view
 
-    def blocks(self, columns: Sequence[str], size: int) -> Iterator[RawBlock]:
-        """These columns with the rows' identifiers and labels."""
+    def blocks(
+        self, columns: Sequence[str], size: int, most: int | None = MOST_BYTES
+    ) -> Iterator[RawBlock]:
+        """These columns with the rows' identifiers and labels; texts of at most `most` bytes."""
         extra = [column for column in (self._label, self._id) if column is not None]
         wanted = list(dict.fromkeys([*columns, *extra]))
         start = 0
         for batch in self.stream.batches(wanted, size):
+            batch = batch if most is None else cut_texts(batch, most)
             n = batch.num_rows
             ids = np.arange(start, start + n)
             if self._id is not None:
@@ -187,9 +191,10 @@ class RawColumns(NamedTuple):
 
     table: Table
     columns: Sequence[str]
+    most: int | None = MOST_BYTES  # bytes of a text that are read
 
     def blocks(self, size: int) -> Iterator[RawBlock]:
-        return self.table.blocks(self.columns, size)
+        return self.table.blocks(self.columns, size, self.most)
 
 
 class _Feature(NamedTuple):
