@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 
 import numpy as np
@@ -12,9 +13,11 @@ from scipy import linalg, stats
 from cospan import compare
 from cospan.changes import feature_parts, find_changes, size_of
 from cospan.changes.grouping import Rows, columns_of
-from cospan.changes.measuring import name_change
+from cospan.changes.measuring import measure
 from cospan.changes.relations import changed_relations
+from cospan.changes.spreads import spread_apart
 from cospan.changes.twosample import adjusted, compare_levels, compare_ordered, log_fisher
+from cospan.changes.ways import name_change
 from cospan.changes.wording import chance, listed, number, pair_of, share_text, value_text
 from cospan.errors import InputError
 from cospan.frame import JointFrame
@@ -160,6 +163,48 @@ def test_strong_evidence_still_has_an_order():
 def test_a_change_is_named(change, word):
     x = rng(3).normal(size=(800, 1))
     assert name_change(x[:400], change(x[400:])) == [word]
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5, 1.0, 3.0, 10.0])
+def test_the_spread_is_tested_wherever_the_sets_lie(shift):
+    """Mood's test about the middle of both sets is blind from 1 sd on."""
+    A, B = rng(1).normal(size=(150, 40)), rng(2).normal(size=(150, 40))
+    for side in (1, -1):
+        found = measured_tests(A, side * shift + 1.6 * B)
+        assert np.mean(found["spread"] <= 0.01) >= 0.9
+
+
+@pytest.mark.parametrize("draw", ["normal", "standard_exponential", "poisson"])
+def test_a_shift_alone_is_no_change_of_spread(draw):
+    A, B = (np.asarray(getattr(rng(k), draw)(size=(100, 400)), float) for k in (1, 2))
+    found = measured_tests(A, B + 2)
+    assert np.mean(found["mean"] <= 0.05) > 0.99
+    assert np.mean(found["spread"] <= 0.05) <= 0.075
+
+
+def test_the_spread_beside_the_mean_adds_no_false_columns():
+    A, B = (np.exp(rng(k).normal(size=(12, 4000))) for k in (1, 2))
+    pure, beside = compare_ordered(A, B), spread_apart(compare_ordered(A, B), A, B)
+    assert np.any(beside.spread < pure.spread)
+    smallest = [np.minimum(one.mean, one.spread) for one in (pure, beside)]
+    np.testing.assert_array_equal(*smallest)
+
+
+def measured_tests(A, B):
+    """p-values of every column by test."""
+    columns = columns_of(None, [f"x{i}" for i in range(A.shape[1])])
+    found = measure(columns, Rows(A, B, True), None)
+    return {key: np.exp([one.tests[key] for one in found]) for key in ("mean", "spread")}
+
+
+def test_a_column_that_changed_in_two_ways_has_two_words():
+    A, B = rng(1).normal(50, 5, size=(200, 3)), rng(2).normal(50, 5, size=(200, 3))
+    B[:, 1] = 80 + 2 * (B[:, 1] - 50)
+    found = simple(A, B)
+    assert found.features[0].change == "mean and spread"
+    assert found.features[0].ways == ("mean", "spread")
+    told = next(s for s in found.verdict.sentences if s.startswith("x1 rose from "))
+    assert re.search(r"\d sd, and spreads [\d.]+ times as wide in B as in A \(sd ", told)
 
 
 def test_values_that_were_equal_stay_so_when_aligned():
@@ -524,8 +569,10 @@ def test_missing_rates_are_told_beside_a_stronger_change():
     a, b = mixed(300, 1), mixed(300, 2)
     b["age"] = (b["age"] + 40).where(rng(3).random(300) > 0.3)
     found = compared(a, b)
-    assert found.features[0].change == "mean"
+    assert found.features[0].change == "mean and missing"
     assert [(n.column, n.a) for n in notes(found, "missing")] == [("age", 0)]
+    told = next(s for s in found.verdict.sentences if s.startswith("age rose"))
+    assert " sd, and is missing in 0 % of A's rows and " in told
 
 
 def test_levels_beyond_the_thirty_most_frequent_are_looked_at_too():

@@ -25,8 +25,15 @@ def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
     >>> feature_sentence(one, ("A", "B"))
     'tenure rose from 32.4 to 45.1, 0.52 sd.'
     """
-    write = _WRITERS.get(one.change, _mean)
-    return f"{write(one, names)}."
+    if one.kind == "vector":
+        return f"{_vector(one)}."
+    first, *more = (_WRITERS.get(way, _mean)(one, names) for way in one.ways)
+    name = f"{quoted(one.name)} "
+    # One subject for both, unless the first clause is about something else or has a list.
+    joined = first.startswith(name) and one.ways[0] != "relation"
+    for clause in more:
+        first += f", and {clause.removeprefix(name)}" if joined else f"; {clause}"
+    return f"{first}."
 
 
 def pair_sentence(pair: PairChange, names: tuple[str, str]) -> str:
@@ -56,8 +63,6 @@ def _relation(pair: PairChange) -> str:
 
 
 def _mean(one: FeatureChange, names: tuple[str, str]) -> str:
-    if one.kind == "vector":
-        return _vector(one)
     a, b = one.a.mean, one.b.mean
     if one.kind in ("date", "duration"):
         before, after = value_text(a, one.kind), value_text(b, one.kind)
@@ -69,8 +74,6 @@ def _mean(one: FeatureChange, names: tuple[str, str]) -> str:
 
 
 def _spread(one: FeatureChange, names: tuple[str, str]) -> str:
-    if one.kind == "vector":
-        return _vector(one)
     a, b = one.a.deviation, one.b.deviation
     if a == 0 or b == 0:
         where = names[0] if a == 0 else names[1]
@@ -84,8 +87,6 @@ def _spread(one: FeatureChange, names: tuple[str, str]) -> str:
 
 
 def _shape(one: FeatureChange, names: tuple[str, str]) -> str:
-    if one.kind == "vector":
-        return _vector(one)
     return (
         f"{quoted(one.name)} is distributed differently: up to {share_text(one.distance)} more of "
         "the rows of one set are below some value"

@@ -7,7 +7,7 @@ polynomials, each made orthogonal to those before it, are bounded; a sum of scor
 A is close to normal, up to a skewness that is known exactly and allowed for.
 
 - **mean**: the first score (Wilcoxon's test);
-- **spread**: the second (Mood's);
+- **spread**: the second (Mood's; ``spreads`` has another where the sets lie apart);
 - **shape**: the third and fourth together, or the largest gap between the two distribution
   functions (Kolmogorov-Smirnov, which ties only make more cautious), whichever is stronger.
 

@@ -276,7 +276,7 @@ def _quality(quality: Quality, features: FeatureTable) -> list[str]:
     That a column which rose also left its range goes without saying.
     """
     told = {one.name for one in features.changed[:FIRST_FEATURES]}
-    moved = {one.name for one in features.changed if one.change in ("mean", "spread")}
+    moved = {one.name for one in features.changed if {"mean", "spread"} & set(one.ways)}
     still = {n.column for n in quality if n.code == "constant" and n.a == n.b == 0}
     known = {"missing": told, "new levels": told, "vanished levels": told, "range": moved}
     known["constant"] = told & still  # one value in A, another in B: that was said
