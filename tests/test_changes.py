@@ -18,7 +18,15 @@ from cospan.changes.relations import changed_relations
 from cospan.changes.spreads import spread_apart
 from cospan.changes.twosample import adjusted, compare_levels, compare_ordered, log_fisher
 from cospan.changes.ways import name_change
-from cospan.changes.wording import chance, listed, number, pair_of, share_text, value_text
+from cospan.changes.wording import (
+    chance,
+    correlations,
+    listed,
+    number,
+    pair_of,
+    share_text,
+    value_text,
+)
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.significance import Estimate, shift_test
@@ -854,3 +862,65 @@ def test_a_column_without_values_in_one_set_is_missing_and_nothing_else():
         text = f"{column} is missing in 0 % of A's rows and 100 % of B's."
         assert sum(column in line for line in found.verdict.sentences) == 1
         assert text in found.verdict.sentences
+
+
+# ---- one relation for two columns ---------------------------------------------------------------
+
+
+def related(n, seed, broken):
+    """Three categories that depend on one number; `broken` draws them anew."""
+    draw = rng(seed)
+    x = draw.normal(size=n)
+    by = draw.normal(size=n) if broken else x
+    return pd.DataFrame(
+        {
+            "x": x,
+            "side": np.where(by > 0, "left", "right"),
+            "size": np.select([by < -0.5, by < 0.5], ["small", "middle"], "large"),
+            "alone": draw.choice(["p", "q"], n),
+        }
+    )
+
+
+def test_two_columns_have_one_relation_however_many_levels():
+    a, b = related(400, 1, False), related(400, 2, True)
+    b["size"] = related(400, 3, True)["size"]
+    found = compared(a, b)
+    pairs = [{p.first_column, p.second_column} for p in found.feature_pairs.changed]
+    assert len(pairs) == found.feature_pairs.n_changed == 3
+    for pair in ({"x", "side"}, {"x", "size"}, {"side", "size"}):
+        assert pairs.count(pair) == 1
+    assert found.feature_pairs.total == found.feature_pairs.tried == 6
+
+
+def test_relations_of_levels_keep_their_level():
+    """p-values of the strongest levels count for as many pairs as there are."""
+    small = 0
+    for seed in range(60):
+        a, b = related(80, 2 * seed, False), related(80, 2 * seed + 1, False)
+        small += bool(compared(a, b).feature_pairs.n_changed)
+    assert small <= 6
+
+
+def test_the_verdict_says_how_many_more_relations_changed():
+    factor = rng(1).normal(size=(300, 1))
+    A = factor + 0.3 * rng(2).normal(size=(300, 5))
+    found = simple(A, rng(3).normal(size=(300, 5)))
+    told = [s for s in found.verdict.sentences if "rank correlation" in s]
+    left = found.feature_pairs.n_changed - len(told)
+    assert left > 1
+    assert f"{left} more relations between columns changed." in found.verdict.sentences
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [
+        (0.5, 0.7, ("0.50", "0.70")),
+        (0.9991, 0.9951, ("0.999", "0.995")),
+        (-0.001, 0.001, ("-0.001", "0.001")),
+        (0.3, 0.3, ("0.30", "0.30")),
+        (-0.001, -0.001, ("0.00", "0.00")),
+    ],
+)
+def test_different_correlations_look_different(a, b, text):
+    assert correlations(a, b) == text

@@ -6,7 +6,7 @@ import math
 
 from .columns import FeatureChange
 from .pairs import PairChange
-from .wording import listed, number, pair_of, quoted, share_text, value_text
+from .wording import correlations, listed, number, pair_of, quoted, share_text, value_text
 
 __all__ = ["feature_sentence", "pair_sentence"]
 
@@ -38,15 +38,11 @@ def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
 
 def pair_sentence(pair: PairChange, names: tuple[str, str]) -> str:
     """One sentence on a relation that changed."""
+    r_a, r_b = correlations(pair.r_a, pair.r_b)
     return (
         f"{quoted(pair.first)} and {quoted(pair.second)} {_relation(pair)}: rank correlation "
-        f"{_plain(pair.r_a)} in {names[0]}, {_plain(pair.r_b)} in {names[1]}."
+        f"{r_a} in {names[0]}, {r_b} in {names[1]}."
     )
-
-
-def _plain(r: float) -> str:
-    """Two digits, and no minus before a zero."""
-    return f"{round(r, 2) + 0.0:.2f}"
 
 
 def _relation(pair: PairChange) -> str:

@@ -6,7 +6,16 @@ import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-__all__ = ["chance", "listed", "number", "pair_of", "quoted", "share_text", "value_text"]
+__all__ = [
+    "chance",
+    "correlations",
+    "listed",
+    "number",
+    "pair_of",
+    "quoted",
+    "share_text",
+    "value_text",
+]
 
 SHORT = 40
 
@@ -33,6 +42,15 @@ def pair_of(a: float, b: float) -> tuple[str, str]:
         if x != y:
             return x, y
     return number(a), number(b)
+
+
+def correlations(a: float, b: float) -> tuple[str, str]:
+    """Two correlations: two digits, more where it takes them to tell them apart."""
+    for digits in range(2, 6):
+        x, y = (f"{round(r, digits) + 0.0:.{digits}f}" for r in (a, b))  # no minus before a zero
+        if x != y:
+            return x, y
+    return f"{round(a, 2) + 0.0:.2f}", f"{round(b, 2) + 0.0:.2f}"
 
 
 def value_text(value: float, kind: str) -> str:

@@ -91,7 +91,9 @@ def _changed(content: ReportContent) -> Iterator[str]:
             yield from (f"{count(more)} more columns are in the JSON report.", "")
     if content.relations:
         yield from (f"Relations that changed: {count(content.n_relations)}.", "")
-        yield from _items(one.sentence for one in content.relations)
+        told = [one.sentence for one in content.relations]
+        more = content.n_relations - len(told)
+        yield from _items([*told, f"and {count(more)} more"] if more else told)
     if content.quality:
         yield from ("## Data quality", "")
         yield from _items(note.text for note in content.quality)

@@ -50,7 +50,7 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     features, more_features = _features(c, columns)
     relations = _relations(c, columns)
     n_changed = 0 if c.features is None else len(c.features.changed)
-    n_relations = 0 if c.feature_pairs is None else len(c.feature_pairs.changed)
+    n_relations = 0 if c.feature_pairs is None else c.feature_pairs.n_changed
     return ReportContent(
         title=" and ".join(_words.isolated(clean(name, 80)) for name in names[:2]),
         **_words.opening_of(c, badge, lead, findings, names),
