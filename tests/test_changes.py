@@ -23,6 +23,7 @@ from cospan.changes.wording import (
     correlations,
     listed,
     number,
+    of_hundred,
     pair_of,
     share_text,
     value_text,
@@ -924,3 +925,24 @@ def test_the_verdict_says_how_many_more_relations_changed():
 )
 def test_different_correlations_look_different(a, b, text):
     assert correlations(a, b) == text
+
+
+# ---- how much -----------------------------------------------------------------------------------
+
+
+def test_few_rows_are_not_said_to_be_alike():
+    A, B = rng(1).normal(size=(5, 3)), rng(2).normal(size=(5, 3))
+    said = str(compare(A, B).verdict)
+    assert "There are too few rows to say that they are alike" in said
+    assert "cannot be told apart" not in said
+    A, B = rng(1).normal(size=(400, 3)), rng(2).normal(size=(400, 3))
+    assert "too few rows" not in str(compare(A, B, n_permutations=99).verdict)
+
+
+@pytest.mark.parametrize("value", [0.002, 0.5, 0.987, 0.996, 1.0])
+def test_an_auc_is_written_in_one_way(value):
+    auc = Estimate(value, value, value, 0.95)
+    A = rng(1).normal(size=(50, 2))
+    text = str(simple(A, A + 3, auc=auc).verdict)
+    told = of_hundred(value)
+    assert f", {told} are ordered correctly (95 % interval {told} to {told}; by chance 50)" in text

@@ -324,7 +324,7 @@ def test_no_difference_is_called_no_evidence():
 def test_certainty_is_not_rounded_up(table):
     auc = replace(table.separation.auc, value=0.9983)
     content = content_of(replace(table, separation=replace(table.separation, auc=auc)))
-    assert content.tiles[0].value == "99+ of 100"
+    assert content.tiles[0].value == "over 99 of 100"
 
 
 def test_the_linear_span_has_a_report_too():

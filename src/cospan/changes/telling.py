@@ -12,7 +12,7 @@ from .kinds import Kinds
 from .pairs import PairChange, Relations
 from .quality import Quality
 from .sentences import feature_sentence, pair_sentence
-from .wording import chance, share_text
+from .wording import auc_interval, chance, of_hundred, share_text
 
 if TYPE_CHECKING:
     from cospan.significance import Estimate
@@ -61,11 +61,12 @@ def headline(decided: Decided, columns: int, names: tuple[str, str]) -> str:
 def how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> list[str]:
     if auc is None:
         return []
-    value, low, high = map(_of_hundred, (auc.value, auc.low, auc.high))
     counted = (
-        f"of 100 pairs of rows, one from each set, {value} are ordered correctly "
-        f"({100 * auc.confidence:.0f} % interval {low} to {high}; by chance 50)"
+        f"of 100 pairs of rows, one from each set, {of_hundred(auc.value)} are ordered correctly "
+        f"({auc_interval(auc)})"
     )
+    if not differs and sizes[2] == "large":  # the interval rules nothing out
+        return [f"There are too few rows to say that they are alike: {counted}."]
     if not differs and auc.value == 0.5:  # no angle but 45°
         return [f"Single rows cannot be told apart: {counted}."]
     if not differs:
@@ -74,11 +75,6 @@ def how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> lis
         return [f"The difference is too small to tell single rows apart: {counted}."]
     span = "" if sizes[1] == sizes[2] else f" (the interval goes from {sizes[1]} to {sizes[2]})"
     return [f"The difference is {sizes[0]}{span}: {counted}."]
-
-
-def _of_hundred(auc: float) -> str:
-    """An AUC as a count, never rounded up to certainty."""
-    return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
 
 
 def in_what(kinds: Kinds) -> list[str]:

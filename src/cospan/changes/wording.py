@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cospan.significance import Estimate
 
 __all__ = [
+    "auc_interval",
     "chance",
     "correlations",
     "listed",
     "number",
+    "of_hundred",
     "pair_of",
     "quoted",
     "share_text",
@@ -80,6 +86,23 @@ def chance(p: float) -> str:
     if p <= 0.001:
         return "p at most 0.001"
     return f"p = {p:.2g}" if p < 0.995 else "p = 1"
+
+
+def of_hundred(auc: float) -> str:
+    """An AUC as a count of 100, never rounded to certainty.
+
+    >>> of_hundred(0.812), of_hundred(0.998), of_hundred(1.0)
+    ('81', 'over 99', '100')
+    """
+    if 0 < auc < 0.005:
+        return "under 1"
+    return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
+
+
+def auc_interval(auc: Estimate) -> str:
+    """The interval of an AUC in the same words."""
+    level = f"{100 * auc.confidence:.0f} %"
+    return f"{level} interval {of_hundred(auc.low)} to {of_hundred(auc.high)}; by chance 50"
 
 
 def quoted(name: str) -> str:

@@ -166,9 +166,9 @@ def _with_letter(name: str, letter: str) -> str:
 
 def _numbers(c: Comparison) -> Iterator[str]:
     s = c.separation
-    yield f"  AUC         {s.auc}  0.5: no difference, 1: apart"
+    yield f"  AUC         {s.auc}  of the angle; 0.5: no difference, 1: apart"
     if c.shift is not None:
-        yield f"  held out    {c.shift.effect}  AUC of rows that had no part in the fit"
+        yield f"  held out    {c.shift.effect}  AUC of the test's score on rows it did not see"
     yield f"  Fisher-Rao  {s.fisher_rao}  between 0 and π"
     yield f"  overlap     {s.overlap}  what both have in common"
     if c.shift is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cospan.changes import Changes, find_changes
-from cospan.changes.wording import number
+from cospan.changes.wording import auc_interval, number
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
@@ -67,7 +67,7 @@ class Pairing:
             first=i,
             second=j,
             auc=round(float(auc.value), 4),
-            interval=_words.interval_text(auc),
+            interval=auc_interval(auc),
             distance=str(c.distance(i, j)),
             counts_first=tuple(map(int, self.coarse[i, j])),
             counts_second=tuple(map(int, self.coarse[j, i][::-1])),
@@ -135,7 +135,7 @@ class Pairing:
                 for k in np.argsort(-np.abs(step), kind="stable")[: self.features].tolist()
             )  # fmt: skip
         ordered = _words.of_hundred(float(c.pairs.between(i, j).auc.value))
-        interval = _words.interval_text(c.pairs.between(i, j).auc)
+        interval = auc_interval(c.pairs.between(i, j).auc)
         sentence = f"{ordered} pairs of rows are ordered correctly ({interval})."
         return {
             "sentences": (sentence,),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ._text import count, percent
-from ._words import p_text, time_cells
+from ._words import filled, p_text, time_cells, time_words
 from .content import ReportContent
 from .pieces import Pair, Tab
 
@@ -159,7 +159,9 @@ def _pair(content: ReportContent, pair: Pair) -> Iterator[str]:
 
 
 def _auc(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.1f}"
+    if value is None:
+        return ""
+    return "over 99.9" if 0.9995 <= value < 1 else f"{100 * value:.1f}"
 
 
 def _angles(content: ReportContent) -> Iterator[str]:
@@ -205,14 +207,16 @@ def _tab(content: ReportContent, tab: Tab) -> Iterator[str]:
 def _timelines(content: ReportContent) -> Iterator[str]:
     for one in content.timelines:
         yield from (f"## Over {escaped(one.column or 'the order of the rows')}", "")
+        yield from (time_words(one), "")
         yield from _items(one.sentences)
         keys = list(one.moments)
         head = [f"{content.named[key]}: {what}" for key in keys for what in TIME_HEADS]
         yield from _table(
-            ("from", *map(escaped, head)),
+            ("window", *map(escaped, head)),
             (
                 (when, *(cell for key in keys for cell in time_cells(one.moments[key][k])))
                 for k, when in enumerate(one.windows)
+                if filled(one, k)
             ),
         )
 

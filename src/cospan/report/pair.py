@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan.changes import Changes
+from cospan.changes.wording import auc_interval
 from cospan.comparison.scored_rows import scored_beside_two
 from cospan.comparison.timelines import sentences
 
@@ -144,7 +145,7 @@ def _tiles(
     n_relations: int,
 ) -> tuple[Tile, ...]:
     auc = c.separation.auc
-    note = f"pairs of rows, one from each set, are ordered correctly ({_words.interval_text(auc)})"
+    note = f"pairs of rows, one from each set, are ordered correctly ({auc_interval(auc)})"
     total = 0 if c.features is None else len(c.features)
     first = f"first: {clean(features[0].name, 40)}" if n_changed and features else "none"
     if c.features is None:
