@@ -429,6 +429,32 @@ def test_every_pair_has_the_columns_of_its_own_comparison(wines):
         assert {r.first for r in pair.relations} <= set(alone.feature_names)
 
 
+def test_every_surface_tells_the_same_of_a_pair(wines):
+    _, found = wines
+    content = content_of(found)
+    told = json.loads(found.to_json())["pairs"]
+    text = found.summary()
+    assert len(told) == len(content.pairs) == 3
+    for pair, row in zip(content.pairs, told, strict=True):
+        names = [found.names[k] for k in (pair.first, pair.second)]
+        assert row["sets"] == names
+        changes = found.changes(*names)
+        assert tuple(row["verdict"]["sentences"]) == changes.verdict.sentences
+        assert pair.sentences == changes.verdict.sentences[: len(pair.sentences)]
+        assert len(row["features"]) == pair.n_changed
+        assert len(row["feature_pairs"]) == pair.n_relations
+        first = changes.features.changed[0].name
+        assert f"{pair.n_changed} of 13 columns changed (p at most 0.001): {first}" in text
+
+
+def test_rows_of_many_sets_that_are_alike_are_in_the_middle_of_every_pair():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    found = compare_many({"a": X, "b": X[::-1], "c": X}, n_bootstrap=20)
+    for pair in content_of(found).pairs:
+        assert pair.counts_first == pair.counts_second
+        assert pair.counts_first[15] == 60  # the bin from 45° on
+
+
 def test_every_pair_lists_the_rows_that_the_other_set_explains_best(wines):
     _, found = wines
     content = content_of(found)

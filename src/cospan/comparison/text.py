@@ -317,6 +317,8 @@ def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]]) -> Iterator[str]
         apart = c.separation(*pair)
         width = max(map(len, shown))
         yield f"  {text:<{width}}  {apart.fisher_rao}  AUC {apart.auc.value:.3f}"
+        if told := c.pair_changes.in_short(*pair):
+            yield f"      {printable(told)}"
 
 
 def _sets(c: ManyComparison) -> Iterator[str]:

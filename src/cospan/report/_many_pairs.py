@@ -1,7 +1,6 @@
 """The pairs of more than two sets: what changed between the two, and where their rows fall.
 
 All pairs are told while they are few, else the closest ones: the others would not fit into a page.
-What changed is found in the rows that a comparison of many sets carries along.
 """
 
 from __future__ import annotations
@@ -11,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan.changes import Changes, find_changes
 from cospan.changes.wording import auc_interval, number
-from cospan.errors import InputError
-from cospan.frame import JointFrame
 
 from . import _words
 from ._changed import features_of, relations_of
@@ -29,15 +25,11 @@ if TYPE_CHECKING:
 
     from cospan.comparison import ManyComparison
 
-__all__ = ["MOST_PAIRS", "Pairing", "command_for"]
+__all__ = ["Pairing", "command_for"]
 
 BINS = 30
-MOST_PAIRS = 45  # told one by one
 MOST_COMMANDS = 300  # of pairs that are not
 MOST_FEATURES, FEWEST_FEATURES, ALL_FEATURES = 12, 5, 240  # of a pair, and of all together
-MOST_TESTED = 5_000  # features over all pairs: more would take long
-MOST_NUMBERS = 600_000  # that tests look at, over all pairs
-FEWEST_ROWS = 200
 DRAWN_PAIRS = 12  # up to so many pairs, relations are drawn
 SCATTERED = 60
 #: Options with a value that a command for all sets has for itself.
@@ -53,24 +45,23 @@ class Pairing:
     def __init__(self, c: ManyComparison, origin: Origin, n: int) -> None:
         self.c, self.origin, self.n = c, origin, n
         self.shape = None if c.image_shape is None else PictureShape.of(c.image_shape, 32)
-        self.names = c.feature_names or tuple(f"x{k}" for k in range(c.costs.n_features))
-        self.tested = max(1, MOST_TESTED // len(self.names))
+        self.names = c.pair_changes.names
         self.features = min(MOST_FEATURES, max(FEWEST_FEATURES, ALL_FEATURES // n))
-        self.coarse = c.pair_counts.reshape(len(c.names), len(c.names), BINS, -1).sum(axis=-1)
 
-    def pair(self, place: int, i: int, j: int, rows: tuple[Tab, ...]) -> Pair:
-        """The pair of sets i and j, number `place` of those told."""
+    def pair(self, i: int, j: int, rows: tuple[Tab, ...]) -> Pair:
+        """The pair of sets i and j."""
         c = self.c
         auc = c.pairs.between(i, j).auc
-        told = self._told(i, j) if place < self.tested else self._apart(i, j)
+        told = self._told(i, j)
+        first, second = (self._angles(k, i, j) for k in (i, j))
         return Pair(
             first=i,
             second=j,
             auc=round(float(auc.value), 4),
             interval=auc_interval(auc),
             distance=str(c.distance(i, j)),
-            counts_first=tuple(map(int, self.coarse[i, j])),
-            counts_second=tuple(map(int, self.coarse[j, i][::-1])),
+            counts_first=first,
+            counts_second=second,
             rows=rows,
             command=command_for(c.names[i], c.names[j], c.names, self.origin),
             pictures=() if self.shape is None else _pictures(c, i, j, self.shape),
@@ -79,9 +70,11 @@ class Pairing:
 
     def _told(self, i: int, j: int) -> Mapping[str, Any]:
         """What changed between two sets, tested on the rows carried along."""
-        columns, changes = self._changes(i, j)
-        if columns is None or changes is None:
+        tested = self.c.pair_changes.if_told(i, j)
+        if tested is None:
             return self._apart(i, j)
+        changes = tested.changes
+        columns = Columns(self.names, self.c.costs.geometry.encoding, tested.samples)
         names = clean(self.c.names[i], 40), clean(self.c.names[j], 40)
         relations: tuple[Relation, ...] = ()
         if self.n <= DRAWN_PAIRS:
@@ -93,30 +86,17 @@ class Pairing:
             "n_columns": len(changes.features),
             "n_changed": len(changes.features.changed),
             "relations": relations,
+            "n_relations": changes.feature_pairs.n_changed,
         }
 
-    def _changes(self, i: int, j: int) -> tuple[Columns | None, Changes | None]:
-        c, g = self.c, self.c.costs.geometry
-        if not c.samples or not g.affine:
-            return None, None
-        pairs = min(self.n, self.tested)
-        most = max(FEWEST_ROWS, MOST_NUMBERS // (pairs * len(self.names)))
-        samples = [c.samples[k][:: -(-len(c.samples[k]) // most)] for k in (i, j)]
-        columns = Columns(self.names, g.encoding, samples)
-        same: Any = {"units": g.units, "shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
-        try:
-            frame = JointFrame.fit(*samples, **same, calibrate=False)
-        except InputError:  # nothing varies, or there is one row
-            return None, None
-        found = find_changes(
-            frame,
-            *samples,
-            names=self.names,
-            plan=columns.plan,
-            auc=c.pairs.between(i, j).auc,
-            set_names=(c.names[i], c.names[j]),
-        )
-        return columns, found
+    def _angles(self, k: int, i: int, j: int) -> tuple[int, ...]:
+        """How many rows of set k have which angle between sets i and j.
+
+        Counted for both sets in the same bins: to mirror the counts from j to i would put rows at
+        exactly 45° on the other side of it.
+        """
+        degrees = np.degrees(self.c.pair_theta(i, j)[self.c.group == k])
+        return tuple(np.histogram(degrees, bins=BINS, range=(0, 90))[0].tolist())
 
     def _apart(self, i: int, j: int) -> Mapping[str, Any]:
         """Without tests: the features whose means are farthest apart, in their common unit."""
@@ -143,6 +123,7 @@ class Pairing:
             "n_columns": len(self.names),
             "n_changed": None,
             "relations": (),
+            "n_relations": 0,
         }
 
 

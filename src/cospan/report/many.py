@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.changes import size_of
+from cospan.comparison.pair_changes import MOST_PAIRS
 from cospan.comparison.scored_rows import scored_beside_many
 
 from . import _words
 from ._made import Origin, made_of
-from ._many_pairs import MOST_COMMANDS, MOST_PAIRS, Pairing, command_for
+from ._many_pairs import MOST_COMMANDS, Pairing, command_for
 from ._many_rows import ManyRows
 from ._text import clean, count, percent
 from .content import ReportContent
@@ -34,10 +35,10 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     auc = c.pairs.matrix("value", "auc")
     names = (*c.names, *([] if c.name_z is None else [c.name_z]))
     order = c._by_distance()
-    told = order[:MOST_PAIRS]
+    told = c.pair_changes.told
     listed = ManyRows(c, told)
     pairing = Pairing(c, origin, len(told))
-    pairs = tuple(pairing.pair(k, *pair, listed.of_pairs[k]) for k, pair in enumerate(told))
+    pairs = tuple(pairing.pair(*pair, listed.of_pairs[k]) for k, pair in enumerate(told))
     lead, findings = _verdict(c, auc, order)
     n_check, n_strange = int(np.sum(c.audit.flagged)), int(np.sum(c.neither))
     return ReportContent(

@@ -139,7 +139,9 @@ def _pair(content: ReportContent, pair: Pair) -> Iterator[str]:
     """What changed between two of the sets, and the rows that look like the other one."""
     first, second = (content.sets[k].name for k in (pair.first, pair.second))
     yield from (f"### {escaped(f'{first} and {second}')}: {_auc(pair.auc)}", "")
-    yield from _items([*pair.sentences, *(one.sentence for one in pair.relations)])
+    more = pair.n_relations - len(pair.relations)
+    last = [f"and {count(more)} more relations changed"] if pair.relations and more else []
+    yield from _items([*pair.sentences, *(one.sentence for one in pair.relations), *last])
     if pair.features:
         yield from _table(
             ("column", "change", escaped(first), escaped(second), "difference", "p, adjusted"),
