@@ -25,6 +25,7 @@ from .parts import feature_parts
 from .quality import Quality, check_quality
 from .relations import changed_relations
 from .verdict import Verdict, make_verdict
+from .wording import set_name
 
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
@@ -111,6 +112,7 @@ def find_changes(
         for rows, name in ((rows_a, "A"), (rows_b, "B"))
     )
     called = _names(frame, names, plan)
+    set_names = set_name(set_names[0]), set_name(set_names[1])
     columns = columns_of(plan, called)
     rows = taken_rows(a, b, (frame.n_a, frame.n_b))
     parts = feature_parts(frame)

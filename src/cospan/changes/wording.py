@@ -19,11 +19,19 @@ __all__ = [
     "of_hundred",
     "pair_of",
     "quoted",
+    "set_name",
     "share_text",
     "value_text",
 ]
 
 SHORT = 40
+#: Names of sets that a sentence would swallow.
+_WORDS = frozenset(
+    ("yes", "no", "true", "false", "none", "null", "nan", "na", "other", "others", "rest", "all",
+     "both", "neither", "either", "and", "or", "not", "on", "off", "in", "out", "is", "it", "one",
+     "two", "some", "any", "new", "old", "same", "before", "after", "left", "right", "high", "low",
+     "more", "less")
+)  # fmt: skip
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -110,6 +118,17 @@ def quoted(name: str) -> str:
     line = " ".join(name.split())
     line = line if len(line) <= SHORT else line[: SHORT - 1] + "…"
     return f"'{line}'" if " " in line or not line else line
+
+
+def set_name(name: str) -> str:
+    """A set's name in a sentence: quoted where it would be read as a word or a number of it.
+
+    >>> set_name("train.csv"), set_name("yes"), set_name("2019")
+    ('train.csv', "'yes'", "'2019'")
+    """
+    plain = name.strip().lower()
+    is_number = bool(plain) and not set(plain) - set("0123456789.,+-")
+    return f"'{name}'" if plain in _WORDS or is_number else name
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

@@ -111,6 +111,7 @@ def audit(
 ) -> None:
     """Check the labels of a table against the geometry of its classes."""
     from cospan.audit import audit_labels
+    from cospan.comparison.auditing import looking_elsewhere
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
@@ -135,7 +136,8 @@ def audit(
         pairs = found.inseparable
         terminal.result(json_text({**counts, "worst": worst, "inseparable": pairs}))
     else:
-        terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed))
+        elsewhere = int(np.sum(looking_elsewhere(found).flagged))
+        terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed, elsewhere))
     _warn_of_inseparable(terminal, found.inseparable)
     if output is not None:
         terminal.note(f"wrote {output}")
@@ -153,7 +155,7 @@ def _warn_of_inseparable(terminal: Terminal, pairs: Sequence[tuple[Any, Any]]) -
 
 
 def _audit_lines(
-    columns: dict[str, Any], n: int, flagged: int, listed: list[int]
+    columns: dict[str, Any], n: int, flagged: int, listed: list[int], elsewhere: int
 ) -> Iterator[tuple[str, str]]:
     yield "title", f"{plural(flagged, 'label')} of {n:,} in conflict with the angle of the row"
     for i in listed:
@@ -163,6 +165,10 @@ def _audit_lines(
         yield "plain", f"  {name}  {label} → {other}  suspicion {columns['suspicion'][i]:.3f}"
     if flagged > len(listed):
         yield "plain", f"  … and {flagged - len(listed):,} more"
+    if elsewhere > flagged:
+        rows = f"{plural(elsewhere, 'row')} of {n:,}"
+        yield "plain", f"{rows} look more like another class: compare counts these, audit only"
+        yield "plain", "labels that are probably wrong: classes that overlap have such rows anyway."
 
 
 # ---- reproduce ---------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cospan._types import Floats
 from cospan.audit import LabelAudit
+from cospan.changes.wording import set_name
 from cospan.comparison.classifying import as_classifier
 from cospan.comparison.columns import ambiguity, joined, score_columns
 from cospan.comparison.pair_changes import PairChanges
@@ -282,7 +283,8 @@ class ManyComparison(View):
         order = self.closest(len(self.names) ** 2)
         pairs = [("closest", *order[0]), ("farthest", *order[-1])][: len(order)]
         told = [
-            f"the {word} are {a} and {b} ({self.distance(a, b).value:.2f})" for word, a, b in pairs
+            f"the {word} are {set_name(a)} and {set_name(b)} ({self.distance(a, b).value:.2f})"
+            for word, a, b in pairs
         ]
         apart = f"On the scale from 0 (alike) to 3.14 (apart) {', '.join(told)}."
         own = f"Of 100 rows {100 * self.accuracy:.0f} are explained best by their own set"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._text import number, plural, printable
+from cospan.changes.wording import set_name
 from cospan.comparison.auditing import worst_rows
 from cospan.comparison.scored_rows import scored_beside_many, scored_beside_two
 
@@ -98,7 +99,7 @@ def _worst_rows(
 ) -> Iterator[str]:
     """The rows that look most like another set."""
     for i in worst_rows(audit, TOP_ROWS).tolist():
-        own, other = _short(audit.labels[i]), _short(audit.suggested[i])
+        own, other = (set_name(_short(x[i])) for x in (audit.labels, audit.suggested))
         yield f"  {_short(ids[i])}  {where} {own}, looks like {other} ({sure(i)})"
 
 
@@ -262,7 +263,7 @@ def _many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     yield from _section(title, _matrix(c, width))
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
     title = f"{_which_pairs(c, len(closest))} ({_level(c.distance(*closest[0]))})"
-    yield from _section(title, _pairs(c, closest))
+    yield from _section(title, _pairs(c, closest, width))
     if np.any(c.fisher_rao):  # else no row is explained better by one set than by another
         title = f"Rows that their own set explains best: {c.accuracy:.1%}"
         yield from _section(f"{title} (leave-one-out, every set counting alike)", _sets(c))
@@ -311,14 +312,14 @@ def _which_pairs(c: ManyComparison, shown: int) -> str:
     return "All pairs, closest first" if shown == total else f"Closest {shown} of {total:,} pairs"
 
 
-def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:
+def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]], width: int) -> Iterator[str]:
     shown = [" - ".join(_short(c.names[k]) for k in pair) for pair in pairs]
     for text, pair in zip(shown, pairs, strict=True):
         apart = c.separation(*pair)
-        width = max(map(len, shown))
-        yield f"  {text:<{width}}  {apart.fisher_rao}  AUC {apart.auc.value:.3f}"
+        label = max(map(len, shown))
+        yield f"  {text:<{label}}  {apart.fisher_rao}  AUC {apart.auc.value:.3f}"
         if told := c.pair_changes.in_short(*pair):
-            yield f"      {printable(told)}"
+            yield f"      {printable(told, max(width - 6, 40))}"
 
 
 def _sets(c: ManyComparison) -> Iterator[str]:

@@ -17,7 +17,7 @@ from ._changed import features_of, relations_of
 from ._columns import Columns
 from ._made import Origin
 from ._pictures import PictureShape, grey_png, signed_png
-from ._text import clean
+from ._text import called, clean
 from .pieces import Feature, Pair, Picture, Relation, Tab
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Pairing:
             return self._apart(i, j)
         changes = tested.changes
         columns = Columns(self.names, self.c.costs.geometry.encoding, tested.samples)
-        names = clean(self.c.names[i], 40), clean(self.c.names[j], 40)
+        names = called(self.c.names[i], 40), called(self.c.names[j], 40)
         relations: tuple[Relation, ...] = ()
         if self.n <= DRAWN_PAIRS:
             relations = relations_of(changes.feature_pairs, names, columns, 3, SCATTERED)
@@ -143,9 +143,9 @@ def command_for(a: str, b: str, names: tuple[str, ...], origin: Origin) -> str:
     "cospan.compare(sets['x'], sets['y'], name_a='x', name_b='y').save_html('pair.html')"
     """
     if not origin.command:
-        called = [repr(clean(name, 60)) for name in (a, b)]
-        sets = ", ".join(f"sets[{name}]" for name in called)
-        named = f"name_a={called[0]}, name_b={called[1]}"
+        words_for = [repr(clean(name, 60)) for name in (a, b)]
+        sets = ", ".join(f"sets[{name}]" for name in words_for)
+        named = f"name_a={words_for[0]}, name_b={words_for[1]}"
         return f"cospan.compare({sets}, {named}).save_html('pair.html')"
     words, kept = shlex.split(origin.command), list[str]()
     files = [str(file) for file in origin.files][: len(names)]

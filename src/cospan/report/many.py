@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.changes import size_of
+from cospan.changes.wording import set_name
 from cospan.comparison.pair_changes import MOST_PAIRS
 from cospan.comparison.scored_rows import scored_beside_many
 
@@ -89,7 +90,7 @@ def _verdict(
     near, far = pairs[0], pairs[-1]
 
     def told(pair: tuple[int, int]) -> str:
-        a, b = (c.names[k] for k in pair)
+        a, b = (set_name(c.names[k]) for k in pair)
         return f"{a} and {b} ({_words.of_hundred(float(auc[pair]))}"
 
     large = sum(_differ_clearly(c, auc, pair) for pair in pairs)
@@ -115,8 +116,8 @@ def _verdict(
             own = int(c.confusion[i].sum())
             look = "looks" if rows == 1 else "look"
             findings.append(
-                f"{count(rows)} of the {count(own)} rows of {c.names[i]} {look} most like "
-                f"{c.names[j]}."
+                f"{count(rows)} of the {count(own)} rows of {set_name(c.names[i])} {look} most "
+                f"like {set_name(c.names[j])}."
             )
     return lead, findings
 
