@@ -297,7 +297,7 @@ def test_pyproject_is_read_and_mistakes_are_named(folder, tmp_path, monkeypatch)
         ("[tool.cospan]\ndrop = {a = 1}\n", "drop must be text in quotes or a list of such"),
         (
             '[tool.cospan]\nquiet = "yes"\n',
-            "pyproject.toml: quiet must be true or false, not 'yes'",
+            "pyproject.toml: quiet must be true or false, not 'y",
         ),
         ("[tool.cospan]\ntime = 3\n", "pyproject.toml: time must be text in quotes, not 3"),
         ("[tool.cospan]\nseed = true\n", "seed must be text or a number, not true"),

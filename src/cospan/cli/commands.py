@@ -44,9 +44,12 @@ def score(
     frame = scorer.model
     source = _open_for(frame, data, reading)
     if source.n_features != frame.n_features:
+        made = ""
+        if frame.feature_names is None and source.table is not None:
+            made = " If it was fitted to texts, name their column with --text."
         raise InputError(
             f"{source.name} has {plural(source.n_features, 'feature')} and the model in {model} "
-            f"has {frame.n_features:,}; score rows with the features it was fitted to."
+            f"has {frame.n_features:,}; score rows with the features it was fitted to.{made}"
         )
     rows, known = 0, dict.fromkeys(source.notes)
     with _table_or_stdout(terminal, output) as write:
@@ -73,7 +76,8 @@ def _open_for(frame: Model, data: str, reading: dict[str, Any]) -> Source:
     if source.table is None:
         return source
     if frame.geometry.encoding is not None:
-        return source.encoded(EncodingPlan.from_dict(frame.geometry.encoding))
+        plan = EncodingPlan.from_dict(frame.geometry.encoding)
+        return source.encoded(plan.without_filling(reading.get("missing")))
     there = set(source.table.all_columns)
     lacking = [name for name in names if name not in there]
     if lacking:
