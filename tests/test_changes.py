@@ -946,3 +946,17 @@ def test_an_auc_is_written_in_one_way(value):
     text = str(simple(A, A + 3, auc=auc).verdict)
     told = of_hundred(value)
     assert f", {told} are ordered correctly (95 % interval {told} to {told}; by chance 50)" in text
+
+
+def test_many_columns_without_names_are_not_told_one_by_one():
+    A, B = rng(1).normal(size=(300, 64)), rng(2).normal(size=(300, 64))
+    B[:, 7] += 1
+    B[:, 8] = 0.3 * B[:, 8] + B[:, 7]
+    told = simple(A, B)
+    text = str(told.verdict)
+    assert "x7" not in text
+    assert f"{len(told.features.changed)} of the 64 changed by themselves too." in text
+    named = str(simple(A, B, names=[f"score {k}" for k in range(64)]).verdict)
+    assert "'score 7' rose from" in named
+    few = str(simple(A[:, :12], B[:, :12]).verdict)
+    assert "x7 rose from" in few

@@ -64,7 +64,7 @@ def test_bad_stacks_get_one_sentence():
     B[1, 3, 2] = np.nan
     with pytest.raises(InputError, match=r"Pair \[1\] of the stack: B contains NaN at row 3"):
         gsvd(A, B)
-    with pytest.raises(InputError, match="A must have two dimensions"):
+    with pytest.raises(InputError, match="A is a stack of matrices"):
         gsvd(A, B[0])
     f = gsvd(A, A)
     for index in (2, (0, 0)):

@@ -31,6 +31,8 @@ def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
     name = f"{quoted(one.name)} "
     # One subject for both, unless the first clause is about something else or has a list.
     joined = first.startswith(name) and one.ways[0] != "relation"
+    # From A to B was said by then.
+    more = [clause.replace(f" in {names[1]} as in {names[0]} (sd", " (sd") for clause in more]
     for clause in more:
         first += f", and {clause.removeprefix(name)}" if joined else f"; {clause}"
     return f"{first}."

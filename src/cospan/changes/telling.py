@@ -30,6 +30,8 @@ __all__ = [
 ]
 
 FIRST_FEATURES, FIRST_PAIRS, FIRST_NOTES = 5, 3, 3
+#: So many columns without names are no longer told one by one.
+MANY = 30
 IN_WORDS = {
     "location": "location (where the values are centred)",
     "scale": "scale (how widely all of them spread)",
@@ -95,6 +97,8 @@ def of_columns(
 
     A column that moved against the others comes first where it moved further than the first.
     """
+    if differs and _are_nameless(features):
+        return _of_nameless(features)
     first = features.changed[:FIRST_FEATURES]
     told = [feature_sentence(one, names) for one in first]
     more = len(features.changed) - FIRST_FEATURES
@@ -119,13 +123,30 @@ def of_pairs(
     names: tuple[str, str],
 ) -> list[str]:
     """The first relations that changed, and how many more there are."""
-    if not pairs:
+    if not pairs or _are_nameless(features):
         return []
     told = {one.pair for one in features.changed[:FIRST_FEATURES] if "relation" in one.ways}
     more = relations.pairs.n_changed - len(told | set(pairs))
     further = "1 more relation" if more == 1 else f"{more:,} more relations"
     last = [f"{further} between columns changed."] if more > 0 else []
     return [*(pair_sentence(pair, names) for pair in pairs), *last]
+
+
+def _are_nameless(features: FeatureTable) -> bool:
+    """Whether columns are many and called by their places only, as those of embeddings are."""
+    places = {f"x{k}" for k in range(len(features))}
+    return len(features) >= MANY and {one.name for one in features} == places
+
+
+def _of_nameless(features: FeatureTable) -> list[str]:
+    """That x224 changed says nothing to anybody."""
+    n, total = len(features.changed), len(features)
+    if not n:
+        return [f"None of the {total:,} features changed by itself: it is in combinations of them."]
+    return [
+        f"It is spread over combinations of features, which have no names: {n:,} of the {total:,} "
+        "changed by themselves too."
+    ]
 
 
 def of_quality(quality: Quality, features: FeatureTable) -> list[str]:
