@@ -90,13 +90,18 @@ def test_mean_spread_and_gap_are_the_classical_rank_tests(n_a):
     np.testing.assert_allclose(np.exp(found.mean), wilcoxon, rtol=max(loose, 1e-9))
     np.testing.assert_allclose(np.exp(found.spread), mood, rtol=max(loose, 1e-6))
     np.testing.assert_allclose(found.distance, gaps, rtol=1e-12)
+    for j in range(5):
+        at = found.at[j]
+        assert (A[:, j] <= at).mean() == pytest.approx(found.below_a[j])
+        assert (B[:, j] <= at).mean() == pytest.approx(found.below_b[j])
+    np.testing.assert_allclose(np.abs(found.below_a - found.below_b), gaps)
 
 
 def test_ranks_see_no_monotone_map():
     A, B = rng().normal(size=(80, 3)), 0.4 + rng(1).normal(size=(90, 3))
     plain, bent = compare_ordered(A, B), compare_ordered(np.exp(A), np.exp(B))
-    for x, y in zip(plain, bent, strict=True):
-        np.testing.assert_array_equal(x, y)
+    for name, x, y in zip(plain._fields, plain, bent, strict=True):
+        np.testing.assert_array_equal(np.exp(x) if name == "at" else x, y)
 
 
 @pytest.mark.parametrize("sizes", [(100, 100), (15, 400), (6, 60)])
@@ -213,7 +218,7 @@ def test_a_column_that_changed_in_two_ways_has_two_words():
     assert found.features[0].change == "mean and spread"
     assert found.features[0].ways == ("mean", "spread")
     told = next(s for s in found.verdict.sentences if s.startswith("x1 rose from "))
-    assert re.search(r"\d sd, and spreads [\d.]+ times as wide in B as in A \(sd ", told)
+    assert re.search(r"\d sd, and spreads [\d.]+ times as wide \(sd ", told)
 
 
 def test_values_that_were_equal_stay_so_when_aligned():
@@ -934,7 +939,7 @@ def test_few_rows_are_not_said_to_be_alike():
     A, B = rng(1).normal(size=(5, 3)), rng(2).normal(size=(5, 3))
     said = str(compare(A, B).verdict)
     assert "There are too few rows to say that they are alike" in said
-    assert "cannot be told apart" not in said
+    assert "cannot be separated" not in said
     A, B = rng(1).normal(size=(400, 3)), rng(2).normal(size=(400, 3))
     assert "too few rows" not in str(compare(A, B, n_permutations=99).verdict)
 
@@ -960,3 +965,22 @@ def test_many_columns_without_names_are_not_told_one_by_one():
     assert "'score 7' rose from" in named
     few = str(simple(A[:, :12], B[:, :12]).verdict)
     assert "x7 rose from" in few
+
+
+def test_another_shape_is_said_in_shares_that_anybody_can_count():
+    A = rng(1).normal(size=(600, 2))
+    B = rng(2).normal(size=(600, 2))
+    B[:, 0] = np.sign(B[:, 0]) * np.sqrt(np.mean(B[:, 0] ** 2)) + 0.01 * rng(3).normal(size=600)
+    found = simple(A, B)
+    one = found.features["x0"]
+    assert one.change == "shape"
+    at, a, b = one.farthest
+    assert ((A[:, 0] <= at).mean(), (B[:, 0] <= at).mean()) == pytest.approx((a, b))
+    assert abs(a - b) == pytest.approx(one.distance)
+    assert f"it is at most {number(at)} in {share_text(a)} of A's rows and" in str(found.verdict)
+
+
+def test_an_interval_narrower_than_a_count_has_digits():
+    A = rng(1).normal(size=(50, 2))
+    text = str(simple(A, A + 3, auc=Estimate(0.8502, 0.8471, 0.8537, 0.95)).verdict)
+    assert "(95 % interval 84.7 to 85.4; by chance 50)" in text

@@ -549,3 +549,14 @@ def test_scale_and_shape_keep_their_level_with_few_skewed_rows(draw, n_a, n_b, d
         found = part_pvalues(Coordinates.fit(X), X, in_a, labels)
         small.append([found["scale"] <= 0.05, found["shape"] <= 0.05])
     assert np.all(np.mean(small, axis=0) <= 0.13)
+
+
+def test_a_step_across_correlated_columns_is_one_of_location():
+    """Hardly one in either column, but a large one in what the first leaves open of the second."""
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(2, 200, 4))
+    for X, step in ((A, 0.0), (B, 0.08)):
+        X[:, 1] = X[:, 0] + 0.1 * X[:, 1] + step
+    found = shift_test(A, B, n_permutations=199)
+    assert found.parts["location"] == pytest.approx(3 / 200)
+    assert min(found.parts["scale"], found.parts["shape"]) > 0.05

@@ -22,7 +22,7 @@ from .grouping import Rows
 from .measuring import SHOWN_LEVELS, Held, Measured
 from .pairs import PairChange, Relations
 from .twosample import adjusted
-from .ways import AND, ways_of
+from .ways import ways_of, words_of
 
 __all__ = ["LEVEL", "FeatureChange", "FeatureTable", "feature_table"]
 
@@ -69,6 +69,9 @@ class FeatureChange:
         Of a category: the level whose share changed most surely. Of a boolean: the word for true.
     pair : PairChange or None
         Where relations changed: the first of this column's.
+    farthest : tuple of float
+        Of numbers: the value at which the distributions differ most (by `distance`), and the
+        shares of the rows of A and of B that have at most this value.
     """
 
     name: str
@@ -87,11 +90,12 @@ class FeatureChange:
     tests: Mapping[str, float] = field(default_factory=dict)
     level: str = ""
     pair: PairChange | None = None
+    farthest: tuple[float, float, float] = (math.nan, math.nan, math.nan)
 
     @property
     def ways(self) -> tuple[str, ...]:
         """The words of `change` one by one."""
-        return tuple(self.change.split(AND))
+        return words_of(self.change)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only; what does not apply is None."""
@@ -204,6 +208,7 @@ def feature_table(
             tests={key: math.exp(value) for key, value in tests[i].items()},
             level=_level(measured[i]),
             pair=relations.leads.get(i),
+            farthest=measured[i].farthest,
         )
         for i in order
     ]

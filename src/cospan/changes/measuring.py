@@ -54,6 +54,8 @@ class Measured:
     tests: Mapping[str, float]
     level_tests: Mapping[str, float] = field(default_factory=dict)
     place: int = -1  # of a vector: the feature that changed most
+    #: A value, and the shares of rows of A and of B that have at most this one: they differ most.
+    farthest: tuple[float, float, float] = (math.nan, math.nan, math.nan)
 
 
 def measure(columns: Sequence[Column], rows: Rows, profiles: Profiles | None) -> list[Measured]:
@@ -128,8 +130,9 @@ def _with(found: Measured, a: Held, b: Held, difference: float) -> Measured:
     if len(found.column.features) > 1 and found.column.ordered:
         a, b, difference = found.a, found.b, found.difference
     return Measured(
-        found.column, a, b, difference, found.distance, found.tests, found.level_tests, found.place
-    )
+        found.column, a, b, difference, found.distance, found.tests, found.level_tests, found.place,
+        found.farthest,
+    )  # fmt: skip
 
 
 def _held(column: Column, rows: Floats, there: NDArray[np.bool_] | None, moments: Floats) -> Held:
@@ -212,6 +215,11 @@ def _numbers(
         float(tests.distance[place]),
         own | more,
         place=place,
+        farthest=(
+            float(tests.at[place]),
+            float(tests.below_a[place]),
+            float(tests.below_b[place]),
+        ),
     )
 
 

@@ -51,7 +51,7 @@ def _relation(pair: PairChange) -> str:
     a, b = pair.r_a, pair.r_b
     if max(abs(a), abs(b)) < 0.1:
         return "hardly go together, and differently"
-    if a * b < 0 and min(abs(a), abs(b)) >= 0.1:
+    if a * b < 0 and min(abs(a), abs(b)) >= 0.05:
         return "are related the other way round"
     if abs(b) < 0.1:
         return "no longer go together"
@@ -85,9 +85,12 @@ def _spread(one: FeatureChange, names: tuple[str, str]) -> str:
 
 
 def _shape(one: FeatureChange, names: tuple[str, str]) -> str:
+    at, a, b = one.farthest
+    if not math.isfinite(at):
+        return f"{quoted(one.name)} is distributed differently"
     return (
-        f"{quoted(one.name)} is distributed differently: up to {share_text(one.distance)} more of "
-        "the rows of one set are below some value"
+        f"{quoted(one.name)} is distributed differently: it is at most {value_text(at, one.kind)} "
+        f"in {share_text(a)} of {names[0]}'s rows and {share_text(b)} of {names[1]}'s"
     )
 
 

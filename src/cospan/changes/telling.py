@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 FIRST_FEATURES, FIRST_PAIRS, FIRST_NOTES = 5, 3, 3
-#: So many columns without names are no longer told one by one.
+#: So many columns without names are no longer named one by one.
 MANY = 30
 IN_WORDS = {
     "location": "location (where the values are centred)",
@@ -70,7 +70,7 @@ def how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> lis
     if not differs and sizes[2] == "large":  # the interval rules nothing out
         return [f"There are too few rows to say that they are alike: {counted}."]
     if not differs and auc.value == 0.5:  # no angle but 45°
-        return [f"Single rows cannot be told apart: {counted}."]
+        return [f"Single rows cannot be separated: {counted}."]
     if not differs:
         return [f"{counted[0].upper()}{counted[1:]}."]
     if sizes[0] == "none":
@@ -100,20 +100,20 @@ def of_columns(
     if differs and _are_nameless(features):
         return _of_nameless(features)
     first = features.changed[:FIRST_FEATURES]
-    told = [feature_sentence(one, names) for one in first]
+    said = [feature_sentence(one, names) for one in first]
     more = len(features.changed) - FIRST_FEATURES
     if more > 0:
-        told.append(f"{more:,} more of the {len(features):,} columns changed.")
+        said.append(f"{more:,} more of the {len(features):,} columns changed.")
     if given and differs:
         ahead = not first or abs(given[0].shift) > abs(first[0].difference)
         against = [one.sentence(names) for one in given]
-        told = against + told if ahead else told + against
-    if told and not differs:
+        said = against + said if ahead else said + against
+    if said and not differs:
         sure = chance(min(one.p_adjusted for one in features))
         which = "A single column is" if len(features.changed) == 1 else "Single columns are"
         over = f", adjusted for {len(features):,} columns" if len(features) > 1 else ""
-        told.insert(0, f"{which} a weak hint to the contrary ({sure}{over}), perhaps by chance.")
-    return told
+        said.insert(0, f"{which} a weak hint to the contrary ({sure}{over}), perhaps by chance.")
+    return said
 
 
 def of_pairs(
@@ -125,8 +125,8 @@ def of_pairs(
     """The first relations that changed, and how many more there are."""
     if not pairs or _are_nameless(features):
         return []
-    told = {one.pair for one in features.changed[:FIRST_FEATURES] if "relation" in one.ways}
-    more = relations.pairs.n_changed - len(told | set(pairs))
+    said = {one.pair for one in features.changed[:FIRST_FEATURES] if "relation" in one.ways}
+    more = relations.pairs.n_changed - len(said | set(pairs))
     further = "1 more relation" if more == 1 else f"{more:,} more relations"
     last = [f"{further} between columns changed."] if more > 0 else []
     return [*(pair_sentence(pair, names) for pair in pairs), *last]
@@ -154,11 +154,11 @@ def of_quality(quality: Quality, features: FeatureTable) -> list[str]:
 
     That a column which rose also left its range goes without saying.
     """
-    told = {one.name for one in features.changed[:FIRST_FEATURES]}
+    said = {one.name for one in features.changed[:FIRST_FEATURES]}
     moved = {one.name for one in features.changed if {"mean", "spread"} & set(one.ways)}
     still = {n.column for n in quality if n.code == "constant" and n.a == n.b == 0}
-    known = {"missing": told, "new levels": told, "vanished levels": told, "range": moved}
-    known["constant"] = told & still  # one value in A, another in B: that was said
+    known = {"missing": said, "new levels": said, "vanished levels": said, "range": moved}
+    known["constant"] = said & still  # one value in A, another in B: that was said
     # Rows in both sets, more than repeat within one, are copied: the first thing to know of a test.
     repeats = max((max(n.a, n.b) for n in quality if n.code == "duplicates"), default=0.0)
     copied = {n.text for n in quality if n.code == "shared rows" and max(n.a, n.b) > repeats + 0.05}

@@ -112,7 +112,7 @@ def make_verdict(
         sizes = (size_of(auc.value), size_of(auc.low), size_of(auc.high))
     if not differs:
         sizes = ("none", "none", sizes[2])
-    told = features.changed[:FIRST_FEATURES]
+    first = features.changed[:FIRST_FEATURES]
     pairs = first_pairs(relations) if differs else []
     sentences = [
         headline(decided, len(features), names),
@@ -130,7 +130,7 @@ def make_verdict(
         kinds.mostly,
         kinds.shares,
         kinds.parts,
-        tuple(one.name for one in told),
+        tuple(one.name for one in first),
         tuple(f"{pair.first} and {pair.second}" for pair in pairs),
         tuple(dict.fromkeys(sentences)),
         rows,

@@ -16,13 +16,13 @@ from .grouping import Column, Rows, present
 from .measuring import Measured, cohen
 from .twosample import compare_ordered
 
-__all__ = ["AND", "name_change", "ways_of"]
+__all__ = ["name_change", "ways_of", "words_of"]
 
 #: A mean or a spread names the change if its p-value is at most this, and it changed by at least
 #: this many standard deviations, or by this factor less 1.
 SURELY, TRIFLE = 0.001, 0.1
 #: Between the words for two ways in which a column changed.
-AND = " and "
+_AND = " and "
 _OF_NUMBERS = ("mean", "spread", "shape")
 
 
@@ -51,7 +51,7 @@ def ways_of(
         if min(len(a), len(b)) > 1:
             named[i] = name_change(a, b)[0]
     for i in np.flatnonzero(changed).tolist():
-        words[i] = AND.join(_ways(words[i], named.get(i, ""), tests[i], measured[i]))
+        words[i] = _joined(_ways(words[i], named.get(i, ""), tests[i], measured[i]))
     return words
 
 
@@ -60,14 +60,27 @@ def _ways(first: str, named: str, tests: Mapping[str, float], one: Measured) -> 
 
     `named` is what :func:`name_change` says of the values present.
     """
-    ways = named.split(AND) if first in _OF_NUMBERS and named else [first]
+    ways = [*words_of(named)] if first in _OF_NUMBERS and named else [first]
     sure = {test for test, log_p in tests.items() if log_p <= math.log(SURELY)}
-    more = [way for way in named.split(AND) if way in ("mean", "spread") and way in sure]
+    more = [way for way in words_of(named) if way in ("mean", "spread") and way in sure]
     if "levels" in sure and abs(one.difference) >= TRIFLE:
         more.append("levels")
     if "missing" in sure and abs(cohen(one.a.missing, one.b.missing)) >= TRIFLE:
         more.append("missing")
     return ways + [way for way in more if way not in ways]
+
+
+def words_of(change: str) -> tuple[str, ...]:
+    """The single words of a change.
+
+    >>> words_of("levels"), words_of("relation, mean and spread")
+    (('levels',), ('relation', 'mean', 'spread'))
+    """
+    return tuple(change.replace(_AND, ", ").split(", "))
+
+
+def _joined(ways: Sequence[str]) -> str:
+    return _AND.join([", ".join(ways[:-1]), ways[-1]]) if len(ways) > 1 else ways[0]
 
 
 def _gaps(rows: Rows, column: Column) -> tuple[Any, Any]:
@@ -77,7 +90,7 @@ def _gaps(rows: Rows, column: Column) -> tuple[Any, Any]:
 def name_change(a: Floats, b: Floats) -> list[str]:
     """Whether the mean, the spread or the shape changed, for columns that did change.
 
-    "mean and spread", or the other way round, where both surely did; the stronger one first.
+    "mean and spread" where both surely did.
 
     The mean by Welch's test; the spread by the same test of distances from the own median; the
     shape by the largest gap that is left when both sets have their median taken off, and their
@@ -106,8 +119,7 @@ def name_change(a: Floats, b: Floats) -> list[str]:
 
 def _way(logs: Floats, sure: NDArray[np.bool_]) -> str:
     ways = ("mean", "spread", "shape")
-    named = [int(i) for i in np.argsort(logs[:2], kind="stable") if sure[i]]
-    return AND.join(ways[i] for i in named or [int(np.argmin(logs))])
+    return _joined([ways[i] for i in range(2) if sure[i]] or [ways[int(np.argmin(logs))]])
 
 
 def _gap_left(a: Floats, b: Floats, mids: Sequence[Floats], wide: Sequence[Floats]) -> Floats:

@@ -1,4 +1,4 @@
-"""Numbers, dates and names as they stand in sentences."""
+"""Numbers, dates and names as sentences have them."""
 
 from __future__ import annotations
 
@@ -110,7 +110,10 @@ def of_hundred(auc: float) -> str:
 def auc_interval(auc: Estimate) -> str:
     """The interval of an AUC in the same words."""
     level = f"{100 * auc.confidence:.0f} %"
-    return f"{level} interval {of_hundred(auc.low)} to {of_hundred(auc.high)}; by chance 50"
+    low, high = of_hundred(auc.low), of_hundred(auc.high)
+    if low == high and auc.low < auc.high and low.isdigit():
+        low, high = pair_of(100 * auc.low, 100 * auc.high)
+    return f"{level} interval {low} to {high}; by chance 50"
 
 
 def quoted(name: str) -> str:

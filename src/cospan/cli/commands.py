@@ -12,6 +12,7 @@ import numpy as np
 from cospan._json import json_text
 from cospan._text import plural, printable
 from cospan.cli.experiment_options import Experiments
+from cospan.cli.options import Chosen
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.columns import score_columns
@@ -24,16 +25,8 @@ from cospan.sources.base import listing
 __all__ = ["audit", "reproduce", "score"]
 
 
-# ---- score and audit ---------------------------------------------------------------------------
-
-
 def score(
-    terminal: Terminal,
-    model: Path,
-    data: str,
-    output: Path | None,
-    weighting: str,
-    reading: dict[str, Any],
+    terminal: Terminal, model: Path, data: str, output: Path | None, weighting: str, reading: Chosen
 ) -> None:
     """Score rows with a saved frame, chunk by chunk, to a file or to stdout."""
     from cospan.cli.model_commands import load_scorer
@@ -60,20 +53,16 @@ def score(
         if not rows:
             raise InputError(f"{source.name} has no rows to score; check the file.")
     for note in source.notes:
-        if note in known:
-            continue  # said of the file; the others were found while its rows were read
-        terminal.warn(note)
+        if note not in known:  # those were said of the file, these found while its rows were read
+            terminal.warn(note)
     terminal.stop_progress()
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
 
 
-def _open_for(frame: Model, data: str, reading: dict[str, Any]) -> Source:
+def _open_for(frame: Model, data: str, reading: Chosen) -> Source:
     """The frame's own columns of a table, whatever else it holds; arrays have no names to match."""
-    names = frame.feature_names
-    if names is None:
-        return open_source(data, **reading)
-    source = open_source(data, **reading)
-    if source.table is None:
+    names, source = frame.feature_names, open_source(data, **reading)
+    if names is None or source.table is None:
         return source
     if frame.geometry.encoding is not None:
         plan = EncodingPlan.from_dict(frame.geometry.encoding)
@@ -111,7 +100,7 @@ def audit(
     output: Path | None,
     top: int,
     as_json: bool,
-    reading: dict[str, Any],
+    reading: Chosen,
 ) -> None:
     """Check the labels of a table against the geometry of its classes."""
     from cospan.audit import audit_labels
@@ -119,15 +108,11 @@ def audit(
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
-    rows, ids, labels = open_source(data, label=label, **reading).read()
-    found = audit_labels(rows, labels)
-    order = np.argsort(-np.asarray(found.suspicion), kind="stable")
-    columns = {
-        "id": np.asarray(ids)[order],
-        "label": np.asarray(found.labels)[order],
-        "suggested": np.asarray(found.suggested)[order],
-        "suspicion": np.asarray(found.suspicion)[order],
-        "flagged": np.asarray(found.flagged)[order],
+    table = open_source(data, label=label, **reading).read()
+    found = audit_labels(table.rows, table.labels)
+    order = found.order
+    columns = {"id": np.asarray(table.ids)[order], "label": found.labels[order]} | {
+        key: getattr(found, key)[order] for key in ("suggested", "suspicion", "flagged")
     }
     if output is not None:
         with table_file(output) as write:
@@ -136,12 +121,12 @@ def audit(
     listed = conflicts[:top].tolist()
     if as_json:
         worst = [{key: value[i] for key, value in columns.items()} for i in listed]
-        counts = {"rows": len(ids), "flagged": len(conflicts)}
+        counts = {"rows": len(table.ids), "flagged": len(conflicts)}
         pairs = found.inseparable
         terminal.result(json_text({**counts, "worst": worst, "inseparable": pairs}))
     else:
         elsewhere = int(np.sum(looking_elsewhere(found).flagged))
-        terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed, elsewhere))
+        terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed, elsewhere))
     _warn_of_inseparable(terminal, found.inseparable)
     if output is not None:
         terminal.note(f"wrote {output}")
@@ -173,9 +158,6 @@ def _audit_lines(
         rows = f"{plural(elsewhere, 'row')} of {n:,}"
         yield "plain", f"{rows} look more like another class: compare counts these, audit only"
         yield "plain", "labels that are probably wrong: classes that overlap have such rows anyway."
-
-
-# ---- reproduce ---------------------------------------------------------------------------------
 
 
 def reproduce(terminal: Terminal, asked: Experiments) -> None:

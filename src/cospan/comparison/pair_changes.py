@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_PAIRS", "ComparedPair", "PairChanges"]
 
-MOST_PAIRS = 45  # told one by one, the closest ones
+MOST_PAIRS = 45  # shown one by one, the closest ones
 MOST_TESTED = 5_000  # features over all pairs: more would take long
 MOST_NUMBERS = 600_000  # that tests look at, over all pairs
 FEWEST_ROWS = 200
@@ -37,12 +37,12 @@ class ComparedPair(NamedTuple):
 
 
 class PairChanges:
-    """The pairs of a comparison of many sets; `told` are those that are told one by one."""
+    """The pairs of a comparison of many sets; `shown` are those that are shown one by one."""
 
     def __init__(self, c: ManyComparison) -> None:
         self._c = c
         self.names = c.feature_names or tuple(f"x{k}" for k in range(c.costs.n_features))
-        self.told = c._by_distance()[:MOST_PAIRS]
+        self.shown = c._by_distance()[:MOST_PAIRS]
         self._tested = max(1, MOST_TESTED // len(self.names))
         self._known: dict[tuple[int, int], ComparedPair | None] = {}
 
@@ -55,13 +55,13 @@ class PairChanges:
             self._known[i, j] = self._find(i, j)
         return self._known[i, j]
 
-    def if_told(self, i: int, j: int) -> ComparedPair | None:
-        """The same for the pairs that are told; with very many features, for the closest ones."""
-        return self.between(i, j) if (i, j) in self.told[: self._tested] else None
+    def if_shown(self, i: int, j: int) -> ComparedPair | None:
+        """The same for the pairs that are shown; with very many features, for the closest ones."""
+        return self.between(i, j) if (i, j) in self.shown[: self._tested] else None
 
     def in_short(self, i: int, j: int) -> str:
         """The first columns that changed, in a line; empty where that cannot be said."""
-        found = self.if_told(i, j)
+        found = self.if_shown(i, j)
         if found is None:
             return ""
         changed, n = found.changes.features.changed, len(found.changes.features)
@@ -72,10 +72,10 @@ class PairChanges:
         return f"{len(changed):,} of {columns} changed ({chance(changed[0].p_adjusted)}): {first}"
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """The pairs that are told, closest first, as plain types."""
+        """The pairs that are shown, closest first, as plain types."""
         rows = []
-        for i, j in self.told:
-            found, apart = self.if_told(i, j), self._c.pairs.between(i, j)
+        for i, j in self.shown:
+            found, apart = self.if_shown(i, j), self._c.pairs.between(i, j)
             row: dict[str, Any] = {"sets": [self._c.names[i], self._c.names[j]]}
             row |= {"auc": apart.auc, "fisher_rao": apart.fisher_rao}
             row |= dict.fromkeys(("verdict", "features", "feature_pairs"))
@@ -95,7 +95,7 @@ class PairChanges:
         c, g = self._c, self._c.costs.geometry
         if not c.samples or not g.affine:
             return None
-        n_pairs = min(len(self.told), self._tested)
+        n_pairs = min(len(self.shown), self._tested)
         most = max(FEWEST_ROWS, MOST_NUMBERS // (n_pairs * len(self.names)))
         a, b = (c.samples[k][:: -(-len(c.samples[k]) // most)] for k in (i, j))
         same: Any = {"units": g.units, "shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}

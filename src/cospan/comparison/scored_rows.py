@@ -47,10 +47,10 @@ def where_they_go(
     Examples
     --------
     >>> nearest, neither = np.array([0, 1, 1, 1]), np.array([False, False, False, True])
-    >>> where_they_go("new", ("old", "other"), nearest, neither, 4)
-    'Of the 4 rows of new, 2 look like other, 1 like old, 1 like neither.'
-    >>> where_they_go("new", ("old", "other"), nearest[:1], neither[:1], 1)
-    'The 1 row of new looks like old.'
+    >>> where_they_go("june", ("april", "may"), nearest, neither, 4)
+    'Of the 4 rows of june, 2 look like may, 1 like april, 1 like neither.'
+    >>> where_they_go("june", ("april", "may"), nearest[:1], neither[:1], 1)
+    'The 1 row of june looks like april.'
     """
     counts = np.bincount(nearest[~neither], minlength=len(names))
     order = np.argsort(-counts, kind="stable")
@@ -62,8 +62,8 @@ def where_they_go(
         verb = "looks" if len(nearest) == 1 else "look"
         which = f"The {rows}" if whole else f"The sample of {rows}"
         return f"{which} of {set_name(quoted(name))} {verb} like {parts[0][1]}."
-    told = ", ".join(
+    listed = ", ".join(
         f"{n:,} {'' if i else 'looks ' if n == 1 else 'look '}like {one}"
         for i, (n, one) in enumerate(parts)
     )
-    return f"Of {'the' if whole else 'a sample of'} {rows} of {set_name(quoted(name))}, {told}."
+    return f"Of {'the' if whole else 'a sample of'} {rows} of {set_name(quoted(name))}, {listed}."

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._text import number, plural, printable
+from cospan.changes import wording
 from cospan.changes.wording import set_name
 from cospan.comparison.auditing import worst_rows
 from cospan.comparison.scored_rows import scored_beside_many, scored_beside_two
@@ -141,8 +142,8 @@ def pair_lines(c: Comparison, width: int = 80) -> Iterator[Line]:
 def _pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
-    told = () if c.verdict is None else c.verdict.sentences
-    yield from _wrapped((*told, *scored_beside_two(c)), width)
+    verdict = () if c.verdict is None else c.verdict.sentences
+    yield from _wrapped((*verdict, *scored_beside_two(c)), width)
     yield from _section(f"How far apart ({_level(c.separation.auc)})", _numbers(c))
     if c.features is not None:
         changed = len(c.features.changed)
@@ -218,10 +219,15 @@ def _features(c: Comparison) -> Iterator[str]:
         ("most A-like", top.a, c.effect_a),
         ("most B-like", top.b, c.effect_b),
     ):
-        parts = [f"{_short(c.feature_names[j])} {effect[j]:+.3f}" for j in index]
+        parts = [f"{_short(c.feature_names[j])} {_signed(float(effect[j]))}" for j in index]
         yield f"  {title}  {', '.join(parts) or 'none'}"
     shared = [_short(c.feature_names[j]) for j in top.shared]
     yield f"  most shared  {', '.join(shared) or 'none'}"
+
+
+def _signed(pull: float) -> str:
+    """Two digits that mean something, and the side."""
+    return f"{'-' if pull < 0 else '+'}{wording.number(abs(pull), 2)}"
 
 
 def _flagged(c: Comparison) -> str:

@@ -1,6 +1,6 @@
 """The pairs of more than two sets: what changed between the two, and where their rows fall.
 
-All pairs are told while they are few, else the closest ones: the others would not fit into a page.
+All pairs are shown while they are few, else the closest ones: the others would not fit into a page.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OF_THE_WHOLE = (
 
 
 class Pairing:
-    """Tells pairs of sets, `n` of them in all."""
+    """Describes pairs of sets, `n` of them in all."""
 
     def __init__(self, c: ManyComparison, origin: Origin, n: int) -> None:
         self.c, self.origin, self.n = c, origin, n
@@ -52,7 +52,7 @@ class Pairing:
         """The pair of sets i and j."""
         c = self.c
         auc = c.pairs.between(i, j).auc
-        told = self._told(i, j)
+        found = self._tested(i, j)
         first, second = (self._angles(k, i, j) for k in (i, j))
         return Pair(
             first=i,
@@ -65,12 +65,12 @@ class Pairing:
             rows=rows,
             command=command_for(c.names[i], c.names[j], c.names, self.origin),
             pictures=() if self.shape is None else _pictures(c, i, j, self.shape),
-            **told,
+            **found,
         )
 
-    def _told(self, i: int, j: int) -> Mapping[str, Any]:
+    def _tested(self, i: int, j: int) -> Mapping[str, Any]:
         """What changed between two sets, tested on the rows carried along."""
-        tested = self.c.pair_changes.if_told(i, j)
+        tested = self.c.pair_changes.if_shown(i, j)
         if tested is None:
             return self._apart(i, j)
         changes = tested.changes
