@@ -14,8 +14,10 @@ from sklearn.datasets import load_wine
 
 from cospan import compare, compare_many, report, sensitivity
 from cospan._warnings import Remark
+from cospan.changes.measuring import Held
 from cospan.errors import CospanError, InputError, MissingDependencyError
 from cospan.report import content_of, html
+from cospan.report._columns import held_text
 from cospan.report._pictures import PictureShape, png
 from report_cases import (
     HOSTILE,
@@ -724,3 +726,22 @@ def test_a_missing_package_is_named(table, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     with pytest.raises(MissingDependencyError, match=r"jinja2.*cospan\[app\]"):
         report.to_html(table)
+
+
+def test_a_mean_has_the_digits_that_its_spread_makes_useful():
+    shown = [held_text("number", Held(0.0, *pair)) for pair in ((44.97123, 0.031), (39.6, 10.2))]
+    assert shown == ["44.971 ± 0.031", "39.6 ± 10.2"]
+
+
+def test_rows_with_few_values_are_drawn_side_by_side():
+    rng = np.random.default_rng(0)
+    x = rng.random(400) < 0.5
+    frames = [
+        pd.DataFrame({"x": x, "y": x if k else rng.random(400) < 0.5, "z": rng.normal(size=400)})
+        for k in (0, 1)
+    ]
+    (one,) = content_of(compare(*frames, n_permutations=0)).relations
+    assert len(set(one.points_a)) > 50
+    assert all(0 <= place <= 100 for point in (*one.points_a, *one.points_b) for place in point)
+    sides = {(a > 50, b > 50) for a, b in one.points_b}
+    assert sides == {(False, False), (True, True)}

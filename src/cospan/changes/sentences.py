@@ -66,6 +66,10 @@ def _mean(one: FeatureChange, names: tuple[str, str]) -> str:
         before, after = value_text(a, one.kind), value_text(b, one.kind)
     else:
         before, after = pair_of(a, b)
+    if one.kind == "date":
+        when = "later" if b > a else "earlier"
+        dates = f"{before} in {names[0]}, {after} in {names[1]}"
+        return f"{quoted(one.name)} is {when} on average: {dates}"
     moved = "rose" if b > a else "fell"
     step = f", {number(abs(one.difference), 2)} sd" if math.isfinite(one.difference) else ""
     return f"{quoted(one.name)} {moved} from {before} to {after}{step}"
@@ -102,7 +106,9 @@ def _vector(one: FeatureChange) -> str:
 def _levels(one: FeatureChange, names: tuple[str, str]) -> str:
     if one.kind == "boolean":
         before, after = share_text(one.a.mean), share_text(one.b.mean)
-        rows = f"{before} of {names[0]}'s rows and {after} of {names[1]}'s"
+        # The share is that of the rows with a value.
+        what = "known values" if max(one.a.missing, one.b.missing) > 0 else "rows"
+        rows = f"{before} of {names[0]}'s {what} and {after} of {names[1]}'s"
         return f"{quoted(one.name)} is {quoted(one.level or 'true')} in {rows}"
     a, b = one.a.levels, one.b.levels
     level = one.level
