@@ -137,6 +137,7 @@ def _channels(read: Entries, names: tuple[str, ...], summary: Summary) -> Channe
         for size, end in zip(sizes.tolist(), ends.tolist(), strict=True)
     ]
     shrinkage = read.number("shrinkage", most=1.0)
+    pairs = read.whole("pairs", None, 2, least=0, most=d - 1)
     found = Channels(
         names,
         owners,
@@ -149,7 +150,8 @@ def _channels(read: Entries, names: tuple[str, ...], summary: Summary) -> Channe
         ),
         live,
         tuple(ranks[:-1]),
-        read.whole("pairs", None, 2, least=0, most=d - 1),
+        pairs,
+        read.floats("related", len(pairs)),
         _cost(read, summary, live, shrinkage),
         ranks[-1],
         read.number("far"),
