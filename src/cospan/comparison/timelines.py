@@ -226,9 +226,8 @@ def _calendar(days: Floats, own: Sequence[Floats]) -> Cut | None:
 def _span(unit: Every, code: int, step: int) -> str:
     """A window of the calendar: its name where it has one, else its first and its last part."""
     if unit.unit == "week":
-        return (
-            f"{unit.label(code)} to {np.datetime64(unit.label(code), 'D') + np.timedelta64(6, 'D')}"
-        )
+        first = unit.label(code)
+        return f"{first} to {np.datetime64(first, 'D') + np.timedelta64(6, 'D')}"
     return unit.label(code) + (f" to {unit.label(code + step - 1)}" if step > 1 else "")
 
 
