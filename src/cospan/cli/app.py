@@ -16,8 +16,6 @@ import typer
 
 from cospan.cli import options as opt
 from cospan.cli import reading_options as read
-from cospan.cli import watch_options as watch
-from cospan.cli.experiment_options import Experiments
 from cospan.cli.groups import with_options
 from cospan.cli.terminal import FAILED, THRESHOLD, Terminal
 
@@ -154,7 +152,7 @@ def profile(
     data: Files,
     output: Annotated[Path, _output(help="Where the profile goes.")],
     columns: read.Columns,
-    windows: watch.Windows,
+    windows: opt.Windows,
     rows: Annotated[
         int, typer.Option(min=0, help="Rows to keep, drawn at random (default: none).")
     ] = 0,
@@ -183,9 +181,9 @@ def monitor(
         ),
     ],
     data: Files,
-    outputs: watch.WatchOutputs,
+    outputs: opt.WatchOutputs,
     columns: read.Columns,
-    windows: watch.Windows,
+    windows: opt.Windows,
     false_alarms: Annotated[
         float | None, typer.Option(help="False alarms a year that are acceptable (default: 1).")
     ] = None,
@@ -210,9 +208,9 @@ def panel(
     json: opt.Json = False,
 ) -> None:
     """Show what other measures say: MMD, Fréchet distance, classifiers and more."""
-    from cospan.cli import panel_commands
+    from cospan.cli import commands
 
-    panel_commands.other_measures(terminal, a, b, rows, seed, json, reading.given())
+    commands.other_measures(terminal, a, b, rows, seed, json, reading.given())
 
 
 @command()
@@ -228,9 +226,9 @@ def fidelity(
     json: opt.Json = False,
 ) -> None:
     """Compare synthetic rows with real ones: impossible rows, near-copies, gaps."""
-    from cospan.cli import panel_commands
+    from cospan.cli import commands
 
-    panel_commands.synthetic_rows(terminal, real, synthetic, output, json, reading.given())
+    commands.synthetic_rows(terminal, real, synthetic, output, json, reading.given())
 
 
 @command()
@@ -274,7 +272,7 @@ def demo(
 
 
 @command()
-def reproduce(terminal: Terminal, experiments: Experiments) -> None:
+def reproduce(terminal: Terminal, experiments: opt.Experiments) -> None:
     """Repeat the paper's experiments, and show what better defaults make of them."""
     from cospan.cli import commands
 

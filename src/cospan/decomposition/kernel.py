@@ -28,7 +28,7 @@ from cospan.decomposition.householder import (
     stacked_qr,
     times_triangle,
 )
-from cospan.decomposition.options import Tolerances, Wanted, default_tolerances
+from cospan.decomposition.pair import Tolerances, Wanted, default_tolerances
 from cospan.decomposition.ranks import (
     above,
     full_rank,

@@ -18,8 +18,7 @@ from .base import Options
 from .budget import DEFLATE_RATIO, FREE_BLOCK, check_block, check_stream, expands_to
 from .numpy_files import choose_part
 from .paths import reading
-from .zarr_chunks import check_chunks
-from .zarr_metadata import check_store
+from .zarr_stores import check_chunks, check_store
 
 __all__ = ["hdf5_reader", "safetensors_reader", "zarr_reader"]
 

@@ -23,8 +23,7 @@ from cospan.errors import InputError, SourceError
 from . import arrow_rows
 from .base import Chunk, Options, listing, require, warn
 from .budget import check_list
-from .image_columns import image_rows, is_image, learn_size
-from .pixels import Decoder
+from .pixels import Decoder, image_rows, is_image, learn_size
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -92,7 +92,7 @@ def block_summary(
     """Summary of one block; None if it has no rows, or none that count."""
     if len(block) == 0 or (weights is not None and not weights.any()):
         return None
-    from cospan.summary.making import of_rows  # makes summaries of collections by way of blocks
+    from cospan.summary.builder import of_rows  # makes summaries of collections by way of blocks
 
     summary = of_rows(block, weights, options)
     return replace(summary, feature_names=names)

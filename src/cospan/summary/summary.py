@@ -117,10 +117,10 @@ class Summary:
         name : str
             What to call X in messages.
         """
-        from cospan.summary import making  # is above: it builds summaries
+        from cospan.summary import builder  # is above: it builds summaries
 
-        options = making.SummaryOptions(exact, rank, sample_size, seed, name)
-        return making.of_rows(X, sample_weight, options)
+        options = builder.SummaryOptions(exact, rank, sample_size, seed, name)
+        return builder.of_rows(X, sample_weight, options)
 
     @classmethod
     def of_chunks(
@@ -136,9 +136,9 @@ class Summary:
         exact, **options
             As in :meth:`of`: also rank, sample_size, seed and name.
         """
-        from cospan.summary import making  # is above: it builds summaries
+        from cospan.summary import builder  # is above: it builds summaries
 
-        return making.of_chunks(chunks, making.SummaryOptions(exact, **options))
+        return builder.of_chunks(chunks, builder.SummaryOptions(exact, **options))
 
     @classmethod
     def of_moments(cls, moments: Moments, **rest: Any) -> Summary:
