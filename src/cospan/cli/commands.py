@@ -102,10 +102,10 @@ def audit(
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
-    rows, ids, labels = open_source(data, label=label, **reading).read()
-    found = audit_labels(rows, labels)
+    table = open_source(data, label=label, **reading).read()
+    found = audit_labels(table.rows, table.labels)
     order = found.order
-    columns = {"id": np.asarray(ids)[order], "label": found.labels[order]} | {
+    columns = {"id": np.asarray(table.ids)[order], "label": found.labels[order]} | {
         key: getattr(found, key)[order] for key in ("suggested", "suspicion", "flagged")
     }
     if output is not None:
@@ -115,11 +115,11 @@ def audit(
     listed = conflicts[:top].tolist()
     if as_json:
         worst = [{key: value[i] for key, value in columns.items()} for i in listed]
-        counts = {"rows": len(ids), "flagged": len(conflicts)}
+        counts = {"rows": len(table.ids), "flagged": len(conflicts)}
         pairs = found.inseparable
         terminal.result(json_text({**counts, "worst": worst, "inseparable": pairs}))
     else:
-        terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed))
+        terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed))
     _warn_of_inseparable(terminal, found.inseparable)
     if output is not None:
         terminal.note(f"wrote {output}")

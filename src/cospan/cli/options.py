@@ -120,8 +120,9 @@ class Outputs:
     )
     json: Json = False
     fail_on: list[Any] | None = _condition(
-        help="End with exit code 3 if 'auc>X', 'effect>X', 'fisher-rao>X', 'p<X', 'features>N', "
-        "'missing>X' or 'neither>X' holds, or all of several joined by 'and'. May be repeated."
+        help="End with exit code 3 if 'auc>X', 'effect>X', 'fisher-rao>X', 'p<X', 'column-p<X', "
+        "'features>N', 'missing>X' or 'neither>X' holds, or all of several joined by 'and'. May be "
+        "repeated."
     )
     junit: Path | None = _junit()
     summary: Path | None = _summary()

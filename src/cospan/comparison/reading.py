@@ -46,10 +46,11 @@ class ReadSet(NamedTuple):
 
 
 class _Called(NamedTuple):
-    """What rows are called, and the labels that came with them."""
+    """What lies beside rows: their names, labels and times."""
 
     ids: NDArray[Any]
     labels: NDArray[Any] | None
+    times: NDArray[np.float64] | None
 
 
 class OwnRows(NamedTuple):
@@ -146,7 +147,7 @@ def _read_source(
 
     def rows() -> Iterator[NDArray[Any]]:
         for chunk in watched(source, f"reading {name}", progress):
-            called.add(_Called(chunk.ids, chunk.labels))
+            called.add(_Called(*chunk[1:]))
             yield chunk.rows
         if called.seen < 2:
             found = "one row" if called.seen else "no rows"
@@ -160,8 +161,8 @@ def _read_source(
     kept, names = summary.sample, called.result()
     order = np.argsort(kept.index)
     place = np.searchsorted(called.positions, kept.index[order])
-    labels = None if names.labels is None else names.labels[place]
-    sample = Chunk(kept.rows[order].astype(source.dtype, copy=False), names.ids[place], labels)
+    beside: Any = (None if column is None else column[place] for column in names)
+    sample = Chunk(kept.rows[order].astype(source.dtype, copy=False), *beside)
     return ReadSet(name, summary, sample, len(order) == called.seen, called.seen)
 
 

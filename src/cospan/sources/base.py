@@ -48,16 +48,20 @@ class Chunk(NamedTuple):
         dataframe's index or of ``id_column``, or file names.
     labels : ndarray of shape (n,) or None
         Present when ``label`` was given without ``label_value``.
+    times : ndarray of shape (n, columns) or None
+        Days since 1970 in columns that tell when a row is from and are no features (the plan's
+        kind ``"time"``); NaN where a value is missing.
     """
 
     rows: NDArray[Any]
     ids: NDArray[Any]
     labels: NDArray[Any] | None = None
+    times: NDArray[np.float64] | None = None
 
     def take(self, index: slice | NDArray[Any]) -> Chunk:
-        """The rows that `index` picks, with their identifiers and labels."""
-        labels = None if self.labels is None else self.labels[index]
-        return Chunk(self.rows[index], self.ids[index], labels)
+        """The rows that `index` picks, with all that lies beside them."""
+        picked: Any = (None if column is None else column[index] for column in self)
+        return Chunk(*picked)
 
 
 class Named(Protocol):

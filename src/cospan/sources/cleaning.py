@@ -101,8 +101,7 @@ class _Shelf:
     def take(self) -> Chunk:
         chunk = self._pieces[0]
         if self._rows is not None:
-            ids, labels = _beside(self._pieces)
-            chunk = Chunk(self._rows[: self.filled], ids, labels)
+            chunk = Chunk(self._rows[: self.filled], *_beside(self._pieces))
         self._pieces, self._rows, self.filled = [], None, 0
         return chunk
 
@@ -123,11 +122,10 @@ def classes_in(blocks: Iterable[Any]) -> list[Any]:
     return sorted(values, key=str)
 
 
-def _beside(chunks: list[Chunk]) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Identifiers and labels of several chunks."""
-    labels = [chunk.labels for chunk in chunks if chunk.labels is not None]
-    ids = np.concatenate([chunk.ids for chunk in chunks])
-    return ids, np.concatenate(labels) if labels else None
+def _beside(chunks: list[Chunk]) -> tuple[Any, ...]:
+    """What lies beside the rows of several chunks."""
+    _, *columns = zip(*chunks, strict=True)
+    return tuple(None if column[0] is None else np.concatenate(column) for column in columns)
 
 
 def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:

@@ -90,6 +90,18 @@ class Encoder:
                 self._put_vector(rows, column, batch.column(column.name), ids)
         return rows
 
+    def times(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
+        """Days since 1970 in the plan's columns of times, side by side; None if it has none.
+
+        A table may lack such a column: nothing is computed with it.
+        """
+        there, nothing = set(batch.schema.names), np.full(batch.num_rows, np.nan)
+        found = [
+            self._numbers(column, batch.column(column.name)) if column.name in there else nothing
+            for column in self.plan.times
+        ]
+        return np.column_stack(found) if found else None
+
     def _numbers(self, column: ColumnPlan, array: pa.Array) -> NDArray[np.float64]:
         """One number for each row, NaN where missing."""
         kind = family(array.type)

@@ -166,9 +166,13 @@ class EncodedReader:
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         encoder = Encoder(self._plan, self.dtype, self.name)
-        raw = taken(RawColumns(self._table, encoder.columns), self._options, size, self.name)
+        there = set(self._table.stream.schema.names)
+        times = [column.name for column in self._plan.times if column.name in there]
+        wanted = RawColumns(self._table, [*encoder.columns, *times])
+        raw = taken(wanted, self._options, size, self.name)
         for block in _even(raw, size):
-            yield Chunk(encoder.rows(block.rows, block.ids), block.ids, block.labels)
+            rows = encoder.rows(block.rows, block.ids)
+            yield Chunk(rows, block.ids, block.labels, encoder.times(block.rows))
         self._notes = encoder.notes()
 
 
