@@ -21,8 +21,6 @@ from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing
 
-__all__ = ["audit", "other_measures", "reproduce", "score", "synthetic_rows"]
-
 
 def score(
     terminal: Terminal, model: Path, data: str, output: Path | None, weighting: str, reading: Chosen

@@ -35,8 +35,6 @@ from cospan.sources import open_source
 if TYPE_CHECKING:
     from cospan.panel import Panel
 
-__all__ = ["compare", "demo"]
-
 FOR_TWO = ("a", "b", "labels", "name_a", "name_b")
 Found = Comparison | ManyComparison
 

@@ -19,8 +19,6 @@ from typing import Any
 
 import typer
 
-__all__ = ["defaults_for"]
-
 #: The commands whose options a file may hold.
 COMMANDS = ("compare", "profile", "monitor")
 #: Options that only a person may give, on the command line or in a file that --config names.

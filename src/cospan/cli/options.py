@@ -17,18 +17,6 @@ import typer
 from cospan.cli import parsing
 from cospan.cli.groups import grouped
 
-__all__ = [
-    "Chosen",
-    "Experiments",
-    "Json",
-    "Outputs",
-    "Settings",
-    "WatchOutputs",
-    "WeightingOption",
-    "What",
-    "Windows",
-]
-
 Center = StrEnum("Center", ["pooled", "each", "none"])
 Weighting = StrEnum("Weighting", ["cost", "frame"])
 Span = StrEnum("Span", ["affine", "linear"])

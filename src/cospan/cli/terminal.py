@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-__all__ = ["FAILED", "THRESHOLD", "USAGE", "Terminal"]
-
 FAILED = 1  # it could not be done
 USAGE = 2  # wrong arguments; typer's own code for them
 THRESHOLD = 3  # done, and a --fail-on threshold was crossed

@@ -31,8 +31,6 @@ from cospan.significance import Estimate, Separation
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
 
-__all__ = ["ManyComparison"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ManyComparison(View):

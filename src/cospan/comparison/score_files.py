@@ -18,8 +18,6 @@ from cospan._files import whole_file
 from cospan._tables import without_formulas
 from cospan.errors import InputError, MissingDependencyError
 
-__all__ = ["ENDINGS", "check_table_path", "csv_text", "table_file", "with_text_ids"]
-
 ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".tsv")
 
 

@@ -30,9 +30,6 @@ from cospan.frame import JointFrame
 from cospan.sources import Chunk
 from cospan.summary import Reservoir, rows_within
 
-__all__ = ["Group", "ScoredGroup", "Tally"]
-
-
 FINE_BINS = 900  # a tenth of a degree each; 30, 45, 60 or 90 bins are sums of these
 DEGREE_BINS = 90  # of the histograms of each pair of more sets
 KEPT_ROWS = 100_000  # scores kept in memory, of each of two sets

@@ -14,8 +14,6 @@ from cospan.decomposition.result import GSVD
 from cospan.decomposition.stacks import is_stack, of_stack, stacked_values
 from cospan.errors import InputError
 
-__all__ = ["gsvd", "gsvdvals"]
-
 
 def gsvd(
     A: Any,

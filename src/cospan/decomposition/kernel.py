@@ -48,8 +48,6 @@ from cospan.decomposition.scaling import (
     with_columns,
 )
 
-__all__ = ["decompose"]
-
 
 class _RankInDoubtError(Exception):
     """How many directions a set has does not show in the stack."""

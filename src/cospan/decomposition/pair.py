@@ -20,16 +20,6 @@ from cospan._validate import (
 )
 from cospan.errors import InputError
 
-__all__ = [
-    "Pair",
-    "Tolerances",
-    "Wanted",
-    "as_pair",
-    "as_sides",
-    "as_tolerances",
-    "default_tolerances",
-]
-
 
 class Tolerances(NamedTuple):
     """Relative ones for the rank of the stack, of A and of B, and absolute ones for A and B.

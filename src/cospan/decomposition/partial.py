@@ -20,8 +20,6 @@ from cospan._validate import as_count, as_flag, as_option, as_seed
 from cospan.decomposition.whitening import Operator, as_operators, whitened
 from cospan.errors import InputError
 
-__all__ = ["PartialGSVD", "gsvds"]
-
 _EPS = 2.0**-52
 
 

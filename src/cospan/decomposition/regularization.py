@@ -40,8 +40,6 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     from cospan.decomposition.result import GSVD
 
-__all__ = ["GlsSolution", "TikhonovPath", "as_vector", "solve_gls", "solve_tikhonov"]
-
 _GRID = 200
 
 

@@ -11,8 +11,6 @@ from cospan._arrays import Array
 from cospan.decomposition import forms, regularization
 from cospan.errors import InputError
 
-__all__ = ["GSVD", "Blocks"]
-
 
 class Blocks(NamedTuple):
     """How many directions only A has (r), both share (k), and only B has (t).

@@ -29,8 +29,6 @@ from cospan.decomposition.result import GSVD, Blocks
 from cospan.decomposition.scaling import keep_columns, living_columns, signed, with_columns
 from cospan.errors import InputError
 
-__all__ = ["decompose"]
-
 
 def decompose(A: Array, B: Array, wanted: Wanted) -> GSVD:
     """The GSVD of real NumPy matrices, with no direction that only A has."""

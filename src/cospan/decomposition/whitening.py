@@ -27,9 +27,6 @@ from cospan._tolerance import GRAM_RANK, LSMR_ACCURACY
 from cospan._validate import as_rows_with_eps
 from cospan.errors import InputError
 
-__all__ = ["Operator", "as_operators", "whitened"]
-
-
 # Random vectors from which the size of an operator is estimated.
 _PROBES = 8
 

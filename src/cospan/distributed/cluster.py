@@ -17,8 +17,6 @@ from typing import Any
 
 from cospan.errors import CospanError, InputError, MissingDependencyError
 
-__all__ = ["on_cluster", "read_lazily"]
-
 #: Seconds to wait for an answer, and for a first worker. With the start of Python and Dask, some
 #: four seconds, an answer comes within 15.
 PATIENCE = 8

@@ -18,8 +18,6 @@ from cospan.embedding.models import running
 from cospan.embedding.tokens import Tokens
 from cospan.errors import InputError, MissingDependencyError
 
-__all__ = ["BertTextModel"]
-
 
 class BertTextModel:
     """A text model of the BERT family."""

@@ -15,8 +15,6 @@ from cospan.embedding.cache import EmbeddingCache
 from cospan.embedding.models import ImageModel, TextModel, load_image_model, load_text_model
 from cospan.errors import InputError
 
-__all__ = ["embed_images", "embed_texts"]
-
 Rows = NDArray[np.float32]
 Progress = Callable[[int, int], None]
 

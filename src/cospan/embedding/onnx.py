@@ -13,8 +13,6 @@ from cospan.embedding.models import running
 from cospan.embedding.tokens import Tokens
 from cospan.errors import InputError, MissingDependencyError
 
-__all__ = ["OnnxImageModel", "OnnxTextModel"]
-
 # Mean and spread of ImageNet's pixels in red, green and blue, which its models were trained with.
 _MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
 _SPREAD = np.array([0.229, 0.224, 0.225], dtype=np.float32)

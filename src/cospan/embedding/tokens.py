@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from cospan.errors import InputError, MissingDependencyError
 
-__all__ = ["Tokens"]
-
 
 class Tokens:
     """Reads a ``tokenizer.json``; a text longer than `limit` tokens is cut there."""

@@ -29,16 +29,6 @@ from cospan.errors import MissingDependencyError
 from cospan.frame import JointFrame
 from cospan.significance import shift_test
 
-__all__ = [
-    "CORPORA",
-    "Corpus",
-    "TextPair",
-    "compare_texts",
-    "docstring_sentences",
-    "null_p",
-    "uniformity",
-]
-
 
 class Corpus(NamedTuple):
     """Two sets of texts, and what they are."""

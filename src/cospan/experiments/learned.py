@@ -21,8 +21,6 @@ from cospan.experiments.pictures import PAIRS, PicturePair, compare_pictures
 from cospan.experiments.study import Progress
 from cospan.experiments.two_models import Shared, models_of_pictures, models_of_texts
 
-__all__ = ["reproduce_embeddings"]
-
 HALVES = 20  # random halves of a set, whose p-values must look uniform
 FEWEST_TEXTS = 50  # of each corpus: below, halves of them say nothing
 

@@ -19,8 +19,6 @@ from cospan.experiments.embeddings import null_p
 from cospan.experiments.images import Images
 from cospan.frame import JointFrame
 
-__all__ = ["PAIRS", "PicturePair", "Separated", "compare_pictures", "network"]
-
 Features = Callable[[NDArray[Any]], Floats]
 
 #: The pairs of classes that are hardest in pixels, as far as we have seen.

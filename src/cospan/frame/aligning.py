@@ -30,8 +30,6 @@ from cospan.sets.spectral import leaving_rows
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
-__all__ = ["LeaveOneOut", "ScoringFrame"]
-
 _WEIGHTINGS = ("cost", "frame")
 
 

@@ -39,9 +39,6 @@ from cospan._types import Floats
 from cospan.decomposition import gsvd
 from cospan.sets.maps import whitening_of
 
-__all__ = ["ManyDirections", "decompose_many", "joint_rotation", "kind_numbers"]
-
-
 # K m³: larger groups of directions are turned by one mixture of the G_i, not by all of them.
 JOINT_WORK = 2**20
 

@@ -18,8 +18,6 @@ from cospan.summary.blocks import row_blocks, split
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
-__all__ = ["align", "left_out", "write_scores"]
-
 # Columns of a scored block: what an Alignment holds, side by side.
 _COLUMNS = ("theta", "cost_a", "cost_b", "share_a", "share_shared", "share_b", "outside")
 

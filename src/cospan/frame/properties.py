@@ -25,9 +25,6 @@ from cospan.sets.curved import CurvedSets
 from cospan.sets.maps import working_rows
 from cospan.typicality import Typicality
 
-__all__ = ["Derived", "FrameProperties", "in_feature_units", "inverse_square"]
-
-
 T = TypeVar("T")
 
 

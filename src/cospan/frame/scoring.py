@@ -22,8 +22,6 @@ from cospan._tolerance import FAST_SHRINKAGE, expansion_keeps_digits, off_span_r
 from cospan.alignment import Alignment
 from cospan.frame.properties import FrameProperties
 
-__all__ = ["Scorer", "Scores"]
-
 # Bytes of samples scored at once. On the host they stay in the processor's cache between the
 # passes; an accelerator needs large products to be busy.
 _HOST_BYTES = 2**23

@@ -16,8 +16,6 @@ from cospan.frame.directions import check_count, pick
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
-__all__ = ["shared_mask", "truncated"]
-
 
 def truncated(
     frame: JointFrame,

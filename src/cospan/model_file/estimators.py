@@ -20,9 +20,6 @@ from cospan.model_file.first_format import Curves, read_curves
 from cospan.model_file.parts import Parts
 from cospan.model_file.reader import Reader
 
-__all__ = ["put_together", "take_apart"]
-
-
 _TEXT: dict[str, type] = {"text": str, "text objects": object}
 _NUMBERS = re.compile(r"[<>|=]?[biuf][1248]")
 _PLAIN = (bool, int, float, str, type(None))

@@ -17,15 +17,6 @@ from cospan._tolerance import EQUAL_STATISTICS
 from cospan._types import Floats
 from cospan.errors import MissingDependencyError
 
-__all__ = [
-    "Tested",
-    "energy_distance",
-    "frechet_distance",
-    "largest_column_distance",
-    "mmd",
-    "sliced_wasserstein",
-]
-
 
 class Tested(NamedTuple):
     """A value, and the p-value of "both samples come from one distribution"."""

@@ -14,8 +14,6 @@ from cospan.errors import InputError, MissingDependencyError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BLUE", "DARK", "GREY", "ORANGE", "Drawn", "axes", "groups_of", "label", "pull_map"]
-
 # Okabe and Ito's palette: distinct for every common kind of colour vision.
 BLUE, ORANGE, GREY, DARK = "#0072B2", "#D55E00", "#999999", "#333333"
 LONGEST_LABEL = 40

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from cospan.comparison import ManyComparison
 
-__all__ = ["plot_dendrogram", "plot_ternary"]
-
 GREEN = "#009E73"
 HEIGHT = 3**0.5 / 2  # of a triangle with sides of 1
 _LOOKS = ((BLUE, "o"), (ORANGE, "^"), (GREEN, "s"), (DARK, "+"))

@@ -18,8 +18,6 @@ from cospan.sets.prepared import PreparedSets, WorkingSets
 from cospan.sets.settings import Settings
 from cospan.summary import Summary
 
-__all__ = ["ChosenSets", "chosen_sets", "resolved_calibration"]
-
 
 class ChosenSets(NamedTuple):
     """Sets in working coordinates, and what is settled about them."""

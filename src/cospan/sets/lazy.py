@@ -13,8 +13,6 @@ from cospan.sets import curved
 from cospan.summary import Summary
 from cospan.summary.blocks import merged, merged_classes, reduced, row_blocks, split
 
-__all__ = ["mapped_classes", "mapped_summary"]
-
 
 def mapped_summary(X: Any, sample_weight: Any, mapping: RowMap) -> Summary:
     """Summary of the rows of a Dask collection, mapped where they are; it keeps no sample."""

@@ -20,15 +20,6 @@ from cospan.sets.leaving import LeavingRows
 from cospan.sets.prepared import TrialRows
 from cospan.typicality import Typicality
 
-__all__ = [
-    "SetModel",
-    "angles_of",
-    "calibrated",
-    "calibrated_weights",
-    "trial_costs",
-    "typicality_of",
-]
-
 
 class SetModel(Protocol):
     """K sets that say what a sample costs each of them."""

@@ -19,17 +19,6 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "common_float",
-    "has_gaps",
-    "is_list",
-    "is_numeric",
-    "list_shape",
-    "select",
-    "to_rows",
-    "to_values",
-]
-
 STRIP_BYTES = 7 * 2**20
 
 

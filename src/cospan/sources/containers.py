@@ -20,8 +20,6 @@ from .numpy_files import choose_part
 from .paths import reading
 from .zarr_stores import check_chunks, check_store
 
-__all__ = ["hdf5_reader", "safetensors_reader", "zarr_reader"]
-
 
 def safetensors_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
     """One tensor of a safetensors file, read slice by slice."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import narwhals as nw
     import pyarrow as pa
 
-__all__ = ["dataframe_reader"]
-
 #: Rows looked at to find what columns of Python objects hold.
 PROBE_ROWS = 1000
 #: Rows in one step of a search for missing values.

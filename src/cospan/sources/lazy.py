@@ -18,8 +18,6 @@ from cospan.errors import InputError
 from .base import Chunk, Options
 from .cleaning import float_type, matches
 
-__all__ = ["LazyReader", "column_values", "of_class"]
-
 
 class LazyReader:
     """Rows of a Dask array or dataframe."""

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from cospan.errors import CospanError, SourceError
 
-__all__ = ["check_readable", "files_below", "folders_below", "reading", "sniff", "split_part"]
-
 #: First bytes of the formats read here (and of some that users try).
 MAGIC = {
     b"PAR1": "Parquet",

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from PIL import Image
 
-__all__ = ["UNREADABLE", "Decoder", "image_rows", "is_image", "learn_size"]
-
 #: Larger images must be given an image_size: every pixel is a feature.
 MAX_PIXELS_UNSIZED = 128 * 128
 #: An image that claims more pixels than this is refused before it is decoded.

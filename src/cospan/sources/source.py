@@ -23,8 +23,6 @@ from .base import Chunk, Encodable, Options, Reader, listing
 if TYPE_CHECKING:
     from .encoding import EncodingPlan, SetProfile
 
-__all__ = ["Source", "check_same_features"]
-
 
 class Source:
     """Rows of numbers from anywhere, in chunks.

@@ -28,8 +28,6 @@ from .pixels import Decoder, image_rows, is_image, learn_size
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["RawBlock", "RawColumns", "Table", "TableReader", "TableStream"]
-
 
 class TableStream(Protocol):
     """Arrow record batches with known columns, as often as asked."""

@@ -26,9 +26,6 @@ from cospan.errors import SourceError
 from .budget import BLOCK_RATIO, FREE_BLOCK, check_block, check_stream, expands_to
 from .paths import folders_below, reading
 
-__all__ = ["NAMES", "check_chunks", "check_store", "codec_names"]
-
-
 #: Codecs that turn bytes into bytes or numbers into numbers. Everything else is refused.
 PLAIN = frozenset(
     (

@@ -11,8 +11,6 @@ import numpy as np
 from cospan.errors import InputError
 from cospan.sets import Settings
 
-__all__ = ["RANDOM", "STUDY", "Run", "plan_of", "row_count", "text_of"]
-
 # The study made when the caller names no settings. Those of the linear span are tried with it
 # (`span` and, say, `center` change together): see `_LINEAR`.
 STUDY: Mapping[str, Sequence[Any]] = {

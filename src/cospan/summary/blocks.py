@@ -14,17 +14,6 @@ from cospan.errors import InputError
 from cospan.summary.builder import SummaryOptions
 from cospan.summary.summary import Summary
 
-__all__ = [
-    "block_classes",
-    "block_summary",
-    "first_rows",
-    "merged",
-    "merged_classes",
-    "reduced",
-    "row_blocks",
-    "split",
-]
-
 # Summaries merged by one task of the tree.
 _FAN_IN = 4
 

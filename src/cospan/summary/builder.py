@@ -28,8 +28,6 @@ from cospan.summary.reservoir import Reservoir, rows_within
 from cospan.summary.row_sample import RowSample, WeightedRows
 from cospan.summary.summary import Summary
 
-__all__ = ["SummaryBuilder", "SummaryOptions", "of_chunks", "of_rows"]
-
 # Rows that are factored at once: enough that merging the triangular factors costs little (d/4
 # against the block), few enough that a block of float64 stays small.
 BLOCK_ROWS = 8192

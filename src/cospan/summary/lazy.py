@@ -21,8 +21,6 @@ from cospan.summary.blocks import (
 from cospan.summary.builder import SummaryOptions
 from cospan.summary.summary import Summary
 
-__all__ = ["class_summaries", "summary_of"]
-
 
 def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     """Summary of a Dask array or dataframe, as :meth:`cospan.Summary.of` has it.

@@ -16,8 +16,6 @@ from cospan.summary.checks import check_range, mergeable_names
 from cospan.summary.moments import Moments, merged
 from cospan.summary.row_sample import RowSample
 
-__all__ = ["Summary", "as_factors"]
-
 
 class Kept(TypedDict, total=False):
     """What a summary keeps, as keywords; see :meth:`Summary.of`."""

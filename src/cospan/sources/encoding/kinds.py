@@ -18,8 +18,6 @@ from cospan.sources.arrow_rows import is_list, is_numeric
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Coded", "all_finite", "coded", "days", "family", "numbers", "storage", "truths"]
-
 #: Texts that stand for a missing value: those that Arrow takes for one in CSV files, and what
 #: statistics packages and people write.
 MISSING_TEXTS = (

@@ -20,8 +20,6 @@ from cospan.summary.blocks import reduced
 from .learn import SetLearner, may_be_identifier, merged_learners
 from .plan import EncodingPlan
 
-__all__ = ["LazyTable", "local"]
-
 
 class LazyTable:
     """A Dask dataframe before it is known what to make of its columns."""

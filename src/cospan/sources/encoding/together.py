@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from cospan.sources.base import Encodable
     from cospan.sources.source import Source
 
-__all__ = ["Learned", "encode_together", "learn", "learn_plan"]
-
 
 class _Opened(NamedTuple):
     name: str
