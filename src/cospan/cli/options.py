@@ -43,7 +43,12 @@ def _gate(text: str) -> Any:
     return parse_gate(text)
 
 
-_condition = partial(_write, parser=_gate, metavar="CONDITION")
+def _fail_on(when: str) -> Any:
+    """The option --fail-on, for conditions such as these."""
+    text = f"End with exit code 3 if {when}, or all of several joined by 'and'. May be repeated."
+    return _write(parser=_gate, metavar="CONDITION", help=text)
+
+
 _junit = partial(_file, help="Write what --fail-on found as JUnit XML.")
 _summary = partial(_file, help='Add a few lines of Markdown, e.g. to "$GITHUB_STEP_SUMMARY".')
 
@@ -107,10 +112,9 @@ class Outputs:
         help="Show other measures too (MMD, Fréchet distance, classifiers …).",
     )
     json: Json = False
-    fail_on: list[Any] | None = _condition(
-        help="End with exit code 3 if 'auc>X', 'effect>X', 'fisher-rao>X', 'p<X', 'column-p<X', "
-        "'features>N', 'missing>X' or 'neither>X' holds, or all of several joined by 'and'. May be "
-        "repeated."
+    fail_on: list[Any] | None = _fail_on(
+        "'auc>X', 'effect>X', 'fisher-rao>X', 'p<X', 'column-p<X', 'features>N', 'missing>X' or "
+        "'neither>X' holds"
     )
     junit: Path | None = _junit()
     summary: Path | None = _summary()
@@ -223,10 +227,8 @@ class WatchOutputs:
     )
     save: Path | None = _file(help="Keep windows and reference, to add tomorrow's to them.")
     json: Json = False
-    fail_on: list[Any] | None = _condition(
-        help="End with exit code 3 if 'alarm', or 'auc>X', 'p<X', 'features>N', 'missing>X', "
-        "'neither>X', holds in a new window, or all of several joined by 'and'. "
-        "May be repeated."
+    fail_on: list[Any] | None = _fail_on(
+        "'alarm', or 'auc>X', 'p<X', 'features>N', 'missing>X', 'neither>X', holds in a new window"
     )
     junit: Path | None = _junit()
     summary: Path | None = _summary()
