@@ -27,15 +27,6 @@ class SetModel(Protocol):
     @property
     def geometry(self) -> Geometry: ...
 
-    @property
-    def n_features(self) -> int: ...
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None: ...
-
-    @property
-    def typicality(self) -> Typicality | None: ...
-
     def squared_costs(self, Z: Any) -> Array:
         """(n, K) squared costs of samples."""
 
