@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cospan import _arrays as arrays
+from cospan._arrays import Array
 from cospan._validate import as_rows, as_weights
 from cospan.errors import InputError
 from cospan.summary.builder import SummaryOptions
@@ -72,6 +73,13 @@ def split(values: Any, blocks: Sequence[Any], name: str) -> list[Any]:
     return list(np.split(values, np.cumsum(sizes)[:-1]))
 
 
+def labelled_blocks(X: Any, labels: np.ndarray, sample_weight: Any) -> Iterator[tuple[Any, ...]]:
+    """Each block with the labels and the weights of its rows."""
+    blocks = row_blocks(X, "X")
+    weights = split(sample_weight, blocks, "sample_weight")
+    return zip(blocks, split(labels, blocks, "y"), weights, strict=True)
+
+
 def block_summary(
     block: Any,
     weights: np.ndarray | None,
@@ -104,11 +112,20 @@ def block_classes(
 ) -> dict[Any, Summary]:
     """Summary of each class in one block."""
     rows = as_rows(block, "X", allow_empty=True)
+    return by_class(rows, labels, weights, lambda X, w: block_summary(X, w, names, options))
+
+
+def by_class(
+    rows: Array,
+    labels: np.ndarray,
+    weights: np.ndarray | None,
+    make: Callable[[Array, np.ndarray | None], Summary | None],
+) -> dict[Any, Summary]:
+    """What `make` makes of the rows of each class, where it makes anything."""
     found = {}
     for label in np.unique(labels).tolist():
         own = np.flatnonzero(labels == label)
-        weight = None if weights is None else weights[own]
-        summary = block_summary(arrays.rows_at(rows, own), weight, names, options)
+        summary = make(arrays.rows_at(rows, own), None if weights is None else weights[own])
         if summary is not None:
             found[label] = summary
     return found

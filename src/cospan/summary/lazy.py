@@ -12,6 +12,7 @@ from cospan.summary.blocks import (
     block_classes,
     block_summary,
     first_rows,
+    labelled_blocks,
     merged,
     merged_classes,
     reduced,
@@ -70,19 +71,12 @@ def class_summaries(
     """
     import dask
 
-    blocks = row_blocks(X, "X")
     options = SummaryOptions(exact=exact, sample_size=sample_size)
     names = feature_names_of(X)
     leaf = dask.delayed(block_classes, pure=False)
-    parts = zip(
-        blocks,
-        split(labels, blocks, "y"),
-        split(sample_weight, blocks, "sample_weight"),
-        strict=True,
-    )
+    parts = enumerate(labelled_blocks(X, labels, sample_weight))
     found: dict[Any, Summary] = reduced(
-        [leaf(*part, names, options._replace(seed=i)) for i, part in enumerate(parts)],
-        merged_classes,
+        [leaf(*part, names, options._replace(seed=i)) for i, part in parts], merged_classes
     )
     return found
 
