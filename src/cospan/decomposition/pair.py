@@ -17,6 +17,7 @@ from cospan._validate import (
     check_names,
     check_same_library,
     feature_names_of,
+    is_real,
 )
 from cospan.errors import InputError
 
@@ -158,10 +159,8 @@ def _two(value: Any, name: str) -> tuple[Any, Any]:
 def _as_absolute(value: Any) -> float:
     if value is None:
         return 0.0
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        number = float(value)
-        if 0 <= number < math.inf:
-            return number
+    if is_real(value) and 0 <= float(value) < math.inf:
+        return float(value)
     raise InputError(f"atol is {value!r}; it must be a finite number of at least 0.")
 
 
