@@ -50,7 +50,8 @@ def compare(
     """Compare, print, write what was asked for; returns the gates that were crossed."""
     _check_outputs(outputs, [*sets, what.score, *files_among(what.label, what.labels)])
     gates = outputs.fail_on or []
-    _refuse_alarms(gates)
+    if any("alarm" in gate.quantities for gate in gates):
+        raise typer.BadParameter("--fail-on alarm is for 'cospan monitor'; windows raise alarms.")
     with on_cluster(what.scheduler):
         if _are_more_than_two(sets, what, reading):
             _refuse_what_two_sets_have(sets, what, gates)
@@ -140,11 +141,6 @@ def _left_to_workers(paths: Sequence[str | None], what: What, reading: Chosen) -
         return list(paths)
     keep = (what.label, what.labels, reading.get("id_column"))
     return [None if path is None else read_lazily(path, keep) for path in paths]
-
-
-def _refuse_alarms(gates: Sequence[Gate]) -> None:
-    if any("alarm" in gate.quantities for gate in gates):
-        raise typer.BadParameter("--fail-on alarm is for 'cospan monitor'; windows raise alarms.")
 
 
 def _refuse_what_two_sets_have(sets: Sequence[str], what: What, gates: Sequence[Gate]) -> None:

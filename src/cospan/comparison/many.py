@@ -25,7 +25,7 @@ from cospan.comparison.text import many_lines
 from cospan.errors import InputError
 from cospan.frame import ManyFrame
 from cospan.frame.many import set_number
-from cospan.sets import Geometry, SetCosts
+from cospan.sets import SetCosts
 from cospan.significance import Estimate, Separation
 
 if TYPE_CHECKING:
@@ -285,7 +285,8 @@ class ManyComparison(View):
         order = sorted(range(len(self.names)), key=self.names.__getitem__)
         costs = arranged(self.costs, order)
         g = costs.geometry
-        linear = {} if g.affine else {"center": _center(g), "balance": g.balance}
+        center: Any = g.center if g.center_mode == "given" else g.center_mode
+        linear = {} if g.affine else {"center": center, "balance": g.balance}
         affine = {"units": g.units, "pooling": g.pooling, "dof": g.dof} if g.affine else {}
         return AlignmentAngleClassifier.from_fitted(
             FittedClasses(costs, costs.weighting, math.pi / 4),
@@ -334,7 +335,3 @@ def _kept(groups: Sequence[Group]) -> KeptRows | None:
         np.concatenate([part.row_index + start for part, start in parts]),
         None,
     )
-
-
-def _center(geometry: Geometry) -> Any:
-    return geometry.center if geometry.center_mode == "given" else geometry.center_mode

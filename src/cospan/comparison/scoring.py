@@ -154,7 +154,8 @@ class Tally:
         self._nearest = np.zeros(K, dtype=np.int64)
         self._pair_counts = np.zeros((K, DEGREE_BINS), dtype=np.int64)
         self._counts = np.zeros(FINE_BINS, dtype=np.int64)
-        self._kept: Reservoir[Scored] = Reservoir(_kept_rows(K), seed)
+        kept = max(2 * KEPT_ROWS // K, min(FEWEST_KEPT, KEPT_ROWS))
+        self._kept: Reservoir[Scored] = Reservoir(kept, seed)
         # The same seed, so the same draws: the rows shown are among the rows kept.
         size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
         self._shown: Reservoir[Chunk] = Reservoir(size, seed)
@@ -217,10 +218,6 @@ class Tally:
     def _pulls(self, frame: JointFrame, rows: NDArray[Any]) -> Floats:
         """How far every feature pulls each row."""
         return np.asarray(attribute(frame, rows, weighting=self._scorer.weighting).features)
-
-
-def _kept_rows(n_sets: int) -> int:
-    return max(2 * KEPT_ROWS // n_sets, min(FEWEST_KEPT, KEPT_ROWS))
 
 
 def _histogram(theta: Floats, bins: int) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -136,7 +136,8 @@ def _embedded(
     todo = np.array([i for i, row in enumerate(rows) if row is None], dtype=np.intp)
     done = len(items) - len(todo)
     todo = ordered(todo) if len(todo) else todo
-    for index in _batches(todo, size):
+    for start in range(0, len(todo), size):
+        index = todo[start : start + size]
         made = np.asarray(run(index), dtype=np.float32)
         if made.ndim != 2 or len(made) != len(index):
             raise InputError(
@@ -158,8 +159,3 @@ def _embedded(
         batches["cache"] = False  # it is damaged
         return _embedded(run, key, items, ordered, **batches)
     return np.stack(rows)
-
-
-def _batches(index: Index, size: int) -> Iterator[Index]:
-    for start in range(0, len(index), size):
-        yield index[start : start + size]

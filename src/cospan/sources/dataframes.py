@@ -53,7 +53,8 @@ def dataframe_reader(
         return table_reader(ArrowStream(table, name or "Arrow table"), options)
     data = _in_narwhals(obj)
     if data is not None:
-        return table_reader(DataframeStream(data, name or f"{_kind(obj)} dataframe"), options)
+        library = type(obj).__module__.partition(".")[0]
+        return table_reader(DataframeStream(data, name or f"{library} dataframe"), options)
     if hasattr(obj, "__arrow_c_stream__"):
         return table_reader(ArrowStream(_table_of(obj), name or type(obj).__name__), options)
     return None
@@ -224,7 +225,3 @@ def _as_texts(values: list[Any]) -> list[str | None] | None:
         else:
             return None
     return texts
-
-
-def _kind(obj: Any) -> str:
-    return type(obj).__module__.partition(".")[0]

@@ -107,7 +107,9 @@ class Source:
     @property
     def feature_names(self) -> tuple[str, ...] | None:
         names = self._reader.feature_names
-        return names if names is None or self._order is None else _picked(names, self._order)
+        if names is None or self._order is None:
+            return names
+        return tuple(names[i] for i in self._order.tolist())
 
     @property
     def image_shape(self) -> tuple[int, ...] | None:
@@ -203,10 +205,6 @@ class Source:
         if self.table is not None and self._given is None:
             return f"Source({self.name!r}, {rows} rows × {len(self.table.columns):,} columns)"
         return f"Source({self.name!r}, {rows} rows × {self.n_features:,} features)"
-
-
-def _picked(names: Sequence[str], order: NDArray[Any]) -> tuple[str, ...]:
-    return tuple(names[i] for i in order.tolist())
 
 
 def check_same_features(a: Source, b: Source) -> Source:
