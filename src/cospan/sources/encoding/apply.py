@@ -63,12 +63,11 @@ class Encoder:
                 self._places[column.indicator_name] = place
                 place += 1
 
-    def rows(self, batch: pa.RecordBatch, ids: Any = None) -> NDArray[Any]:
-        """The batch as rows of numbers.
+    def rows(self, batch: pa.RecordBatch, ids: Any = None, *, bare: bool = False) -> NDArray[Any]:
+        """The batch as rows of numbers; `bare` without indicators if they would all be 0.
 
         NaN is left only where a value is missing that the plan cannot or shall not fill.
         """
-        rows = np.zeros((batch.num_rows, self.plan.n_features), dtype=self.dtype)
         numbers: list[tuple[int, NDArray[Any]]] = []
         levels: list[_LevelCodes] = []
         for column in self.plan.used:
@@ -80,6 +79,10 @@ class Encoder:
                 numbers.append((place, values))
                 if gaps is not None and column.indicator:
                     numbers.append((self._places[column.indicator_name], gaps))
+        width, whole = self.plan.n_features, len(numbers) + len(levels) == len(self.plan.used)
+        if bare and whole and not any(len(one.gaps) for one in levels):  # no vectors and no gaps
+            width -= sum(column.indicator for column in self.plan.used)
+        rows = np.zeros((batch.num_rows, width), dtype=self.dtype)
         _put(rows, numbers, [(self._places[one.column.name], one.codes) for one in levels])
         for one in levels:
             self._correct(rows, one)
