@@ -50,7 +50,7 @@ Sets = Annotated[
     ),
 ]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
-Files = Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")]
+DataFiles = Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")]
 _output = partial(typer.Option, "--output", "-o", metavar="FILE")
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")]
 
@@ -149,7 +149,7 @@ def audit(
 @command()
 def profile(
     terminal: Terminal,
-    data: Files,
+    data: DataFiles,
     output: Annotated[Path, _output(help="Where the profile goes.")],
     columns: read.Columns,
     windows: opt.Windows,
@@ -180,7 +180,7 @@ def monitor(
             help="A profile, a file, or what --save wrote: then its windows are added to.",
         ),
     ],
-    data: Files,
+    data: DataFiles,
     outputs: opt.WatchOutputs,
     columns: read.Columns,
     windows: opt.Windows,

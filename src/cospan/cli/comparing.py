@@ -101,7 +101,7 @@ def _are_more_than_two(sets: Sequence[str], what: What, reading: Chosen) -> bool
 
 
 def _call_for_two(sets: Sequence[str], what: What, write: Any, **options: Any) -> Found:
-    names: Chosen = {"name_a": what.name_a, "name_b": what.name_b}
+    names: dict[str, Any] = {"name_a": what.name_a, "name_b": what.name_b}
     if what.scheduler is not None:
         if what.label is None:  # else the classes give the names
             names = {
@@ -178,7 +178,7 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
         return
     with table_file(path) as write_table:
 
-        def write_scores(columns: Chosen) -> None:
+        def write_scores(columns: dict[str, Any]) -> None:
             write_table(with_text_ids(columns))
 
         yield write_scores

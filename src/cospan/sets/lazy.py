@@ -11,7 +11,7 @@ from cospan.curves import RowMap
 from cospan.errors import InputError
 from cospan.sets import curved
 from cospan.summary import Summary
-from cospan.summary.blocks import (
+from cospan.summary.lazy import (
     by_class,
     labelled_blocks,
     merged,

@@ -15,7 +15,7 @@ from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources.base import Options, listing, require
 from cospan.sources.lazy import LazyReader, column_values, of_class
-from cospan.summary.blocks import reduced
+from cospan.summary.lazy import reduced
 
 from .learn import SetLearner, may_be_identifier, merged_learners
 from .plan import EncodingPlan
