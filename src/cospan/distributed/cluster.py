@@ -181,14 +181,14 @@ def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
         )
     try:
         if text.endswith((".csv", ".csv.gz")):
-            return _csv_frame(dd, text, keep)
+            return _csv_table(dd, text, keep)
         return dd.read_parquet(text)
     except Exception as error:  # the readers below Dask raise anything about a bad file
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(f"{text}: cannot be read by Dask ({reason[:160]}).") from error
 
 
-def _csv_frame(dd: Any, text: str, keep: Sequence[object]) -> Any:
+def _csv_table(dd: Any, text: str, keep: Sequence[object]) -> Any:
     # one gzipped file is one block: it cannot be entered in the middle
     how: dict[str, Any] = {"blocksize": None} if text.endswith(".gz") else {}
     kinds = dd.read_csv(text, **how).dtypes
