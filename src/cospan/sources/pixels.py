@@ -15,8 +15,9 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._packages import needed
 from cospan._surface import option
-from cospan.errors import CospanError, InputError, MissingDependencyError, SourceError
+from cospan.errors import CospanError, InputError, SourceError
 
 from .base import Options
 
@@ -104,10 +105,8 @@ def _decoding() -> Iterator[None]:
 
 def _opened(file: Path | IO[bytes], name: str) -> Image.Image:
     """Open an image without decoding it; refuse one that claims too many pixels."""
-    try:
+    with needed("Reading images"):
         from PIL import Image
-    except ImportError as error:
-        raise MissingDependencyError("Reading images needs Pillow: install cospan[app].") from error
 
     # Pillow's own limits lie above ours; to turn its warning into an error would take a filter of
     # the whole process.
