@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cospan._packages import needed
+from cospan._text import first_line
 from cospan.errors import CospanError, InputError
 
 #: Seconds to wait for an answer, and for a first worker. With the start of Python and Dask, some
@@ -148,9 +149,8 @@ def _without_logs() -> Iterator[None]:
 
 
 def _brief(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    text = f"{type(error).__name__}: {lines[0].rstrip('.')}" if lines else type(error).__name__
-    return text if len(text) <= 160 else text[:157] + "..."
+    kind, text = type(error).__name__, first_line(error)
+    return kind if text == kind else f"{kind}: {text}"
 
 
 def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
@@ -177,8 +177,7 @@ def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
             return _csv_table(dd, text, keep)
         return dd.read_parquet(text)
     except Exception as error:  # the readers below Dask raise anything about a bad file
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"{text}: cannot be read by Dask ({reason[:160]}).") from error
+        raise InputError(f"{text}: cannot be read by Dask ({first_line(error)}).") from error
 
 
 def _csv_table(dd: Any, text: str, keep: Sequence[object]) -> Any:

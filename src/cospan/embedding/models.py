@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._text import first_line
 from cospan.errors import InputError, MissingDependencyError
 
 # Packages that carry a text model's files, the preferred one first, and the folder in them.
@@ -47,8 +48,7 @@ def running(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{path}: the model cannot be run ({reason}).") from error
+        raise InputError(f"{path}: the model cannot be run ({first_line(error)}).") from error
 
 
 def load_text_model(model: str | os.PathLike[str] | None = None) -> TextModel:

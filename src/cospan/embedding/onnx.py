@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._packages import needed
+from cospan._text import first_line
 from cospan.embedding.models import running
 from cospan.embedding.tokens import Tokens
 from cospan.errors import InputError
@@ -28,7 +29,7 @@ def _session(path: Path) -> Any:
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library raises its own, without a common base
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         raise InputError(f"{path}: cannot be read as an ONNX model ({reason}).") from error
 
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from cospan._packages import needed
+from cospan._text import first_line
 from cospan.errors import InputError
 
 from .arrow_rows import has_gaps
@@ -64,10 +65,9 @@ def _table_of(obj: Any) -> pa.Table:
     try:
         return pa.table(dict(obj) if isinstance(obj, Mapping) else obj)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
-            f"The {type(obj).__name__} is not a table ({reason}); give columns of one length by "
-            "their names, or a dataframe (to_frame() makes one of a single column)."
+            f"The {type(obj).__name__} is not a table ({first_line(error)}); give columns of one "
+            "length by their names, or a dataframe (to_frame() makes one of a single column)."
         ) from error
 
 
@@ -121,7 +121,7 @@ class DataframeStream:
             except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                 raise InputError(
                     f"{self.name}: a column changes its type after row {start} "
-                    f"({str(error).splitlines()[0]})."
+                    f"({first_line(error)})."
                 ) from error
             if self._index is not None and INDEX in columns:
                 values = self._index[start : start + size]
