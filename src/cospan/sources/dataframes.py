@@ -71,13 +71,23 @@ def _table_of(obj: Any) -> pa.Table:
         ) from error
 
 
-class ArrowStream:
-    """An Arrow table in memory."""
+class _InMemory:
+    """What streams of tables in memory share."""
 
     index: str | None = None
     hidden: frozenset[str] = frozenset()
     unreadable: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        raise NotImplementedError
+
+    def complete(self, columns: Sequence[str]) -> bool:
+        return not any(map(has_gaps, self.batches(columns, SCAN_ROWS)))
+
+
+class ArrowStream(_InMemory):
+    """An Arrow table in memory."""
 
     def __init__(self, table: pa.Table, name: str) -> None:
         self.name = name
@@ -88,15 +98,9 @@ class ArrowStream:
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         yield from self._table.select(list(columns)).to_batches(max_chunksize=size)
 
-    def complete(self, columns: Sequence[str]) -> bool:
-        return not any(map(has_gaps, self.batches(columns, SCAN_ROWS)))
 
-
-class DataframeStream:
+class DataframeStream(_InMemory):
     """An eager dataframe, turned into Arrow one slice at a time."""
-
-    hidden: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
 
     def __init__(self, data: nw.DataFrame[Any], name: str) -> None:
         import narwhals as nw
@@ -107,7 +111,6 @@ class DataframeStream:
         self._index = _own_index(nw.maybe_get_index(data))
         self._integer_index = getattr(self._index, "dtype", None) == "int64"
         self.index = INDEX if self._index is not None else None
-        self.unreadable: frozenset[str] = frozenset()
         self._mixed: frozenset[str] = frozenset()
         self.schema = self._find_schema()
 
@@ -128,9 +131,6 @@ class DataframeStream:
                 index = values if self._integer_index else [str(value) for value in values]
                 table = table.append_column(INDEX, pa.array(index))
             yield from table.combine_chunks().select(list(columns)).to_batches()
-
-    def complete(self, columns: Sequence[str]) -> bool:
-        return not any(map(has_gaps, self.batches(columns, SCAN_ROWS)))
 
     def _arrow(self, part: nw.DataFrame[Any], columns: list[str]) -> pa.Table:
         """Some rows as an Arrow table; what mixes numbers and texts becomes text."""
