@@ -22,8 +22,6 @@ import typer
 
 from cospan._text import printable
 
-__all__ = ["defaults_for", "file_read"]
-
 #: The commands whose options a file may hold.
 COMMANDS = ("compare", "profile", "monitor")
 #: Options that only a person may give, on the command line or in a file that --config names.

@@ -17,8 +17,6 @@ from cospan.cli.config import file_read
 from cospan.errors import InputError
 from cospan.sources.paths import split_part
 
-__all__ = ["check_places", "files_among"]
-
 
 def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:
     """No output may replace an input or another output.

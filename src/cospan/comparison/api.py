@@ -15,8 +15,6 @@ from cospan.comparison.scorer import Scored
 from cospan.comparison.settings import Options, Settings, split_options
 from cospan.errors import InputError
 
-__all__ = ["compare", "compare_many"]
-
 PairSink = Callable[[str, Any, Any], None]  # set's name, identifiers, Alignment
 ManySink = Callable[[dict[str, Any]], None]  # the columns of a table of scores
 

@@ -17,15 +17,6 @@ from cospan.comparison.scoring import Group
 from cospan.errors import InputError
 from cospan.sources.base import listing
 
-__all__ = [
-    "Audited",
-    "audit_rows",
-    "looking_elsewhere",
-    "rows_to_check",
-    "sides_of_labels",
-    "worst_rows",
-]
-
 LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
 
 

@@ -36,9 +36,6 @@ from cospan.comparison.testing import ScoredSets, study_pair
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
-__all__ = ["Asked", "compare_sets"]
-
-
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 
 

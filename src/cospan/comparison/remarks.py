@@ -17,8 +17,6 @@ from cospan.comparison.scoring import Group
 from cospan.frame import JointFrame
 from cospan.sources.base import listing
 
-__all__ = ["collect_remarks", "heard_warnings"]
-
 FEW_ROWS = 30
 # Of a comparison whose rows are scored with curved features.
 CURVED = (

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
-__all__ = ["NAME_WIDTH", "bars", "many_lines", "pair_lines"]
-
 RAMP = " ▁▂▃▄▅▆▇█"
 PLOT_WIDTHS = (90, 75, 60, 50, 45, 36, 30, 25, 20)  # divisors of the 900 bins of a tenth degree
 NAME_WIDTH = 28

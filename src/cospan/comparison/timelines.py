@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from cospan.comparison.scoring import ScoredGroup
     from cospan.sources.encoding import EncodingPlan
 
-__all__ = ["Moment", "Timeline", "sentences", "timelines_of"]
-
 Track = tuple[Floats, Floats]  # times or places of rows, and their angles in degrees
 
 

@@ -17,11 +17,8 @@ import scipy.sparse.linalg
 
 from cospan._tolerance import rank_tolerance
 from cospan._validate import as_count, as_flag, as_option, as_seed
-from cospan.decomposition.operators import Operator, as_operators
-from cospan.decomposition.whitening import whitened
+from cospan.decomposition.whitening import Operator, as_operators, whitened
 from cospan.errors import InputError
-
-__all__ = ["PartialGSVD", "gsvds"]
 
 _EPS = 2.0**-52
 

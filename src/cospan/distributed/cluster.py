@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from cospan.errors import CospanError, InputError, MissingDependencyError
-
-__all__ = ["on_cluster", "read_lazily"]
+from cospan._packages import needed
+from cospan._text import first_line
+from cospan.errors import CospanError, InputError
 
 #: Seconds to wait for an answer, and for a first worker. With the start of Python and Dask, some
 #: four seconds, an answer comes within 15.
@@ -37,13 +37,9 @@ def on_cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    try:
+    with needed("A Dask scheduler", "cospan[dask]"):
         import dask
         import distributed
-    except ImportError:
-        raise MissingDependencyError(
-            "A Dask scheduler needs the package distributed; install cospan[dask]."
-        ) from None
     hurried = {
         "distributed.comm.timeouts.connect": f"{PATIENCE}s",
         "distributed.comm.retry.count": 0,
@@ -175,9 +171,8 @@ def _without_logs() -> Iterator[None]:
 
 
 def _brief(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    text = f"{type(error).__name__}: {lines[0].rstrip('.')}" if lines else type(error).__name__
-    return text if len(text) <= 160 else text[:157] + "..."
+    kind, text = type(error).__name__, first_line(error)
+    return kind if text == kind else f"{kind}: {text}"
 
 
 def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
@@ -191,12 +186,8 @@ def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
         Columns of CSV files whose type must not change (labels, identifiers). Other columns of
         whole numbers are read as float64, since fractions may come later in the file.
     """
-    try:
+    with needed("Reading files by Dask workers", "cospan[dask]"):
         import dask.dataframe as dd
-    except ImportError:
-        raise MissingDependencyError(
-            "Reading files by Dask workers needs dask; install cospan[dask]."
-        ) from None
 
     text = str(path)
     if not text.endswith((".csv", ".csv.gz", ".parquet", ".pq")) and not Path(text).is_dir():
@@ -205,14 +196,13 @@ def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
         )
     try:
         if text.endswith((".csv", ".csv.gz")):
-            return _csv_frame(dd, text, keep)
+            return _csv_table(dd, text, keep)
         return dd.read_parquet(text)
     except Exception as error:  # the readers below Dask raise anything about a bad file
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"{text}: cannot be read by Dask ({reason[:160]}).") from error
+        raise InputError(f"{text}: cannot be read by Dask ({first_line(error)}).") from error
 
 
-def _csv_frame(dd: Any, text: str, keep: Sequence[object]) -> Any:
+def _csv_table(dd: Any, text: str, keep: Sequence[object]) -> Any:
     # one gzipped file is one block: it cannot be entered in the middle
     how: dict[str, Any] = {"blocksize": None} if text.endswith(".gz") else {}
     kinds = dd.read_csv(text, **how).dtypes

@@ -24,8 +24,6 @@ from .readings import parsed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Encoder"]
-
 #: Numbers are moved to their place in the rows in strips of this size, which fit the cache.
 STRIP_BYTES = 2**20
 _NO_ROWS = np.empty(0, dtype=np.intp)

@@ -40,8 +40,6 @@ from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen
 from .sketches import HASHES, Moments
 from .wording import EMPTY
 
-__all__ = ["MOST_FREQUENT", "decide_column", "moments_of"]
-
 #: Levels that get a feature of their own.
 MOST_FREQUENT = 30
 NEARLY_ALL, HALF = 0.9, 0.5
