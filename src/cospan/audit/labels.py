@@ -21,9 +21,6 @@ from cospan.sets import SetCosts, calibrated_weights
 from cospan.sets.settings import Given, Settings
 from cospan.summary import Summary
 
-__all__ = ["LabelAudit", "audit_labels"]
-
-
 # A label is flagged when it is more likely flipped than not.
 LEVEL = 0.5
 

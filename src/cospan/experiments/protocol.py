@@ -24,8 +24,6 @@ from cospan.experiments.images import Images
 from cospan.frame import JointFrame
 from cospan.panel import linear_cka
 
-__all__ = ["PAPER_ROWS", "RULES", "Outcome", "PairDraw", "Task", "run"]
-
 PAPER_ROWS = (900, 800)
 FRAME, COST, DEFAULTS, LOGISTIC = RULES = (
     "paper, frame weighting",

@@ -27,8 +27,6 @@ from cospan.sets.model import trial_costs, typicality_of
 from cospan.sets.settings import Given
 from cospan.summary import Summary
 
-__all__ = ["JointFrame"]
-
 # Rows of each set that a fit keeps to try its choices on.
 _SAMPLED_ROWS = 2000
 

@@ -28,9 +28,6 @@ from cospan.sets.prepared import PreparedSets, TrialRows, WorkingSets
 from cospan.sets.trials import left_out_grid, linear_grid, pooled_costs
 from cospan.summary import Summary
 
-__all__ = ["SHRINKAGE_GRID", "Asked", "Choice", "choose", "preferred_units", "tried_rows"]
-
-
 # From the smallest that a fast summary allows to nearly full shrinkage, by factors of about two as
 # long as it is weak, and by tenths around the default, where a factor of two can be felt.
 SHRINKAGE_GRID: tuple[float, ...] = (

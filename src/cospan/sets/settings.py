@@ -14,8 +14,6 @@ from typing import Any, TypedDict
 from cospan._surface import option
 from cospan.errors import InputError
 
-__all__ = ["DEFAULTS", "PAPER", "CostSettings", "Given", "Settings", "settled"]
-
 
 class Given(TypedDict, total=False):
     """Settings as keywords: any of them, for ``**settings: Unpack[Given]``."""
