@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from cospan._packages import needed
 from cospan.errors import InputError
 
-
 #: A text is cut after this many characters for each token that the model takes, before it is split
 #: into all of its tokens: a book would take minutes, and gigabytes, for the few that are kept.
 CHARACTERS_PER_TOKEN = 128

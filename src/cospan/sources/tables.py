@@ -159,6 +159,11 @@ class Table:
             require(self.stream.schema.names, [label], self.name, "label")
             return label
         self._labels = np.asarray(label)
+        if self._labels.ndim != 1:
+            raise InputError(
+                f"{self.name}: the labels have the shape {self._labels.shape}; give one label for "
+                "each row, in one dimension."
+            )
         if self.n_rows is not None and self._labels.shape != (self.n_rows,):
             raise InputError(
                 f"{self.name}: there are {len(self._labels):,} labels for {self.n_rows:,} rows."
