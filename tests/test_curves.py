@@ -239,16 +239,44 @@ def test_swapping_the_sets_turns_the_angles_round(ring, curved):
     np.testing.assert_allclose(other.align(A).theta, np.pi / 2 - curved.align(A).theta, atol=1e-3)
 
 
-def test_many_rows_are_read_again(ring):
-    """Above the sample's size the map is tried on the sample and fitted to all rows."""
-    A, B = ring_in_a_blob(3000, d=2)
+@pytest.mark.parametrize("n", [3000, 9000])
+def test_many_rows_are_read_again(n):
+    """Above the sample's size the map is fitted to all rows."""
+    A, B = ring_in_a_blob(n, d=2)
     frame = JointFrame.fit(A, B, curve="auto")
-    assert frame.curve.costs.geometry.sizes.tolist() == [3000.0, 3000.0]
+    assert frame.curve.costs.geometry.sizes.tolist() == [n, n]
     a, b = Summary.of(A), Summary.of(B)
     assert JointFrame.from_summaries(a, b, curve="auto").curve is None
     again = again_through([(A, None), (B, None)])
     same = JointFrame.from_summaries(a, b, curve="auto", again=again)
     np.testing.assert_allclose(same.align(A).theta, frame.align(A).theta, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("n", "sample_size", "readings"),
+    [(600, 600, 0), (600, 200, 1), (2000, 200, 0)],
+    ids=["all are sampled", "a few times as many", "many times as many"],
+)
+def test_rows_are_read_again_for_a_trial_where_it_is_cheap(n, sample_size, readings):
+    """A plain model of all rows is to be compared with a curved one of all rows, if it can be."""
+    A, B = np.random.default_rng(n).normal(size=(2, n, 3))
+    calls = []
+
+    def again(mapping):
+        calls.append(mapping)
+        return again_through([(A, None), (B, None)])(mapping)
+
+    a, b = (Summary.of(X, sample_size=sample_size) for X in (A, B))
+    assert JointFrame.from_summaries(a, b, curve="auto", again=again).curve is None
+    assert len(calls) == readings
+
+
+def test_a_curve_is_not_missed_for_want_of_sampled_rows():
+    """40 sampled rows of each set would not show what 159 do."""
+    A, B = ring_in_a_blob(159, d=4, seed=5)
+    a, b = (Summary.of(X, sample_size=40) for X in (A, B))
+    again = again_through([(A, None), (B, None)])
+    assert JointFrame.from_summaries(a, b, curve="auto", again=again).curve is not None
 
 
 def test_weights_count_like_copies(ring):
@@ -385,6 +413,19 @@ def test_landmarks_are_explained_saved_and_scored_alike(wide, wide_frame, tmp_pa
     there = reference.align(exact(B)).theta
     np.testing.assert_allclose(there, wide_frame.align(B).theta, atol=1e-3)
     assert np.isfinite(wide_frame.align(np.full((1, 130), 1e300)).theta).all()
+
+
+def test_fewer_rows_than_columns_can_have_a_curve(wide):
+    """Their rows are held by the summary, not by its sample."""
+    A, B = (X[:60] for X in wide)
+    assert JointFrame.fit(A, B, curve="auto").curve is not None
+    frame = JointFrame.fit(A, B, curve=25)
+    assert frame.curve.map.words == "nearness to 25 landmarks"
+    a, b = (Summary.of(X) for X in (A, B))
+    same = JointFrame.from_summaries(a, b, curve=25)
+    np.testing.assert_allclose(frame.align(A).theta, same.align(A).theta, atol=1e-5)
+    left = frame.leave_one_out(A, B)
+    assert left.a.theta.mean() < left.b.theta.mean()
 
 
 def test_a_number_of_landmarks(wide):
@@ -552,8 +593,11 @@ def test_dask_gives_the_same(ring):
     np.testing.assert_allclose(
         there.left_out(lazy[1], "B").theta.compute(), there.left_out(B, "B").theta, atol=1e-6
     )
-    both = np.corrcoef(frame.align(A).log_ratio, there.align(A).log_ratio)[0, 1]
+    both = np.corrcoef(frame.align(A).theta, there.align(A).theta)[0, 1]
     assert both > 0.99
+    settled = {"curve": 6, "shrinkage": 0.3, "pooling": 0.0, "dof": 8.0}
+    frame, there = JointFrame.fit(A, B, **settled), JointFrame.fit(*lazy, **settled)
+    np.testing.assert_allclose(there.align(A).raw_theta, frame.align(A).raw_theta, atol=1e-5)
 
 
 def test_torch_gives_the_same(ring, curved):

@@ -1,12 +1,13 @@
 """Whether curved features are worth it: a choice like the others.
 
 The leave-one-out log-loss decides, and the plain model stays unless the curved one is clearly
-better. It is tried on the sampled rows; where those are not all rows, the rest is then read again,
-through the map.
+better. Where the sampled rows are not all rows, the rest is read again, through the map: at once
+if they are a few times as many, else once it is clear from the sampled ones that it is worth it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from cospan.sets.judging import Judge
 from cospan.sets.prepared import TrialRows, WorkingSets
 from cospan.sets.settings import Settings
 from cospan.summary import Summary
+from cospan.summary.row_sample import RowSample
 
 if TYPE_CHECKING:
     from cospan.sets.costs import SetCosts
@@ -34,6 +36,9 @@ Again = Callable[[RowMap], Sequence[Summary]]
 
 # Fewer rows in a set than this cannot show a curve: features are several times the columns.
 _FEWEST_ROWS = 40
+# Up to so many times the sampled rows all rows are mapped for the trial. A plain model of all rows
+# has an advantage over a curved one of a few hundred; over one of some thousands it has none.
+_MAPPED_AT_ONCE = 4
 
 
 def as_curve(curve: Any) -> int | str | None:
@@ -72,21 +77,28 @@ def fitted_curve(
         Needed where the summaries' samples do not hold all rows.
     """
     asked = as_curve(settings.curve)
-    summaries = working.prepared.summaries
+    if asked is None:
+        return None
+    summaries = _with_samples(working)
     held = all(len(part.sample) == part.count for part in summaries)
-    if asked is None or not _possible(asked, working, settings, trial, held or again is not None):
+    if not _possible(asked, working, settings, trial, held or again is not None):
         return None
     assert trial is not None
-    mapping = _map_for(working, None if asked == "auto" else int(asked))
-    sampled = [mapped_summary(part.sample.rows, part.sample.weights, mapping) for part in summaries]
-    costs = _costs_of(sampled, summaries, mapping, settings)
+    samples = [part.sample.rows for part in summaries]
+    mapping = _map_for(working, samples, None if asked == "auto" else int(asked))
+    whole = held or (again is not None and _few_more(summaries))
+    if held or not whole:
+        mapped = [mapped_summary(x.sample.rows, x.sample.weights, mapping) for x in summaries]
+    else:
+        assert again is not None
+        mapped = list(again(mapping))
+    costs = _costs_of(mapped, summaries, mapping, settings)
     if asked == "auto":
         rows = _tried(summaries, trial)
-        mapped = _mapped(mapping, rows)
-        rival = costs.left_out_costs(mapped, trial.own, sample_weight=trial.removed)
+        rival = costs.left_out_costs(_mapped(mapping, rows), trial.own, sample_weight=trial.removed)
         if not _better(trial, arrays.to_numpy(rival), squared, working):
             return None
-    if not held:
+    if not whole:
         assert again is not None
         g = costs.geometry
         chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
@@ -125,11 +137,30 @@ def _possible(
     return free and not few and settings.calibrate is not False
 
 
-def _map_for(working: WorkingSets, size: int | None) -> RowMap:
+def _with_samples(working: WorkingSets) -> list[Summary]:
+    """The summaries, with their rows as a sample where trials take those: of few long rows."""
+    summaries = working.prepared.summaries
+    if working.basis is None:
+        return list(summaries)
+    return [replace(x, sample=_all_rows(x)) if x._holds_rows else x for x in summaries]
+
+
+def _all_rows(part: Summary) -> RowSample:
+    n = part.count
+    rows = arrays.to_numpy(part.factor_parts()[0][:n, :] + part.mean[None, :])
+    return RowSample(rows.astype(np.float64), np.ones(n), np.arange(n), np.zeros(n), n, math.inf, n)
+
+
+def _few_more(summaries: Sequence[Summary]) -> bool:
+    """Are all rows so few more than the sampled ones that a trial can map them?"""
+    return sum(x.count for x in summaries) <= _MAPPED_AT_ONCE * sum(
+        len(x.sample) for x in summaries
+    )
+
+
+def _map_for(working: WorkingSets, samples: Sequence[np.ndarray], size: int | None) -> RowMap:
     """The map of the sets' columns."""
-    prepared = working.prepared
-    center = np.asarray(arrays.to_numpy(prepared.center), dtype=np.float64)
-    samples = [part.sample.rows for part in prepared.summaries]
+    center = np.asarray(arrays.to_numpy(working.prepared.center), dtype=np.float64)
     if working.n_varying > MOST_COLUMNS:
         most = tried_rows(working.n_sets)
         per_unit = np.asarray(arrays.to_numpy(working.per_unit), dtype=np.float64)
