@@ -19,7 +19,7 @@ from cospan._tolerance import LANDMARKS_APART
 from cospan.curves import CurveMap, LandmarkMap, curve_map, integrated, landmark_map
 from cospan.curves.bits import normals, uniforms
 from cospan.errors import InputError, ModelFileError
-from cospan.frame.fitting import again_through
+from cospan.frame.fitting import RowsAgain
 from cospan.report import to_html
 from cospan.sets import SetCosts
 from cospan.sets.curved import mapped_summary
@@ -247,27 +247,30 @@ def test_many_rows_are_read_again(n):
     assert frame.curve.costs.geometry.sizes.tolist() == [n, n]
     a, b = Summary.of(A), Summary.of(B)
     assert JointFrame.from_summaries(a, b, curve="auto").curve is None
-    again = again_through([(A, None), (B, None)])
+    again = RowsAgain([(A, None), (B, None)])
     same = JointFrame.from_summaries(a, b, curve="auto", again=again)
     np.testing.assert_allclose(same.align(A).theta, frame.align(A).theta, atol=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("n", "sample_size", "readings"),
-    [(600, 600, 0), (600, 200, 1), (2000, 200, 0)],
-    ids=["all are sampled", "a few times as many", "many times as many"],
+    ("n", "sample_size", "at_hand", "readings"),
+    [(600, 600, True, 0), (600, 200, True, 1), (600, 200, False, 0), (2000, 200, True, 0)],
+    ids=["all are sampled", "a few times as many", "not in memory", "many times as many"],
 )
-def test_rows_are_read_again_for_a_trial_where_it_is_cheap(n, sample_size, readings):
+def test_rows_are_read_again_for_a_trial_where_it_is_cheap(n, sample_size, at_hand, readings):
     """A plain model of all rows is to be compared with a curved one of all rows, if it can be."""
     A, B = np.random.default_rng(n).normal(size=(2, n, 3))
     calls = []
 
-    def again(mapping):
-        calls.append(mapping)
-        return again_through([(A, None), (B, None)])(mapping)
+    class Again(RowsAgain):
+        def __call__(self, mapping):
+            calls.append(mapping)
+            return super().__call__(mapping)
 
+    again = Again([(A, None), (B, None)])
     a, b = (Summary.of(X, sample_size=sample_size) for X in (A, B))
-    assert JointFrame.from_summaries(a, b, curve="auto", again=again).curve is None
+    how = again if at_hand else lambda mapping: again(mapping)
+    assert JointFrame.from_summaries(a, b, curve="auto", again=how).curve is None
     assert len(calls) == readings
 
 
@@ -275,7 +278,7 @@ def test_a_curve_is_not_missed_for_want_of_sampled_rows():
     """40 sampled rows of each set would not show what 159 do."""
     A, B = ring_in_a_blob(159, d=4, seed=5)
     a, b = (Summary.of(X, sample_size=40) for X in (A, B))
-    again = again_through([(A, None), (B, None)])
+    again = RowsAgain([(A, None), (B, None)])
     assert JointFrame.from_summaries(a, b, curve="auto", again=again).curve is not None
 
 
@@ -571,7 +574,7 @@ def test_compare_many_chooses_a_curve_and_says_so():
     X, y = three_rings(150, 0)
     sets = {f"ring {k}": X[y == k] for k in range(3)}
     found = cospan.compare_many(sets, n_permutations=0, curve="auto")
-    plain = cospan.compare_many(sets, n_permutations=0)
+    plain = cospan.compare_many(sets, n_permutations=0, curve=None)
     assert found.costs.curve is not None
     assert plain.costs.curve is None
     assert any("curved" in text for text in found.warnings)

@@ -14,7 +14,7 @@ from cospan.errors import InputError
 from cospan.frame.aligning import ScoringFrame
 from cospan.frame.differences import Parts, differences_of, parts_of
 from cospan.frame.directions import Directions, directions_of
-from cospan.frame.fitting import again_through, fitted, pseudo_inverse, warn_if_nothing_shared
+from cospan.frame.fitting import RowsAgain, fitted, pseudo_inverse, warn_if_nothing_shared
 from cospan.frame.prepared_rows import prepare_rows, with_left_factors
 from cospan.frame.truncation import truncated
 from cospan.sets import Settings, calibrated
@@ -181,7 +181,7 @@ class JointFrame(ScoringFrame):
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
         rows = ((A, sample_weight_a), (B, sample_weight_b))
-        frame = cls._of(a, b, settings, picture, again_through(rows))
+        frame = cls._of(a, b, settings, picture, RowsAgain(rows))
         if not keep_uv:
             return frame
         return with_left_factors(frame, A, B, sample_weight_a, sample_weight_b)

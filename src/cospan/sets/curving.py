@@ -2,7 +2,7 @@
 
 The leave-one-out log-loss decides, and the plain model stays unless the curved one is clearly
 better. Where the sampled rows are not all rows, the rest is read again, through the map: at once
-if they are a few times as many, else once it is clear from the sampled ones that it is worth it.
+if it is at hand and not much more, else once the sampled ones have shown that it is worth it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Again", "as_curve", "fitted_curve"]
 
-#: Reads the rows of all sets once more, through the map: one summary for each set.
+#: Reads the rows of all sets once more, through the map: one summary for each set. Where it has an
+#: attribute `at_hand` that is true, the rows are in memory, and reading them costs little.
 Again = Callable[[RowMap], Sequence[Summary]]
 
 # Fewer rows in a set than this cannot show a curve: features are several times the columns.
@@ -86,7 +87,7 @@ def fitted_curve(
     assert trial is not None
     samples = [part.sample.rows for part in summaries]
     mapping = _map_for(working, samples, None if asked == "auto" else int(asked))
-    whole = held or (again is not None and _few_more(summaries))
+    whole = held or (getattr(again, "at_hand", False) and _few_more(summaries))
     if held or not whole:
         mapped = [mapped_summary(x.sample.rows, x.sample.weights, mapping) for x in summaries]
     else:
