@@ -150,8 +150,9 @@ def make_verdict(
     rows: RowsToCheck = NO_ROWS,
     *,
     given: Sequence[GivenOthers] = (),
+    curved: bool = False,
 ) -> Verdict:
-    """Put what was decided in words."""
+    """Put what was decided in words; `curved`: the AUC is that of curved features."""
     differs = decided.differs
     sizes = ("unknown",) * 3
     if auc is not None:
@@ -163,7 +164,7 @@ def make_verdict(
     sentences = [
         _headline(decided, len(features), names),
         *_how_much(differs, sizes, auc),
-        *_in_what(kinds),
+        *_in_what(kinds, curved),
         *_of_columns(differs, features, names, given),
         *[pair_sentence(pair, names) for pair in pairs],
         *_quality(quality, features),
@@ -235,15 +236,17 @@ def _of_hundred(auc: float) -> str:
     return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
 
 
-def _in_what(kinds: Kinds) -> list[str]:
+def _in_what(kinds: Kinds, curved: bool) -> list[str]:
     if not kinds.mostly:
         return []
     share = kinds.shares.get(kinds.mostly, 0.0)
-    if share > 0.5:
-        what = IN_WORDS[kinds.mostly]
-        return [f"It is mostly a difference in {what}: {share_text(share)} of it."]
-    of_it = f": {share_text(share)} of it" if share else ""
-    return [f"It is first of all a difference in {IN_WORDS[kinds.mostly]}{of_it}."]
+    # The shares are those of means and covariances, which a curved difference goes beyond.
+    it, of_it = "It", "it"
+    if curved:
+        it, of_it = "As far as it shows in means and spreads, it", "that"
+    part = f": {share_text(share)} of {of_it}" if share else ""
+    how = "mostly" if share > 0.5 else "first of all"
+    return [f"{it} is {how} a difference in {IN_WORDS[kinds.mostly]}{part}."]
 
 
 def _of_columns(

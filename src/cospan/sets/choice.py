@@ -194,12 +194,15 @@ class _Search:
         fixed = self.asked.pooling
         gammas = POOLING_GRID if fixed is None else (fixed,)
         climb = _Climb(self.judge, current.working, self.alphas, gammas, self._dofs)
-        i = int(np.argmin(np.abs(self.alphas - current.shrinkage)))
-        weak, strong = (i, 0), (i, len(gammas) - 1)
-        place = min(weak, strong, key=lambda one: self.judge.mean(climb.at(one)))
-        worse = self.judge.mean(climb.at(weak)) >= self.judge.mean(current)
-        if fixed is None and worse and self.judge.better(current, climb.at(strong), CLEARLY):
-            return current  # where a little and all of it are worse, so is what lies between
+        place = (int(np.argmin(np.abs(self.alphas - current.shrinkage))), len(gammas) - 1)
+        if fixed is None and self.judge.better(current, climb.at(place), CLEARLY):
+            # Where pooling all the way is clearly worse, so is half of it. But of many sets each
+            # gains more from the others: a little may be better all the same.
+            place = (place[0], 0)
+            if self.working.n_sets == 2 or self.judge.mean(climb.at(place)) >= self.judge.mean(
+                current
+            ):
+                return current
         best = climb.top(place)
         return best if fixed is not None or self.judge.better(best, current, SOMEWHAT) else current
 

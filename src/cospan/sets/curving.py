@@ -20,7 +20,7 @@ from cospan.curves import MOST_COLUMNS, RowMap, curve_map, landmark_map
 from cospan.errors import InputError
 from cospan.sets.choice import CLEARLY, tried_rows
 from cospan.sets.curved import CurvedSets, Plain, mapped_summary
-from cospan.sets.judging import Judge
+from cospan.sets.judging import Candidate, Judge
 from cospan.sets.prepared import TrialRows, WorkingSets
 from cospan.sets.settings import Settings
 from cospan.summary import Summary
@@ -80,11 +80,11 @@ def fitted_curve(
     asked = as_curve(settings.curve)
     if asked is None:
         return None
-    summaries = _with_samples(working)
-    held = all(len(part.sample) == part.count for part in summaries)
+    held = _held(working)
     if not _possible(asked, working, settings, trial, held or again is not None):
         return None
     assert trial is not None
+    summaries = _with_samples(working)
     samples = [part.sample.rows for part in summaries]
     mapping = _map_for(working, samples, None if asked == "auto" else int(asked))
     whole = held or (getattr(again, "at_hand", False) and _few_more(summaries))
@@ -93,17 +93,17 @@ def fitted_curve(
     else:
         assert again is not None
         mapped = list(again(mapping))
-    costs = _costs_of(mapped, summaries, mapping, settings)
-    if asked == "auto":
-        rows = _tried(summaries, trial)
-        rival = costs.left_out_costs(_mapped(mapping, rows), trial.own, sample_weight=trial.removed)
-        if not _better(trial, arrays.to_numpy(rival), squared, working):
-            return None
+    trials = _Trials(working, summaries, mapping, trial, squared)
+    if asked == "auto" and not trials.promising(mapped, settings):
+        return None
+    costs = trials.costs(mapped, settings)
+    if asked == "auto" and not trials.better(costs):
+        return None
     if not whole:
         assert again is not None
         g = costs.geometry
         chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-        costs = _costs_of(again(mapping), summaries, mapping, chosen)
+        costs = trials.costs(again(mapping), chosen)
     return CurvedSets(mapping, costs, plain)
 
 
@@ -136,6 +136,14 @@ def _possible(
     free = all(x == "auto" for x in (settings.shrinkage, settings.pooling, settings.dof))
     few = min(part.count for part in working.prepared.summaries) < _FEWEST_ROWS
     return free and not few and settings.calibrate is not False
+
+
+def _held(working: WorkingSets) -> bool:
+    """Do the summaries hold all rows, in their samples or by themselves?"""
+    return all(
+        len(part.sample) == part.count or (working.basis is not None and part._holds_rows)
+        for part in working.prepared.summaries
+    )
 
 
 def _with_samples(working: WorkingSets) -> list[Summary]:
@@ -179,38 +187,60 @@ def _scale_over_all(working: WorkingSets, center: np.ndarray) -> np.ndarray:
     return np.asarray(unit * np.sqrt(within + np.mean(apart**2, axis=0)))
 
 
-def _costs_of(
-    mapped: Sequence[Summary],
-    summaries: Sequence[Summary],
-    mapping: RowMap,
-    settings: Settings,
-) -> SetCosts:
-    """Costs of mapped rows; the samples they are chosen and calibrated on are the plain ones'."""
-    from cospan.sets.costs import SetCosts  # it is made of this module
+class _Trials:
+    """Costs of mapped rows, beside those of the plain model."""
 
-    whole = []
-    for part, known in zip(mapped, summaries, strict=True):
-        rows = _mapped(mapping, known.sample.rows)
-        whole.append(replace(part, sample=replace(known.sample, rows=rows)))
-    options = settings.of_the_sets() | {"units": mapping.units, "curve": None}
-    return SetCosts.from_summaries(whole, **options)
+    def __init__(
+        self,
+        working: WorkingSets,
+        summaries: Sequence[Summary],
+        mapping: RowMap,
+        trial: TrialRows,
+        squared: np.ndarray | None,
+    ) -> None:
+        self.working, self.summaries, self.mapping = working, summaries, mapping
+        self.trial = trial
+        self.judge = Judge(trial)
+        self.plain = None if squared is None else self._candidate(squared)
+
+    def costs(self, mapped: Sequence[Summary], settings: Settings) -> SetCosts:
+        """Costs of mapped rows, chosen and calibrated on the samples of the plain ones."""
+        from cospan.sets.costs import SetCosts  # it is made of this module
+
+        whole = []
+        for part, known in zip(mapped, self.summaries, strict=True):
+            rows = _mapped(self.mapping, known.sample.rows)
+            whole.append(replace(part, sample=replace(known.sample, rows=rows)))
+        options = settings.of_the_sets() | {"units": self.mapping.units, "curve": None}
+        return SetCosts.from_summaries(whole, **options)
+
+    def promising(self, mapped: Sequence[Summary], settings: Settings) -> bool:
+        """Is it worth it to look for a pooling?
+
+        That takes a factor for every two sets. Where curves without one are clearly worse than the
+        plain model, many sets are spared it.
+        """
+        if self.plain is None or self.working.n_sets == 2:
+            return self.plain is not None
+        found = self.costs(mapped, replace(settings, pooling=0.0))
+        return not self.judge.better(self.plain, self._left_out(found), CLEARLY)
+
+    def better(self, costs: SetCosts) -> bool:
+        assert self.plain is not None  # it was promising
+        return self.judge.better(self._left_out(costs), self.plain, CLEARLY)
+
+    def _left_out(self, costs: SetCosts) -> Candidate:
+        most = tried_rows(len(self.summaries))
+        rows = np.concatenate([part.sample.rows[:most] for part in self.summaries])
+        trial = self.trial
+        squared = costs.left_out_costs(
+            _mapped(self.mapping, rows), trial.own, sample_weight=trial.removed
+        )
+        return self._candidate(arrays.to_numpy(squared))
+
+    def _candidate(self, squared: np.ndarray) -> Candidate:
+        return self.judge.candidate(self.working, squared.T, 0.0, 0.0, 0.0)
 
 
 def _mapped(mapping: RowMap, rows: np.ndarray) -> np.ndarray:
     return arrays.to_numpy(mapping(rows)).astype(np.float64)
-
-
-def _tried(summaries: Sequence[Summary], trial: TrialRows) -> np.ndarray:
-    """The rows of the trial, as they are."""
-    most = tried_rows(len(summaries))
-    return np.concatenate([part.sample.rows[:most] for part in summaries])
-
-
-def _better(
-    trial: TrialRows, curved: np.ndarray, plain: np.ndarray | None, working: WorkingSets
-) -> bool:
-    if plain is None:
-        return False
-    judge = Judge(trial)
-    rival, current = (judge.candidate(working, one.T, 0.0, 0.0, 0.0) for one in (curved, plain))
-    return judge.better(rival, current, CLEARLY)
