@@ -486,6 +486,25 @@ def test_prototypes_uphill_are_at_least_as_extreme_as_the_rows(ring, curved):
 # ---- everywhere -------------------------------------------------------------------------------
 
 
+def test_a_curve_is_looked_for_unless_it_is_declined(ring):
+    X, y = np.concatenate(ring), np.repeat([0, 1], 300)
+    for options, curved in (({}, True), ({"curve": None}, False)):
+        found = [
+            JointFrame.fit(*ring, **options),
+            AlignmentAngleClassifier(**options).fit(X, y).frame_,
+            compare(*ring, n_permutations=0, **options).frame,
+        ]
+        assert [one.curve is not None for one in found] == [curved] * 3
+
+
+def test_the_page_says_how_to_decline_a_curve(ring):
+    page = to_html(compare(*ring, n_permutations=0, curve=None))
+    assert "curve=None" in page
+    assert (
+        "curve=" not in to_html(compare(*ring, n_permutations=0)).split("cospan.compare(")[1][:60]
+    )
+
+
 def test_the_estimator_chooses_a_curve(ring):
     X, y = np.concatenate(ring), np.repeat(["blob", "ring"], 300)
     model = AlignmentAngleClassifier(curve="auto").fit(X, y)

@@ -218,7 +218,7 @@ class Settings(Given):
             parser=parsing.parse_curve,
             metavar="auto|none|NUMBER",
             help="Curved features beside the columns: where they are clearly better, never, or so "
-            "many (default: none).",
+            "many (default: auto).",
         ),
     ] = None
     weighting: WeightingOption = None

@@ -113,7 +113,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
-        curve: int | str | None = None,
+        curve: int | str | None = "auto",
     ) -> None:
         self.span = span
         self.units = units

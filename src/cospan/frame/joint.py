@@ -90,7 +90,7 @@ class JointFrame(ScoringFrame):
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
-        curve: int | str | None = None,
+        curve: int | str | None = "auto",
         picture: bool = False,
         sample_weight_a: Any = None,
         sample_weight_b: Any = None,
@@ -135,8 +135,8 @@ class JointFrame(ScoringFrame):
             what those of the columns do not: a ring inside a blob. They are cosines of columns or,
             above 100 columns, how near a row is to landmarks, means of a few rows. ``"auto"``:
             where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
-            too. A number: always, with so many features. None, the default: never. Directions,
-            parts and prototypes are the plain frame's.
+            too. A number: always, with so many features. None: never. Directions, parts and
+            prototypes are the plain frame's.
         sample_weight_a, sample_weight_b : array-like, optional
             A weight of 2 counts like a row that occurs twice.
         keep_uv : bool
