@@ -230,7 +230,7 @@ def delay(args):
             waits = waits_of(values, values[:quiet].max(), quiet, after, len(changed))
             delays[method].append(waits)
             if method == "cospan":
-                promised.append(waits_of(values, found.levels.alarm, quiet, after, len(changed)))
+                promised.append(waits_of(values, 1.0, quiet, after, len(changed)))
             print(f"  {repeat} {method:10s} {dict(zip(changed, waits, strict=True))}", flush=True)
     windows = args.repeats * (quiet + after * len(drifts()))
     for method, waits in delays.items():
@@ -446,8 +446,7 @@ def real(args):
             started = time.perf_counter()
             found = monitor(table[half], table[~half], time="time_hour", every=every)
             seconds = time.perf_counter() - started
-            level = found.levels.alarm
-            print(f"{name} by {every}: {seconds:.1f} s, level {level:.2f}. {found.verdict}")
+            print(f"{name} by {every}: {seconds:.1f} s, {found.promise} {found.verdict}")
         if name == "weather":
             later = table[~half].copy()
             late = later.time_hour >= "2013-10-01"

@@ -325,6 +325,8 @@ def test_a_scheduler_that_is_not_there_is_said_so():
         cospan.distributed.on_cluster("nonsense"),
     ):
         pass
+    with pytest.raises(ValueError, match="No client"):  # Dask works here again, not there
+        importlib.import_module("distributed").default_client()
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import onnx
@@ -177,8 +178,8 @@ def test_the_cache_holds_no_text(folder, tmp_path):
 def test_a_damaged_cache_is_no_reason_to_fail(folder, tmp_path):
     path = tmp_path / "rows.sqlite"
     path.write_bytes(b"this is not a database" * 100)
-    with pytest.raises(sqlite3.Error):
-        sqlite3.connect(path).execute("SELECT * FROM rows")
+    with closing(sqlite3.connect(path)) as base, pytest.raises(sqlite3.Error):
+        base.execute("SELECT * FROM rows")
     assert embed_texts(["cat"], folder, cache=EmbeddingCache(path)).shape == (1, HIDDEN)
 
 

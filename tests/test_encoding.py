@@ -125,6 +125,42 @@ def test_dates_in_text_in_days_and_in_nanoseconds_are_one_column():
     assert plan["x"].fill == pytest.approx((18262 + (1 + 1 + 1.5) / 3,), rel=1e-9)
 
 
+def days(first, n):
+    return pd.date_range(first, periods=n).strftime("%Y-%m-%d").tolist()
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [
+        ((days("2020-01-01", 9), days("2020-02-01", 9)), "time"),
+        ((days("2020-02-01", 9), days("2020-01-01", 9), days("2020-03-01", 9)), "time"),
+        ((days("2020-02-01", 90), days("2020-01-01", 3)), "time"),
+        ((days("2020-01-01", 9), days("2020-01-09", 9)), "date"),  # they share a day
+        ((days("2020-01-01", 9), days("2020-02-01", 9), days("2020-02-05", 9)), "date"),
+        ((days("2020-01-01", 3), days("2020-02-01", 3)), "date"),  # chance does that: 1 in 10
+        ((days("2020-01-01", 99),), "date"),
+    ],
+)
+def test_a_date_is_a_time_where_no_two_sets_overlap(columns, kind):
+    tables = [
+        {"x": pa.array(column).cast(pa.timestamp("s")), "y": np.arange(len(column)) % 4 / 2}
+        for column in columns
+    ]
+    for how in (tables, [{**table, "x": x} for table, x in zip(tables, columns, strict=True)]):
+        sources = [open_source(table) for table in how]
+        plan = learn_plan(sources)
+        assert plan["x"].kind == kind
+        assert plan.feature_names == (("x", "y") if kind == "date" else ("y",))
+        assert EncodingPlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+        if kind == "time":
+            chunk = sources[0].encoded(plan).read()
+            first = pd.Timestamp(columns[0][0]) - pd.Timestamp("1970-01-01")
+            np.testing.assert_array_equal(
+                chunk.times[:, 0], first.days + np.arange(len(columns[0]))
+            )
+            assert "time, left out: the sets are of different times" in plan.lines()[0]
+
+
 # Categories ----------------------------------------------------------------------------------
 
 

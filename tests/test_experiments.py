@@ -76,11 +76,11 @@ def test_the_quick_reproduction_on_the_real_files(tmp_path, mnist, fashion):
 def test_cka_is_invariant_and_bounded():
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((20, 50)), rng.standard_normal((30, 50))
-    value = protocol.linear_cka(A, B)
+    value = protocol.linear_cka(A.T, B.T)
     assert 0 < value < 1
     rotation = np.linalg.qr(rng.standard_normal((20, 20)))[0]
-    assert protocol.linear_cka(3 * rotation @ A, B) == pytest.approx(value)
-    assert protocol.linear_cka(B, A) == pytest.approx(value)
+    assert protocol.linear_cka((3 * rotation @ A).T, B.T) == pytest.approx(value)
+    assert protocol.linear_cka(B.T, A.T) == pytest.approx(value)
 
 
 def test_draws_are_repeatable_and_differ():

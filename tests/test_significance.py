@@ -529,3 +529,14 @@ def test_parts_keep_their_level_with_few_rows_and_categories(a, b):
         parts = shift_test(rows[:a], rows[a:], n_permutations=99).parts
         small += [parts[key] <= 0.05 for key in ("location", "scale", "shape")]
     assert np.all(small / 60 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60))
+
+
+def test_a_step_across_correlated_columns_is_one_of_location():
+    """Hardly one in either column, but a large one in what the first leaves open of the second."""
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(2, 200, 4))
+    for X, step in ((A, 0.0), (B, 0.08)):
+        X[:, 1] = X[:, 0] + 0.1 * X[:, 1] + step
+    found = shift_test(A, B, n_permutations=199)
+    assert found.parts["location"] == pytest.approx(3 / 200)
+    assert min(found.parts["scale"], found.parts["shape"]) > 0.05

@@ -63,11 +63,34 @@ def test_the_set_that_drifts_is_named_and_the_other_is_not(timed):
     assert text.startswith("Rows of second half change over measured")
 
 
-def test_dates_that_separate_the_sets_by_themselves_are_remarked_on(timed):
+def test_dates_that_would_separate_the_sets_by_themselves_are_not_compared(tables, timed):
+    """Training and production are of different times: what else changed is the question."""
+    A, B = (table.drop(columns="measured") for table in tables)
+    without = compare(A, B, n_permutations=49)
+    assert timed.separation == without.separation
+    assert timed.shift.pvalue == without.shift.pvalue
+    assert [one.name for one in timed.features] == [one.name for one in without.features]
     (remark,) = (text for text in timed.warnings if getattr(text, "code", "") == "times apart")
-    assert "measured alone separates" in remark
-    assert remark.remedy.startswith('drop="measured"')
-    assert content_of(timed).warning.startswith("The sets are of different times")
+    assert remark.startswith("measured is not compared: the sets are of different times")
+    assert remark.remedy == 'numeric="measured" compares it, too.'
+
+
+def test_dates_are_compared_where_somebody_asks_or_the_sets_overlap(tables):
+    A, B = tables
+    asked = compare(A, B, numeric="measured", n_permutations=0)
+    assert asked.features[0].name == "measured"
+    assert asked.separation.auc.value > 0.999
+    assert any("measured alone separates" in text for text in asked.warnings)
+    overlapping = pd.concat([A.iloc[-1:], B])
+    assert "measured" in compare(A, overlapping, n_permutations=0).feature_names
+
+
+def test_what_is_scored_need_not_have_the_times(tables, tmp_path):
+    A, B = tables
+    Z = B.drop(columns="measured").iloc[-100:]
+    found = compare(A, B, Z, n_permutations=0)
+    assert found.groups[2].n == 100
+    assert all(one is None for one in found.timelines[0].moments["Z"])
 
 
 def test_page_markdown_and_json_have_the_same_numbers(timed):

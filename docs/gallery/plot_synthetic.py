@@ -1,6 +1,6 @@
 """
-A generator that every test of single columns passes
-====================================================
+A generator that passes every single-column test
+================================================
 
 The rows of a table are shuffled column by column: no column changes, and every relation between
 columns is lost. Tests of single columns see nothing. The angle of the rows does.

@@ -18,7 +18,7 @@ from cospan.errors import CospanWarning
 
 __all__ = ["Remark", "heard", "warn"]
 
-#: Modules that stand between a reason to warn and the user's own line.
+#: Modules between a reason to warn and the user's own line.
 _BETWEEN = ("cospan", "contextlib")
 
 

@@ -8,7 +8,7 @@ so their difference is one too:
     ψ_i = {(y_i - a_i)²/c_i² - (y_i - b_i)²/s_i²} / (a² + b²)
 
 The ν of both costs cancels, and so does what lies off the span of few rows: it costs both sets
-alike. Exact, without sampling or a background set. (In the linear span the centre stands in place
+alike. Exact, without sampling or a background set. (In the linear span the centre takes the place
 of both means.)
 
 The calibrated angle is 45° where log(a²/b²) is ℓ₀, so at the balance tanh(ℓ₀/2): the `base`. What

@@ -158,7 +158,7 @@ def orthonormal_columns(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     block = min(_QR_BLOCK, n)
     packed, blocks, _ = geqrt(block, x, overwrite_a=1)
     R = np.triu(packed[:n])
-    # The scalars of the Householder vectors stand on the diagonals of the compact-WY blocks.
+    # The scalars of the Householder vectors are on the diagonals of the compact-WY blocks.
     columns = np.arange(n)
     tau = np.ascontiguousarray(blocks[columns % block, columns])
     Q, _, _ = orgqr(packed, tau, lwork=64 * n, overwrite_a=1)

@@ -35,7 +35,7 @@ __all__ = ["GivenOthers", "moved_given_others"]
 LEAST_SHIFT, LEAST_SHARE, STRICT = 0.5, 0.1, 0.001
 #: What moves by itself, the same way and half as far, is described well enough by itself.
 TIMES_OWN = 2.0
-MOST_TRIED, MOST_TOLD = 4, 2
+MOST_TRIED, MOST_NAMED = 4, 2
 #: A regression of so many rows and features takes a fraction of a second.
 MOST_ROWS, MOST_FEATURES = 20_000, 300
 
@@ -89,15 +89,15 @@ def moved_given_others(
     moved = math.sqrt(2) * (inverse @ arrays.to_numpy(frame.shifts)) / size
     asked = [(column, features[column.name]) for column in columns if column.kind == "number"]
     asked = [pair for pair in asked if _is_worth_asking(pair[1], float(moved[pair[0].features[0]]))]
-    told: list[GivenOthers] = []
+    found: list[GivenOthers] = []
     for column, own in sorted(asked, key=lambda pair: pair[1].p)[:MOST_TRIED]:
         companion = _companion(inverse, size, column, columns)
-        if companion in {one.name for one in told}:  # the same story from the other side
+        if companion in {one.name for one in found}:  # the same story from the other side
             continue
         amount, shift, p = _regressed(rows, column)
         if p * len(columns) <= STRICT and _is_news(own, shift):
-            told.append(GivenOthers(column.name, companion, shift, amount))
-    return tuple(told[:MOST_TOLD])
+            found.append(GivenOthers(column.name, companion, shift, amount))
+    return tuple(found[:MOST_NAMED])
 
 
 def _is_worth_asking(own: FeatureChange, moved: float) -> bool:

@@ -30,7 +30,7 @@ class Column:
 
     `features` are their places in the encoded rows; `indicator` is the place of the feature that
     says where a value is missing, or None. `fill` is what stands for missing values without an
-    indicator, where rows can be told by it: whole numbers are values too.
+    indicator, where rows can be recognised by it: whole numbers are values too.
     """
 
     name: str

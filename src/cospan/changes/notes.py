@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["Quality", "QualityNote", "surely_absent"]
+from .grouping import Profiles, Rows
+
+__all__ = ["LookedAt", "Quality", "QualityNote", "surely_absent"]
 
 #: A level counts as new or vanished if at least so many rows would be expected to have it.
 EXPECTED_ROWS = 5
@@ -40,21 +41,27 @@ class QualityNote:
     b: float = math.nan
 
 
-@dataclass(frozen=True)
-class Quality:
+class LookedAt(NamedTuple):
+    """Where findings come from, what the sets are called, and the level of a single one."""
+
+    rows: Rows
+    profiles: Profiles | None
+    names: tuple[str, str]
+    level: float
+
+
+class Quality(tuple[QualityNote, ...]):
     """All findings; differences between the sets first."""
 
-    notes: tuple[QualityNote, ...]
+    __slots__ = ()
 
-    def __len__(self) -> int:
-        return len(self.notes)
-
-    def __iter__(self) -> Iterator[QualityNote]:
-        return iter(self.notes)
+    @property
+    def notes(self) -> tuple[QualityNote, ...]:
+        return self
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Plain types only."""
-        rows = [asdict(note) for note in self.notes]
+        rows = [asdict(note) for note in self]
         for row in rows:
             row |= {k: None if math.isnan(row[k]) else float(row[k]) for k in "ab"}
         return rows

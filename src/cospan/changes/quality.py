@@ -16,7 +16,7 @@ from cospan.significance.copies import row_kinds
 
 from .columns import LEVEL, FeatureChange, FeatureTable
 from .grouping import Column, Profiles, Rows
-from .notes import Quality, QualityNote, surely_absent
+from .notes import LookedAt, Quality, QualityNote, surely_absent
 from .ranges import value_notes
 from .wording import listed, quoted, share_text
 
@@ -37,72 +37,59 @@ def check_quality(
     names: tuple[str, str],
 ) -> Quality:
     """Look through the columns, then the rows."""
-    level = LEVEL / max(1, len(features))
+    at = LookedAt(rows, profiles, names, LEVEL / max(1, len(features)))
     by_name = {column.name: column for column in columns}
-    notes = [
-        note
-        for one in features
-        for note in _column_notes(one, by_name[one.name], rows, profiles, names, level)
-    ]
-    notes += _further_levels(features, profiles, names, level)
+    notes = [note for one in features for note in _column_notes(one, by_name[one.name], at)]
+    notes += _further_levels(features, at)
     notes += _duplicates(rows, names)
     notes += _constant_in_both(features)
     return Quality(tuple(sorted(notes, key=lambda note: not note.differs)))
 
 
-def _column_notes(
-    one: FeatureChange,
-    column: Column,
-    rows: Rows,
-    profiles: Profiles | None,
-    names: tuple[str, str],
-    level: float,
-) -> Iterator[QualityNote]:
+def _column_notes(one: FeatureChange, column: Column, at: LookedAt) -> Iterator[QualityNote]:
     a, b = one.a, one.b
-    if one.tests.get("missing", 1.0) <= level:
+    if one.tests.get("missing", 1.0) <= at.level:
         yield QualityNote(
             "missing",
             one.name,
-            f"{quoted(one.name)} is missing in {share_text(a.missing)} of {names[0]}'s rows and "
-            f"{share_text(b.missing)} of {names[1]}'s.",
+            f"{quoted(one.name)} is missing in {share_text(a.missing)} of {at.names[0]}'s rows "
+            f"and {share_text(b.missing)} of {at.names[1]}'s.",
             True,
             a.missing,
             b.missing,
         )
     if one.kind == "category":
-        yield from _level_notes(one, rows, names, level)
+        yield from _level_notes(one, at)
     elif one.kind != "vector":
-        yield from value_notes(one, column, rows, profiles, names, level)
+        yield from value_notes(one, column, at)
 
 
-def _level_notes(
-    one: FeatureChange, rows: Rows, names: tuple[str, str], level: float
-) -> Iterator[QualityNote]:
+def _level_notes(one: FeatureChange, at: LookedAt) -> Iterator[QualityNote]:
     held = [one.a.levels, one.b.levels]
     if max(one.a.missing, one.b.missing) == 1:  # no values, so no levels to compare
         return
-    sizes = [len(rows.a), len(rows.b)]
+    sizes = [len(at.rows.a), len(at.rows.b)]
     for side in (1, 0):
         here, there = held[side], held[1 - side]
         levels = [
             name
             for name, share in here.items()
             if not there.get(name)
-            and surely_absent(share * sizes[side], sizes[side], sizes[1 - side], level / len(here))
+            and surely_absent(
+                share * sizes[side], sizes[side], sizes[1 - side], at.level / len(here)
+            )
         ]
-        yield from _one_sided(one.name, levels, sum(here[x] for x in levels), side, names)
+        yield from _one_sided(one.name, levels, sum(here[x] for x in levels), side, at.names)
 
 
-def _further_levels(
-    features: FeatureTable, profiles: Profiles | None, names: tuple[str, str], level: float
-) -> Iterator[QualityNote]:
+def _further_levels(features: FeatureTable, at: LookedAt) -> Iterator[QualityNote]:
     """Levels among those without a feature of their own: only the profiles know them."""
-    if profiles is None:
+    if at.profiles is None:
         return
     for one in features:
         if "other levels" not in one.a.levels:
             continue
-        own = [dict(_profile_levels(p, one.name)) for p in profiles]
+        own = [dict(_profile_levels(p, one.name)) for p in at.profiles]
         if not all(own):
             continue
         sizes = [sum(x.values()) for x in own]
@@ -113,10 +100,10 @@ def _further_levels(
                 for name, count in here.items()
                 if name not in one.a.levels
                 and name not in there
-                and surely_absent(count, sizes[side], sizes[1 - side], level / len(here))
+                and surely_absent(count, sizes[side], sizes[1 - side], at.level / len(here))
             ]
             share = sum(here[name] for name in levels) / sizes[side]
-            yield from _one_sided(one.name, levels, share, side, names)
+            yield from _one_sided(one.name, levels, share, side, at.names)
 
 
 def _one_sided(

@@ -13,7 +13,7 @@ from cospan._types import Floats
 from .columns import FeatureChange
 from .grouping import Column, Profiles, Rows, present
 from .measuring import Held
-from .notes import QualityNote, surely_absent
+from .notes import LookedAt, QualityNote, surely_absent
 from .wording import number, quoted, value_text
 
 __all__ = ["value_notes"]
@@ -27,19 +27,12 @@ OTHER_UNIT = 5.0
 _SAME_RATIO = 1.5
 
 
-def value_notes(
-    one: FeatureChange,
-    column: Column,
-    rows: Rows,
-    profiles: Profiles | None,
-    names: tuple[str, str],
-    level: float,
-) -> Iterator[QualityNote]:
+def value_notes(one: FeatureChange, column: Column, at: LookedAt) -> Iterator[QualityNote]:
     """What is odd about the values of a column of numbers, dates or truth values."""
-    values = _values(rows, column)
+    values = _values(at.rows, column)
     if one.kind in ("number", "duration"):
-        yield from _range_notes(one, values, profiles, names, level)
-    yield from _constant_note(one, values, names, level)
+        yield from _range_notes(one, values, at)
+    yield from _constant_note(one, values, at)
 
 
 def _values(rows: Rows, column: Column) -> tuple[Floats, Floats]:
@@ -53,13 +46,9 @@ def _values(rows: Rows, column: Column) -> tuple[Floats, Floats]:
 
 
 def _range_notes(
-    one: FeatureChange,
-    values: tuple[Floats, Floats],
-    profiles: Profiles | None,
-    names: tuple[str, str],
-    level: float,
+    one: FeatureChange, values: tuple[Floats, Floats], at: LookedAt
 ) -> Iterator[QualityNote]:
-    a, b = one.a, one.b
+    a, b, names = one.a, one.b, at.names
     unit = _other_unit(a, b) if one.changed else None
     if unit is not None:
         larger, smaller = (names[1], names[0]) if unit > 1 else (names[0], names[1])
@@ -83,7 +72,7 @@ def _range_notes(
         end = own.high if above else own.low
         far = max(own.high - other.high, other.low - own.low) > BEYOND * width
         if far and _left_range(
-            end, values[side], values[1 - side], _rows_of(one, side, profiles), level
+            end, values[side], values[1 - side], _rows_of(one, side, at.profiles), at.level
         ):
             yield QualityNote(
                 "range",
@@ -134,8 +123,9 @@ def _other_unit(a: Held, b: Held) -> float | None:
 
 
 def _constant_note(
-    one: FeatureChange, values: tuple[Floats, Floats], names: tuple[str, str], level: float
+    one: FeatureChange, values: tuple[Floats, Floats], at: LookedAt
 ) -> Iterator[QualityNote]:
+    names = at.names
     still = [held.low == held.high for held in (one.a, one.b)]
     if still == [True, True] and one.a.low != one.b.low:
         text = f"{quoted(one.name)} is {_value(one, one.a.low)} in every row of {names[0]} and "
@@ -150,7 +140,7 @@ def _constant_note(
         return
     # A value that is rare in one set is easily absent from the other.
     others = float(np.sum(values[1 - side] != (one.a if side == 0 else one.b).low))
-    if surely_absent(others, len(values[1 - side]), len(values[side]), level):
+    if surely_absent(others, len(values[1 - side]), len(values[side]), at.level):
         yield QualityNote("constant", one.name, text, True, one.a.deviation, one.b.deviation)
 
 

@@ -159,7 +159,7 @@ def make_verdict(
         sizes = (size_of(auc.value), size_of(auc.low), size_of(auc.high))
     if not differs:
         sizes = ("none", "none", sizes[2])
-    told = features.changed[:FIRST_FEATURES]
+    first = features.changed[:FIRST_FEATURES]
     pairs = _first_pairs(relations) if differs else []
     sentences = [
         _headline(decided, len(features), names),
@@ -177,7 +177,7 @@ def make_verdict(
         kinds.mostly,
         kinds.shares,
         kinds.parts,
-        tuple(one.name for one in told),
+        tuple(one.name for one in first),
         tuple(f"{pair.first} and {pair.second}" for pair in pairs),
         tuple(dict.fromkeys(sentences)),
         rows,
@@ -222,7 +222,7 @@ def _how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> li
         f"({100 * auc.confidence:.0f} % interval {low} to {high}; by chance 50)"
     )
     if not differs and auc.value == 0.5:  # no angle but 45°
-        return [f"Single rows cannot be told apart: {counted}."]
+        return [f"Single rows cannot be separated: {counted}."]
     if not differs:
         return [f"{counted[0].upper()}{counted[1:]}."]
     if sizes[0] == "none":
@@ -257,20 +257,20 @@ def _of_columns(
     A column that moved against the others comes first where it moved further than the first.
     """
     first = features.changed[:FIRST_FEATURES]
-    told = [feature_sentence(one, names) for one in first]
+    said = [feature_sentence(one, names) for one in first]
     more = len(features.changed) - FIRST_FEATURES
     if more > 0:
-        told.append(f"{more:,} more of the {len(features):,} columns changed.")
+        said.append(f"{more:,} more of the {len(features):,} columns changed.")
     if given and differs:
         ahead = not first or abs(given[0].shift) > abs(first[0].difference)
         against = [one.sentence(names) for one in given]
-        told = against + told if ahead else told + against
-    if told and not differs:
+        said = against + said if ahead else said + against
+    if said and not differs:
         sure = chance(min(one.p_adjusted for one in features))
         which = "A single column is" if len(features.changed) == 1 else "Single columns are"
         over = f", adjusted for {len(features):,} columns" if len(features) > 1 else ""
-        told.insert(0, f"{which} a weak hint to the contrary ({sure}{over}), perhaps by chance.")
-    return told
+        said.insert(0, f"{which} a weak hint to the contrary ({sure}{over}), perhaps by chance.")
+    return said
 
 
 def _quality(quality: Quality, features: FeatureTable) -> list[str]:
@@ -278,11 +278,11 @@ def _quality(quality: Quality, features: FeatureTable) -> list[str]:
 
     That a column which rose also left its range goes without saying.
     """
-    told = {one.name for one in features.changed[:FIRST_FEATURES]}
+    named = {one.name for one in features.changed[:FIRST_FEATURES]}
     moved = {one.name for one in features.changed if one.change in ("mean", "spread")}
     still = {n.column for n in quality if n.code == "constant" and n.a == n.b == 0}
-    known = {"missing": told, "new levels": told, "vanished levels": told, "range": moved}
-    known["constant"] = told & still  # one value in A, another in B: that was said
+    known = {"missing": named, "new levels": named, "vanished levels": named, "range": moved}
+    known["constant"] = named & still  # one value in A, another in B: that was said
     # Rows in both sets, more than repeat within one, are copied: the first thing to know of a test.
     repeats = max((max(n.a, n.b) for n in quality if n.code == "duplicates"), default=0.0)
     copied = {n.text for n in quality if n.code == "shared rows" and max(n.a, n.b) > repeats + 0.05}

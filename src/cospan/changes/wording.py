@@ -1,4 +1,4 @@
-"""Numbers, dates and names as they stand in sentences."""
+"""Numbers, dates and names as sentences have them."""
 
 from __future__ import annotations
 

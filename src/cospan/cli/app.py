@@ -6,6 +6,8 @@ Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 d
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -50,8 +52,14 @@ Sets = Annotated[
     ),
 ]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
+Files = Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")]
 _output = partial(typer.Option, "--output", "-o", metavar="FILE")
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")]
+
+
+def command(epilog: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command of the app; groups of options are spread out."""
+    return lambda function: app.command(epilog=epilog)(with_options(function))
 
 
 def _print_version(asked: bool) -> None:
@@ -85,8 +93,7 @@ def root(
         context.default_map = defaults_for(context, config)
 
 
-@app.command(epilog=EXAMPLES["compare"])
-@with_options
+@command(EXAMPLES["compare"])
 def compare(
     terminal: Terminal,
     sets: Sets,
@@ -102,8 +109,7 @@ def compare(
         raise typer.Exit(THRESHOLD)
 
 
-@app.command(epilog=EXAMPLES["score"])
-@with_options
+@command(EXAMPLES["score"])
 def score(
     terminal: Terminal,
     model: Model,
@@ -121,8 +127,7 @@ def score(
     commands.score(terminal, model, data, output, str(weighting or "cost"), reading.given())
 
 
-@app.command(epilog=EXAMPLES["audit"])
-@with_options
+@command(EXAMPLES["audit"])
 def audit(
     terminal: Terminal,
     data: Data,
@@ -143,17 +148,13 @@ def audit(
     commands.audit(terminal, data, label, output, top, json, reading.given())
 
 
-@app.command()
-@with_options
+@command()
 def profile(
     terminal: Terminal,
-    data: Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the profile goes.")
-    ],
+    data: Files,
+    output: Annotated[Path, _output(help="Where the profile goes.")],
     columns: read.Columns,
-    time: watch.Time = None,
-    every: watch.EveryOption = None,
+    windows: watch.Windows,
     rows: Annotated[
         int, typer.Option(min=0, help="Rows to keep, drawn at random (default: none).")
     ] = 0,
@@ -166,11 +167,12 @@ def profile(
     """Keep what a reference looks like in a small file, without its rows."""
     from cospan.cli import watching
 
-    watching.profile(terminal, data, output, columns.given(), time, every, rows, like, seed)
+    watching.profile(
+        terminal, data, output, columns.given(), windows.time, windows.every, rows, like, seed
+    )
 
 
-@app.command(epilog=EXAMPLES["monitor"])
-@with_options
+@command(EXAMPLES["monitor"])
 def monitor(
     terminal: Terminal,
     reference: Annotated[
@@ -180,11 +182,10 @@ def monitor(
             help="A profile, a file, or what --save wrote: then its windows are added to.",
         ),
     ],
-    data: Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")],
+    data: Files,
     outputs: watch.WatchOutputs,
     columns: read.Columns,
-    time: watch.Time = None,
-    every: watch.EveryOption = None,
+    windows: watch.Windows,
     false_alarms: Annotated[
         float | None, typer.Option(help="False alarms a year that are acceptable (default: 1).")
     ] = None,
@@ -193,13 +194,12 @@ def monitor(
     """Compare data with a reference window by window: since when, and what."""
     from cospan.cli import watching
 
-    options = {"time": time, "every": every, "false_alarms": false_alarms, "seed": seed}
+    options = {**asdict(windows), "false_alarms": false_alarms, "seed": seed}
     if watching.monitor(terminal, reference, data, outputs, columns.given(), options):
         raise typer.Exit(THRESHOLD)
 
 
-@app.command()
-@with_options
+@command()
 def panel(
     terminal: Terminal,
     a: Data,
@@ -215,8 +215,7 @@ def panel(
     panel_commands.other_measures(terminal, a, b, rows, seed, json, reading.given())
 
 
-@app.command()
-@with_options
+@command()
 def fidelity(
     terminal: Terminal,
     real: Annotated[str, typer.Argument(metavar="REAL", help="The rows to be imitated.")],
@@ -234,8 +233,7 @@ def fidelity(
     panel_commands.synthetic_rows(terminal, real, synthetic, output, json, reading.given())
 
 
-@app.command()
-@with_options
+@command()
 def directions(
     terminal: Terminal,
     model: Model,
@@ -249,8 +247,7 @@ def directions(
     model_commands.directions(terminal, model, number, features, json)
 
 
-@app.command()
-@with_options
+@command()
 def info(
     terminal: Terminal,
     file: Annotated[str, typer.Argument(metavar="MODEL|FILE", help="A saved frame, or data.")],
@@ -262,8 +259,7 @@ def info(
     model_commands.info(terminal, file, json)
 
 
-@app.command()
-@with_options
+@command()
 def demo(
     terminal: Terminal,
     output: Annotated[Path, _output(help="Where the report goes.")] = Path("cospan-demo.html"),
@@ -277,8 +273,7 @@ def demo(
     comparing.demo(terminal, output, pictures)
 
 
-@app.command()
-@with_options
+@command()
 def reproduce(terminal: Terminal, experiments: Experiments) -> None:
     """Repeat the paper's experiments, and show what better defaults make of them."""
     from cospan.cli import commands
@@ -286,8 +281,7 @@ def reproduce(terminal: Terminal, experiments: Experiments) -> None:
     commands.reproduce(terminal, experiments)
 
 
-@app.command()
-@with_options
+@command()
 def doctor(terminal: Terminal, json: opt.Json = False) -> None:
     """Say what is installed here, and test that it works together."""
     from cospan.cli.doctor import examine

@@ -12,6 +12,7 @@ import numpy as np
 from cospan._json import json_text
 from cospan._text import plural, printable
 from cospan.cli.experiment_options import Experiments
+from cospan.cli.options import Chosen
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.columns import score_columns
@@ -24,16 +25,8 @@ from cospan.sources.base import listing
 __all__ = ["audit", "reproduce", "score"]
 
 
-# ---- score and audit ---------------------------------------------------------------------------
-
-
 def score(
-    terminal: Terminal,
-    model: Path,
-    data: str,
-    output: Path | None,
-    weighting: str,
-    reading: dict[str, Any],
+    terminal: Terminal, model: Path, data: str, output: Path | None, weighting: str, reading: Chosen
 ) -> None:
     """Score rows with a saved frame, chunk by chunk, to a file or to stdout."""
     from cospan.cli.model_commands import load_scorer
@@ -57,20 +50,16 @@ def score(
         if not rows:
             raise InputError(f"{source.name} has no rows to score; check the file.")
     for note in source.notes:
-        if note in known:
-            continue  # said of the file; the others were found while its rows were read
-        terminal.warn(note)
+        if note not in known:  # those were said of the file, these found while its rows were read
+            terminal.warn(note)
     terminal.stop_progress()
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
 
 
-def _open_for(frame: Model, data: str, reading: dict[str, Any]) -> Source:
+def _open_for(frame: Model, data: str, reading: Chosen) -> Source:
     """The frame's own columns of a table, whatever else it holds; arrays have no names to match."""
-    names = frame.feature_names
-    if names is None:
-        return open_source(data, **reading)
-    source = open_source(data, **reading)
-    if source.table is None:
+    names, source = frame.feature_names, open_source(data, **reading)
+    if names is None or source.table is None:
         return source
     if frame.geometry.encoding is not None:
         return source.encoded(EncodingPlan.from_dict(frame.geometry.encoding))
@@ -107,22 +96,18 @@ def audit(
     output: Path | None,
     top: int,
     as_json: bool,
-    reading: dict[str, Any],
+    reading: Chosen,
 ) -> None:
     """Check the labels of a table against the geometry of its classes."""
     from cospan.audit import audit_labels
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
-    rows, ids, labels = open_source(data, label=label, **reading).read()
-    found = audit_labels(rows, labels)
-    order = np.argsort(-np.asarray(found.suspicion), kind="stable")
-    columns = {
-        "id": np.asarray(ids)[order],
-        "label": np.asarray(found.labels)[order],
-        "suggested": np.asarray(found.suggested)[order],
-        "suspicion": np.asarray(found.suspicion)[order],
-        "flagged": np.asarray(found.flagged)[order],
+    table = open_source(data, label=label, **reading).read()
+    found = audit_labels(table.rows, table.labels)
+    order = found.order
+    columns = {"id": np.asarray(table.ids)[order], "label": found.labels[order]} | {
+        key: getattr(found, key)[order] for key in ("suggested", "suspicion", "flagged")
     }
     if output is not None:
         with table_file(output) as write:
@@ -131,11 +116,11 @@ def audit(
     listed = conflicts[:top].tolist()
     if as_json:
         worst = [{key: value[i] for key, value in columns.items()} for i in listed]
-        counts = {"rows": len(ids), "flagged": len(conflicts)}
+        counts = {"rows": len(table.ids), "flagged": len(conflicts)}
         pairs = found.inseparable
         terminal.result(json_text({**counts, "worst": worst, "inseparable": pairs}))
     else:
-        terminal.lines(_audit_lines(columns, len(ids), len(conflicts), listed))
+        terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed))
     _warn_of_inseparable(terminal, found.inseparable)
     if output is not None:
         terminal.note(f"wrote {output}")
@@ -163,9 +148,6 @@ def _audit_lines(
         yield "plain", f"  {name}  {label} → {other}  suspicion {columns['suspicion'][i]:.3f}"
     if flagged > len(listed):
         yield "plain", f"  … and {flagged - len(listed):,} more"
-
-
-# ---- reproduce ---------------------------------------------------------------------------------
 
 
 def reproduce(terminal: Terminal, asked: Experiments) -> None:

@@ -18,7 +18,7 @@ from cospan._text import printable
 from cospan._warnings import heard
 from cospan.cli.gate_files import Case, add_summary, write_junit
 from cospan.cli.gates import Gate, crossed, values_of
-from cospan.cli.options import Outputs, What
+from cospan.cli.options import Chosen, Outputs, What
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison, ManyComparison
@@ -45,8 +45,8 @@ def compare(
     terminal: Terminal,
     sets: Sequence[str],
     what: What,
-    settings: dict[str, Any],
-    reading: dict[str, Any],
+    settings: Chosen,
+    reading: Chosen,
     outputs: Outputs,
 ) -> list[Gate]:
     """Compare, print, write what was asked for; returns the gates that were crossed."""
@@ -89,7 +89,7 @@ def demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
 # ---- two or more -------------------------------------------------------------------------------
 
 
-def _are_more_than_two(sets: Sequence[str], what: What, reading: dict[str, Any]) -> bool:
+def _are_more_than_two(sets: Sequence[str], what: What, reading: Chosen) -> bool:
     """Whether there are more than two sets: that many files, or classes of one table."""
     if len(sets) > 2:
         return True
@@ -102,7 +102,7 @@ def _are_more_than_two(sets: Sequence[str], what: What, reading: dict[str, Any])
 
 
 def _call_for_two(sets: Sequence[str], what: What, write: Any, **options: Any) -> Found:
-    names: dict[str, Any] = {"name_a": what.name_a, "name_b": what.name_b}
+    names: Chosen = {"name_a": what.name_a, "name_b": what.name_b}
     if what.scheduler is not None:
         if what.label is None:  # else the classes give the names
             names = {
@@ -136,7 +136,7 @@ def _call_for_many(sets: Sequence[str], what: What, write: Any, **options: Any) 
     return compare_sets(called, what.score, label=what.label, sink=write, **options)
 
 
-def _left_to_workers(paths: Sequence[str | None], what: What, reading: dict[str, Any]) -> list[Any]:
+def _left_to_workers(paths: Sequence[str | None], what: What, reading: Chosen) -> list[Any]:
     """Paths as Dask collections, where there is a scheduler whose workers read them."""
     if what.scheduler is None:
         return list(paths)
@@ -184,7 +184,7 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
         return
     with table_file(path) as write_table:
 
-        def write_scores(columns: dict[str, Any]) -> None:
+        def write_scores(columns: Chosen) -> None:
             write_table(with_text_ids(columns))
 
         yield write_scores

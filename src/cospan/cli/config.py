@@ -122,7 +122,7 @@ def _plain(key: str) -> str:
 def _put(found: dict[str, Any], option: Any, value: Any, where: str) -> None:
     if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
         texts = [str(one) for one in value]
-        # Names may stand in one option, conditions in one each.
+        # Names may be in one option, conditions in one each.
         found[option.name] = texts if option.multiple else ",".join(texts)
     elif isinstance(value, bool):
         found[option.name] = value

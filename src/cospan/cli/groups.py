@@ -1,6 +1,6 @@
 """Options that travel together: a command takes them as one dataclass, a user one by one.
 
-A parameter typed with a dataclass becomes an option for each of its fields; one typed
+A parameter typed with a dataclass becomes an option for each of its fields (`grouped`); one typed
 :class:`Terminal` becomes --quiet, --verbose and --debug, and the command runs inside it.
 """
 
@@ -9,22 +9,29 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from cospan.cli.terminal import Terminal
 
-__all__ = ["with_options"]
+__all__ = ["grouped", "with_options"]
+
+
+def grouped(*flags: str, default: Any = None, **about: Any) -> Any:
+    """A field of such a dataclass: its default, and what typer is to make of it."""
+    return dataclasses.field(default=default, metadata={"option": typer.Option(*flags, **about)})
+
+
+_flag = partial(grouped, default=False)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Talk:
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only results and errors.")] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is being done.")] = (
-        False
-    )
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
+    quiet: bool = _flag("--quiet", "-q", help="Only results and errors.")
+    verbose: bool = _flag("--verbose", "-v", help="Say what is being done.")
+    debug: bool = _flag("--debug", help="Show the traceback of an error.")
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -56,12 +63,17 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _parameters(group: Any) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
-    return [_parameter(f.name, f.default, hints[f.name]) for f in dataclasses.fields(group)]
+    found = []
+    for f in dataclasses.fields(group):
+        about = f.metadata.get("option")
+        hint = hints[f.name] if about is None else Annotated[hints[f.name], about]
+        found.append(_parameter(f.name, f.default, hint))
+    return found
 
 
 def _parameter(name: str, default: Any, hint: Any) -> inspect.Parameter:
     arguments = get_args(hint)
-    if arguments and arguments[0] in (bool, bool | None):  # a flag takes no value to be told of
+    if arguments and arguments[0] in (bool, bool | None):  # a flag takes no value to mention
         for info in arguments[1:]:
             info.metavar = ""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)

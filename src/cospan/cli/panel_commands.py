@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from cospan._json import json_text
+from cospan.cli.options import Chosen
 from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import check_table_path, table_file
@@ -18,7 +18,7 @@ __all__ = ["other_measures", "synthetic_rows"]
 
 
 def other_measures(
-    terminal: Terminal, a: str, b: str, rows: int, seed: int, as_json: bool, reading: dict[str, Any]
+    terminal: Terminal, a: str, b: str, rows: int, seed: int, as_json: bool, reading: Chosen
 ) -> None:
     """Print what other measures say about two sets."""
     terminal.progress("measuring", 0, None)
@@ -34,7 +34,7 @@ def synthetic_rows(
     synthetic: str,
     output: Path | None,
     as_json: bool,
-    reading: dict[str, Any],
+    reading: Chosen,
 ) -> None:
     """Say how well synthetic rows stand for real ones; write what was found for each."""
     if output is not None:
@@ -44,18 +44,15 @@ def synthetic_rows(
     terminal.stop_progress()
     if output is not None:
         worst = np.argsort(np.minimum(found.p_copy, found.p_impossible), kind="stable")
+        rows = found.rows_synthetic[worst]
+        measured = ("distance", "copying", "p_impossible", "p_copy")
+        columns = {"row": rows} | {key: getattr(found, key)[worst] for key in measured}
+        columns |= {
+            "impossible": np.isin(rows, found.impossible),
+            "copy": np.isin(rows, found.copies),
+        }
         with table_file(output) as write:
-            write(
-                {
-                    "row": found.rows_synthetic[worst],
-                    "distance": found.distance[worst],
-                    "copying": found.copying[worst],
-                    "p_impossible": found.p_impossible[worst],
-                    "p_copy": found.p_copy[worst],
-                    "impossible": np.isin(found.rows_synthetic[worst], found.impossible),
-                    "copy": np.isin(found.rows_synthetic[worst], found.copies),
-                }
-            )
+            write(columns)
     terminal.result(json_text(found.to_dict()) if as_json else repr(found))
     if output is not None:
         terminal.note(f"wrote {output}")

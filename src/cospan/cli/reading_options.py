@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
-from cospan.cli.options import Given, _read
+from cospan.cli.options import Given, _column, _read
 from cospan.cli.parsing import parse_columns, parse_names, parse_shape
 
 __all__ = ["Columns", "Files", "Reading"]
@@ -22,28 +22,21 @@ _names = partial(_read, parser=parse_names, metavar="NAME,NAME,…")
 class Columns(Given):
     """Which columns to take, and as what."""
 
-    columns: Annotated[
-        str | None,
-        _read(
-            parser=parse_columns,
-            metavar="NAME,NAME,…",
-            help="Features to take, by name or number (default: every column).",
-        ),
-    ] = None
-    categorical: Annotated[
-        list[Any] | None,
-        _names(help="Columns that are categories whatever they look like. May be repeated."),
-    ] = None
-    numeric: Annotated[
-        list[Any] | None,
-        _names(help="Columns that are numbers; other text in them is missing. May be repeated."),
-    ] = None
-    drop: Annotated[
-        list[Any] | None, _names(help="Columns that are no features. May be repeated.")
-    ] = None
-    strict: Annotated[
-        bool, _read("--strict", help="Refuse non-numeric columns instead of encoding them.")
-    ] = False
+    columns: str | None = _read(
+        parser=parse_columns,
+        metavar="NAME,NAME,…",
+        help="Features to take, by name or number (default: every column).",
+    )
+    categorical: list[Any] | None = _names(
+        help="Columns that are categories whatever they look like. May be repeated."
+    )
+    numeric: list[Any] | None = _names(
+        help="Columns that are numbers; other text in them is missing. May be repeated."
+    )
+    drop: list[Any] | None = _names(help="Columns that are no features. May be repeated.")
+    strict: bool = _read(
+        "--strict", default=False, help="Refuse non-numeric columns instead of encoding them."
+    )
 
     def given(self) -> dict[str, Any]:
         found = super().given()
@@ -57,38 +50,26 @@ class Columns(Given):
 class Files(Given):
     """How to read rows whose columns are known."""
 
-    id_column: Annotated[
-        str | None,
-        _read("--id", metavar="COLUMN", help="Column that identifies a row; it is not a feature."),
-    ] = None
-    missing: Annotated[
-        Missing | None,
-        _read(
-            help="Missing values: fill by the sets' mean with a feature that says where, or "
-            "without one; drop the rows; refuse (default: indicator for tables, else error)."
-        ),
-    ] = None
-    chunk_rows: Annotated[
-        int | None, _read(min=1, help="Rows in memory at a time (default: 32 MB).")
-    ] = None
-    image_size: Annotated[
-        str | None, _read(parser=parse_shape, metavar="HxW", help="Resize images to this size.")
-    ] = None
-    image_mode: Annotated[ImageMode, _read(help="Images in gray (L) or colour (RGB).")] = (
-        ImageMode.gray
+    id_column: str | None = _column(
+        "--id", help="Column that identifies a row; it is not a feature."
     )
-    text: Annotated[
-        str | None,
-        _read(metavar="COLUMN", help="Column of texts: their embeddings are the features."),
-    ] = None
-    embed: Annotated[
-        str | None,
-        _read(
-            metavar="MODEL",
-            help="Model for texts or images: a folder, a package, an ONNX file (default for "
-            "texts: the one that is installed).",
-        ),
-    ] = None
+    missing: Missing | None = _read(
+        help="Missing values: fill by the sets' mean with a feature that says where, or "
+        "without one; drop the rows; refuse (default: indicator for tables, else error)."
+    )
+    chunk_rows: int | None = _read(min=1, help="Rows in memory at a time (default: 32 MB).")
+    image_size: str | None = _read(
+        parser=parse_shape, metavar="HxW", help="Resize images to this size."
+    )
+    image_mode: ImageMode = _read(
+        default=ImageMode.gray, help="Images in gray (L) or colour (RGB)."
+    )
+    text: str | None = _column(help="Column of texts: their embeddings are the features.")
+    embed: str | None = _read(
+        metavar="MODEL",
+        help="Model for texts or images: a folder, a package, an ONNX file (default for "
+        "texts: the one that is installed).",
+    )
 
     def given(self) -> dict[str, Any]:
         found = super().given()
@@ -101,7 +82,6 @@ class Files(Given):
 class Reading(Files, Columns):
     """How to read the data."""
 
-    max_bad_images: Annotated[
-        int | None,
-        _read(min=0, help="Unreadable images to leave out before giving up (default: 10)."),
-    ] = None
+    max_bad_images: int | None = _read(
+        min=0, help="Unreadable images to leave out before giving up (default: 10)."
+    )

@@ -164,7 +164,7 @@ class Terminal:
         self._said.update(texts)
 
     def repeats(self, style: str, text: str) -> bool:
-        """Whether a line of the summary warns of what stands on the same screen already."""
+        """Whether a line of the summary warns of what is on the same screen already."""
         said = style == "warn" and text.removeprefix("! ") in self._warned
         return said and sys.stdout.isatty() and sys.stderr.isatty()
 

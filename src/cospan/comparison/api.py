@@ -78,7 +78,7 @@ def compare(
         What to call the sets. Default: the classes, the file names, or A, B and Z.
     image_shape : tuple of int, optional
         (height, width) or (height, width, channels) where the features are pixels.
-    span, units, shrinkage, pooling, dof, calibrate, preset, center, balance, tol
+    span, units, shrinkage, pooling, dof, calibrate, curve, preset, center, balance, tol
         As for :meth:`cospan.JointFrame.fit`.
     weighting : {"cost", "frame"}
         How a sample's angle is made of its coordinates; ``"frame"`` with the linear span.

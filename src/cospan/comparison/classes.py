@@ -79,12 +79,12 @@ def _by_label(chunk: Chunk) -> Iterator[tuple[Any, Chunk]]:
     """The classes in a chunk, each with its rows."""
     if chunk.labels is None:
         raise InputError(
-            f"the rows have no labels; {option('label')} must say where the classes stand."
+            f"the rows have no labels; {option('label')} must say where the classes are."
         )
     values, group = np.unique(chunk.labels, return_inverse=True)
     for k, value in enumerate(values.tolist()):
         index = np.flatnonzero(group == k)
-        yield value, Chunk(chunk.rows[index], chunk.ids[index])
+        yield value, chunk.take(index)._replace(labels=None)
 
 
 def _refuse_too_few(found: dict[Any, _Growing], name: str) -> None:

@@ -28,25 +28,17 @@ def score_columns(names: Sequence[str], sets: Any, scored: Scored) -> dict[str, 
     {'set': ['x'], 'id': [7], 'nearest': ['x'], 'second': ['y'], 'theta': [30.000000000000004], \
 'typicality x': [1.0], 'typicality y': [0.5], 'weight x': [0.75], 'weight y': [0.25]}
     """
-    found = {
-        "set": np.broadcast_to(np.asarray(sets), scored.ids.shape),
-        "id": scored.ids,
-    }
+    found = {"set": np.broadcast_to(np.asarray(sets), scored.ids.shape), "id": scored.ids}
     theta = np.degrees(scored.theta)
     if scored.alignment is not None:
-        shares = np.asarray(scored.alignment.shares)
+        of, shares = scored.alignment, np.asarray(scored.alignment.shares)
         return {
             **found,
             "theta": theta,
-            "cost_a": np.asarray(scored.alignment.cost_a),
-            "cost_b": np.asarray(scored.alignment.cost_b),
-            "share_a": shares[:, 0],
-            "share_shared": shares[:, 1],
-            "share_b": shares[:, 2],
-            "outside": np.asarray(scored.alignment.outside),
-            "relational": np.asarray(scored.alignment.relational),
-            "typicality_a": scored.typicality[:, 0],
-            "typicality_b": scored.typicality[:, 1],
+            **{key: np.asarray(getattr(of, key)) for key in ("cost_a", "cost_b")},
+            **{f"share_{key}": shares[:, k] for k, key in enumerate(("a", "shared", "b"))},
+            **{key: np.asarray(getattr(of, key)) for key in ("outside", "relational")},
+            **{f"typicality_{key}": scored.typicality[:, k] for k, key in enumerate("ab")},
         }
     called = np.array(names)
     first, second = scored.nearest.T

@@ -24,6 +24,7 @@ from cospan.comparison.telling import KeptRows
 from cospan.comparison.text import many_lines
 from cospan.errors import InputError
 from cospan.frame import ManyFrame
+from cospan.frame.many import set_number
 from cospan.sets import Geometry, SetCosts
 from cospan.significance import Estimate, Separation
 
@@ -66,7 +67,7 @@ class ManyComparison(View):
     linkage : ndarray of shape (K - 1, 4)
         Which sets join first, as SciPy's ``dendrogram`` takes it (average linkage).
     order : ndarray of shape (K,), int
-        Numbers of the sets, so ordered that close ones stand side by side.
+        Numbers of the sets, so ordered that close ones are side by side.
     audit : LabelAudit
         Rows that another set explains better than their own; its rows are those of `weights`
         whose `group` is below K, in that order.
@@ -155,7 +156,7 @@ class ManyComparison(View):
             audit=result.audited.audit,
             typicality=np.concatenate([part.typicality for part in kept]),
             strange=np.concatenate([np.asarray(part.strange) for part in kept]),
-            telling=_told(own if further is None else (*own, further)),
+            telling=_kept(own if further is None else (*own, further)),
         )
 
     # ---- per pair -----------------------------------------------------------------------------
@@ -224,7 +225,7 @@ class ManyComparison(View):
 
     def pair_theta(self, a: str | int, b: str | int) -> Floats:
         """(n,): the angle of each sample between two sets in radians: 0 for `a`, π/2 for `b`."""
-        return pair_angle(self.weights, self._number(a), self._number(b))
+        return pair_angle(self.weights, set_number(a, self.names), set_number(b, self.names))
 
     # ---- per set and pair ---------------------------------------------------------------------
 
@@ -240,14 +241,14 @@ class ManyComparison(View):
 
     def distance(self, a: str | int, b: str | int) -> Estimate:
         """Fisher-Rao distance of two sets with its interval; 0 for a set and itself."""
-        i, j = self._number(a), self._number(b)
+        i, j = set_number(a, self.names), set_number(b, self.names)
         if i == j:
             return Estimate(0.0, 0.0, 0.0, self.confidence)
         return self.pairs.between(i, j).fisher_rao
 
     def separation(self, a: str | int, b: str | int) -> Separation:
         """How far apart two sets are: AUC, Fisher-Rao, Hellinger and overlap, with intervals."""
-        return self.pairs.between(self._number(a), self._number(b))
+        return self.pairs.between(set_number(a, self.names), set_number(b, self.names))
 
     def closest(self, n: int = 5) -> list[tuple[str, str]]:
         """The `n` pairs of sets that are closest, closest first."""
@@ -264,13 +265,13 @@ class ManyComparison(View):
     def sentences(self) -> tuple[str, ...]:
         """What was found, in words: the closest and the farthest sets, and how well they part."""
         if not np.any(self.fisher_rao):
-            return ("The sets cannot be told apart: all explain every row equally well.",)
+            return ("The sets cannot be separated: all explain every row equally well.",)
         order = self.closest(len(self.names) ** 2)
         pairs = [("closest", *order[0]), ("farthest", *order[-1])][: len(order)]
-        told = [
+        named = [
             f"the {word} are {a} and {b} ({self.distance(a, b).value:.2f})" for word, a, b in pairs
         ]
-        apart = f"On the scale from 0 (alike) to 3.14 (apart) {', '.join(told)}."
+        apart = f"On the scale from 0 (alike) to 3.14 (apart) {', '.join(named)}."
         own = f"Of 100 rows {100 * self.accuracy:.0f} are explained best by their own set"
         return apart, f"{own}, every set counting alike (by chance {100 / len(self.names):.0f})."
 
@@ -305,13 +306,6 @@ class ManyComparison(View):
     def model(self) -> AlignmentAngleClassifier:
         return self.classifier()
 
-    def _number(self, name: str | int) -> int:
-        if isinstance(name, str) and name in self.names:
-            return self.names.index(name)
-        if isinstance(name, (int, np.integer)) and 0 <= name < len(self.names):
-            return int(name)
-        raise InputError(f"There is no set {name!r}; the sets are {', '.join(self.names)}.")
-
     # ---- showing ------------------------------------------------------------------------------
 
     def lines(self, width: int = 80) -> Iterator[Line]:
@@ -330,7 +324,7 @@ class ManyComparison(View):
         return f"<ManyComparison of {len(self.names)} sets ({names}), {sum(self.rows)} rows{z}>"
 
 
-def _told(groups: Sequence[Group]) -> KeptRows | None:
+def _kept(groups: Sequence[Group]) -> KeptRows | None:
     """The values kept of all groups, one after the other."""
     kept = [group.telling for group in groups]
     if any(part is None for part in kept):

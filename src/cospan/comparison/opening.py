@@ -65,7 +65,7 @@ def open_pair(
     elif label is None and (a is not None or b is not None):
         raise InputError(
             f"{option('a')} and {option('b')} name classes; {option('label')} must say where the "
-            f"classes stand."
+            f"classes are."
         )
     parts = [
         _open(thing, name or letter, options, label=label, label_value=value)

@@ -13,17 +13,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from cospan import __version__
 from cospan._types import Floats
 from cospan._warnings import Remark
-from cospan.changes import RowsToCheck
 from cospan.comparison.auditing import audit_rows, rows_to_check
-from cospan.comparison.fitting import Fitted, fit_sets
+from cospan.comparison.fitting import fit_sets
 from cospan.comparison.opening import Opened
 from cospan.comparison.pairs import (
-    Pairs,
     join_sets,
     separate_pairs,
     shown_rows,
@@ -36,7 +32,7 @@ from cospan.comparison.result import Result
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
 from cospan.comparison.settings import Settings
-from cospan.comparison.testing import PairFindings, study_pair
+from cospan.comparison.testing import ScoredSets, study_pair
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
@@ -55,28 +51,6 @@ class Asked(NamedTuple):
     options: dict[str, Any]  # of the sources, to be remembered
 
 
-class ScoredSets(NamedTuple):
-    """The sets after they were read, fitted and scored."""
-
-    settings: Settings
-    opened: Opened
-    shape: tuple[int, ...] | None
-    read: list[ReadSet]
-    fitted: Fitted
-    groups: list[Group]
-    further: Group | None
-
-    @property
-    def every_group(self) -> list[Group]:
-        return self.groups if self.further is None else [*self.groups, self.further]
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        sets = self.opened.sets
-        first = self.fitted.model if sets.first is None else sets.first
-        return first.feature_names or _made_names(sets.n_features, self.shape)
-
-
 def compare_sets(
     asked: Asked, progress: Progress | None = None, sink: Sink | None = None
 ) -> Result:
@@ -93,7 +67,9 @@ def compare_sets(
     shown: tuple[Floats, ...] = ()
     if isinstance(done.fitted.model, JointFrame):
         to_check = rows_to_check(audited, done.every_group, names)
-        pair, why_not = _study(done, done.fitted.model, pairs, samples, to_check, progress)
+        pair, why_not = study_pair(
+            done, done.fitted.model, pairs.between(0, 1), samples, to_check, progress or _silent
+        )
         heard += why_not
     else:
         linkage = join_sets(pairs.matrix("value"), done.fitted.order)
@@ -142,29 +118,6 @@ def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> S
     groups = _score_own(opened, read, scorer, settings, progress, sink)
     further = _score_further(opened, scorer, settings, progress, sink)
     return ScoredSets(settings, opened, shape, read, fitted, groups, further)
-
-
-def _study(
-    done: ScoredSets,
-    frame: JointFrame,
-    pairs: Pairs,
-    samples: Sequence[Floats],
-    to_check: RowsToCheck,
-    progress: Progress | None,
-) -> tuple[PairFindings, tuple[Remark, ...]]:
-    """What only a pair has."""
-    return study_pair(
-        frame,
-        done.opened.sets,
-        done.read,
-        done.groups,
-        pairs.between(0, 1),
-        samples,
-        done.feature_names,
-        to_check,
-        done.settings,
-        progress or _silent,
-    )
 
 
 def _of_profiles(done: ScoredSets) -> list[Remark]:
@@ -220,13 +173,6 @@ def _score_further(
         if sink is not None:
             sink(opened.sets.names, name, scored)
     return tally.finish(name)
-
-
-def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
-    """Names for features that have none: x0, x1, …, or a pixel's row, column and channel."""
-    if shape is None:
-        return tuple(f"x{j}" for j in range(n))
-    return tuple(f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape))
 
 
 def _shape_of_images(given: tuple[int, ...] | None, opened: Opened) -> tuple[int, ...] | None:

@@ -1,4 +1,4 @@
-"""Profiles in a comparison: a reference that was summarised before, wherever a file may stand.
+"""Profiles in a comparison: a reference that was summarised before, wherever a file may be given.
 
 A profile that keeps no rows is compared by rows drawn from its summary. They place angles; they are
 no evidence, so nothing is tested with them, and a remark says what the profile's sketches say.

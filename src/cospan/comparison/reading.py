@@ -46,10 +46,11 @@ class ReadSet(NamedTuple):
 
 
 class _Called(NamedTuple):
-    """What rows are called, and the labels that came with them."""
+    """What lies beside rows: their names, labels and times."""
 
     ids: NDArray[Any]
     labels: NDArray[Any] | None
+    times: NDArray[np.float64] | None
 
 
 class OwnRows(NamedTuple):
@@ -146,7 +147,7 @@ def _read_source(
 
     def rows() -> Iterator[NDArray[Any]]:
         for chunk in watched(source, f"reading {name}", progress):
-            called.add(_Called(chunk.ids, chunk.labels))
+            called.add(_Called(*chunk[1:]))
             yield chunk.rows
         if called.seen < 2:
             found = "one row" if called.seen else "no rows"
@@ -157,11 +158,11 @@ def _read_source(
     summary = of_chunks(rows(), options)
     summary = replace(summary, feature_names=source.feature_names)
     # The summary drew the same numbers for its sample: its rows have the names kept here.
-    kept, told = summary.sample, called.result()
+    kept, names = summary.sample, called.result()
     order = np.argsort(kept.index)
     place = np.searchsorted(called.positions, kept.index[order])
-    labels = None if told.labels is None else told.labels[place]
-    sample = Chunk(kept.rows[order].astype(source.dtype, copy=False), told.ids[place], labels)
+    beside: Any = (None if column is None else column[place] for column in names)
+    sample = Chunk(kept.rows[order].astype(source.dtype, copy=False), *beside)
     return ReadSet(name, summary, sample, len(order) == called.seen, called.seen)
 
 

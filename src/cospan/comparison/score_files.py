@@ -81,15 +81,17 @@ def table_file(path: str | os.PathLike[str]) -> Iterator[TableWriter]:
     target = check_table_path(path)
     with whole_file(target) as temporary:
         writer: Any = None
+        schema: Any = None
         try:
 
             def write(columns: Mapping[str, NDArray[Any]]) -> None:
-                nonlocal writer
+                nonlocal writer, schema
                 text = target.suffix.lower() in (".csv", ".tsv")
                 table = _arrow_table(without_formulas(columns) if text else columns)
                 if writer is None:
-                    writer = _open_writer(temporary, target.suffix.lower(), table.schema)
-                writer.write_table(table.cast(writer.schema))
+                    schema = table.schema
+                    writer = _open_writer(temporary, target.suffix.lower(), schema)
+                writer.write_table(table.cast(schema))
 
             yield write
         finally:
@@ -118,25 +120,11 @@ def _open_writer(path: Path, ending: str, schema: Any) -> Any:
 
         return parquet.ParquetWriter(path, schema)
     if ending in (".arrow", ".feather"):
-        return _ArrowWriter(pa.ipc.new_file(str(path), schema), schema)
+        return pa.ipc.new_file(str(path), schema)
     from pyarrow import csv
 
     options = csv.WriteOptions(delimiter="\t" if ending == ".tsv" else ",")
-    return _ArrowWriter(csv.CSVWriter(str(path), schema, write_options=options), schema)
-
-
-class _ArrowWriter:
-    """pyarrow's IPC and CSV writers do not tell their schema; this one does."""
-
-    def __init__(self, writer: Any, schema: Any) -> None:
-        self.schema = schema
-        self._writer = writer
-
-    def write_table(self, table: Any) -> None:
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        self._writer.close()
+    return csv.CSVWriter(str(path), schema, write_options=options)
 
 
 def _arrow_table(columns: Mapping[str, NDArray[Any]]) -> Any:

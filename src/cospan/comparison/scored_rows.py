@@ -62,8 +62,8 @@ def where_they_go(
         verb = "looks" if len(nearest) == 1 else "look"
         which = f"The {rows}" if whole else f"The sample of {rows}"
         return f"{which} of {quoted(name)} {verb} like {parts[0][1]}."
-    told = ", ".join(
+    listed = ", ".join(
         f"{n:,} {'' if i else 'looks ' if n == 1 else 'look '}like {one}"
         for i, (n, one) in enumerate(parts)
     )
-    return f"Of {'the' if whole else 'a sample of'} {rows} of {quoted(name)}, {told}."
+    return f"Of {'the' if whole else 'a sample of'} {rows} of {quoted(name)}, {listed}."

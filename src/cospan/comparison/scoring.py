@@ -76,6 +76,8 @@ class ScoredGroup:
     telling : KeptRows or None
         Values of the rows that look most like the other set, that neither set finds usual, or
         that are on the border; `rows` is a uniform sample, these are not.
+    times : ndarray of shape (shown, columns) or None
+        When `rows` are from, in days since 1970, by the columns that are times and no features.
 
     Examples
     --------
@@ -100,6 +102,7 @@ class ScoredGroup:
     total: int = 0
     labels: NDArray[Any] | None = None
     telling: KeptRows | None = None
+    times: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.total == 0:
@@ -159,8 +162,8 @@ class Tally:
         size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
         self._shown: Reservoir[Chunk] = Reservoir(size, seed)
         most = max(10, 2 * TELLING_ROWS // K)
-        told = rows_within(TELLING_BYTES, scorer.model.n_features, most, fewest=10)
-        self._telling = Telling(told)
+        size = rows_within(TELLING_BYTES, scorer.model.n_features, most, fewest=10)
+        self._telling = Telling(size)
 
     def add(self, part: OwnRows) -> Scored:
         """Score more rows of the group, and count them."""
@@ -171,7 +174,7 @@ class Tally:
         self._nearest += np.bincount(scored.weights.argmax(axis=1), minlength=K)
         if scored.alignment is not None:
             self._counts += _histogram(scored.theta, FINE_BINS)
-            self._shown.add(Chunk(chunk.rows, chunk.ids, None))
+            self._shown.add(chunk._replace(labels=None))
             side = None if self._own is None else "AB"[self._own]
             self._telling.add(keys_of_two(scored.alignment, side, chunk.labels), chunk.rows)
             return scored
@@ -194,7 +197,7 @@ class Tally:
         asked, places = self._telling.among(self._kept.positions)
         if not isinstance(self._scorer.model, JointFrame) or kept.alignment is None:
             return found._replace(telling=KeptRows(asked, places, None))
-        rows = self._shown.result().rows
+        rows, _, _, times = self._shown.result()
         telling = KeptRows(asked, places, self._pulls(self._scorer.model, asked))
         angles = ScoredGroup(
             name=name,
@@ -210,6 +213,7 @@ class Tally:
             total=total,
             labels=kept.labels,
             telling=telling,
+            times=times,
         )
         return found._replace(angles=angles, telling=telling)
 

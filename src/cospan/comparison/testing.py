@@ -12,6 +12,8 @@ from cospan._surface import option
 from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import Changes, RowsToCheck, find_changes
+from cospan.comparison.fitting import Fitted
+from cospan.comparison.opening import Opened
 from cospan.comparison.reading import Progress, ReadSet, Sets
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
@@ -20,7 +22,7 @@ from cospan.frame import JointFrame
 from cospan.significance import Separation, ShiftTest, shift_test
 from cospan.sources.encoding import SetProfile
 
-__all__ = ["PairFindings", "study_pair"]
+__all__ = ["PairFindings", "ScoredSets", "study_pair"]
 
 APART = 0.9  # the largest gap between the shares of rows up to a date, from which it separates
 
@@ -34,32 +36,51 @@ class PairFindings(NamedTuple):
     effect_b: Floats
 
 
+class ScoredSets(NamedTuple):
+    """The sets after they were read, fitted and scored."""
+
+    settings: Settings
+    opened: Opened
+    shape: tuple[int, ...] | None
+    read: list[ReadSet]
+    fitted: Fitted
+    groups: list[Group]
+    further: Group | None
+
+    @property
+    def every_group(self) -> list[Group]:
+        return self.groups if self.further is None else [*self.groups, self.further]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        sets = self.opened.sets
+        first = self.fitted.model if sets.first is None else sets.first
+        return first.feature_names or _made_names(sets.n_features, self.shape)
+
+
 def study_pair(
+    done: ScoredSets,
     frame: JointFrame,
-    sets: Sets,
-    read: Sequence[ReadSet],
-    groups: Sequence[Group],
     separation: Separation,
     samples: Sequence[Floats],
-    feature_names: Sequence[str],
     to_check: RowsToCheck,
-    settings: Settings,
     progress: Progress,
 ) -> tuple[PairFindings, tuple[Remark, ...]]:
     """Test two sets and say which columns and relations changed; and why there is no test.
 
     In the linear span nothing is said about columns.
     """
+    read, sets = done.read, done.opened.sets
     drawn = any(one.drawn for one in read)  # rows that stand in for others are no evidence
-    shift, remarks = (None, ()) if drawn else _shift_of(samples, settings, progress)
-    angles = [group.angles for group in groups if group.angles is not None]
+    shift, remarks = (None, ()) if drawn else _shift_of(samples, done.settings, progress)
+    angles = [group.angles for group in done.groups if group.angles is not None]
     effect_a, effect_b = (np.mean(np.asarray(one.attribution), axis=0) for one in angles)
     changes = None
     if frame.geometry.affine and not drawn:
         changes = find_changes(
             frame,
             *(one.sample.rows for one in read),
-            names=feature_names,
+            names=done.feature_names,
             plan=None if sets.first is None else sets.first.plan,
             profiles=_profiles(sets),
             auc=separation.auc,
@@ -70,6 +91,13 @@ def study_pair(
         )
         remarks += _times_apart(changes)
     return PairFindings(shift, changes, effect_a, effect_b), remarks
+
+
+def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
+    """Names for features that have none: x0, x1, …, or a pixel's row, column and channel."""
+    if shape is None:
+        return tuple(f"x{j}" for j in range(n))
+    return tuple(f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape))
 
 
 def _times_apart(changes: Changes) -> tuple[Remark, ...]:

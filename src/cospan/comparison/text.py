@@ -140,8 +140,8 @@ def pair_lines(c: Comparison, width: int = 80) -> Iterator[Line]:
 def _pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
-    told = () if c.verdict is None else c.verdict.sentences
-    yield from _wrapped((*told, *scored_beside_two(c)), width)
+    verdict = () if c.verdict is None else c.verdict.sentences
+    yield from _wrapped((*verdict, *scored_beside_two(c)), width)
     yield from _section(f"How far apart ({_level(c.separation.auc)})", _numbers(c))
     if c.features is not None:
         changed = len(c.features.changed)

@@ -1,12 +1,13 @@
 """Angles over time, or over an order that the rows have: when did rows begin to look like B?
 
 Times come from the columns of dates, else from a number that rises with the rows (a year, a step,
-a count). Where there is neither, the order of the rows counts, but it is told only where the
+a count). Where there is neither, the order of the rows counts, but it is mentioned only where the
 angles change along it: most tables are in no order. Of large sets the rows kept with their values
 stand for all of them.
 
 A column of times separates sets of different times by itself, and would say nothing but the time
-again. So it is left out: the angles over time are those of the other columns.
+again. So it is left out, and where it was a feature of the comparison (some of the sets overlap in
+time), the angles over time are those of the other columns.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +30,32 @@ from cospan.monitoring.timing import Every
 
 if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
+    from cospan.comparison.scoring import ScoredGroup
+    from cospan.sources.encoding import EncodingPlan
 
 __all__ = ["Moment", "Timeline", "sentences", "timelines_of"]
 
 Track = tuple[Floats, Floats]  # times or places of rows, and their angles in degrees
+
+
+class _Clock(NamedTuple):
+    """A column that tells the time: among the features, or beside the rows at this place."""
+
+    name: str
+    kind: str
+    column: Column | None
+    place: int = 0
+
+    def read(self, group: ScoredGroup) -> tuple[Floats, NDArray[np.bool_]]:
+        """The times of the rows kept of a set, and which of them are known."""
+        if self.column is None:
+            values = np.asarray(group.times, dtype=np.float64)[:, self.place]
+            return values, ~np.isnan(values)
+        rows = np.asarray(group.rows, dtype=np.float64)
+        there = present(rows, self.column)
+        values = rows[:, self.column.features[0]]
+        return values, np.ones(len(rows), dtype=bool) if there is None else there
+
 
 MOST_TIMELINES = 3
 MOST_REFITTED = 500  # features: among more than these one for the time matters little
@@ -42,7 +66,7 @@ FEWEST_ROWS = 5  # in a window, to have a median
 FEWEST_WINDOWS, FEWEST_VALUES = 3, 12
 ORDER_WINDOWS = EQUAL = 10
 UNITS = ("hour", "day", "week", "month", "year")
-TOLD = 0.001  # by chance alone a change is told in so many of the tables that have none
+REPORTED = 0.001  # by chance alone a change is reported in so many of the tables that have none
 
 
 @dataclass(frozen=True)
@@ -93,7 +117,7 @@ class Timeline:
     @property
     def changing(self) -> tuple[str, ...]:
         """The sets whose angles change from window to window."""
-        level = TOLD / max(1, len(self.pvalues))
+        level = REPORTED / max(1, len(self.pvalues))
         return tuple(key for key, p in self.pvalues.items() if p <= level)
 
 
@@ -101,25 +125,29 @@ def timelines_of(c: Comparison) -> tuple[Timeline, ...]:
     """The timelines of a comparison: of its dates, else of what rises, else of the order."""
     if any(group.rows is None for group in c.groups):
         return ()
-    columns = _columns(c)
-    dates = [column for column in columns if column.kind == "date"]
-    numbers = [] if dates or c.image_shape is not None else [x for x in columns if _rises(c, x)]
-    if not dates and not numbers:
+    plan = _plan(c)
+    columns = columns_of(plan, c.feature_names)
+    clocks = [_Clock(column.name, "date", column) for column in columns if column.kind == "date"]
+    if plan is not None and all(group.times is not None for group in c.groups):
+        clocks += [_Clock(one.name, "date", None, k) for k, one in enumerate(plan.times)]
+    if not clocks and c.image_shape is None:  # much rises with time: what comes first tells it
+        rising = (column for column in columns if _rises(c, column))
+        clocks = [_Clock(column.name, column.kind, column) for column in islice(rising, 1)]
+    if not clocks:
         order = _of_order(c)
         return (order,) if order is not None and order.changing else ()
-    timed = dates[:MOST_TIMELINES] or numbers[:1]  # much rises with time: what comes first tells it
-    angles = _angles_without(c, dates or timed)
-    found = [_of_column(c, column, angles) for column in timed]
+    angles = _angles_without(c, [clock.column for clock in clocks if clock.column is not None])
+    found = [_of_clock(c, clock, angles) for clock in clocks[:MOST_TIMELINES]]
     return tuple(one for one in found if one is not None)
 
 
-def _columns(c: Comparison) -> tuple[Column, ...]:
+def _plan(c: Comparison) -> EncodingPlan | None:
     encoding = c.frame.geometry.encoding
     if encoding is None:
-        return columns_of(None, c.feature_names)
+        return None
     from cospan.sources.encoding import EncodingPlan
 
-    return columns_of(EncodingPlan.from_dict(encoding), c.feature_names)
+    return EncodingPlan.from_dict(encoding)
 
 
 def _rises(c: Comparison, column: Column) -> bool:
@@ -143,7 +171,7 @@ def _angles_without(c: Comparison, timed: Sequence[Column]) -> list[Floats]:
     others = [k for k in range(len(c.feature_names)) if k not in places]
     g = c.frame.geometry
     rows = [np.asarray(group.rows, dtype=np.float64)[:, others] for group in c.groups]
-    if not g.affine or len(c.feature_names) > MOST_REFITTED or not others:
+    if not timed or not g.affine or len(c.feature_names) > MOST_REFITTED or not others:
         return known
     try:
         # The rest anew: what suits dates may not suit the others.
@@ -158,24 +186,22 @@ def _angles_without(c: Comparison, timed: Sequence[Column]) -> list[Floats]:
     return [np.asarray(one.degrees, dtype=np.float64) for one in (*own, *further)]
 
 
-def _of_column(c: Comparison, column: Column, angles: Sequence[Floats]) -> Timeline | None:
+def _of_clock(c: Comparison, clock: _Clock, angles: Sequence[Floats]) -> Timeline | None:
     tracks = {}
     for key, group, theta in zip("ABZ", c.groups, angles, strict=False):
-        rows = np.asarray(group.rows, dtype=np.float64)
-        there = present(rows, column)
-        there = np.ones(len(rows), dtype=bool) if there is None else there
-        tracks[key] = (rows[there, column.features[0]], theta[there])
+        values, there = clock.read(group)
+        tracks[key] = (values[there], theta[there])
     values = np.concatenate([track[0] for track in tracks.values()])
     if not len(values) or values.min() == values.max():
         return None
     own = [tracks[key][0] for key in "AB"]
-    cut = _calendar(values, own) if column.kind == "date" else _equal(values, own)
+    cut = _calendar(values, own) if clock.kind == "date" else _equal(values, own)
     if cut is None:
         return None
     sampled = any(len(np.asarray(group.rows)) < group.total for group in c.groups)
     ends = np.cumsum([len(track[0]) for track in tracks.values()])[:-1]
     codes = dict(zip(tracks, np.split(cut[0], ends), strict=True))
-    return _timeline(column.name, cut[1], tracks, codes, sampled)
+    return _timeline(clock.name, cut[1], tracks, codes, sampled)
 
 
 Cut = tuple[NDArray[np.int64], list[str]]
@@ -261,9 +287,9 @@ def sentences(line: Timeline, names: Mapping[str, str]) -> Iterator[str]:
         known = [(k, one) for k, one in enumerate(line.moments[key]) if one is not None]
         by_angle = sorted(known, key=lambda item: item[1].median)
         first, last = sorted((by_angle[0], by_angle[-1]), key=lambda item: item[0])
-        told = [share_text(one.like_b) for _, one in (first, last)]
+        part = [share_text(one.like_b) for _, one in (first, last)]
         when = [line.windows[k] for k, _ in (first, last)]
-        if told[0] == told[1]:  # they lean to the same side all the time
+        if part[0] == part[1]:  # they lean to the same side all the time
             angles = [f"{one.median:.0f}°" for _, one in (first, last)]
             yield (
                 f"Rows of {names[key]} change {over}: their median angle is {angles[0]} at "
@@ -271,8 +297,8 @@ def sentences(line: Timeline, names: Mapping[str, str]) -> Iterator[str]:
             )
         else:
             yield (
-                f"Rows of {names[key]} change {over}: {told[0]} of them look like {names['B']} at "
-                f"{when[0]}, {told[1]} at {when[1]}."
+                f"Rows of {names[key]} change {over}: {part[0]} of them look like {names['B']} at "
+                f"{when[0]}, {part[1]} at {when[1]}."
             )
     if all(sum(one is not None for one in row) < 2 for row in line.moments.values()):
         yield "Each set is in one window: there is no change within it to see."

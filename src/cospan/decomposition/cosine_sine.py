@@ -73,19 +73,16 @@ def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> Cosin
         V, lengths = _normalized(Q2, W[:, few_s:])
         s = lengths[: m - few_c - few_s]
         V = xp.concat((left_s, V), axis=1)
-    c, s = _by_the_smaller(c, s)
+    c, s = _on_the_circle(c, s)
     c = xp.concat((other(s_end), c, c_end))
     s = xp.concat((s_end, s, other(c_end)))
     return CosineSine(c, s, W, U, V)
 
 
-def _by_the_smaller(c: Array, s: Array) -> tuple[Array, Array]:
-    """c and s with the larger one of each pair made from the smaller: c² + s² = 1 to rounding."""
-    xp = arrays.namespace(c, s)
-    first = c < s
-    small = xp.where(first, c, s)
-    large = other(small)
-    return xp.where(first, small, large), xp.where(first, large, small)
+def _on_the_circle(c: Array, s: Array) -> tuple[Array, Array]:
+    """c² + s² = 1 to rounding: what c and s have too much or too little in common goes."""
+    h = arrays.namespace(c, s).hypot(c, s)
+    return c / h, s / h
 
 
 def _normalized(Q: Array, W: Array) -> tuple[Array, Array]:
@@ -111,6 +108,9 @@ def _polished(Q: Array, W: Array, want_left: bool, *, rising: bool) -> tuple[Arr
     if missing:
         right = _completed(right)
         values = xp.concat((values, arrays.real_zeros((missing,), Q)))
+    # A length is second order in the error of its vector; a small one drowns in the rounding of R.
+    lengths = row_norms(arrays.matmul(factor.R, arrays.adjoint(right)).T)
+    values = xp.where(values > values[0] / 2, lengths, values)
     values = xp.clip(values, 0.0, 1.0)
     turned = arrays.matmul(W, arrays.adjoint(right))
     left = factor.apply(left) if want_left else Q[:, :0]

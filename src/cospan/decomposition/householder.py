@@ -24,7 +24,7 @@ def qr(x: Array, *, overwrite: bool = False) -> Orthogonal:
     # What is not in column order is copied on the way; that copy may always be overwritten.
     overwrite = overwrite or not x.flags.f_contiguous
     packed, blocks, _ = geqrt(block, np.asfortranarray(x), overwrite_a=overwrite)
-    # The scalars of the reflections stand on the diagonals of the compact-WY blocks.
+    # The scalars of the reflections are on the diagonals of the compact-WY blocks.
     tau = blocks[np.arange(k) % block, np.arange(k)]
     R = np.tril(packed[:k].T).T  # in column order, as whatever comes next wants it
     return Orthogonal(R, _Reflections(packed[:, :k], tau))

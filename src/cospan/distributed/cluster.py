@@ -48,7 +48,12 @@ def on_cluster(address: str | None) -> Iterator[None]:
     with _without_logs(), dask.config.set(hurried):
         client = _connected(distributed, address)
         try:
-            with _explained(distributed, address):
+            # `scheduler` is for work that is started in other threads of ours
+            with (
+                _explained(distributed, address),
+                client.as_current(),
+                dask.config.set(scheduler=client),
+            ):
                 _check_workers(client, address)
                 yield
         finally:
@@ -57,12 +62,18 @@ def on_cluster(address: str | None) -> Iterator[None]:
 
 
 def _connected(distributed: Any, address: str) -> Any:
-    """A client, unless nobody answers in time: who takes the call and says nothing counts, too."""
+    """A client, unless nobody answers in time: who takes the call and says nothing counts, too.
+
+    It is not made the process's default: one that never connected would stay that for all Dask
+    work afterwards.
+    """
     waiting: Future[Any] = Future()
 
     def connect() -> None:
         try:
-            waiting.set_result(distributed.Client(address, timeout=f"{PATIENCE}s"))
+            waiting.set_result(
+                distributed.Client(address, timeout=f"{PATIENCE}s", set_as_default=False)
+            )
         except Exception as error:  # names that do not resolve, ports of something else, ...
             waiting.set_exception(error)
 

@@ -246,7 +246,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         return again
 
     def _concluded(self, again: Again | None = None) -> FittedClasses:
-        """The model of the summaries as they stand."""
+        """The model of the summaries so far."""
         summaries = self._summaries or {}
         missing = [label for k, label in enumerate(self.classes_) if k not in summaries]
         if missing:
@@ -318,7 +318,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
             return self.fitted_parts().model
         except InputError as error:
             # After partial_fit a class may still lack rows. What asks for attributes (hasattr, a
-            # notebook's display) expects to be told in this way that there are none yet.
+            # notebook's display) expects to learn in this way that there are none yet.
             raise AttributeError(str(error)) from error
 
     def transform(self, X: Any) -> Floats:

@@ -19,7 +19,16 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Document", "Picture", "Section", "Table", "made_folder", "picture", "write"]
+__all__ = [
+    "Document",
+    "Picture",
+    "Section",
+    "Table",
+    "figure_of",
+    "made_folder",
+    "picture",
+    "write",
+]
 
 
 @dataclass(frozen=True)
@@ -124,6 +133,13 @@ def made_folder(path: Path) -> Path:
     except OSError as error:
         raise InputError(f"cannot make the folder {path}: {error.strerror}.") from error
     return path
+
+
+def figure_of(width: float, height: float) -> Figure:
+    """An empty figure of so many inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def picture(name: str, caption: str, figure: Figure) -> Picture:

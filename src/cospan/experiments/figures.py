@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cospan import plots
+from cospan.experiments.document import figure_of
 from cospan.experiments.images import Images
 from cospan.experiments.protocol import COST, DEFAULTS, FRAME, LOGISTIC, PAPER_ROWS
 from cospan.experiments.study import PAPER_PAIRS, Study
@@ -23,7 +25,11 @@ def draw_figures(study: Study) -> Iterator[tuple[str, str, Figure]]:
     """(file name, caption, figure), one after the other."""
     name = study.images.name
     pairs = PAPER_PAIRS[name]
-    yield f"samples-{name}", _samples_caption(study.images, *pairs[0]), _samples(study.images)
+    first, second = (study.images.classes[k] for k in pairs[0])
+    caption = (
+        f"{study.images.title}: a {first} and a {second}, raw, and less the mean of their class."
+    )
+    yield f"samples-{name}", caption, _samples(study.images)
     for rule, short in ((FRAME, "frame"), (COST, "cost"), (DEFAULTS, "defaults")):
         caption = f"{study.images.title}: angles of the test images, {rule}, first draw."
         yield f"angles-{name}-{short}", caption, _panels(study, rule, plots.plot_angles)
@@ -45,36 +51,32 @@ def draw_figures(study: Study) -> Iterator[tuple[str, str, Figure]]:
         yield f"pairs-{name}-{what.replace('_', '-')}", caption, _matrices(study, what, title)
 
 
-def _figure(width: float, height: float) -> Figure:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _samples_caption(images: Images, a: int, b: int) -> str:
-    first, second = images.classes[a], images.classes[b]
-    return f"{images.title}: a {first} and a {second}, raw, and less the mean of their class."
-
-
 def _samples(images: Images) -> Figure:
-    a, b = PAPER_PAIRS[images.name][0]
-    sets = [
-        images.draw(label, n, 0).astype(float) for label, n in zip((a, b), PAPER_ROWS, strict=True)
-    ]
+    pair = PAPER_PAIRS[images.name][0]
+    sets = _training_rows(images, pair)
     rows = [X[0] for X in sets] + [X[0] - X.mean(0) for X in sets]
-    names = [images.classes[label] for label in (a, b)]
+    names = [images.classes[label] for label in pair]
     titles = [f"{n}, raw" for n in names] + [f"{n}, centred" for n in names]
-    figure = _figure(8, 2.4)
-    ax = figure.add_subplot()
-    plots.plot_directions(
-        np.array(rows), image_shape=images.image_shape, titles=titles, cmap="gray", ax=ax
-    )
+    return _strip(np.array(rows), images, titles, "gray", (8, 2.4))
+
+
+def _training_rows(images: Images, pair: tuple[int, int]) -> list[NDArray[np.float64]]:
+    drawn = zip(pair, PAPER_ROWS, strict=True)
+    return [images.draw(label, n, 0).astype(float) for label, n in drawn]
+
+
+def _strip(
+    rows: Any, images: Images, titles: list[str], cmap: str, size: tuple[float, float]
+) -> Figure:
+    figure = figure_of(*size)
+    shape, ax = images.image_shape, figure.add_subplot()
+    plots.plot_directions(rows, image_shape=shape, titles=titles, cmap=cmap, ax=ax)
     return figure
 
 
 def _panels(study: Study, rule: str, draw: Any) -> Figure:
     pairs = PAPER_PAIRS[study.images.name]
-    figure = _figure(10, 3.2 * ((len(pairs) + 1) // 2))
+    figure = figure_of(10, 3.2 * ((len(pairs) + 1) // 2))
     for i, (a, b) in enumerate(pairs, 1):
         ax = figure.add_subplot((len(pairs) + 1) // 2, 2, i)
         theta = study.first_draw(a, b).outcomes[rule].theta
@@ -84,8 +86,7 @@ def _panels(study: Study, rule: str, draw: Any) -> Figure:
 
 
 def _extremes(images: Images) -> Figure:
-    rows = [images.draw(x, n, 0).astype(float) for x, n in zip((4, 9), PAPER_ROWS, strict=True)]
-    frame = JointFrame.fit(*rows, preset="paper")
+    frame = JointFrame.fit(*_training_rows(images, (4, 9)), preset="paper")
     r, k, _ = frame.blocks
     shared = slice(r, r + k)
     nearest = r + int(np.argmin(np.abs(frame.angles[shared] - np.pi / 4)))
@@ -94,19 +95,14 @@ def _extremes(images: Images) -> Figure:
         f"{word}, {np.degrees(frame.angles[i]):.1f}°"
         for word, i in zip(("most 4-like", "shared", "most 9-like"), index, strict=True)
     ]
-    figure = _figure(7, 2.7)
-    ax = figure.add_subplot()
-    plots.plot_directions(
-        frame.H[index], image_shape=images.image_shape, titles=titles, cmap="viridis", ax=ax
-    )
-    return figure
+    return _strip(frame.H[index], images, titles, "viridis", (7, 2.7))
 
 
 def _matrices(study: Study, what: str, title: str) -> Figure:
     rules = [FRAME, DEFAULTS] + ([LOGISTIC] if what == "accuracy" else [COST])
     matrices = [study.matrix(rule, what) for rule in rules]
     limits = (float(np.nanmin(matrices)), float(np.nanmax(matrices)))
-    figure = _figure(6.4 * len(rules), 5.6)
+    figure = figure_of(6.4 * len(rules), 5.6)
     for i, (rule, matrix) in enumerate(zip(rules, matrices, strict=True), 1):
         ax = figure.add_subplot(1, len(rules), i)
         plots.plot_pair_matrix(

@@ -110,10 +110,12 @@ def load_images(name: str, data: str | os.PathLike[str] | None = None) -> Images
     """
     if name == "digits":
         return _digits()
+    from cospan.sources.idx import read_idx
+
     origin = DATASETS[name]
     folder = data or os.environ.get("COSPAN_DATA")
     paths = [_local(Path(folder) / name, stem) for stem in _FILES] if folder else _fetched(name)
-    train_x, train_y, test_x, test_y = (_read(path) for path in paths)
+    train_x, train_y, test_x, test_y = map(read_idx, paths)
     return Images(
         name,
         origin.title,
@@ -177,9 +179,3 @@ def _fetched(name: str) -> list[Path]:
             raise SourceError(f"{stem} as downloaded from {origin.url} is not {origin.title}.")
         paths.append(Path(path))
     return paths
-
-
-def _read(path: Path) -> NDArray[np.uint8]:
-    from cospan.sources.idx import read_idx
-
-    return read_idx(path)

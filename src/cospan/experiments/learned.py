@@ -93,17 +93,13 @@ def _run(
         for images in sets
         for pair in PAIRS[images.name][: sizes.pairs]
     ]
-    models: list[Callable[[], Any]] = [partial(_of_texts, [*topics.a, *topics.b], model)]
+    models: list[Callable[[], Any]] = [lambda: [models_of_texts([*topics.a, *topics.b], model)]]
     models += [partial(models_of_pictures, images, epochs=epochs) for images in sets]
     return (
         list(_counted("Texts", progress, pairs)),
         list(_counted("Pictures", progress, pictures)),
         [one for some in _counted("Models", progress, models) for one in some],
     )
-
-
-def _of_texts(texts: Sequence[str], model: Any) -> list[Shared]:
-    return [models_of_texts(texts, model)]
 
 
 def _counted(what: str, progress: Progress, steps: Sequence[Callable[[], Any]]) -> Iterator[Any]:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from cospan import plots
 from cospan._text import printable
-from cospan.experiments.document import Document, Picture, Section, Table, picture
+from cospan.experiments.document import Document, Picture, Section, Table, figure_of, picture
 from cospan.experiments.embeddings import TextPair, uniformity
 from cospan.experiments.pictures import PicturePair
 from cospan.experiments.two_models import Shared
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["document"]
 
 INTRODUCTION = (
     "Three questions. Do the angles of single texts mean something in the space of a sentence "
-    "model, and are they as good as logistic regression on the same rows? Are pictures told apart "
+    "model, and are they as good as logistic regression on the same rows? Are pictures separated "
     "better in the features of a small network, which learned from other classes, than in pixels? "
     "And what do two models' features of the same rows share? Random halves of one set are "
     "compared as well, where nothing differs: their p-values must look uniform, which a "
@@ -171,14 +167,8 @@ def _said_of_models(found: Sequence[Shared]) -> list[str]:
 # ---- figures -----------------------------------------------------------------------------------
 
 
-def _figure(width: float, height: float) -> Figure:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
 def _angles_of_texts(pairs: Sequence[TextPair]) -> Picture:
-    figure = _figure(4.6 * len(pairs), 3.2)
+    figure = figure_of(4.6 * len(pairs), 3.2)
     for i, pair in enumerate(pairs, 1):
         ax = figure.add_subplot(1, len(pairs), i)
         plots.plot_angles(*pair.angles, names=pair.corpus.names, ax=ax)
@@ -187,7 +177,7 @@ def _angles_of_texts(pairs: Sequence[TextPair]) -> Picture:
 
 
 def _angles_of_pictures(pairs: Sequence[PicturePair]) -> Picture:
-    figure = _figure(9.5, 2.8 * len(pairs))
+    figure = figure_of(9.5, 2.8 * len(pairs))
     for i, pair in enumerate(pairs):
         for j, (space, found) in enumerate((("pixels", pair.pixels), ("features", pair.features))):
             ax = figure.add_subplot(len(pairs), 2, 2 * i + j + 1)

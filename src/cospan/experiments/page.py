@@ -40,8 +40,7 @@ def document(
 
 def tables(study: Study) -> list[Table]:
     """Every table of one dataset."""
-    made = [_fisher_rao(study), _quality(study)]
-    return [*made, _means(study)]
+    return [_fisher_rao(study), _quality(study), _means(study)]
 
 
 def _pair(study: Study, row: Row) -> str:

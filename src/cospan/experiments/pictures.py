@@ -35,7 +35,7 @@ LEARNED = 1_500  # pictures of each other class that the network learns from
 
 @dataclass(frozen=True, eq=False)
 class Separated:
-    """How well test pictures are told apart in one space.
+    """How well test pictures are separated in one space.
 
     Attributes
     ----------

@@ -22,8 +22,9 @@ from cospan.decomposition import Blocks
 from cospan.distribution import angle_histogram, fisher_rao, smooth_distances
 from cospan.experiments.images import Images
 from cospan.frame import JointFrame
+from cospan.panel import linear_cka
 
-__all__ = ["PAPER_ROWS", "RULES", "Outcome", "PairDraw", "Task", "linear_cka", "run"]
+__all__ = ["PAPER_ROWS", "RULES", "Outcome", "PairDraw", "Task", "run"]
 
 PAPER_ROWS = (900, 800)
 FRAME, COST, DEFAULTS, LOGISTIC = RULES = (
@@ -94,10 +95,14 @@ def run(task: Task) -> PairDraw:
     outcomes = {
         FRAME: _judged(np.asarray(paper.align(Z, weighting="frame").theta), label, _binned),
         COST: _judged(np.asarray(paper.align(Z, weighting="cost").theta), label, _binned),
-        DEFAULTS: _judged(np.asarray(ours.align(Z).theta), label, _smooth),
+        DEFAULTS: _judged(
+            np.asarray(ours.align(Z).theta), label, lambda a, b: smooth_distances(a, b).fisher_rao
+        ),
         LOGISTIC: _logistic(A, B, Z, label),
     }
-    cka = linear_cka(A - A.mean(0), B - B.mean(0))
+    # CKA compares representations of the same objects: here of pixels, by their values over A's
+    # rows and over B's.
+    cka = linear_cka((A - A.mean(0)).T, (B - B.mean(0)).T)
     return PairDraw(
         task.dataset, task.a, task.b, task.draw, outcomes, cka, ours.shrinkage, paper.blocks
     )
@@ -114,10 +119,6 @@ def _judged(
 
 def _binned(theta_a: NDArray[np.floating], theta_b: NDArray[np.floating]) -> float:
     return fisher_rao(angle_histogram(theta_a), angle_histogram(theta_b))
-
-
-def _smooth(theta_a: NDArray[np.floating], theta_b: NDArray[np.floating]) -> float:
-    return smooth_distances(theta_a, theta_b).fisher_rao
 
 
 def _logistic(
@@ -148,21 +149,3 @@ def _scored(
         fisher_rao=distance,
         theta=theta,
     )
-
-
-def linear_cka(A: NDArray[np.floating], B: NDArray[np.floating]) -> float:
-    """Linear CKA of two sets that share their features, rows being samples.
-
-    CKA compares representations of the same objects. Here the objects are the features (pixels):
-    each is represented by its values over A's rows, and by its values over B's.
-
-    Examples
-    --------
-    >>> from cospan.experiments.protocol import linear_cka
-    >>> A = np.random.default_rng(0).standard_normal((5, 20))
-    >>> round(linear_cka(A, 3 * A[::-1]), 12)
-    1.0
-    """
-    A, B = (X - X.mean(axis=1, keepdims=True) for X in (A, B))
-    cross = np.linalg.norm(A @ B.T) ** 2
-    return float(cross / (np.linalg.norm(A @ A.T) * np.linalg.norm(B @ B.T)))

@@ -63,11 +63,10 @@ def reproduce(
 
 def _drawn(studies: Sequence[Study], progress: Progress | None) -> list[list[Picture]]:
     """The figures of each study."""
-    drawn: list[list[Picture]] = []
-    for study in studies:
-        drawn.append([])
+    drawn: list[list[Picture]] = [[] for _ in studies]
+    for own, study in zip(drawn, studies, strict=True):
         for name, caption, figure in draw_figures(study):
-            drawn[-1].append(picture(name, caption, figure))
+            own.append(picture(name, caption, figure))
             if progress is not None:
                 progress("Figures", sum(map(len, drawn)), None)
     return drawn

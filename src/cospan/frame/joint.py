@@ -16,6 +16,7 @@ from cospan.frame.differences import Parts, differences_of, parts_of
 from cospan.frame.directions import Directions, directions_of
 from cospan.frame.fitting import RowsAgain, fitted, pseudo_inverse, warn_if_nothing_shared
 from cospan.frame.prepared_rows import prepare_rows, with_left_factors
+from cospan.frame.properties import Derived
 from cospan.frame.truncation import truncated
 from cospan.sets import Settings, calibrated
 from cospan.sets.asking import resolved_calibration
@@ -242,25 +243,21 @@ class JointFrame(ScoringFrame):
 
     # ---- looking ------------------------------------------------------------------------------
 
+    directions = Derived[Directions](
+        directions_of,
+        "Every direction, A's first: unit vectors, angles, shifts, blocks, c, s, lengths.",
+    )
+    differences = Derived[Array](
+        differences_of, "(m,): each direction's part of the Bhattacharyya distance of the two sets."
+    )
+    parts = Derived[Parts](
+        parts_of, "The difference of the two sets, split into location, scale and shape."
+    )
+
     @property
     def plain(self) -> JointFrame:
         """This frame without its curve: what its directions alone say of a sample."""
         return without_curve(self)
-
-    @property
-    def directions(self) -> Directions:
-        """Every direction, A's first: unit vectors, angles, shifts, blocks, c, s, lengths."""
-        return directions_of(self)
-
-    @property
-    def differences(self) -> Array:
-        """(m,): each direction's part of the Bhattacharyya distance of the two sets."""
-        return differences_of(self)
-
-    @property
-    def parts(self) -> Parts:
-        """The difference of the two sets, split into location, scale and shape."""
-        return parts_of(self)
 
     def truncate(
         self,
@@ -305,7 +302,7 @@ class JointFrame(ScoringFrame):
     def prepared(self, X: Any, side: str, *, sample_weight: Any = None) -> Array:
         """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
 
-        Under shrinkage the ridge stands below the rows, √α times the units of the features (of a
+        Under shrinkage the ridge is below the rows, √α times the units of the features (of a
         basis of their span, where the frame works in one). ``prepared(A, "A")`` is U diag(c) H.
         """
         return prepare_rows(self, X, side, sample_weight)

@@ -23,7 +23,7 @@ from cospan.sets import PreparedSets, SetCosts
 from cospan.sets.settings import CostSettings
 from cospan.summary import Summary
 
-__all__ = ["KINDS", "ManyFrame"]
+__all__ = ["KINDS", "ManyFrame", "set_number"]
 
 
 KINDS = ("common", "partial", "isolated")
@@ -119,7 +119,8 @@ class ManyFrame:
         prepared = PreparedSets(
             summaries,
             span=g.span,
-            center=g.center if g.center_mode == "given" else _as_asked(g.center_mode),
+            # The affine span has a centre for each set; "pooled" is what was asked for.
+            center=g.center if g.center_mode == "given" else g.center_mode.replace("own", "pooled"),
             balance=g.balance,
             tol=g.tol,
             labels=names,
@@ -167,19 +168,12 @@ class ManyFrame:
 
     def isolated(self, name: str | int) -> NDArray[np.intp]:
         """Numbers of the directions that only this set has, strongest first."""
-        k = self._number(name)
+        k = set_number(name, self.names)
         return np.flatnonzero((kind_numbers(self.present) == 2) & self.present[k])
 
     def owners(self, direction: int) -> tuple[str, ...]:
         """Names of the sets that have a direction."""
         return tuple(self.names[k] for k in np.flatnonzero(self.present[:, direction]))
-
-    def _number(self, name: str | int) -> int:
-        if isinstance(name, (int, np.integer)) and 0 <= name < len(self.names):
-            return int(name)
-        if not isinstance(name, str) or name not in self.names:
-            raise InputError(f"There is no set {name!r}; the sets are {', '.join(self.names)}.")
-        return self.names.index(name)
 
     def __repr__(self) -> str:
         counts = np.bincount(kind_numbers(self.present), minlength=3)
@@ -190,16 +184,20 @@ class ManyFrame:
         )
 
 
+def set_number(name: str | int, names: Sequence[str]) -> int:
+    """The number of a set that is given by its name or its number."""
+    if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
+        return int(name)
+    if not isinstance(name, str) or name not in names:
+        raise InputError(f"There is no set {name!r}; the sets are {', '.join(names)}.")
+    return names.index(name)
+
+
 def _names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     found = tuple(names or map(str, range(1, count + 1)))
     if len(found) != count:
         raise InputError(f"There are {len(found)} names for {count} sets.")
     return found
-
-
-def _as_asked(center_mode: str) -> str:
-    """The centre to ask for, where the affine span has one for each set."""
-    return "pooled" if center_mode == "own" else center_mode
 
 
 def _signs(directions: Floats) -> Floats:

@@ -9,6 +9,7 @@ norm of what lies off the span, and are never written out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -24,17 +25,17 @@ from cospan.sets.curved import CurvedSets
 from cospan.sets.maps import working_rows
 from cospan.typicality import Typicality
 
-__all__ = ["FrameProperties", "in_feature_units", "inverse_square"]
+__all__ = ["Derived", "FrameProperties", "in_feature_units", "inverse_square"]
 
 
 T = TypeVar("T")
 
 
-class _Held(Generic[T]):
-    """What the geometry of a frame holds, read from the frame itself."""
+class Derived(Generic[T]):
+    """What follows from a frame: an attribute of its geometry, or a function of the frame."""
 
-    def __init__(self, path: str, doc: str) -> None:
-        self._read = attrgetter(f"geometry.{path}")
+    def __init__(self, read: str | Callable[[Any], T], doc: str) -> None:
+        self._read = attrgetter(f"geometry.{read}") if isinstance(read, str) else read
         self.__doc__ = doc
 
     @overload
@@ -62,60 +63,47 @@ class FrameProperties:
     typicality: Typicality | None = None
     curve: CurvedSets | None = None
 
-    span = _Held[str]("span", """``"affine"`` or ``"linear"``.""")
-    units = _Held[str]("units", """``"own"`` or ``"common"``: whose variance shrinkage pulls to.""")
-    shrinkage = _Held[float]("shrinkage", """The α in use, also when ``"auto"`` chose it.""")
-    pooling = _Held[float]("pooling", "The γ in use.")
-    dof = _Held[float]("dof", "The ν in use; 0 in the linear span.")
-    gain = _Held[float](
+    span = Derived[str]("span", """``"affine"`` or ``"linear"``.""")
+    units = Derived[str](
+        "units", """``"own"`` or ``"common"``: whose variance shrinkage pulls to."""
+    )
+    shrinkage = Derived[float]("shrinkage", """The α in use, also when ``"auto"`` chose it.""")
+    pooling = Derived[float]("pooling", "The γ in use.")
+    dof = Derived[float]("dof", "The ν in use; 0 in the linear span.")
+    gain = Derived[float](
         "calibration.gain",
         "β: log tan²θ = β (ℓ - ℓ₀), with ℓ the log ratio of the squared costs; 1 if raw.",
     )
-    zero = _Held[float]("calibration.zero", "ℓ₀, the log ratio of squared costs at which θ is 45°.")
-    center = _Held[Array](
+    zero = Derived[float](
+        "calibration.zero", "ℓ₀, the log ratio of squared costs at which θ is 45°."
+    )
+    center = Derived[Array](
         "center", "The origin of coordinates: the midpoint of the means in the affine span."
     )
-    center_mode = _Held[str](
+    center_mode = Derived[str](
         "center_mode",
         """``"own"`` in the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``.""",
     )
-    balance = _Held[bool]("balance", "Whether a set's moments are divided by its size.")
-    tol = _Held[float | None]("tol", "The tolerance asked for.")
-    feature_names = _Held[tuple[str, ...] | None]("feature_names", "What features are called.")
-    n_features = _Held[int]("n_features", "The number of features.")
+    balance = Derived[bool]("balance", "Whether a set's moments are divided by its size.")
+    tol = Derived[float | None]("tol", "The tolerance asked for.")
+    feature_names = Derived[tuple[str, ...] | None]("feature_names", "What features are called.")
+    n_features = Derived[int]("n_features", "The number of features.")
 
-    @property
-    def center_a(self) -> Array:
-        """What A's moments are taken about."""
-        return self._about(0)
-
-    @property
-    def center_b(self) -> Array:
-        return self._about(1)
+    n_a = Derived(lambda f: float(f.geometry.sizes[0]), "The size of A (the sum of its weights).")
+    n_b = Derived(lambda f: float(f.geometry.sizes[1]), "The size of B.")
+    center_a = Derived[Array](lambda f: f._about(0), "What A's moments are taken about.")
+    center_b = Derived[Array](lambda f: f._about(1), "What B's moments are taken about.")
+    rank = Derived(lambda f: int(f.c.shape[0]), "The number of directions.")
 
     def _about(self, k: int) -> Array:
         own = self.geometry.center_mode in ("own", "each")
         return self.geometry.means[k, :] if own else self.geometry.center
 
     @property
-    def n_a(self) -> float:
-        """The size of A (the sum of its weights)."""
-        return float(self.geometry.sizes[0])
-
-    @property
-    def n_b(self) -> float:
-        return float(self.geometry.sizes[1])
-
-    @property
     def lam(self) -> float:
         """Mean variance that shrinkage pulls towards, over the features that vary."""
         unit = arrays.to_numpy(self.geometry.unit)
         return float(np.mean(unit[unit > 0] ** 2)) if unit.any() else 0.0
-
-    @property
-    def rank(self) -> int:
-        """The number of directions."""
-        return int(self.c.shape[0])
 
     @property
     def H(self) -> Array:

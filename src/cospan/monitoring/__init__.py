@@ -3,20 +3,22 @@
 Bottom up: ``timing`` says which window a row belongs to, ``reading`` gives rows with their times,
 ``windows`` makes a summary and a sample of each in one pass, by the workers where the rows are
 Dask's (``cutting``; ``moments`` takes summaries apart).
-``ranks`` and ``channels`` are what is watched: means of bounded functions that the reference fixes
-(``choosing``); ``effect`` compares a window as a whole. ``records`` are windows as they are kept,
-``profile`` is a reference with its own windows (``standing_in`` draws rows for one without any),
-``levels`` the alarm levels that follow from them. ``judging``, ``chance``, ``wording`` and
-``episodes`` say what is unusual, and since when; ``result`` holds the whole, ``files`` (over
-``taking_apart`` and ``putting_together``) keeps it, ``api`` makes it. ``sequential`` (over
-``martingale``) is the alarm for rows that come one by one.
+``ranks``, ``cost`` and ``channels`` are what is watched: means of bounded functions that the
+reference fixes (``choosing``); ``effect`` compares a window as a whole. ``records`` are windows as
+they are kept, ``profile`` is a reference with its own windows (``standing_in`` draws rows for one
+without any),
+``levels`` the alarm levels that follow from them. ``judging``, ``chance``, ``reasons``,
+``wording`` and ``episodes`` say what is unusual, and since when; ``result`` holds the whole,
+``files`` (over ``taking_apart`` and ``putting_together``) keeps it, ``api`` makes it.
+``sequential`` (over ``martingale``) is the alarm for rows that come one by one.
 """
 
 from cospan.monitoring.api import monitor
 from cospan.monitoring.episodes import Episode
-from cospan.monitoring.judging import Reason, WindowResult
+from cospan.monitoring.judging import WindowResult
 from cospan.monitoring.levels import Levels
 from cospan.monitoring.profile import Profile
+from cospan.monitoring.reasons import Reason
 from cospan.monitoring.result import Monitoring
 from cospan.monitoring.sequential import SequentialAlarm
 

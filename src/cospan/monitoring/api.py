@@ -21,6 +21,7 @@ from cospan.monitoring.records import Record, record_of
 from cospan.monitoring.result import Monitoring
 from cospan.monitoring.timing import Every, as_every
 from cospan.monitoring.windows import SAMPLE_ROWS
+from cospan.summary import Summary
 
 __all__ = ["monitor"]
 
@@ -190,23 +191,41 @@ def _measured(
     sources = opened(data, time, **options)
     called = sources[0].name if len(sources) == 1 else f"{len(sources)} sets"
     _check_width(profile, sources[0])
-    ordered = windows_of(sources, profile.plan, time, length, seed=seed, name=called).ordered()
+    measured = _Measured(profile)
+    ordered = windows_of(
+        sources, profile.plan, time, length, seed=seed, name=called, passed=measured.add
+    ).ordered()
     found = []
     with one_blas_thread():  # products of few rows: threads would wait for each other
         for done, (code, part) in enumerate(ordered):
             if progress is not None:
                 progress("comparing windows", done, len(ordered))
-            found.append(
-                record_of(
-                    code,
-                    part,
-                    profile.channels,
-                    profile.summary,
-                    profile.rows,
-                    own_rows=profile.keeps_rows,
-                )
-            )
+            found.append(measured.of(code, part))
     return found, called
+
+
+class _Measured:
+    """Records of windows, those that time has passed while further rows are read."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self._known: dict[int, Record] = {}
+
+    def add(self, passed: list[tuple[int, Summary]]) -> None:
+        with one_blas_thread():
+            for code, part in passed:
+                self._known[code] = self._measure(code, part)
+
+    def of(self, code: int, part: Summary) -> Record:
+        """The record of a window as it is in the end: rows may have come late."""
+        known = self._known.get(code)
+        if known is not None and (known.rows, known.sampled) == (part.count, len(part.sample)):
+            return known
+        return self._measure(code, part)
+
+    def _measure(self, code: int, part: Summary) -> Record:
+        own = self.profile
+        return record_of(code, part, own.channels, own.summary, own.rows, own_rows=own.keeps_rows)
 
 
 def _check_width(profile: Profile, source: Any) -> None:

@@ -21,7 +21,7 @@ def p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> 
 
     Shares by Fisher's exact test of the counts; all others are means of bounded functions, close
     to normal. What is beyond the range, and what repeats, is left out: both are larger in few rows
-    than in many.
+    than in many. So is a number given the others, which relations have seen already.
     """
     channels, n = profile.channels, profile.summary.n
     error = np.sqrt(noise[:-1] + channels.variance / n)
@@ -31,6 +31,6 @@ def p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> 
     there = np.round(channels.share_values(np.asarray(profile.summary.mean)) * n)
     start = channels.ranked
     log_p[start : start + channels.shared] = log_fisher(here, record.rows, there, n)
-    log_p = np.delete(log_p, channels.odd)
+    log_p = np.delete(log_p, slice(channels.odd.start, channels.ends))
     smallest = float(log_p.min()) + math.log(len(log_p))
     return math.exp(min(0.0, max(smallest, math.log(sys.float_info.min))))

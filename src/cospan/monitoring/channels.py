@@ -1,9 +1,10 @@
 """What is watched in a window: means of bounded functions of its rows, fixed by the reference.
 
 For every column of numbers four scores of its ranks in the reference (where, how wide, and two of
-the shape), the share of rows beyond the reference's range, and that of its most frequent value (an
-instrument that is stuck); for every level, truth value and gap its share; for pairs of features
-their correlation of ranks; and for whole rows what they cost the reference. Bounded functions have
+the shape), how far rows are beyond the reference's range (another unit), the share of its most
+frequent value (an instrument that is stuck), and how far it is from what the other columns let
+expect; for every level, truth value and gap its share; for pairs of features their
+correlation of ranks; and for whole rows what they cost the reference. Bounded functions have
 means that are close to normal however long the tails of a column are, and their sampling noise is
 known from the reference. Each one is a *channel*.
 """
@@ -11,29 +12,47 @@ known from the reference. Each one is a *channel*.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
 from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats, Index
+from cospan.monitoring.cost import Cost
 from cospan.monitoring.ranks import Ranks, legendre_means
 from cospan.summary import Summary
 
-__all__ = ["OF_NUMBERS", "SCORES", "Channel", "Channels", "Cost", "Measured", "share_angle"]
+__all__ = [
+    "GIVEN",
+    "OF_NUMBERS",
+    "SCORES",
+    "Channel",
+    "Channels",
+    "Measured",
+    "excess",
+    "share_angle",
+]
 
 
 #: Scores of number columns, in the order of `ranks.legendre`.
 SCORES = ("mean", "spread", "shape", "shape")
-#: Shares of rows that every number column has.
+#: What every number column has besides: how far rows are beyond the range, and the share of rows
+#: with its most frequent value.
 OF_NUMBERS = ("beyond", "repeats")
+#: A number that varies, given the other columns: whether it is too high or low, and by how much.
+GIVEN = ("given", "given")
+#: Ranges of the reference that a value is counted beyond it, at most: two rows are no alarm yet.
+_FURTHEST = 1e3
+#: Standard deviations that a value is counted away from what is expected, at most.
+_MOST_AWAY = 6.0
 
 
 class Channel(NamedTuple):
     """One thing that is watched: its kind, the user's column (or two), and the feature."""
 
-    # mean, spread, shape, levels, new levels, missing, relation, beyond, repeats, rows or effect
+    # mean, spread, shape, levels, new levels, missing, relation, beyond, repeats, given, rows or
+    # effect
     kind: str
     column: str
     second: str = ""
@@ -45,28 +64,6 @@ class Measured(NamedTuple):
 
     values: Floats
     present: Floats
-
-
-class Cost(NamedTuple):
-    """What a row costs a set: the squared distance (x - mean)ᵀ (shrunk covariance)⁻¹ (x - mean)."""
-
-    mean: Floats
-    map: Floats  # (live, live): the distance is the length of (x - mean) @ map
-
-    @classmethod
-    def of(cls, summary: Summary, live: Index, shrinkage: float) -> Cost:
-        """Of the live features of a set, in their own units."""
-        covariance = np.asarray(summary.scatter_about())[np.ix_(live, live)] / summary.n
-        unit = np.sqrt(np.maximum(np.diag(covariance), NOT_ZERO))
-        relation = covariance / unit[:, None] / unit[None, :]
-        mixed = (1 - shrinkage) * relation + shrinkage * np.eye(len(live))
-        root = arrays.cholesky(mixed)
-        inverse = np.asarray(arrays.solve_triangular_transposed(root, np.eye(len(live)))).T
-        return cls(np.asarray(summary.mean)[live], inverse / unit[:, None])
-
-    def squared(self, rows: Floats) -> Floats:
-        along = (rows - self.mean) @ self.map
-        return np.asarray(np.einsum("ij,ij->i", along, along))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +96,15 @@ class Channels:
         """
         scores, counts, ranked, odd = self._scored(rows)
         shares = self.share_values(np.asarray(summary.mean))
-        squared = (cost or self.cost).squared(rows[:, self.live])
+        squared, away = (cost or self.cost).away(rows[:, self.live])
         far = float(np.mean(squared > self.far))
         values = np.concatenate(
             [
                 scores,
                 share_angle(shares),
                 _correlations(ranked, self.pairs),
-                share_angle(odd).ravel(),
+                odd.ravel(),
+                self._given(rows, away).ravel(),
                 [np.mean(self.cost_ranks.of(squared)), float(share_angle(np.array([far]))[0])],
             ]
         )
@@ -125,6 +123,7 @@ class Channels:
                 np.full(self.shared, rows),
                 np.full(len(self.pairs), sampled),
                 np.repeat(present, len(OF_NUMBERS)),
+                np.repeat(present[self.given], len(GIVEN)),
                 np.full(2, sampled),
             ]
         )
@@ -138,14 +137,34 @@ class Channels:
 
     @property
     def odd(self) -> slice:
-        """Where the shares of rows of number columns are: both of a column side by side."""
+        """Where the odd rows of number columns are counted: all of a column side by side."""
         start = self.ranked + self.shared + len(self.pairs)
         return slice(start, start + len(OF_NUMBERS) * len(self.numbers))
+
+    @cached_property
+    def given(self) -> Index:
+        """Which of the numbers vary, so that other columns let expect something of them."""
+        return np.flatnonzero(np.isin(self.numbers, self.live))
+
+    @property
+    def ends(self) -> int:
+        """Where the channels of whole rows begin: behind those of numbers given the others."""
+        return int(self.odd.stop) + len(GIVEN) * len(self.given)
 
     def pair_at(self, place: int) -> tuple[int, int]:
         """The two features of the relation that is the channel at this place."""
         i, j = self.pairs[place - self.ranked - self.shared].tolist()
         return i, j
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """The channels that each column has a part in."""
+        found: dict[str, list[int]] = {}
+        for k, channel in enumerate(self.table):
+            for column in dict.fromkeys((channel.column, channel.second)):
+                if column:
+                    found.setdefault(column, []).append(k)
+        return found
 
     @property
     def ranked(self) -> int:
@@ -155,7 +174,7 @@ class Channels:
     def _scored(self, rows: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Mean scores of the numbers, how many rows have them, the ranks for relations.
 
-        And for every number the shares of rows beyond the range and of the most frequent value.
+        And for every number how odd its rows are, as `OF_NUMBERS` has it.
         """
         columns = np.ascontiguousarray(rows[:, self.numbers].T)
         u = np.empty_like(columns)
@@ -164,7 +183,8 @@ class Channels:
         u = np.ascontiguousarray(u.T)
         ranked = rows.copy()
         there = self._present(rows)
-        odd = _odd(u, columns, there)
+        beyond = excess(columns.T, *self._range)
+        odd = _odd(beyond, columns, there)
         if there is None:
             ranked[:, self.numbers] = u
             return legendre_means(u).ravel(), np.full(u.shape[1], float(len(rows))), ranked, odd
@@ -172,6 +192,40 @@ class Channels:
         middle = (u * there).sum(axis=0) / counts
         ranked[:, self.numbers] = np.where(there > 0, u, middle)
         return legendre_means(u, there).ravel(), counts, ranked, odd
+
+    @cached_property
+    def _range(self) -> tuple[Floats, Floats]:
+        """The smallest and the largest value of each number in the reference."""
+        known = [ranks.values for ranks in self.ranks]
+        return np.array([x[0] for x in known]), np.array([x[-1] for x in known])
+
+    def unexpected(self, means: Floats) -> Floats:
+        """How far means of all features are from what the others let expect, of those numbers."""
+        own = np.searchsorted(self.live, self.numbers[self.given])
+        return np.asarray(self.cost.away(means[None, self.live])[1][0, own])
+
+    def given_variance(self, rows: Floats) -> Floats:
+        """The variance over single rows of the channels of numbers given the others."""
+        away, there = self._away(rows, self.cost.away(rows[:, self.live])[1])
+        n = np.maximum(there.sum(axis=0), 1.0)
+        squares = (away**2).sum(axis=0) / n
+        means = [away.sum(axis=0) / n, np.abs(away).sum(axis=0) / n]
+        return np.column_stack([squares - mean**2 for mean in means]).ravel()
+
+    def _given(self, rows: Floats, away: Floats) -> Floats:
+        """Of each number that varies: the mean distance from what is expected, and its size."""
+        away, there = self._away(rows, away)
+        n = np.maximum(there.sum(axis=0), 1.0)
+        sums = np.column_stack([away.sum(axis=0), np.abs(away).sum(axis=0)])
+        return np.asarray(sums / n[:, None])
+
+    def _away(self, rows: Floats, away: Floats) -> tuple[Floats, Floats]:
+        """Bounded distances of the numbers that vary, 0 where they are missing; and where not."""
+        own = np.searchsorted(self.live, self.numbers[self.given])
+        away = np.clip(away[:, own], -_MOST_AWAY, _MOST_AWAY)
+        there = self._present(rows)
+        there = np.ones_like(away) if there is None else there[:, self.given]
+        return away * there, there
 
     def _present(self, rows: Floats) -> Floats | None:
         """1 where a number is there, 0 where it is missing; None where none is."""
@@ -183,18 +237,42 @@ class Channels:
         return there
 
 
-def _odd(u: Floats, columns: Floats, there: Floats | None) -> Floats:
-    """Shares of the rows of each number: beyond the range, and of its most frequent value."""
-    # Only values below or above all of the reference's have the ranks -1 and 1.
-    beyond = np.abs(u) >= 1
+def _odd(beyond: Floats, columns: Floats, there: Floats | None) -> Floats:
+    """How odd the rows of each number are: as `OF_NUMBERS` has it, shares as angles."""
     if there is None:
-        return np.column_stack([beyond.mean(axis=0), [_most_frequent(x) for x in columns]])
-    found = np.zeros((len(columns), len(OF_NUMBERS)))
-    for k, values in enumerate(columns):
-        own = there[:, k] > 0
-        if own.any():
-            found[k] = beyond[own, k].mean(), _most_frequent(values[own])
+        found = np.column_stack([beyond.mean(axis=0), _most_frequent_each(columns)])
+    else:
+        found = np.zeros((len(columns), len(OF_NUMBERS)))
+        for k, values in enumerate(columns):
+            own = there[:, k] > 0
+            if own.any():
+                found[k] = beyond[own, k].mean(), _most_frequent(values[own])
+    found[:, 1] = share_angle(found[:, 1])
     return found
+
+
+def excess(values: Floats, low: Floats, high: Floats) -> Floats:
+    """How far values are beyond a range, in units of its width: log(1 + distance), bounded.
+
+    Examples
+    --------
+    >>> excess(np.array([[0.5], [1.0], [3.0], [-1e9]]), np.zeros(1), np.ones(1)).round(2).ravel()
+    array([0.  , 0.  , 1.1 , 6.91])
+    """
+    width = high - low
+    size = np.maximum(np.abs(low), NOT_ZERO)
+    distance = np.maximum(low - values, values - high)
+    with np.errstate(over="ignore"):
+        distance = np.maximum(distance, 0.0) / np.where(width > 0, width, size)
+    return np.asarray(np.log1p(np.minimum(distance, _FURTHEST)))
+
+
+def _most_frequent_each(columns: Floats) -> list[float]:
+    """The same for each of several columns, which are rows here."""
+    ordered = np.sort(columns, axis=1)
+    differ = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)  # as measurements do
+    n = columns.shape[1]
+    return [1 / n if one else _most_frequent(x) for one, x in zip(differ, columns, strict=True)]
 
 
 def _most_frequent(values: Floats) -> float:

@@ -11,14 +11,16 @@ import numpy as np
 from cospan._tolerance import NOT_ZERO, constant_variance
 from cospan._types import Floats, Index
 from cospan.errors import InputError
-from cospan.monitoring.channels import OF_NUMBERS, SCORES, Channel, Channels, Cost
+from cospan.monitoring.channels import GIVEN, OF_NUMBERS, SCORES, Channel, Channels
+from cospan.monitoring.cost import Cost
+from cospan.monitoring.moments import without_rows
 from cospan.monitoring.ranks import legendre, ranks_of
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
     from cospan.sources import EncodingPlan
 
-__all__ = ["channels_of", "varying"]
+__all__ = ["center_of", "channels_of", "varying"]
 
 
 #: Pairs of features whose relation is watched, at most: the strongest ones.
@@ -27,6 +29,8 @@ MOST_PAIRS = 2_000
 _COMMON = 0.05
 #: Rows that cost more than so many of the reference's rows are unlike it.
 FAR = 0.99
+#: Parts of the reference's rows that are measured by the others.
+FOLDS = 5
 #: Of single rows: a function that no row of the reference varied may still vary a little.
 _LEAST_VARIANCE = 1e-4
 
@@ -102,6 +106,11 @@ def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
     table += [
         Channel(kind, bare.owners[j], "", j) for j in bare.numbers.tolist() for kind in OF_NUMBERS
     ]
+    table += [
+        Channel(kind, bare.owners[j], "", j)
+        for j in bare.numbers[bare.given].tolist()
+        for kind in GIVEN
+    ]
     table += [Channel("rows", ""), Channel("rows", "")]
     variance = [
         float(np.var(score))
@@ -109,13 +118,34 @@ def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
         for score in legendre(ranks.of(_present(rows, j, g)))
     ]
     variance += [1.0] * bare.shared + noise.tolist()
-    variance += [1.0] * (len(OF_NUMBERS) * len(bare.numbers)) + [1 / 3, 1.0]
+    variance += [0.0, 1.0] * len(bare.numbers)
+    variance += [*bare.given_variance(rows).tolist(), 1 / 3, 1.0]
     return replace(
         bare,
         pairs=pairs,
         table=tuple(table),
         variance=np.maximum(np.array(variance), _LEAST_VARIANCE),
     )
+
+
+def center_of(whole: Summary, rows: Floats, channels: Channels) -> Floats:
+    """The channels over a whole reference, as further rows of its kind would have them.
+
+    What rows cost a set that they are part of is too little; so a fifth of the rows at a time is
+    measured by the costs of the rest.
+    """
+    values = channels.measure(whole, rows).values
+    part = min(len(rows) // FOLDS, int(whole.n) // 2)
+    if part < 1:
+        return values
+    behind = slice(channels.odd.stop, None)  # the channels that costs have a part in
+    found = []
+    for k in range(FOLDS):
+        own = rows[k * part : (k + 1) * part]
+        cost = Cost.of(without_rows(whole, own), channels.live, channels.shrinkage)
+        found.append(channels.measure(whole, own, cost).values[behind])
+    values[behind] = np.mean(found, axis=0)
+    return values
 
 
 def _present(rows: Floats, j: int, gap: int) -> Floats:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from cospan._warnings import Remark, heard, warn
-from cospan.monitoring.reading import check_columns, indicators_of, timed_rows
+from cospan.monitoring.reading import check_columns, timed_rows
 from cospan.monitoring.timing import Every
-from cospan.monitoring.windows import Windows, cut, finished, gathered
+from cospan.monitoring.windows import Passed, Windows, cut, finished, gathered
 from cospan.sources import EncodingPlan, Source
 
 __all__ = ["windows_of"]
@@ -33,12 +33,14 @@ def windows_of(
     *,
     seed: int = 0,
     name: str = "data",
+    passed: Passed | None = None,
 ) -> Windows:
-    """All rows of the sources as windows, in one pass."""
+    """All rows of the sources as windows, in one pass; `passed` is as in `windows.cut`."""
     apart: list[Any] = [getattr(source.table, "partitions", None) for source in sources]
     if plan is None or not every.timed or not isinstance(time, str) or None in apart:
-        gaps = indicators_of(plan)
-        return cut(timed_rows(sources, plan, time), every, seed=seed, name=name, indicators=gaps)
+        blocks = timed_rows(sources, plan, time, bare=True)
+        width = 0 if plan is None else plan.n_features
+        return cut(blocks, every, seed=seed, name=name, width=width, passed=passed)
     for source in sources:
         check_columns(source, plan)  # before the workers begin
     columns = list(dict.fromkeys([*(column.name for column in plan.used), time]))
@@ -68,10 +70,9 @@ def _cut(
     """The windows of one partition, and what was remarked; called on a worker."""
     from cospan.sources.encoding.lazy import local
 
-    gaps = indicators_of(plan)
     with heard() as remarks:
-        blocks = timed_rows([local(part, name)], plan, time) if len(part) else ()
-        found = gathered(blocks, every, seed=seed, indicators=gaps)
+        blocks = timed_rows([local(part, name)], plan, time, bare=True) if len(part) else ()
+        found = gathered(blocks, every, seed=seed, width=plan.n_features)
     return found, remarks
 
 

@@ -10,32 +10,48 @@ those comparisons stray sets the levels:
   own.
 - A channel's own level is the limit that a t distribution with m - 1 degrees of freedom exceeds
   with probability rate/channels, or the largest |z| of the reference's windows where that is
-  larger (channels with longer tails than a normal's). A window's *score* is its largest |z| in
-  units of these levels.
-- The windows of the reference have scores too, each found without the window. With m ≥ 1/rate - 1
-  windows the alarm level is their conformal rank: the k-th smallest, k = ⌈(m+1)(1 - rate)⌉. For a
-  window that is exchangeable with them the chance of a false alarm is at most `rate`, whatever the
-  distribution. With fewer windows no rank can promise so small a rate; then the level is 1, or the
-  largest score seen: the rate holds as far as the natural variation is normal, and 1/(m + 1), the
-  rank's promise, whatever it is.
+  larger (channels with longer tails than a normal's), times a factor of its family: the numbers,
+  the relations, the shares, and what only faults do. A window's *score* is its largest |z| in units
+  of these levels; above 1 it is an alarm.
+- The windows of the reference have scores too, each found without the window, and one for each
+  family before it has a factor. The rate is split over the F families. With m ≥ F/rate - 1 windows
+  the factor is the conformal rank of these scores: the k-th smallest, k = ⌈(m+1)(1 - rate/F)⌉. For
+  a window that is exchangeable with them the chance of a false alarm is at most `rate`, whatever
+  the distribution. With fewer windows no rank can promise so small a rate. Then the factor is 1
+  where no score was larger: the rate holds as far as the natural variation is normal. Where one
+  was, the tails are longer, and the factor is the largest score, moved out from the chance 1/(m+1)
+  that it stands for to the family's share of the rate, along a tail that falls with the third
+  power. F/(m + 1), the ranks' promise, holds whatever the distribution is.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from cospan._tolerance import COUNT_ROUNDING
-from cospan._types import Floats
+from cospan._types import Floats, Index
 
 __all__ = ["FEWEST_WINDOWS", "Levels", "levels_of"]
 
 
 #: With fewer windows of the reference nothing can be said about the variation between windows.
 FEWEST_WINDOWS = 4
+#: Channels are judged by the level of their own family: a column that varies wildly is no reason
+#: to overlook that another one has no values any more.
+FAMILIES = (
+    ("mean", "spread", "shape", "given"),
+    ("relation", "rows", "effect"),
+    ("levels", "new levels", "missing"),
+    ("beyond", "repeats"),
+)
+#: How fast long tails are taken to fall where a rank cannot reach: like the third power.
+_TAIL_POWER = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +63,11 @@ class Levels:
     mean: Floats
     natural: Floats
     noise: Floats  # (channels,): variance of the reference's own mean, by sampling
-    own: Floats  # (channels,): the level of each channel, in units of z
-    alarm: float  # scores above this are alarms
+    own: Floats  # (channels,): the level of each channel, in units of z; beyond it is an alarm
     rate: float  # the chance of a false alarm in a window
     windows: int  # windows of the reference behind it
     method: str  # "rank" or "t" or "sampling"
+    families: int  # of channels, which have a level each
     scores: Floats  # (windows,): those of the reference's windows
     z: Floats  # (windows, channels)
 
@@ -69,11 +85,17 @@ class Levels:
     @property
     def promised(self) -> float:
         """The rate that holds whatever the distribution is."""
-        return self.rate if self.method == "rank" else 1 / (self.windows + 1)
+        return self.rate if self.method == "rank" else self.families / (self.windows + 1)
 
 
 def levels_of(
-    values: Floats, noise: Floats, sizes: Floats, variance: Floats, center: Floats, rate: float
+    values: Floats,
+    noise: Floats,
+    sizes: Floats,
+    variance: Floats,
+    center: Floats,
+    rate: float,
+    kinds: Sequence[str],
 ) -> Levels:
     """Levels from the windows of a reference.
 
@@ -89,29 +111,37 @@ def levels_of(
         The channels over the whole reference, for references that are not cut into windows.
     rate : float
         The chance of a false alarm that is acceptable in a window.
+    kinds : sequence of str, (channels,)
+        What each channel is.
     """
     m, channels = values.shape
-    total = float(sizes.sum())
+    error = variance / float(sizes.sum())
     if m < FEWEST_WINDOWS:
-        limit = float(stats.norm.isf(rate / (2 * channels)))
+        own = np.full(channels, float(stats.norm.isf(rate / (2 * channels))))
         none = np.zeros((0, channels))
         return Levels(
-            center,
-            np.zeros(channels),
-            variance / total,
-            np.full(channels, limit),
-            1.0,
-            rate,
-            m,
-            "sampling",
-            np.zeros(0),
-            none,
+            center, np.zeros(channels), error, own, rate, m, "sampling", 1, np.zeros(0), none
         )
     mean, natural = _spread(values, noise, sizes)
-    z = _left_out(values, noise, sizes, variance)
-    own, scores = _own_levels(z, rate)
-    alarm, method = _alarm(scores, rate)
-    return Levels(mean, natural, variance / total, own, alarm, rate, m, method, scores, z)
+    others = _without_each(values, noise, sizes, variance)
+    z = others.z(values, noise)
+    among = np.abs(values - mean) / np.sqrt(natural * (1 + 1 / m) + noise + error)
+    own = np.maximum(stats.t.isf(rate / (2 * channels), m - 1), among.max(axis=0))
+    ratios = np.abs(z) / _others_levels(values, noise, among, others, rate)
+    families = _families(kinds)
+    factors, method = _alarms([ratios[:, one].max(axis=1) for one in families], rate)
+    scores = np.zeros(m)
+    for one, factor in zip(families, factors, strict=True):
+        own[one] *= factor
+        scores = np.maximum(scores, ratios[:, one].max(axis=1) / factor)
+    return Levels(mean, natural, error, own, rate, m, method, len(families), scores, z)
+
+
+def _families(kinds: Sequence[str]) -> list[Index]:
+    """The channels of each family that has some."""
+    known = np.asarray(kinds)
+    found = [np.flatnonzero(np.isin(known, one)) for one in FAMILIES]
+    return [one for one in found if len(one)]
 
 
 def _spread(values: Floats, noise: Floats, sizes: Floats) -> tuple[Floats, Floats]:
@@ -123,8 +153,18 @@ def _spread(values: Floats, noise: Floats, sizes: Floats) -> tuple[Floats, Float
     return mean, np.maximum(between - (weight * noise).sum(axis=0), 0.0)
 
 
-def _left_out(values: Floats, noise: Floats, sizes: Floats, variance: Floats) -> Floats:
-    """z of every window against the others: the same as `_spread` without it, all at once."""
+class _Others(NamedTuple):
+    """Mean and variance that the other windows have, (windows, channels)."""
+
+    mean: Floats
+    usual: Floats  # natural variance, and that of the mean, without the noise of a window
+
+    def z(self, values: Floats, noise: Floats) -> Floats:
+        return np.asarray((values - self.mean) / np.sqrt(self.usual + noise))
+
+
+def _without_each(values: Floats, noise: Floats, sizes: Floats, variance: Floats) -> _Others:
+    """The same as `_spread` without one window, for every window at once."""
     middle = values.mean(axis=0)
     y, w = values - middle, sizes[:, None]
     rest = w.sum() - w
@@ -133,25 +173,43 @@ def _left_out(values: Floats, noise: Floats, sizes: Floats, variance: Floats) ->
     m = rest**2 / ((w**2).sum() - w**2)
     between = np.maximum(squares - mean**2, 0.0) * m / np.maximum(m - 1, 1)
     natural = np.maximum(between - ((w * noise).sum(axis=0) - w * noise) / rest, 0.0)
-    return np.asarray((y - mean) / np.sqrt(natural * (1 + 1 / m) + noise + variance / rest))
+    return _Others(mean + middle, natural * (1 + 1 / m) + variance / rest)
 
 
-def _own_levels(z: Floats, rate: float) -> tuple[Floats, Floats]:
-    """The channels' levels, and the windows' scores by the levels that the others give."""
-    m, channels = z.shape
-    limit = float(stats.t.isf(rate / (2 * channels), m - 1))
-    limit_left = float(stats.t.isf(rate / (2 * channels), m - 2))
-    size = np.abs(z)
-    ordered = np.sort(size, axis=0)
-    largest, second = ordered[-1], ordered[-2]
-    others = np.where(size >= largest, second, largest)
-    scores = (size / np.maximum(limit_left, others)).max(axis=1)
-    return np.maximum(limit, largest), np.asarray(scores)
+def _others_levels(
+    values: Floats, noise: Floats, among: Floats, others: _Others, rate: float
+) -> Floats:
+    """The channels' own levels as they are without each window, (windows, channels)."""
+    m, channels = values.shape
+    # The largest deviations among the others, as they are without the window: three candidates
+    # for each channel, of which the window itself is one at most.
+    found = np.full_like(values, stats.t.isf(rate / (2 * channels), m - 2))
+    for place in np.argsort(-among, axis=0, kind="stable")[:3]:
+        value, own = (np.take_along_axis(x, place[None], axis=0) for x in (values, noise))
+        size = np.abs(others.z(value, own))
+        size[place, np.arange(channels)] = 0.0
+        found = np.maximum(found, size)
+    return found
 
 
-def _alarm(scores: Floats, rate: float) -> tuple[float, str]:
+def _alarms(scores: Sequence[Floats], rate: float) -> tuple[list[float], str]:
+    """By what the own levels of each family are multiplied, and how that was found.
+
+    The rate is split evenly. Where ranks cannot promise so little, the families whose scores have
+    been above 1 share it, and their largest score is raised as far as a tail falls from the chance
+    that a rank stands for to theirs.
+    """
+    m, share = len(scores[0]), rate / len(scores)
+    if (m + 1) * share >= 1:
+        return [_ranked(one, share) for one in scores], "rank"
+    largest = [float(one.max()) for one in scores]
+    above = sum(one > 1 for one in largest)
+    further = max(1.0, above / (rate * (m + 1))) ** (1 / _TAIL_POWER)
+    return [one * further if one > 1 else 1.0 for one in largest], "t"
+
+
+def _ranked(scores: Floats, rate: float) -> float:
+    """The conformal rank: a further score exceeds it with at most this probability."""
     m = len(scores)
-    if (m + 1) * rate >= 1:
-        k = math.ceil((m + 1) * (1 - rate) - COUNT_ROUNDING)
-        return float(np.sort(scores)[min(k, m) - 1]), "rank"
-    return max(1.0, float(scores.max())), "t"
+    k = math.ceil((m + 1) * (1 - rate) - COUNT_ROUNDING)
+    return float(np.sort(scores)[min(k, m) - 1])

@@ -22,7 +22,7 @@ from cospan._validate import as_count
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.monitoring.channels import Channels
-from cospan.monitoring.choosing import channels_of
+from cospan.monitoring.choosing import center_of, channels_of
 from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.effect import shrinkage_for
 from cospan.monitoring.levels import Levels, levels_of
@@ -146,7 +146,7 @@ class Profile:
         share = shrinkage_for(usual if window else whole.n, whole.n_features)
         channels = like.channels if like else channels_of(names, plan, whole, ranked, share)
         drawn = None if keep else stand_in(whole, channels, plan, SAMPLE_ROWS)
-        center = np.append(channels.measure(whole, ranked).values, 0.5)
+        center = np.append(center_of(whole, ranked, channels), 0.5)
         return cls(
             name,
             plan,
@@ -207,6 +207,7 @@ class Profile:
             np.append(self.channels.variance, 0.0),
             self.center,
             rate,
+            [*(channel.kind for channel in self.channels.table), "effect"],
         )
 
     @property

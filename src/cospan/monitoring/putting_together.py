@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from cospan._types import Floats
 from cospan.errors import ModelFileError
 from cospan.model_file.reader import Reader
-from cospan.monitoring.channels import Channel, Channels, Cost
+from cospan.monitoring.channels import Channel, Channels
+from cospan.monitoring.cost import Cost
 from cospan.monitoring.effect import Effect
 from cospan.monitoring.moments import sample_of, summary_of
 from cospan.monitoring.profile import Profile
@@ -160,7 +161,7 @@ def _channels(read: Entries, names: tuple[str, ...]) -> Channels:
 
 def _checked_table(channels: Channels) -> Channels:
     """Does the table have what is measured?"""
-    if len(channels.table) != channels.odd.stop + 2:
+    if len(channels.table) != channels.ends + 2:
         raise ModelFileError("The file was made by another version of cospan; make it again.")
     return channels
 

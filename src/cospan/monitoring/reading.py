@@ -34,7 +34,6 @@ __all__ = [
     "as_list",
     "check_columns",
     "full_plan",
-    "indicators_of",
     "opened",
     "timed_rows",
 ]
@@ -42,6 +41,8 @@ __all__ = [
 
 #: Values encoded at once: enough that the columns' overhead is small, few enough for the cache.
 _BLOCK_VALUES = 2**21
+#: Ways of writing a date that leave no doubt, whatever a block of rows happens to hold.
+_UNAMBIGUOUS = ("iso date", "year/month/day", "day.month.year")
 #: The end of a text with a time and an offset that is not zero.
 _ZONE = re.compile(r":\d\d(\.\d+)?\s?[+-](?!00:?00$)\d\d(:?\d\d)?$")
 _MOVING = "dates and times move from window to window by themselves"
@@ -135,17 +136,17 @@ def _with_fill(plan: EncodingPlan, means: Floats, *, only_missing: bool) -> Enco
     return EncodingPlan(tuple(columns), "indicator")
 
 
-def indicators_of(plan: EncodingPlan | None) -> int:
-    """How many features, the last ones, say what is missing."""
-    return 0 if plan is None else sum(column.indicator for column in plan.used)
+def timed_rows(
+    sources: Sequence[Source], plan: EncodingPlan | None, time: Any, *, bare: bool = False
+) -> Iterator[Timed]:
+    """All rows of the sources, one after the other, with their times.
 
-
-def timed_rows(sources: Sequence[Source], plan: EncodingPlan | None, time: Any) -> Iterator[Timed]:
-    """All rows of the sources, one after the other, with their times."""
+    With `bare`, blocks in which nothing is missing come without indicators of that.
+    """
     given = None if time is None or isinstance(time, str) else _as_days(time)
     start = 0
     for source in sources:
-        for block in _blocks(source, plan, time if isinstance(time, str) else None):
+        for block in _blocks(source, plan, time if isinstance(time, str) else None, bare):
             if given is not None:
                 stop = start + len(block.rows)
                 if stop > len(given):
@@ -157,7 +158,9 @@ def timed_rows(sources: Sequence[Source], plan: EncodingPlan | None, time: Any) 
         raise InputError(f"There are {len(given):,} times for {start:,} rows.")
 
 
-def _blocks(source: Source, plan: EncodingPlan | None, time: str | None) -> Iterator[Timed]:
+def _blocks(
+    source: Source, plan: EncodingPlan | None, time: str | None, bare: bool
+) -> Iterator[Timed]:
     if plan is None:
         for chunk in source.chunks():
             yield Timed(np.asarray(chunk.rows, dtype=np.float64), None)
@@ -168,13 +171,13 @@ def _blocks(source: Source, plan: EncodingPlan | None, time: str | None) -> Iter
     wanted = list(dict.fromkeys([*encoder.columns, *([] if time is None else [time])]))
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
         days = None if time is None else _days(batch.column(time), time, source.name)
-        yield Timed(encoder.rows(batch), days)
+        yield Timed(encoder.rows(batch, bare=bare), days)
     for note in encoder.notes():  # levels that the reference does not have, with an example
         warn(note)
 
 
 def check_columns(source: Source, plan: EncodingPlan) -> None:
-    """Has a table what the reference has? Columns that it has besides are told."""
+    """Has a table what the reference has? Columns that it has besides are reported."""
     if source.table is None:
         raise InputError(f"{source.name} is not a table, but the reference is one.")
     there = set(source.table.all_columns)
@@ -198,7 +201,7 @@ def _days(array: pa.Array, column: str, name: str) -> Floats:
         return numbers(array)
     if kind in ("text", "dictionary"):
         found = coded(array)
-        values = np.asarray(parsed(found.texts, "iso date").to_numpy(zero_copy_only=False))
+        values = _read_days(found.texts)
         if not np.isnan(values).any():
             if any(_ZONE.search(text) for text in found.texts.slice(0, 100).to_pylist()):
                 _tell_zone(column, name)
@@ -206,7 +209,7 @@ def _days(array: pa.Array, column: str, name: str) -> Floats:
         odd = found.texts[int(np.flatnonzero(np.isnan(values))[0])].as_py()
         raise InputError(
             f"{name}: column {column!r} holds {str(odd)[:40]!r}, which is not a date such as "
-            "2020-12-31 or 2020-12-31 23:59:00."
+            "2020-12-31 or 2020-12-31 23:59:00 (2020/12/31 and 31.12.2020 will do, too)."
         )
     if array.null_count == len(array):
         return np.full(len(array), np.nan)
@@ -214,6 +217,12 @@ def _days(array: pa.Array, column: str, name: str) -> Floats:
         f"{name}: column {column!r} holds {array.type}, not dates; make dates of it, or cut "
         f"windows in rows, for instance {option('every', '1000-rows')}."
     )
+
+
+def _read_days(texts: pa.Array) -> Floats:
+    """Texts as days by the way of writing that fits them all, else by the first, with gaps."""
+    tried = [np.asarray(parsed(texts, way).to_numpy(zero_copy_only=False)) for way in _UNAMBIGUOUS]
+    return next((days for days in tried if not np.isnan(days).any()), tried[0])
 
 
 def _tell_zone(column: str, name: str) -> None:

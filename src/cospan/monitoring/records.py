@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan._types import Floats
-from cospan.monitoring.channels import OF_NUMBERS, Channels, Cost, share_angle
+from cospan.monitoring.channels import OF_NUMBERS, Channels, excess
+from cospan.monitoring.cost import Cost
 from cospan.monitoring.effect import Effect, effect_of
 from cospan.monitoring.moments import each_left_out
 from cospan.summary import RowSample, Summary
@@ -118,8 +119,8 @@ def reference_records(
     return tuple(found)
 
 
-def _beyond_others(samples: Sequence[Floats], channels: Channels) -> Floats:
-    """For windows of a reference: which share of each number is beyond the other windows' range."""
+def _beyond_others(samples: Sequence[Floats], channels: Channels) -> list[Floats]:
+    """For windows of a reference: how far each number is beyond the other windows' range."""
     columns = [_with_gaps(rows, channels) for rows in samples]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a window may have no value at all
@@ -128,11 +129,10 @@ def _beyond_others(samples: Sequence[Floats], channels: Channels) -> Floats:
     found = []
     for k, own in enumerate(columns):
         rest = np.arange(len(columns)) != k
-        below = own < np.fmin.reduce(low[rest], axis=0)
-        above = own > np.fmax.reduce(high[rest], axis=0)
+        first, last = np.fmin.reduce(low[rest], axis=0), np.fmax.reduce(high[rest], axis=0)
         count = np.maximum(np.isfinite(own).sum(axis=0), 1)
-        found.append((below | above).sum(axis=0) / count)
-    return share_angle(np.array(found))
+        found.append(np.nansum(excess(own, first, last), axis=0) / count)
+    return found
 
 
 def _with_gaps(rows: Floats, channels: Channels) -> Floats:

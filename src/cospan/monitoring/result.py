@@ -15,6 +15,7 @@ from cospan.monitoring.episodes import Episode, episodes_of
 from cospan.monitoring.judging import WindowResult, judge
 from cospan.monitoring.levels import Levels
 from cospan.monitoring.profile import Profile
+from cospan.monitoring.reasons import ALARM
 from cospan.monitoring.records import FEWEST_ROWS, Record
 
 __all__ = ["Monitoring"]
@@ -101,11 +102,11 @@ class Monitoring:
         stated = f"{rate} false alarm{'' if rate == '1' else 's'} per {per}"
         if levels.method == "rank":
             return (
-                f"At most {stated}: a conformal rank among {levels.windows} windows of the "
+                f"At most {stated}: conformal ranks among {levels.windows} windows of the "
                 "reference, each compared with the others."
             )
         if levels.method == "t":
-            most = f"{windows / (levels.windows + 1):.3g}"
+            most = f"{windows * min(1.0, levels.promised):.3g}"
             return (
                 f"About {stated} if windows vary normally, at most {most} whatever they do; from "
                 f"{levels.windows} windows of the reference, each compared with the others."
@@ -150,7 +151,7 @@ class Monitoring:
             "every": None if every is None else str(every),
             "verdict": self.verdict,
             "promise": self.promise,
-            "level": self.levels.alarm,
+            "level": ALARM,
             "rate": self.levels.rate,
             "method": self.levels.method,
             "reference_windows": self.levels.windows,

@@ -23,8 +23,8 @@ from cospan._tolerance import LEAST_COST, NOT_ZERO
 from cospan._types import Floats
 from cospan._validate import as_count, as_seed
 from cospan.errors import InputError
-from cospan.monitoring.channels import Cost
 from cospan.monitoring.choosing import varying
+from cospan.monitoring.cost import Cost
 from cospan.monitoring.martingale import Bettors
 from cospan.monitoring.moments import without_rows
 from cospan.monitoring.reading import full_plan, opened, timed_rows

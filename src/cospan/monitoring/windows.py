@@ -7,7 +7,7 @@ and where windows are many or rows are wide all samples are halved until they fi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,9 +23,11 @@ from cospan.monitoring.timing import Every
 from cospan.sources.ahead import read_ahead
 from cospan.summary import Summary
 
-__all__ = ["SAMPLE_ROWS", "Windows", "cut", "finished", "gathered"]
+__all__ = ["SAMPLE_ROWS", "Passed", "Windows", "cut", "finished", "gathered"]
 
 
+#: What is to be done with windows that time has passed.
+Passed = Callable[[list[tuple[int, Summary]]], None]
 #: Rows of a window that its ranks, relations and angles are computed from, at most.
 SAMPLE_ROWS = 1_000
 #: All samples together take about this much.
@@ -42,7 +44,7 @@ class Windows:
     seed: int = 0
     parts: dict[int, Summary] = field(default_factory=dict)
     sample_rows: int = SAMPLE_ROWS
-    indicators: int = 0  # features at the end that say what is missing
+    width: int = 0  # features of the rows; blocks without the indicators are narrower
     seen: int = 0
     timeless: int = 0
 
@@ -50,17 +52,14 @@ class Windows:
         """Rows, and the window of each."""
         # Indicators of missing values come last, and mostly there is none to indicate: products
         # with columns of zeros would be most of the work.
-        width = rows.shape[1]
-        used = width - self.indicators
-        if not self.indicators or rows[:, used:].any():
-            used = width
-        for code, part in _groups(rows[:, :used], codes):
+        width = max(self.width, rows.shape[1])
+        for code, part in _groups(rows, codes):
             found = Summary.of(part, exact=False, sample_size=self.sample_rows, seed=self.seed)
-            if used < width:
+            if found.n_features < width:
                 found = padded(found, width)
             known = self.parts.get(code)
             self.parts[code] = found if known is None else known + found
-        self._fit_into_memory(rows.shape[1])
+        self._fit_into_memory(width)
 
     def _fit_into_memory(self, width: int) -> None:
         if len(self.parts) > MOST_WINDOWS:
@@ -84,6 +83,10 @@ class Windows:
         if self.parts:
             self._fit_into_memory(next(iter(self.parts.values())).n_features)
 
+    def before(self, code: int, known: set[int]) -> list[tuple[int, Summary]]:
+        """The windows before this one, but for those known already."""
+        return [(one, part) for one, part in self.parts.items() if one < code and one not in known]
+
     def ordered(self) -> list[tuple[int, Summary]]:
         """The windows in the order of time."""
         return sorted(self.parts.items())
@@ -95,17 +98,28 @@ def cut(
     *,
     seed: int = 0,
     name: str = "data",
-    indicators: int = 0,
+    width: int = 0,
+    passed: Passed | None = None,
 ) -> Windows:
-    """Windows of all rows; those without a time are left out, and told."""
-    return finished(gathered(blocks, every, seed=seed, indicators=indicators), name)
+    """Windows of all rows; those without a time are left out, and reported.
+
+    `passed` is called with windows that time has passed, once at most: later rows may still belong
+    to them. So they can be measured while further rows are read.
+    """
+    return finished(gathered(blocks, every, seed=seed, width=width, passed=passed), name)
 
 
 def gathered(
-    blocks: Iterable[Timed], every: Every, *, seed: int = 0, indicators: int = 0
+    blocks: Iterable[Timed],
+    every: Every,
+    *,
+    seed: int = 0,
+    width: int = 0,
+    passed: Passed | None = None,
 ) -> Windows:
     """Windows of the rows that have a time."""
-    found = Windows(every, seed, indicators=indicators)
+    found = Windows(every, seed, width=width)
+    known: set[int] = set()
     for block in read_ahead(iter(blocks)):
         rows = block.rows
         if every.timed:
@@ -125,11 +139,14 @@ def gathered(
         found.seen += len(block.rows)
         if len(rows):
             found.add(rows, codes)
+            if passed is not None and (over := found.before(int(codes.min()), known)):
+                known.update(code for code, _ in over)
+                passed(over)
     return found
 
 
 def finished(found: Windows, name: str) -> Windows:
-    """The windows, if there are any; rows that have no time are told."""
+    """The windows, if there are any; rows that have no time are reported."""
     if not found.parts:
         raise InputError(f"{name} has no rows{' with a time' if found.timeless else ''}.")
     if found.timeless:

@@ -13,6 +13,9 @@ from cospan.monitoring.records import Record
 
 __all__ = ["reason_text"]
 
+#: Standard deviations, given the others, that a column's mean is off before it is said by how much.
+_CLEAR = 0.5
+
 
 def reason_text(
     channel: Channel, place: int, record: Record, profile: Profile, value: float, usual: float
@@ -21,7 +24,7 @@ def reason_text(
     j, column = channel.feature, quoted(channel.column)
     if channel.kind == "effect":
         return (
-            f"Rows can be told from the reference's: of 100 pairs {round(100 * value)} are "
+            f"Rows are separated from the reference's: of 100 pairs {round(100 * value)} are "
             f"ordered correctly, usually {round(100 * usual)}."
         )
     if channel.kind == "rows":
@@ -45,24 +48,43 @@ def reason_text(
         now, before = float(record.means[j]), _before(profile, j)
         way = "rose" if now > before else "fell"
         return f"{name} {way} from {share_text(before)} to {share_text(now)} of the rows."
+    if channel.kind == "given":
+        return _given(channel, record, profile)
     if channel.kind in OF_NUMBERS and float(record.deviations[j]) > 0:
-        return _of_rows(channel, profile, _share(value), _share(usual))
+        return _of_rows(channel, record, profile, value, usual)
     return _of_numbers(channel, record, profile)
 
 
-def _of_rows(channel: Channel, profile: Profile, share: float, usual: float) -> str:
-    """Of a column of numbers: how many rows are beyond the range, or have one value."""
+def _given(channel: Channel, record: Record, profile: Profile) -> str:
+    """Of a column of numbers that does not go with the others."""
+    channels = profile.channels
+    own = channels.numbers[channels.given].tolist().index(channel.feature)
+    unit = float(channels.cost.unit[channels.live.tolist().index(channel.feature)])
+    away = float(channels.unexpected(record.means)[own])
+    first, rest = quoted(channel.column), "the other columns"
+    start = (
+        f"{first} does not fit {quoted(channel.second) + ' and ' if channel.second else ''}{rest}"
+    )
+    if abs(away) < _CLEAR:
+        return f"{start}: their values do not go together."
+    way = "higher" if away > 0 else "lower"
+    return f"{start}: it is {number(abs(away) * unit)} {way} on average than they suggest."
+
+
+def _of_rows(channel: Channel, record: Record, profile: Profile, value: float, usual: float) -> str:
+    """Of a column of numbers: that rows are beyond the range, or have one value."""
     column, channels = quoted(channel.column), profile.channels
     if channel.kind == "repeats":
         return (
-            f"{column} has one and the same value in {share_text(share)} of the rows, usually in "
-            f"{share_text(usual)}."
+            f"{column} has one and the same value in {share_text(_share(value))} of the rows, "
+            f"usually in {share_text(_share(usual))}."
         )
     known = channels.ranks[channels.numbers.tolist().index(channel.feature)].values
     low, high = number(float(known[0])), number(float(known[-1]))
+    mean = number(float(record.means[channel.feature]))
     return (
-        f"{column} is beyond the range of the reference, {low} to {high}, in {share_text(share)} "
-        "of the rows."
+        f"{column} has values far beyond the range of the reference, {low} to {high}; the mean is "
+        f"{mean}."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cospan._tables import make_dataframe
 from cospan._validate import as_count
@@ -121,7 +121,12 @@ def _chance(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p {p:.2g}"
 
 
-Answer = tuple[float, float | None, str]
+class Answer(NamedTuple):
+    """What a measure computes."""
+
+    value: float | None
+    p_value: float | None = None
+    note: str = ""
 
 
 def measure_panel(
@@ -172,75 +177,50 @@ def measure_panel(
         measures.append(Measure("alignment angle", angle[0], angle[1], 0.0, *ANGLE))
     for name, (meaning, beyond) in ABOUT.items():
         start = time.perf_counter()
-        compute = _COMPUTE[name]
         try:
-            value, p_value, note = compute(pair, permutations, random_state)
+            found = _COMPUTE[name](pair, permutations, random_state)
         except MissingDependencyError as error:
-            value, p_value, note = None, None, str(error)
+            found = Answer(None, note=str(error))
         seconds = time.perf_counter() - start
-        measures.append(Measure(name, value, p_value, seconds, meaning, beyond, note))
+        measures.append(
+            Measure(name, found.value, found.p_value, seconds, meaning, beyond, found.note)
+        )
     return Panel(tuple(measures), len(pair.a), len(pair.b), pair.sampled, units)
 
 
-def _tested(found: distances.Tested, note: str = "") -> Answer:
-    return found.value, found.p_value, note
-
-
-def _classifier(make: Callable[[], Any]) -> Callable[[Pair, int, int], Answer]:
-    def compute(pair: Pair, permutations: int, seed: int) -> Answer:
-        return _tested(classifiers.held_out(make(), pair.a, pair.b, random_state=seed).auc)
-
-    return compute
-
-
-def _proxy(pair: Pair, permutations: int, seed: int) -> Answer:
-    found = classifiers.held_out(classifiers.logistic(), pair.a, pair.b, random_state=seed)
-    return found.proxy_a_distance, None, ""
-
-
-def _mmd(pair: Pair, permutations: int, seed: int) -> Answer:
-    found = distances.mmd(pair.a, pair.b, permutations=permutations, random_state=seed)
-    return _tested(found)
-
-
-def _energy(pair: Pair, permutations: int, seed: int) -> Answer:
-    found = distances.energy_distance(pair.a, pair.b, permutations=permutations, random_state=seed)
-    return _tested(found)
-
-
-def _sliced(pair: Pair, permutations: int, seed: int) -> Answer:
-    return distances.sliced_wasserstein(pair.a, pair.b, random_state=seed), None, ""
-
-
-def _frechet(pair: Pair, permutations: int, seed: int) -> Answer:
-    return distances.frechet_distance(pair.a, pair.b), None, ""
-
-
-def _cka(pair: Pair, permutations: int, seed: int) -> Answer:
-    return subspaces.covariance_cka(pair.a, pair.b), None, ""
-
-
-def _angle(pair: Pair, permutations: int, seed: int) -> Answer:
+def _angle(pair: Pair) -> Answer:
     found = subspaces.principal_angles(pair.a, pair.b)
     if not len(found):
-        return 0.0, None, "a set that does not vary has no directions"
-    return float(found[0]), None, f"of {len(found)} between subspaces with 90 % of the variance"
+        return Answer(0.0, note="a set that does not vary has no directions")
+    note = f"of {len(found)} between subspaces with 90 % of the variance"
+    return Answer(float(found[0]), note=note)
 
 
-def _columns(pair: Pair, permutations: int, seed: int) -> Answer:
+def _columns(pair: Pair) -> Answer:
     column, found = distances.largest_column_distance(pair.a, pair.b)
-    return _tested(found, f"in column {pair.names[column]}")
+    return Answer(*found, f"in column {pair.names[column]}")
 
 
+def _held_out(model: Any, pair: Pair, seed: int) -> classifiers.HeldOut:
+    return classifiers.held_out(model, pair.a, pair.b, random_state=seed)
+
+
+#: What each measure makes of a pair, a number of permutations and a seed.
 _COMPUTE: dict[str, Callable[[Pair, int, int], Answer]] = {
-    "C2ST, logistic": _classifier(classifiers.logistic),
-    "C2ST, boosting": _classifier(classifiers.boosting),
-    "proxy A-distance": _proxy,
-    "MMD": _mmd,
-    "energy distance": _energy,
-    "sliced Wasserstein": _sliced,
-    "Fréchet distance": _frechet,
-    "CKA of covariances": _cka,
-    "principal angle": _angle,
-    "largest KS": _columns,
+    "C2ST, logistic": lambda x, n, seed: Answer(*_held_out(classifiers.logistic(), x, seed).auc),
+    "C2ST, boosting": lambda x, n, seed: Answer(*_held_out(classifiers.boosting(), x, seed).auc),
+    "proxy A-distance": lambda x, n, seed: Answer(
+        _held_out(classifiers.logistic(), x, seed).proxy_a_distance
+    ),
+    "MMD": lambda x, n, seed: Answer(*distances.mmd(x.a, x.b, permutations=n, random_state=seed)),
+    "energy distance": lambda x, n, seed: Answer(
+        *distances.energy_distance(x.a, x.b, permutations=n, random_state=seed)
+    ),
+    "sliced Wasserstein": lambda x, n, seed: Answer(
+        distances.sliced_wasserstein(x.a, x.b, random_state=seed)
+    ),
+    "Fréchet distance": lambda x, n, seed: Answer(distances.frechet_distance(x.a, x.b)),
+    "CKA of covariances": lambda x, n, seed: Answer(subspaces.covariance_cka(x.a, x.b)),
+    "principal angle": lambda x, n, seed: _angle(x),
+    "largest KS": lambda x, n, seed: _columns(x),
 }

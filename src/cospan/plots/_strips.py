@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cospan.errors import InputError
 
-from ._style import GREY, axes, label
+from ._style import axes, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ __all__ = ["Panel", "bars", "check_shape", "draw_strips", "one_strip", "picture"
 
 @dataclass(frozen=True)
 class Panel:
-    """One row of numbers to show, and what stands above it."""
+    """One row of numbers to show, and the words above it."""
 
     values: NDArray[Any]
     title: str = ""
@@ -55,13 +55,12 @@ def one_strip(
 def draw_strips(
     ax: Axes | None,
     strips: Sequence[tuple[str, Sequence[Panel]]],
-    *,
     image_shape: tuple[int, ...] | None,
     feature_names: Sequence[str] | None,
     cmap: Any,
-    symmetric: bool = False,
+    *,
+    colours: tuple[str, str],
     limits: tuple[float, float] | None = None,
-    colours: tuple[str, str] = (GREY, GREY),
 ) -> Axes:
     """Draw each strip, a (heading, panels) pair, as one row of panels."""
     check_shape(image_shape, strips[0][1][0].values.size)
@@ -87,7 +86,7 @@ def draw_strips(
             inset = ax.inset_axes(place)
             inset.set_title(panel.title, fontsize=8, pad=3)
             if image_shape is not None:
-                picture(inset, panel.values, image_shape, cmap, symmetric, limits)
+                picture(inset, panel.values, image_shape, cmap, limits)
             else:
                 bars(inset, panel.values, feature_names, top=5, colours=colours, fontsize=7)
     return ax
@@ -98,15 +97,11 @@ def picture(
     values: NDArray[Any],
     image_shape: tuple[int, ...],
     cmap: Any,
-    symmetric: bool = False,
     limits: tuple[float, float] | None = None,
 ) -> None:
     """A row as a picture without ticks; three channels are red, green and blue."""
     image = np.asarray(values, dtype=np.float64).reshape(image_shape)
     low, high = limits if limits is not None else (float(image.min()), float(image.max()))
-    if symmetric:
-        high = float(np.abs(image).max())
-        low = -high
     if image.ndim == 3:
         if image.shape[2] in (3, 4):
             span = high - low if high > low else 1.0

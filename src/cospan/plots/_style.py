@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BLUE", "DARK", "GREY", "ORANGE", "Drawn", "axes", "groups_of", "label", "pull_map"]
 
-# Okabe and Ito's palette: told apart by every common kind of colour vision.
+# Okabe and Ito's palette: distinct for every common kind of colour vision.
 BLUE, ORANGE, GREY, DARK = "#0072B2", "#D55E00", "#999999", "#333333"
 LONGEST_LABEL = 40
 #: What a difference consists of.

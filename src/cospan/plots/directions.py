@@ -87,12 +87,8 @@ def plot_directions(
     image_shape : tuple of int, optional
         (height, width) where features are pixels; a comparison knows its own. Otherwise the
         features with the largest weights are drawn as bars.
-    feature_names : sequence of str, optional
-        Names for the bars.
-    titles : sequence of str, optional
-        Words above the panels of an array.
-    cmap : str or Colormap
-        The colours of pictures; the paper uses viridis.
+    feature_names, titles, cmap
+        As for :func:`plot_samples`; the paper uses viridis.
 
     Examples
     --------
@@ -108,14 +104,8 @@ def plot_directions(
     if feature_names is None:
         feature_names = getattr(frame, "feature_names", None)
     strips = _strips(frame, n, titles, pixels=image_shape is not None)
-    return draw_strips(
-        ax,
-        strips,
-        image_shape=image_shape,
-        feature_names=feature_names,
-        cmap=cmap,
-        colours=("#762A83", "#1B7837"),
-    )
+    colours = ("#762A83", "#1B7837")
+    return draw_strips(ax, strips, image_shape, feature_names, cmap, colours=colours)
 
 
 def _strips(
@@ -136,14 +126,9 @@ def _strips(
     if not pixels:  # relative to each feature's own spread, so that units do not decide
         spread = np.sqrt((H * H).sum(axis=0))
         H = H / np.where(spread > 0, spread, 1)
-    strips = (
-        ("like A", like_a),
-        ("shared", middle),
-        ("like B", like_b),
-    )
     return [
         (heading, [Panel(H[i], f"{angles[i]:.0f}°") for i in index])
-        for heading, index in strips
+        for heading, index in (("like A", like_a), ("shared", middle), ("like B", like_b))
         if len(index)
     ]
 

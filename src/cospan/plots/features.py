@@ -119,6 +119,11 @@ def plot_feature_distributions(
 def plot_parts(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     """What the difference consists of: location, scale, shape, levels and missing values.
 
+    Parameters
+    ----------
+    comparison : Comparison
+        Of two sets in the affine span; the linear one has no parts.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine

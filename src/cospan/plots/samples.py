@@ -67,15 +67,8 @@ def plot_samples(
         rows = np.atleast_2d(np.asarray(samples, dtype=np.float64))[:n]
         strips = one_strip(rows, titles, "samples")
     values = np.concatenate([panel.values for _, panels in strips for panel in panels])
-    return draw_strips(
-        ax,
-        strips,
-        image_shape=image_shape,
-        feature_names=feature_names,
-        cmap=cmap,
-        limits=(float(values.min()), float(values.max())),
-        colours=colours,
-    )
+    limits = (float(values.min()), float(values.max()))
+    return draw_strips(ax, strips, image_shape, feature_names, cmap, colours=colours, limits=limits)
 
 
 def _telling_samples(comparison: Any, n: int, pixels: bool) -> list[tuple[str, list[Panel]]]:
@@ -107,10 +100,10 @@ def plot_attribution(
     attribution: Any,
     index: int = 0,
     *,
+    n: int = 10,
     row: Any = None,
     image_shape: tuple[int, ...] | None = None,
     feature_names: Sequence[str] | None = None,
-    n: int = 10,
     ax: Axes | None = None,
 ) -> Axes:
     """What pulls one sample towards A (blue) and towards B (orange, hatched).
@@ -121,6 +114,8 @@ def plot_attribution(
         Pulls of the features on -cos 2θ.
     index : int
         Which sample.
+    n : int
+        How many bars.
     row : array of shape (d,), optional
         The sample itself; a picture is then drawn in grey under the pulls. A scored group knows
         its rows.
@@ -128,8 +123,6 @@ def plot_attribution(
         (height, width) where features are pixels; otherwise the `n` strongest pulls are bars.
     feature_names : sequence of str, optional
         Names for the bars.
-    n : int
-        How many bars.
 
     Examples
     --------

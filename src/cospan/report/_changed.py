@@ -46,8 +46,8 @@ def features_of(
 def _short_numbers(row: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a column, in few digits; levels are in its histogram."""
     sides = [f"{k}_{side}" for k in ("missing", "mean", "sd", "low", "high") for side in "ab"]
-    told = ("p", "p_adjusted", "difference", "distance", "share", "part", "pull", *sides)
-    return {k: _rounded(row[k]) for k in told}
+    kept = ("p", "p_adjusted", "difference", "distance", "share", "part", "pull", *sides)
+    return {k: _rounded(row[k]) for k in kept}
 
 
 def _rounded(value: Any) -> Any:

@@ -46,7 +46,7 @@ class Origin:
 
     def measures(self) -> tuple[Measure, ...]:
         """What other measures say."""
-        told = () if self.panel is None else self.panel.measures
+        found = () if self.panel is None else self.panel.measures
         return tuple(
             Measure(
                 one.name,
@@ -54,7 +54,7 @@ class Origin:
                 "" if one.p_value is None else f"p {p_text(one.p_value)}",
                 f"{one.meaning} {one.note}".strip(),
             )
-            for one in told
+            for one in found
         )
 
     def settings(self) -> tuple[Setting, ...]:
@@ -77,16 +77,16 @@ class Origin:
         ()
         """
         paths = [Path(file) for file in self.files]
-        return tuple((clean(path.name), _told(path)) for path in paths if path.is_file())
+        return tuple((clean(path.name), _size_and_hash(path)) for path in paths if path.is_file())
 
 
-def _told(path: Path) -> str:
+def _size_and_hash(path: Path) -> str:
     size = path.stat().st_size
-    told = f"{count(size)} bytes"
+    text = f"{count(size)} bytes"
     if size > MOST_BYTES:
-        return told
+        return text
     with path.open("rb") as file:
-        return f"{told}, SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
+        return f"{text}, SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
 def made_of(

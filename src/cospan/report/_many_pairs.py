@@ -1,6 +1,6 @@
 """The pairs of more than two sets: what changed between the two, and where their rows fall.
 
-All pairs are told while they are few, else the closest ones: the others would not fit into a page.
+All pairs are shown while they are few, else the closest ones: the others would not fit into a page.
 What changed is found in the rows that a comparison of many sets carries along.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_PAIRS", "Pairing", "command_for"]
 
 BINS = 30
-MOST_PAIRS = 45  # told one by one
+MOST_PAIRS = 45  # shown one by one
 MOST_COMMANDS = 300  # of pairs that are not
 MOST_FEATURES, FEWEST_FEATURES, ALL_FEATURES = 12, 5, 240  # of a pair, and of all together
 MOST_TESTED = 5_000  # features over all pairs: more would take long
@@ -48,7 +48,7 @@ OF_THE_WHOLE = (
 
 
 class Pairing:
-    """Tells pairs of sets, `n` of them in all."""
+    """Describes pairs of sets, `n` of them in all."""
 
     def __init__(self, c: ManyComparison, origin: Origin, n: int) -> None:
         self.c, self.origin, self.n = c, origin, n
@@ -59,10 +59,10 @@ class Pairing:
         self.coarse = c.pair_counts.reshape(len(c.names), len(c.names), BINS, -1).sum(axis=-1)
 
     def pair(self, place: int, i: int, j: int, rows: tuple[Tab, ...]) -> Pair:
-        """The pair of sets i and j, number `place` of those told."""
+        """The pair of sets i and j, number `place` of those shown."""
         c = self.c
         auc = c.pairs.between(i, j).auc
-        told = self._told(i, j) if place < self.tested else self._apart(i, j)
+        found = self._tested(i, j) if place < self.tested else self._apart(i, j)
         return Pair(
             first=i,
             second=j,
@@ -74,10 +74,10 @@ class Pairing:
             rows=rows,
             command=command_for(c.names[i], c.names[j], c.names, self.origin),
             pictures=() if self.shape is None else _pictures(c, i, j, self.shape),
-            **told,
+            **found,
         )
 
-    def _told(self, i: int, j: int) -> Mapping[str, Any]:
+    def _tested(self, i: int, j: int) -> Mapping[str, Any]:
         """What changed between two sets, tested on the rows carried along."""
         columns, changes = self._changes(i, j)
         if columns is None or changes is None:

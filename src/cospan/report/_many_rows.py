@@ -38,11 +38,11 @@ class ManyRows:
         called = c.feature_names or tuple(f"x{j}" for j in range(d))
         self.columns = Columns(called, c.costs.geometry.encoding, [np.zeros((0, d))] * 2)
         self.means = np.asarray(c.costs.geometry.means, dtype=np.float64)
-        told = c.telling
+        telling = c.telling
         self.values: dict[int, NDArray[np.float64]] = {}
-        if told is not None:
-            rows = np.asarray(told.rows, dtype=np.float64)
-            self.values = dict(zip(told.row_index.tolist(), rows, strict=True))
+        if telling is not None:
+            rows = np.asarray(telling.rows, dtype=np.float64)
+            self.values = dict(zip(telling.row_index.tolist(), rows, strict=True))
         self.shape = None if c.image_shape is None else PictureShape.of(c.image_shape, 32)
         self.limits = (0.0, 1.0)
         if self.values and self.shape is not None:
@@ -103,7 +103,7 @@ class ManyRows:
     def _row(self, i: int) -> Row:
         c = self.c
         first, second = (int(k) for k in c.nearest[i])
-        told = ", ".join(
+        words = ", ".join(
             f"{percent(float(c.weights[i, k]))} {self.names[k]}" for k in (first, second)
         )
         values, nearest, picture = self._values(i, first)
@@ -112,7 +112,7 @@ class ManyRows:
             id=clean(c.ids[i], 80),
             theta=round(float(np.degrees(c.theta[i])), 2),
             looks=self.keys[first],
-            words=told,
+            words=words,
             weights=tuple(round(float(w), 4) for w in c.weights[i]),
             values=values,
             nearest=nearest,

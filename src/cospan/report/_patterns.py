@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["patterns_of", "pictures_of"]
 
-TOP = 8  # directions told one by one
+TOP = 8  # directions named one by one
 TOP_FEATURES = 12  # they are made of
 MOST_DOTS = 400
 PROTOTYPES = 3
@@ -78,13 +78,13 @@ def patterns_of(c: Comparison, shape: PictureShape | None) -> Patterns | None:
     # Metres and millimetres must not decide which features are named.
     spread = np.sqrt((H * H).sum(axis=0))
     weights = np.divide(H[top], spread, out=np.zeros_like(H[top]), where=spread > 0)
-    told = np.sort(np.argsort(-np.abs(weights).max(axis=0), kind="stable")[:TOP_FEATURES])
+    named = np.sort(np.argsort(-np.abs(weights).max(axis=0), kind="stable")[:TOP_FEATURES])
     walks = [()] * len(top) if shape is None else _walks(c, H[top], shape)
     dots = order[:MOST_DOTS]
     return Patterns(
         size=len(angles),
         blocks=(r, k, t),
-        features=tuple(clean(c.feature_names[j]) for j in told) if shape is None else (),
+        features=tuple(clean(c.feature_names[j]) for j in named) if shape is None else (),
         directions=tuple(
             Direction(
                 number=int(i) + 1,
@@ -92,7 +92,7 @@ def patterns_of(c: Comparison, shape: PictureShape | None) -> Patterns | None:
                 shift=round(float(shifts[i]), 3),
                 part=_finite(parts[i]),
                 kind="only A" if i < r else "shared" if i < r + k else "only B",
-                weights=tuple(round(float(w), 3) for w in weights[n][told])
+                weights=tuple(round(float(w), 3) for w in weights[n][named])
                 if shape is None
                 else (),
                 walk=walks[n],

@@ -31,7 +31,7 @@ LONGEST_ID = 80
 BORDER = (0.4, 0.6)  # probabilities between which a row could be of either set
 ELSEWHERE = 0.8  # the probability of the other set from which a row looks like it
 PICTURE_BYTES = 900_000  # of all pictures of rows together, in base64
-TOLD = 0.3  # of the strongest pull: what pulls less is not named
+NAMED = 0.3  # of the strongest pull: what pulls less is not named
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class _Writer:
             row, pulls = (np.asarray(v, dtype=np.float64) for v in known)
             by_column = self.columns.pulls(pulls[None])[0]
             words = self._words(row, by_column, p)
-            order = self._told(by_column)
+            order = self._strongest(by_column)
             if self.shape is None:
                 values = tuple(self._value(row, int(j), float(by_column[j])) for j in order)
             nearest = self._nearest(key, i, row, order, p)
@@ -259,7 +259,7 @@ class _Writer:
             return "both"
         return "B" if p >= 0.5 else "A"
 
-    def _told(self, pulls: Floats) -> NDArray[np.intp]:
+    def _strongest(self, pulls: Floats) -> NDArray[np.intp]:
         order = np.argsort(-np.abs(pulls), kind="stable")
         return order if len(order) <= ALL_VALUES else order[:MOST_VALUES]
 
@@ -274,8 +274,8 @@ class _Writer:
         sign = 1.0 if p >= 0.5 else -1.0
         most = float(np.abs(pulls).max())
         order = np.argsort(-sign * pulls, kind="stable")
-        toward = [int(j) for j in order[:3] if sign * pulls[j] >= TOLD * most]
-        against = [int(order[-1])] if -sign * pulls[order[-1]] >= TOLD * most else []
+        toward = [int(j) for j in order[:3] if sign * pulls[j] >= NAMED * most]
+        against = [int(order[-1])] if -sign * pulls[order[-1]] >= NAMED * most else []
         sides = ("B", "A") if sign > 0 else ("A", "B")
         parts = [
             f"{self._listed(row, places)} {'pulls' if len(places) == 1 else 'pull'} it to "
@@ -287,8 +287,8 @@ class _Writer:
 
     def _listed(self, row: Floats, places: Sequence[int]) -> str:
         names = self.columns.named
-        told = [f"{clean(names[j][0], 40)} ({self.columns.text(row, j)})" for j in places]
-        return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+        listed = [f"{clean(names[j][0], 40)} ({self.columns.text(row, j)})" for j in places]
+        return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"
 
     def _nearest(
         self, key: str, i: int, row: Floats, order: NDArray[np.intp], p: float

@@ -150,13 +150,13 @@ def time_cells(moment: Moment | None) -> tuple[str, str, str]:
 def measures(c: Comparison) -> tuple[Measure, ...]:
     """All measures of the separation, and the p-values."""
     s = c.separation
-    told = (
+    listed = (
         ("AUC", s.auc, "share of pairs of rows that the angle orders correctly; 0.5 is chance"),
         ("Fisher-Rao distance", s.fisher_rao, "of the two distributions of angles, 0 to 3.14"),
         ("Hellinger distance", s.hellinger, "the same on a scale from 0 to 1"),
         ("Overlap", s.overlap, "what the two distributions have in common, 1 to 0"),
     )
-    found = [Measure(name, _value(e), _interval(e), meaning) for name, e, meaning in told]
+    found = [Measure(name, _value(e), _interval(e), meaning) for name, e, meaning in listed]
     if c.shift is None:
         return tuple(found)
     effect = getattr(c.shift, "effect", None)
@@ -192,10 +192,10 @@ def _interval(estimate: Estimate) -> str:
 
 def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """The remark that asks for care first, one with a remedy if there is any; and all of them."""
-    told = tuple(dict.fromkeys(remarks))
-    care = [text for text in told if getattr(text, "code", "") not in READING]
+    texts = tuple(dict.fromkeys(remarks))
+    care = [text for text in texts if getattr(text, "code", "") not in READING]
     care.sort(key=lambda text: not getattr(text, "remedy", ""))
-    return said(str(care[0]), names) if care else "", spoken(map(str, told), names)
+    return said(str(care[0]), names) if care else "", spoken(map(str, texts), names)
 
 
 def opening_of(

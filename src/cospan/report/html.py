@@ -142,7 +142,7 @@ def _hash(text: str) -> str:
 
 
 def _json_for_script(value: Any) -> str:
-    r"""JSON that may stand inside a ``<script type="application/json">`` element.
+    r"""JSON that may be inside a ``<script type="application/json">`` element.
 
     >>> _json_for_script({"name": "</script><b>"})
     '{"name":"\\u003c/script\\u003e\\u003cb\\u003e"}'

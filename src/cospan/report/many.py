@@ -34,10 +34,10 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     auc = c.pairs.matrix("value", "auc")
     names = (*c.names, *([] if c.name_z is None else [c.name_z]))
     order = c._by_distance()
-    told = order[:MOST_PAIRS]
-    listed = ManyRows(c, told)
-    pairing = Pairing(c, origin, len(told))
-    pairs = tuple(pairing.pair(k, *pair, listed.of_pairs[k]) for k, pair in enumerate(told))
+    shown = order[:MOST_PAIRS]
+    listed = ManyRows(c, shown)
+    pairing = Pairing(c, origin, len(shown))
+    pairs = tuple(pairing.pair(k, *pair, listed.of_pairs[k]) for k, pair in enumerate(shown))
     lead, findings = _verdict(c, auc, order)
     n_check, n_strange = int(np.sum(c.audit.flagged)), int(np.sum(c.neither))
     return ReportContent(
@@ -87,7 +87,7 @@ def _verdict(
 ) -> tuple[list[str], list[str]]:
     near, far = pairs[0], pairs[-1]
 
-    def told(pair: tuple[int, int]) -> str:
+    def worded(pair: tuple[int, int]) -> str:
         a, b = (c.names[k] for k in pair)
         return f"{a} and {b} ({_words.of_hundred(float(auc[pair]))}"
 
@@ -98,8 +98,8 @@ def _verdict(
     elif large == 0:
         lead = [f"None of the {len(pairs)} pairs of sets differs clearly."]
     lead.append(
-        f"The closest are {told(near)} pairs of rows are ordered correctly); the farthest are "
-        f"{told(far)})."
+        f"The closest are {worded(near)} pairs of rows are ordered correctly); the farthest are "
+        f"{worded(far)})."
     )
     lead.append(f"{percent(c.accuracy)} of the rows look most like their own set.")
     findings = list(scored_beside_many(c))
@@ -199,6 +199,6 @@ def _sampling(c: ManyComparison, listed: int) -> tuple[str, ...]:
         lines.append("All rows of all sets were scored and counted.")
     n = len(c.names) * (len(c.names) - 1) // 2
     if n > MOST_PAIRS:
-        lines.append(f"Of {count(n)} pairs of sets the {MOST_PAIRS} closest are told one by one.")
+        lines.append(f"Of {count(n)} pairs of sets the {MOST_PAIRS} closest are shown one by one.")
     lines.append(f"{count(listed)} of {count(sum(c.scored) + c.rows_z)} rows are listed.")
     return tuple(lines)

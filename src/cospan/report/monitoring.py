@@ -154,7 +154,7 @@ def _effects(found: Monitoring) -> str:
         )
     body.append(f'<path class="line" d="{at.path(values)}"/>')
     body += _points(windows, values, at)
-    label = "How well rows of every window are told from the reference's"
+    label = "How well rows of every window are separated from the reference's"
     return _svg(230, label, "".join(body) + _times(windows, at))
 
 

@@ -28,7 +28,7 @@ __all__ = ["pair_content"]
 
 FIRST_FINDINGS = 4
 MOST_NOTES = 100
-LEAST_PART = 0.0005  # of the difference: less would be told as 0 %
+LEAST_PART = 0.0005  # of the difference: less would read as 0 %
 PART_WORDS = {
     "location": "where values are centred",
     "scale": "how widely all of them spread",
@@ -152,7 +152,7 @@ def _tiles(
     pair = ""
     if relations:
         pair = f"first: {clean(relations[0].first, 30)} and {clean(relations[0].second, 30)}"
-    told = [
+    rows = [
         f"{count(tab.total)} {_in_short(tab.key, tab.total, c)}"
         for tab in listing.tabs
         if tab.total and tab.key in ("labels", "a-in-b", "b-in-a", "neither")
@@ -161,7 +161,7 @@ def _tiles(
         Tile("How different", _words.of_hundred(auc.value), note, "where"),
         Tile("Columns changed", f"{count(n_changed)} of {count(total)}", first, "changed"),
         Tile("Relations changed", count(n_relations), pair or "none between columns", "relations"),
-        Tile("Rows to check", count(listing.n_check), ", ".join(told) or "none stands out", "rows"),
+        Tile("Rows to check", count(listing.n_check), ", ".join(rows) or "none stands out", "rows"),
     )
 
 

@@ -93,9 +93,9 @@ def _level_bars(h: Histogram) -> str:
                 f'<rect class="{side} solid" x="62" y="{y + offset}" width="{0.096 * n:.1f}" '
                 'height="4.5"/>'
             )
-    told = ", ".join(f"{h.labels[i]} {h.a[i] / 10:.0f} % and {h.b[i] / 10:.0f} %" for i in order)
+    label = ", ".join(f"{h.labels[i]} {h.a[i] / 10:.0f} % and {h.b[i] / 10:.0f} %" for i in order)
     height = 13 * len(order) + 1
-    return framed(160, height, f"Shares in A and B: {told}", "".join(parts), ' class="spark"')
+    return framed(160, height, f"Shares in A and B: {label}", "".join(parts), ' class="spark"')
 
 
 def split_bar(parts: Sequence[Part]) -> str:
@@ -105,8 +105,8 @@ def split_bar(parts: Sequence[Part]) -> str:
         width = 600 * part.share
         body += f'<rect class="part-{part.name}" x="{at:.1f}" width="{width:.1f}" height="16"/>'
         at += width
-    told = ", ".join(f"{part.name} {part.share:.0%}" for part in parts)
-    return framed(600, 16, told, body, ' class="split" preserveAspectRatio="none"')
+    label = ", ".join(f"{part.name} {part.share:.0%}" for part in parts)
+    return framed(600, 16, label, body, ' class="split" preserveAspectRatio="none"')
 
 
 def scatter(points: Iterable[tuple[int, int]], side: str, label: str) -> str:
@@ -168,11 +168,11 @@ def angle_chart(content: ReportContent) -> str:
         f'<text x="{box["right"]}" y="226" text-anchor="end">like B →</text>'
         f'<text x="{box["left"] - 8}" y="17">↑ up to {100 * top:.0f} % of the rows of a set</text>'
     )
-    told = "; ".join(
+    label = "; ".join(
         f"{content.named[k]}: {count(sum(v))} rows" for k, v in content.angles.counts.items()
     )
     more = f' id="angle-chart" class="chart" data-left="{box["left"]}" data-right="{box["right"]}"'
-    return framed(620, 232, f"Histogram of the angles. {told}", body, more)
+    return framed(620, 232, f"Histogram of the angles. {label}", body, more)
 
 
 def map_scale(points: Sequence[Point]) -> tuple[float, float]:

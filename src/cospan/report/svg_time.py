@@ -28,8 +28,8 @@ def time_chart(content: ReportContent, one: TimeChart) -> str:
     for key, known in lines:
         body += "".join(_line(key, run, n) for run in _runs(known))
     over = one.column or "the order of the rows"
-    told = ", ".join(content.named[key] for key, _ in lines)
-    label = f"Median angles over {over}, with a band between the quartiles: {told}"
+    named = ", ".join(content.named[key] for key, _ in lines)
+    label = f"Median angles over {over}, with a band between the quartiles: {named}"
     return framed(WIDTH, 232, label, body, ' class="chart time"')
 
 

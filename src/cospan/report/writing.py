@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 
     AnyComparison: TypeAlias = Comparison | ManyComparison
 
-__all__ = [
-    "format_of",
-    "fragment",
-    "save_html",
-    "to_html",
-    "to_json",
-    "to_markdown",
-    "write",
-]
-
 
 def to_html(comparison: AnyComparison, **origin: Any) -> str:
     """The report as one HTML page that needs no other file and no network."""
@@ -60,14 +50,9 @@ def _numbers(comparison: AnyComparison, **_: Any) -> str:
 
 
 _WRITERS = {"html": to_html, "md": to_markdown, "json": _numbers}
-_ENDINGS = {
-    "": "html",
-    ".html": "html",
-    ".htm": "html",
-    ".md": "md",
-    ".markdown": "md",
-    ".json": "json",
-}
+_ENDINGS = dict.fromkeys(("", ".html", ".htm"), "html") | {
+    ".md": "md", ".markdown": "md", ".json": "json",
+}  # fmt: skip
 
 
 def write(

@@ -8,7 +8,7 @@ be read off them for certain, so the rule is one that is right either way:
   label may be permuted. Chance is judged from the columns, without the labels: the probability
   that two rows agree in one column, multiplied over the columns, explains the identical rows.
   Columns that exclude each other are the levels of one category, and count as one column.
-* Otherwise the units are the different rows. Each stands in A, in B or in both, whatever how
+* Otherwise the units are the different rows. Each is in A, in B or in both, whatever how
   often, and these places are only permuted among rows that the pooled sets hold equally often.
   Given that number, every row has the same chances of each place, whether copies or draws from a
   small pool made the repetitions.

@@ -51,7 +51,7 @@ def held_out_effect(
     """
     splits = np.atleast_2d(quarter)
     scores = cross_fit(at, rows, in_a, splits)
-    values = [_told(*one, in_a) for one in zip(scores, splits, strict=True)]
+    values = [_mean_auc(*one, in_a) for one in zip(scores, splits, strict=True)]
     strays = [auc_spread(a, b, _REPLICATES, rng) for a, b in _tested(scores[0], splits[0], in_a)]
     value = float(np.mean(values))
     mean_stray = (strays[0] + strays[1]) / 2
@@ -65,7 +65,7 @@ def held_out_effect(
     return Estimate(value, *interval(value, mean_stray, confidence), confidence)
 
 
-def _told(scores: Floats, quarter: Index, in_a: Bools) -> float:
+def _mean_auc(scores: Floats, quarter: Index, in_a: Bools) -> float:
     """The mean of the two halves' AUCs."""
     return float(np.mean([rank_auc(a, b) for a, b in _tested(scores, quarter, in_a)]))
 
@@ -105,12 +105,12 @@ def cross_fit(at: Coordinates, rows: Floats, in_a: Bools, splits: Index) -> Floa
         for k, one in enumerate(parts):
             by_part = scores[:, len(one) * k :]
             for half in (0, 1):
-                told = sum(
+                ordered = sum(
                     rank_auc(*(by_part[one[tested] & member, fitted] for member in (in_a, ~in_a)))
                     for fitted, tested in ((2 * half, 2 * half + 1), (2 * half + 1, 2 * half))
                 )
-                if told > best[k, half]:
-                    best[k, half], chosen[k, :, half] = told, by_part[:, 4 + half]
+                if ordered > best[k, half]:
+                    best[k, half], chosen[k, :, half] = ordered, by_part[:, 4 + half]
     return chosen
 
 

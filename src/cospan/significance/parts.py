@@ -3,7 +3,8 @@
 The Bhattacharyya distance of two sets splits into location, scale (all directions wider or
 narrower by one factor) and shape (what remains). To second order about equality the parts are
 
-* location: the difference of the means,
+* location: the difference of the means, of columns and along the directions of all rows (time in
+  the air may fall for the same distance, and hardly in itself),
 * scale: the difference of the mean squared lengths of the rows, about their own mean, in
   directions of equal variance,
 * shape: the difference of the second moments, without what a common factor changes,
@@ -19,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._tolerance import least_error
+from cospan._tolerance import least_error, rank_in_gram
 from cospan._types import Bools, Floats
-from cospan.significance.combining import rank_pvalue
+from cospan.significance.combining import combine, rank_pvalue
 from cospan.significance.views import Coordinates, principal
 
 __all__ = ["part_pvalues"]
@@ -56,12 +57,25 @@ def part_pvalues(
     damped = variances + _FLOOR * np.sum(variances) / residuals.shape[1]
     along = residuals @ (directions / np.sqrt(damped))
     squared = np.sum(along**2, axis=1, keepdims=True)
+    steps = {
+        "columns": _studentised(columns, share, contrasts, _LOCATION_POWER),
+        "across": _studentised(_across(at, columns), share, contrasts, 2.0),
+    }
     return {
-        "location": rank_pvalue(_studentised(columns, share, contrasts, _LOCATION_POWER)),
+        "location": rank_pvalue(combine(steps, dict.fromkeys(steps, 1.0))),
         "scale": rank_pvalue(_studentised(squared, share, contrasts, 2.0)),
         "shape": 1.0 if fewest <= min(width, _MAX_SHAPE)  # too few rows for as many directions
         else rank_pvalue(_shape(along * damped**0.25, squared, in_a, contrasts)),
     }  # fmt: skip
+
+
+def _across(at: Coordinates, columns: Floats) -> Floats:
+    """Coordinates along all directions that vary: a step across correlated columns is a step here.
+
+    The directions are those of all rows, whatever their labels, so that the test stays exact.
+    """
+    varying = at.variances > rank_in_gram(float(at.variances[0]), len(columns))
+    return np.asarray((columns * at.common) @ at.directions[:, varying])
 
 
 def _studentised(

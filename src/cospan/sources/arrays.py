@@ -21,12 +21,13 @@ from cospan.errors import InputError, SourceError
 from .base import Chunk, Options
 from .cleaning import float_type
 
-__all__ = ["ArrayReader", "array_reader", "is_array", "label_array", "sliced", "to_numpy"]
+__all__ = ["ArrayReader", "array_reader", "is_array", "sliced", "to_numpy"]
 
 #: NumPy has no arrays of more.
 MAX_DIMENSIONS = 64
 
 Pieces = Callable[[int], Iterator[NDArray[Any]]]
+Lookup = Callable[[str], Any]  # the labels of this name beside an array, or None
 
 
 class ArrayReader:
@@ -42,9 +43,10 @@ class ArrayReader:
         pieces: Pieces,
         options: Options,
         *,
-        labels: NDArray[Any] | None = None,
+        lookup: Lookup = lambda label: None,
         notes: tuple[str, ...] = (),
     ) -> None:
+        labels = _label_array(options, name, lookup)
         self.name = name
         self.notes = notes
         self.dtype = float_type(dtype, name)
@@ -98,14 +100,11 @@ def array_reader(array: Any, options: Options, name: str) -> ArrayReader:
     if 0 in shape:
         raise InputError(f"{name}: is empty (shape {shape}).")
     dtype = to_numpy(array[:1, ...]).dtype
-    labels = label_array(options, name)
-    return ArrayReader(name, shape, dtype, sliced(array, shape[0]), options, labels=labels)
+    return ArrayReader(name, shape, dtype, sliced(array, shape[0]), options)
 
 
-def label_array(
-    options: Options, name: str, lookup: Callable[[str], Any] = lambda label: None
-) -> NDArray[Any] | None:
-    """The labels that stand beside the rows: passed in, or found by name with `lookup`.
+def _label_array(options: Options, name: str, lookup: Lookup) -> NDArray[Any] | None:
+    """The labels beside the rows: passed in, or found by name with `lookup`.
 
     None when there is no label, or when it is the number of one of the array's own columns.
     """

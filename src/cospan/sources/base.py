@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .encoding import EncodingPlan
     from .encoding.learn import SetLearner
 
-__all__ = ["Chunk", "Encodable", "Options", "Reader", "listing", "warn"]
+__all__ = ["Chunk", "Encodable", "Options", "Reader", "listing", "require", "warn"]
 
 #: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.
 CHUNK_BYTES = 32 * 2**20
@@ -48,16 +48,20 @@ class Chunk(NamedTuple):
         dataframe's index or of ``id_column``, or file names.
     labels : ndarray of shape (n,) or None
         Present when ``label`` was given without ``label_value``.
+    times : ndarray of shape (n, columns) or None
+        Days since 1970 in columns that tell when a row is from and are no features (the plan's
+        kind ``"time"``); NaN where a value is missing.
     """
 
     rows: NDArray[Any]
     ids: NDArray[Any]
     labels: NDArray[Any] | None = None
+    times: NDArray[np.float64] | None = None
 
     def take(self, index: slice | NDArray[Any]) -> Chunk:
-        """The rows that `index` picks, with their identifiers and labels."""
-        labels = None if self.labels is None else self.labels[index]
-        return Chunk(self.rows[index], self.ids[index], labels)
+        """The rows that `index` picks, with all that lies beside them."""
+        picked: Any = (None if column is None else column[index] for column in self)
+        return Chunk(*picked)
 
 
 class Named(Protocol):
@@ -190,6 +194,16 @@ def listing(items: Sequence[object], limit: int = 8) -> str:
     shown = ", ".join(repr(str(item)) for item in items[:limit])
     rest = len(items) - limit
     return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def require(there: Sequence[str], columns: Sequence[str], name: str, given: str = "") -> None:
+    """A table called `name` has these columns, which the option `given` asked for."""
+    absent = [column for column in columns if column not in set(there)]
+    if absent:
+        asked = f" (asked for by {option(given)})" if given else ""
+        raise InputError(
+            f"{name}: has no column {listing(absent)}{asked}; its columns are {listing(there, 20)}."
+        )
 
 
 def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:

@@ -59,7 +59,7 @@ def check_list(name: str, length: int) -> None:
 
 
 def check_block(name: str, claimed: int, stored: int) -> None:
-    """Refuse a block of `claimed` bytes that stands in a file with `stored` bytes.
+    """Refuse a block of `claimed` bytes in a file with `stored` bytes.
 
     Examples
     --------

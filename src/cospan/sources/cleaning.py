@@ -16,7 +16,7 @@ from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing
 
-__all__ = ["clean", "even", "float_type", "joined", "matches", "taken"]
+__all__ = ["classes_in", "clean", "even", "float_type", "joined", "matches", "taken"]
 
 
 def clean(
@@ -101,8 +101,7 @@ class _Shelf:
     def take(self) -> Chunk:
         chunk = self._pieces[0]
         if self._rows is not None:
-            ids, labels = _beside(self._pieces)
-            chunk = Chunk(self._rows[: self.filled], ids, labels)
+            chunk = Chunk(self._rows[: self.filled], *_beside(self._pieces))
         self._pieces, self._rows, self.filled = [], None, 0
         return chunk
 
@@ -114,11 +113,19 @@ def joined(chunks: list[Chunk]) -> Chunk:
     return Chunk(np.concatenate([chunk.rows for chunk in chunks]), *_beside(chunks))
 
 
-def _beside(chunks: list[Chunk]) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Identifiers and labels of several chunks."""
-    labels = [chunk.labels for chunk in chunks if chunk.labels is not None]
-    ids = np.concatenate([chunk.ids for chunk in chunks])
-    return ids, np.concatenate(labels) if labels else None
+def classes_in(blocks: Iterable[Any]) -> list[Any]:
+    """The different labels of some blocks, sorted as text."""
+    values: set[Any] = set()
+    for block in blocks:
+        if block.labels is not None:
+            values.update(np.unique(block.labels).tolist())
+    return sorted(values, key=str)
+
+
+def _beside(chunks: list[Chunk]) -> tuple[Any, ...]:
+    """What lies beside the rows of several chunks."""
+    _, *columns = zip(*chunks, strict=True)
+    return tuple(None if column[0] is None else np.concatenate(column) for column in columns)
 
 
 def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cospan.errors import MissingDependencyError, SourceError
 
-from .arrays import ArrayReader, label_array, to_numpy
+from .arrays import ArrayReader, to_numpy
 from .base import Options
 from .budget import DEFLATE_RATIO, FREE_BLOCK, check_block, check_stream, expands_to
 from .numpy_files import choose_part
@@ -37,7 +37,8 @@ def safetensors_reader(path: Path, part: str | None, options: Options) -> ArrayR
 
     try:
         with reading(path, "safetensors"):
-            names = list(_keys(safe_open(path, framework="numpy")))
+            opened: Any = safe_open(path, framework="numpy")
+            names = list(opened.keys())
             member = choose_part(path, names, part, options.label)
             _, first = tensor(member)
             shape = tuple(first.get_shape())
@@ -56,8 +57,7 @@ def safetensors_reader(path: Path, part: str | None, options: Options) -> ArrayR
             return to_numpy(tensor(label)[1][:]) if label in names else None
 
     name = path.name if part is None else f"{path.name}::{member}"
-    labels = label_array(options, name, lookup)
-    return ArrayReader(name, shape, dtype, pieces, options, labels=labels)
+    return ArrayReader(name, shape, dtype, pieces, options, lookup=lookup)
 
 
 def hdf5_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
@@ -91,8 +91,7 @@ def hdf5_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
             return np.asarray(values.asstr()[:] if text else values[:])
 
     name = path.name if part is None else f"{path.name}::{member}"
-    labels = label_array(options, name, lookup)
-    return ArrayReader(name, shape, dtype, pieces, options, labels=labels)
+    return ArrayReader(name, shape, dtype, pieces, options, lookup=lookup)
 
 
 def _check_hdf5(name: str, dataset: Any) -> None:
@@ -156,18 +155,13 @@ def zarr_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
             return np.asarray(arrays[label][:])
 
     name = path.name if part is None else f"{path.name}::{part}"
-    labels = label_array(options, name, lookup)
-    return ArrayReader(name, shape, np.dtype(node.dtype), pieces, options, labels=labels)
+    return ArrayReader(name, shape, np.dtype(node.dtype), pieces, options, lookup=lookup)
 
 
 def _check_zarr_chunks(store: Path, node: Any) -> int:
     """Look at the chunks of one array of a store before any is decoded; gives their size."""
     with reading(store, "Zarr"):
         return check_chunks(store / node.path, node, node.metadata.to_dict())
-
-
-def _keys(handle: Any) -> Iterator[str]:
-    yield from handle.keys()
 
 
 def _matrices(dimensions: dict[str, int], part: str | None) -> list[str]:

@@ -19,11 +19,11 @@ from cospan._text import is_number, plural
 from cospan.embedding import embed_images, embed_texts, load_image_model, load_text_model
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options, warn
+from .base import Chunk, Options, require, warn
 from .cleaning import taken
 from .images import ImageReader
 from .paths import reading
-from .tables import RawBlock, Table, require
+from .tables import RawColumns, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +37,7 @@ LOOKED_AT = 50
 #: Characters of a text that name its row.
 SHOWN = 60
 LINE = "text"  # what the only column of a file of lines is called
-UNREADABLE = "\ufffd"  # what stands in the place of bytes that are not UTF-8
+UNREADABLE = "\ufffd"  # what takes the place of bytes that are not UTF-8
 ABOUT_COLUMNS = (
     "x0, x1, … are numbers that a model made of each {what}. Single ones mean little by "
     "themselves: look at the rows, and at the sets as a whole."
@@ -120,7 +120,7 @@ class EmbeddedTexts(_Embedded):
     """A column of texts, embedded; a missing text counts as an empty one."""
 
     def __init__(self, table: Table, column: str, options: Options) -> None:
-        require(table.stream, [column], "text")
+        require(table.stream.schema.names, [column], table.name, "text")
         self.name, self.n_rows = table.name, table.n_rows
         self.notes = (*table.stream.notes, ABOUT_COLUMNS.format(what="text"))
         self._table = table
@@ -134,7 +134,9 @@ class EmbeddedTexts(_Embedded):
         self._named = options.id_column is not None or table.stream.index is not None
 
     def blocks(self, size: int) -> Iterator[Chunk]:
-        for block in taken(_Column(self._table, self._column), self._options, TEXTS, self.name):
+        for block in taken(
+            RawColumns(self._table, [self._column]), self._options, TEXTS, self.name
+        ):
             texts = block.rows.column(0)
             if texts.null_count:
                 missing = plural(texts.null_count, "missing text")
@@ -157,24 +159,9 @@ def _called(numbers: NDArray[Any], texts: list[str]) -> NDArray[Any]:
     return np.array(
         [
             f"{n}: {text if len(text) <= SHOWN else text[: SHOWN - 1] + '…'}"
-            for n, text in zip(numbers, map(_one_line, texts), strict=True)
+            for n, text in zip(numbers, (" ".join(text.split()) for text in texts), strict=True)
         ]
     )
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-class _Column:
-    """One column of a table as a reader of raw blocks."""
-
-    def __init__(self, table: Table, column: str) -> None:
-        self._table = table
-        self._column = column
-
-    def blocks(self, size: int) -> Iterator[RawBlock]:
-        return self._table.blocks([self._column], size)
 
 
 class EmbeddedImages(_Embedded):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cospan.errors import InputError, SourceError
 
-from .arrays import ArrayReader, label_array
+from .arrays import ArrayReader
 from .base import Options
 from .budget import check_block, check_stream
 from .numpy_files import Layout, mapped, streamed
@@ -51,8 +51,10 @@ def idx_reader(path: Path, options: Options) -> ArrayReader:
             yield stream
 
     pieces = streamed(data, layout, str(path)) if packed else mapped(path, layout)
-    labels = label_array(options, path.name, lambda label: _labels(path, label))
-    return ArrayReader(path.name, layout.shape, layout.dtype, pieces, options, labels=labels)
+    return ArrayReader(
+        path.name, layout.shape, layout.dtype, pieces, options,
+        lookup=lambda label: _labels(path, label),
+    )  # fmt: skip
 
 
 def _layout(path: Path) -> Layout:

@@ -7,19 +7,18 @@ have to come here with the rows, so with those the rows come here too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._surface import option
 from cospan.errors import InputError
 
-from .base import Chunk, Options, listing
+from .base import Chunk, Options
 from .cleaning import float_type, matches
 
-__all__ = ["LazyReader", "column_values", "of_class", "require"]
+__all__ = ["LazyReader", "column_values", "of_class"]
 
 
 class LazyReader:
@@ -54,41 +53,18 @@ class LazyReader:
         self.dtype = float_type(self.collection.dtype, self.name)
 
     def _take_table(self, options: Options) -> None:
-        frame = self.collection.rename(columns=str)
-        if options.label is not None and not isinstance(options.label, str):
-            raise InputError(f"{self.name}: {option('label')} names a column of a Dask dataframe.")
+        """Numbers, as `encoding.lazy` leaves them, with labels and identifiers beside them."""
         self._label, self._id = options.label, options.id_column
-        require(frame, [x for x in (self._label, self._id) if x is not None], self.name)
-        features = self._features(frame, options)
-        self.dtype = _common_float([frame.dtypes[column] for column in features])
-        if self._label is not None and options.label_value is not None:
-            frame = frame.map_partitions(
-                of_class, self._label, options.label_value, meta=frame._meta
-            )
-            self._label = None
-        beside = [x for x in (self._label, self._id) if x is not None and x not in features]
-        self._rows = frame[[*features, *beside]]
-        self.feature_names = tuple(features)
-        self.n_features = len(features)
+        self._rows = self.collection
+        beside = {self._label, self._id}
+        self.feature_names = tuple(c for c in self._rows.columns if c not in beside)
+        self.n_features = len(self.feature_names)
         self.n_rows = None
-        alone = self._label is None and self._id is None
+        single = (np.dtype(np.float32), np.dtype(np.float16))
+        small = all(self._rows.dtypes[column] in single for column in self.feature_names)
+        self.dtype = np.dtype(np.float32 if small else np.float64)
+        alone = beside == {None}
         self.collection = self._rows.astype(self.dtype) if alone else None
-
-    def _features(self, frame: Any, options: Options) -> list[str]:
-        """The columns asked for, or every column of numbers, as of any other table."""
-        numeric = {column for column in frame.columns if _is_numeric(frame.dtypes[column])}
-        apart = {options.label, options.id_column}
-        chosen = [
-            str(c) for c in options.columns or frame.columns if options.columns or c not in apart
-        ]
-        require(frame, chosen, self.name)
-        odd = [column for column in chosen if column not in numeric]
-        if odd:
-            options.leave_out(f"{self.name}: column {listing(odd)} is not numeric")
-        useful = [column for column in chosen if column in numeric]
-        if not useful:
-            raise InputError(f"{self.name}: no column holds numbers.")
-        return useful
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         start = 0
@@ -129,27 +105,6 @@ def column_values(column: Any) -> NDArray[Any]:
     if values.dtype.kind in "biuf":
         return values
     return np.array([None if x is None or x != x else str(x) for x in values.tolist()], object)
-
-
-def _is_numeric(dtype: Any) -> bool:
-    """Numbers and booleans, of NumPy's types or of pandas' own."""
-    return getattr(dtype, "kind", "O") in "biuf"
-
-
-def _common_float(dtypes: Sequence[Any]) -> np.dtype[Any]:
-    """float32 where every column is no wider, else float64."""
-    small = all(dtype in (np.dtype(np.float32), np.dtype(np.float16)) for dtype in dtypes)
-    return np.dtype(np.float32 if small else np.float64)
-
-
-def require(frame: Any, columns: Sequence[str], name: str) -> None:
-    there = set(frame.columns)
-    absent = [column for column in columns if column not in there]
-    if absent:
-        raise InputError(
-            f"{name}: has no column {listing(absent)}; its columns are "
-            f"{listing(list(frame.columns), 20)}."
-        )
 
 
 def _known(rows: Any) -> int | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cospan.errors import SourceError
 
-from .arrays import ArrayReader, Pieces, label_array
+from .arrays import ArrayReader, Pieces
 from .base import Options, listing
 from .budget import check_block
 from .paths import check_readable, reading
@@ -59,10 +59,9 @@ def npy_reader(path: Path, options: Options, notes: tuple[str, ...] = ()) -> Arr
             f"{path}: is cut short; its header promises {layout.nbytes:,} bytes of numbers and "
             f"{max(0, size - layout.offset):,} are there."
         )
-    labels = label_array(options, path.name, _label_file)
     pieces = mapped(path, layout)
     return ArrayReader(
-        path.name, layout.shape, layout.dtype, pieces, options, labels=labels, notes=notes
+        path.name, layout.shape, layout.dtype, pieces, options, lookup=_label_file, notes=notes
     )
 
 
@@ -84,8 +83,7 @@ def npz_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
 
     name = path.name if part is None else f"{path.name}::{member}"
     pieces = streamed(data, layout, str(path))
-    labels = label_array(options, name, lookup)
-    return ArrayReader(name, layout.shape, layout.dtype, pieces, options, labels=labels)
+    return ArrayReader(name, layout.shape, layout.dtype, pieces, options, lookup=lookup)
 
 
 def mapped(path: Path, layout: Layout) -> Pieces:
@@ -214,7 +212,7 @@ def _npz_array(path: Path, member: str) -> NDArray[Any]:
 
 
 def _label_file(label: str) -> NDArray[Any] | None:
-    """For rows in one .npy file, the labels may stand in another."""
+    """For rows in one .npy file, the labels may be in another."""
     if not label.endswith(".npy"):
         return None
     check_readable(Path(label))

@@ -122,8 +122,8 @@ class Source:
     @property
     def notes(self) -> tuple[str, ...]:
         plan = self.plan
-        told = [self._of_dropped()] if self._dropped else []
-        return (*self._reader.notes, *told, *(plan.notes() if plan is not None else ()))
+        dropped = [self._of_dropped()] if self._dropped else []
+        return (*self._reader.notes, *dropped, *(plan.notes() if plan is not None else ()))
 
     def _of_dropped(self) -> Remark:
         whole = (self._n_rows or 0) + self._dropped
@@ -169,11 +169,9 @@ class Source:
         """The different labels, sorted as text; of a table only the label is read."""
         if self.table is not None:
             return self.table.classes()
-        values: set[Any] = set()
-        for chunk in self.chunks():
-            if chunk.labels is not None:
-                values.update(np.unique(chunk.labels).tolist())
-        return sorted(values, key=str)
+        from .cleaning import classes_in
+
+        return classes_in(self.chunks())
 
     def encoded(self, plan: EncodingPlan, *, profiles: tuple[SetProfile, ...] = ()) -> Source:
         """The same rows with the columns encoded by a plan that was learned elsewhere.

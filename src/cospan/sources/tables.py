@@ -1,6 +1,6 @@
 """Tables: label, identifiers, columns; and tables of plain numbers or images as rows.
 
-A *table stream* (dataframes in ``frames``, files in ``columnar``) gives Arrow record batches; a
+A *table stream* (dataframes in ``dataframes``, files in ``columnar``) gives Arrow record batches; a
 :class:`Table` knows which of its columns are label, identifier and features. Tables whose columns
 are numbers already, lists of numbers or images are read by :class:`TableReader`; all others go
 through an encoding plan (``encoding``).
@@ -21,7 +21,7 @@ from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
 from . import arrow_rows
-from .base import Chunk, Options, listing, warn
+from .base import Chunk, Options, listing, require, warn
 from .budget import check_list
 from .image_columns import image_rows, is_image, learn_size
 from .pixels import Decoder
@@ -29,7 +29,7 @@ from .pixels import Decoder
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["RawBlock", "Table", "TableReader", "TableStream", "require"]
+__all__ = ["RawBlock", "RawColumns", "Table", "TableReader", "TableStream"]
 
 
 class TableStream(Protocol):
@@ -92,7 +92,7 @@ class Table:
         self._label = self._label_column(options)
         self._id = options.id_column or stream.index
         if options.id_column is not None:
-            require(stream, [options.id_column], "id_column")
+            require(stream.schema.names, [options.id_column], self.name, "id_column")
         self.columns = self._chosen(options)
 
     def with_columns(self, columns: Sequence[str]) -> Table:
@@ -154,7 +154,7 @@ class Table:
                 raise InputError(f"{self.name}: there is no column number {label} for the label.")
             return str(names[label])
         if isinstance(label, str):
-            require(self.stream, [label], "label")
+            require(self.stream.schema.names, [label], self.name, "label")
             return label
         self._labels = np.asarray(label)
         if self.n_rows is not None and self._labels.shape != (self.n_rows,):
@@ -165,15 +165,14 @@ class Table:
 
     def _chosen(self, options: Options) -> list[str]:
         """The columns asked for, or all that are neither label nor identifier nor dropped."""
+        stream, names = self.stream, self.stream.schema.names
         if options.columns is None:
-            stream = self.stream
             apart = {self._label, self._id, *stream.hidden, *stream.unreadable, *options.drop}
-            chosen = [column for column in self.stream.schema.names if column not in apart]
+            chosen = [column for column in names if column not in apart]
         else:
             chosen = [str(column) for column in options.columns]
-            require(self.stream, chosen, "columns")
+            require(names, chosen, self.name, "columns")
             chosen = [column for column in chosen if column not in options.drop]
-        names = self.stream.schema.names
         if not names:
             raise SourceError(f"{self.name}: the table has no columns.")
         if not chosen:
@@ -181,6 +180,16 @@ class Table:
                 f"{self.name}: no column is left to be a feature (it has {listing(names)})."
             )
         return chosen
+
+
+class RawColumns(NamedTuple):
+    """Columns of a table as a reader of raw blocks: for the same choice of rows as any other's."""
+
+    table: Table
+    columns: Sequence[str]
+
+    def blocks(self, size: int) -> Iterator[RawBlock]:
+        return self.table.blocks(self.columns, size)
 
 
 class _Feature(NamedTuple):
@@ -299,14 +308,4 @@ def _refuse_duplicates(stream: TableStream) -> None:
     if twice:
         raise SourceError(
             f"{stream.name}: more than one column is called {listing(twice)}; rename them."
-        )
-
-
-def require(stream: TableStream, columns: Sequence[str], given: str) -> None:
-    there = set(stream.schema.names)
-    absent = [column for column in columns if column not in there]
-    if absent:
-        raise InputError(
-            f"{stream.name}: has no column {listing(absent)} (asked for by {option(given)}); "
-            f"its columns are {listing(stream.schema.names, 20)}."
         )

@@ -44,7 +44,7 @@ RANDOM = ("rows", "noise", "training_noise")
 
 @dataclass(frozen=True)
 class Run(Settings):
-    """Everything that a run of the method is told."""
+    """Everything that a run of the method is given."""
 
     weighting: str = "cost"
     rank: float | None = None

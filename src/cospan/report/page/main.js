@@ -89,8 +89,8 @@ function startPairs() {
       cell.firstElementChild.addEventListener("click", () => { byId("more-pairs").open = true; });
       continue;
     }
-    const told = cell.dataset.pair.split("-").map((k) => content.sets[k].name).join(" and ");
-    const button = element("button", { type: "button", text: cell.textContent, "aria-label": `${told}: ${cell.textContent}` });
+    const both = cell.dataset.pair.split("-").map((k) => content.sets[k].name).join(" and ");
+    const button = element("button", { type: "button", text: cell.textContent, "aria-label": `${both}: ${cell.textContent}` });
     button.addEventListener("click", () => choosePair(cell.dataset.pair));
     cell.replaceChildren(button);
   }

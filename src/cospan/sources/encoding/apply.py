@@ -65,12 +65,11 @@ class Encoder:
                 self._places[column.indicator_name] = place
                 place += 1
 
-    def rows(self, batch: pa.RecordBatch, ids: Any = None) -> NDArray[Any]:
-        """The batch as rows of numbers.
+    def rows(self, batch: pa.RecordBatch, ids: Any = None, *, bare: bool = False) -> NDArray[Any]:
+        """The batch as rows of numbers; `bare` without indicators if they would all be 0.
 
         NaN is left only where a value is missing that the plan cannot or shall not fill.
         """
-        rows = np.zeros((batch.num_rows, self.plan.n_features), dtype=self.dtype)
         numbers: list[tuple[int, NDArray[Any]]] = []
         levels: list[_LevelCodes] = []
         for column in self.plan.used:
@@ -82,6 +81,10 @@ class Encoder:
                 numbers.append((place, values))
                 if gaps is not None and column.indicator:
                     numbers.append((self._places[column.indicator_name], gaps))
+        width, whole = self.plan.n_features, len(numbers) + len(levels) == len(self.plan.used)
+        if bare and whole and not any(len(one.gaps) for one in levels):  # no vectors and no gaps
+            width -= sum(column.indicator for column in self.plan.used)
+        rows = np.zeros((batch.num_rows, width), dtype=self.dtype)
         _put(rows, numbers, [(self._places[one.column.name], one.codes) for one in levels])
         for one in levels:
             self._correct(rows, one)
@@ -89,6 +92,18 @@ class Encoder:
             if column.kind == "vector":
                 self._put_vector(rows, column, batch.column(column.name), ids)
         return rows
+
+    def times(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
+        """Days since 1970 in the plan's columns of times, side by side; None if it has none.
+
+        A table may lack such a column: nothing is computed with it.
+        """
+        there, nothing = set(batch.schema.names), np.full(batch.num_rows, np.nan)
+        found = [
+            self._numbers(column, batch.column(column.name)) if column.name in there else nothing
+            for column in self.plan.times
+        ]
+        return np.column_stack(found) if found else None
 
     def _numbers(self, column: ColumnPlan, array: pa.Array) -> NDArray[np.float64]:
         """One number for each row, NaN where missing."""

@@ -17,6 +17,9 @@
    in all sets together, those first that make up 5 % of a set and ten of its rows. Rare levels
    must not be chosen by their share in a set: a level of one row has a larger share in the smaller
    set, whose rare levels would all be chosen, and the others' all be "other".
+6. A date is a **time** where the sets are of different times, as training and production are: no
+   two of them overlap, and chance would hardly do that. It would separate the sets by itself and
+   hide what else changed; as a time it says when rows are from, and is no feature.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from heapq import nsmallest
+from itertools import pairwise
 
 from cospan._surface import option
 from cospan.errors import InputError
@@ -50,6 +54,8 @@ PROMINENT, PROMINENT_ROWS = 0.05, 10
 SPELLINGS = 64
 #: Equal pairs that so many numbers from such a range would have had, if they were no identifiers.
 EXPECTED_REPEATS = 10
+#: How often dates of one distribution may be taken for those of different times.
+BY_CHANCE = 0.01
 #: The mean that fills gaps keeps this many digits, counted from the larger one of mean and spread:
 #: its last digits depend on how rows were cut into blocks, and a plan must not.
 FILL_DIGITS = 10
@@ -83,6 +89,8 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
         column = _from_text(name, parts, found, names)
     if not column.used:
         return column
+    if column.kind == "date" and not (asked or forced) and _times_apart(column, parts):
+        return ColumnPlan(name, "time", "the sets are of different times", reading=column.reading)
     if column.reading and any(_unread(part, column.reading) for part in parts):
         gaps = True
     fill = _shares(column, parts) if column.kind == "category" else _means(column, parts)
@@ -213,6 +221,19 @@ def _counts_rows(parts: Parts) -> bool:
     if looks_like_identifier(name):
         return all(part.order.strict for part in seen) or distinct >= NEARLY_ALL * values
     return all(map(_never_repeats, seen)) and sum(map(_repeats, seen)) >= EXPECTED_REPEATS
+
+
+def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
+    """Whether every set ends before the next one begins, and not by chance."""
+    known = [m for m in (moments_of(column, part) for part in parts) if m.count]
+    known.sort(key=lambda m: (float(m.low), float(m.high)))
+    overlap = any(float(one.high) >= float(two.low) for one, two in pairwise(known))
+    if len(known) < 2 or len(known) < len(parts) or overlap:
+        return False
+    counts = [m.count for m in known]
+    # Of all orders of the rows these are so few; ties make it less likely still.
+    ways = sum(math.lgamma(n + 1) for n in counts) + math.lgamma(len(counts) + 1)
+    return ways - math.lgamma(sum(counts) + 1) < math.log(BY_CHANCE)
 
 
 def _never_repeats(part: ColumnLearner) -> bool:

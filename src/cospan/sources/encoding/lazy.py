@@ -13,16 +13,14 @@ from typing import Any
 
 from cospan._surface import option
 from cospan.errors import InputError
-from cospan.sources.base import Options, listing
-from cospan.sources.lazy import LazyReader, column_values, of_class, require
+from cospan.sources.base import Options, listing, require
+from cospan.sources.lazy import LazyReader, column_values, of_class
+from cospan.summary.blocks import reduced
 
-from .learn import SetLearner, may_be_identifier
+from .learn import SetLearner, may_be_identifier, merged_learners
 from .plan import EncodingPlan
 
 __all__ = ["LazyTable", "local"]
-
-#: Learners merged by one task.
-FAN_IN = 4
 
 
 class LazyTable:
@@ -36,7 +34,7 @@ class LazyTable:
         self._label, self._id = options.label, options.id_column
         beside = [x for x in (self._label, self._id) if x is not None]
         chosen = [str(c) for c in options.columns or collection.columns if c not in beside]
-        require(collection, [*beside, *chosen], self.name)
+        require(list(collection.columns), [*beside, *chosen], self.name)
         if self._label is not None and options.label_value is not None:
             collection = collection.map_partitions(
                 of_class, self._label, options.label_value, meta=collection._meta
@@ -59,8 +57,7 @@ class LazyTable:
             wrong = [column for column in self.columns if self.kinds[column] == "text"]
             raise InputError(
                 f"{self.name}: column {listing(wrong)} is not numeric; {option('strict', True)} "
-                f"refuses the "
-                "table as it is."
+                "refuses the table as it is."
             )
         self._collection = collection
 
@@ -79,24 +76,16 @@ class LazyTable:
         """One pass over the partitions, by the workers."""
         import dask
 
-        leaf, node = dask.delayed(_learned, pure=False), dask.delayed(_merged, pure=False)
+        leaf = dask.delayed(_learned, pure=False)
         parts = [
             leaf(part, name, self.columns, dict(forced)) for part in self._collection.to_delayed()
         ]
-        while len(parts) > 1:
-            parts = [node(parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
-        return list(dask.compute(*parts))
+        return [reduced(parts, merged_learners)]
 
     def encoded(self, plan: EncodingPlan, name: str) -> LazyReader:
         """The dataframe with its features in place of its columns, still lazy."""
+        plan.check_columns(self.all_columns, name)
         names = [column.name for column in plan.used]
-        there = set(self.all_columns)
-        lacking = [column for column in names if column not in there]
-        if lacking:
-            raise InputError(
-                f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "
-                "with; give a table with the same columns."
-            )
         beside = [x for x in (self._label, self._id) if x is not None]
         options = Options(label=self._label, id_column=self._id)
         if self.settled and plan.plain and not any(column.fill for column in plan.used):
@@ -135,13 +124,6 @@ def _learned(part: Any, name: str, columns: tuple[str, ...], forced: dict[str, s
     if table is None:
         raise InputError(f"{name}: holds only lists of numbers; make a Dask array of them.")
     return table.learn(name, forced)[0].only(columns)
-
-
-def _merged(parts: list[SetLearner]) -> SetLearner:
-    first, *others = parts
-    for other in others:
-        first.merge(other)
-    return first
 
 
 def _encoded(part: Any, plan: EncodingPlan, name: str, beside: list[str]) -> Any:

@@ -253,6 +253,14 @@ class SetLearner:
         return next((column.rows for column in self.columns.values()), 0)
 
 
+def merged_learners(learners: list[SetLearner]) -> SetLearner:
+    """What the sets hold together, each following the one before."""
+    first, *others = learners
+    for other in others:
+        first.merge(other)
+    return first
+
+
 def refuse_infinite(values: NDArray[Any], column: str, source: str, ids: Any = None) -> None:
     """No mean, no spread and no angle is left when a value is infinite."""
     rows = np.flatnonzero(np.isinf(values) if values.ndim == 1 else np.isinf(values).any(axis=1))

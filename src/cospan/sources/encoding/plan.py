@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from cospan.errors import InputError
+from cospan.sources.base import listing
 
 __all__ = ["KINDS", "TRUTH", "ColumnPlan", "EncodingPlan"]
 
-KINDS = ("number", "boolean", "category", "date", "duration", "vector", "left out")
+#: What makes features.
+USED = ("number", "boolean", "category", "date", "duration", "vector")
+KINDS = (*USED, "time", "left out")
 #: Made columns are named after levels; longer levels are cut in the name, never in the plan.
 NAME_LENGTH = 60
 #: The words for false and true where a plan names no others.
@@ -29,11 +32,11 @@ class ColumnPlan:
     """How one column of the user's is encoded."""
 
     name: str  # the user's column
-    #: "number" or "boolean" or "category" or "date" or "duration" or "vector" or "left out": dates
-    #: are days since 1970, durations and times of day are days; a vector is a list of numbers in
-    #: each row
+    #: "number" or "boolean" or "category" or "date" or "duration" or "vector" or "time" or "left
+    #: out": dates are days since 1970, durations and times of day are days; a vector is a list of
+    #: numbers in each row; a time is a date that tells when a row is from, and no feature
     kind: str
-    reason: str = ""  # why the column is left out
+    reason: str = ""  # why the column is no feature
     #: How text is read as numbers (``"point"``, ``"comma"``, ``"thousands"``, ``"iso date"``, …);
     #: empty where the column is not text
     reading: str = ""
@@ -48,12 +51,12 @@ class ColumnPlan:
 
     @property
     def used(self) -> bool:
-        return self.kind != "left out"
+        return self.kind in USED
 
     @cached_property
     def features(self) -> tuple[str, ...]:
         """Names of the columns made of this one, without the indicator."""
-        if self.kind == "left out":
+        if not self.used:
             return ()
         if self.kind == "vector":
             return tuple(f"{self.name}[{','.join(map(str, i))}]" for i in np.ndindex(*self.shape))
@@ -131,6 +134,21 @@ class EncodingPlan:
     def used(self) -> tuple[ColumnPlan, ...]:
         """The columns that make features."""
         return tuple(column for column in self.columns if column.used)
+
+    def check_columns(self, there: Iterable[str], name: str) -> None:
+        """Refuse a table without a column that features are made of."""
+        known = set(there)
+        lacking = [column.name for column in self.used if column.name not in known]
+        if lacking:
+            raise InputError(
+                f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "
+                "with; give a table with the same columns."
+            )
+
+    @property
+    def times(self) -> tuple[ColumnPlan, ...]:
+        """The columns that tell when a row is from."""
+        return tuple(column for column in self.columns if column.kind == "time")
 
     @property
     def left_out(self) -> dict[str, str]:

@@ -17,12 +17,12 @@ from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources import arrow_rows
 from cospan.sources.base import CHUNK_BYTES, Chunk, Options, Reader, listing
-from cospan.sources.cleaning import taken
-from cospan.sources.tables import RawBlock, Table, TableReader, TableStream
+from cospan.sources.cleaning import classes_in, taken
+from cospan.sources.tables import RawBlock, RawColumns, Table, TableReader, TableStream
 
 from .apply import Encoder
 from .kinds import family
-from .learn import SetLearner, may_be_identifier
+from .learn import SetLearner, may_be_identifier, merged_learners
 from .plan import EncodingPlan
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class EncodableTable:
         found: dict[Any, SetLearner] = {}
         classes = self.options.label is not None and self.options.label_value is None
         size = max(1, min(LEARN_ROWS, CHUNK_BYTES // (8 * len(self.columns))))
-        raw = taken(_Raw(self._table, self.columns), self.options, size, name)
+        raw = taken(RawColumns(self._table, self.columns), self.options, size, name)
         for block in _even(raw, size):  # each block costs some microseconds for every column
             groups: list[tuple[Any, RawBlock]] = [(None, block)]
             if classes and block.labels is not None:
@@ -103,7 +103,7 @@ class EncodableTable:
                     found[value] = SetLearner.of_columns(name, shapes, forced)
                 found[value].add(part.rows, part.ids)
             if len(found) > MOST_CLASSES:
-                classes, found = False, {None: _merged(list(found.values()))}
+                classes, found = False, {None: merged_learners(list(found.values()))}
         ordered = sorted(found.items(), key=lambda item: str(item[0]))
         return [
             learner if value is None else replace(learner, name=str(value))
@@ -112,13 +112,7 @@ class EncodableTable:
 
     def encoded(self, plan: EncodingPlan, name: str) -> EncodedReader | TableReader:
         """The reader that applies a plan; plain numbers are read as they are."""
-        there = set(self.all_columns)
-        lacking = [c.name for c in plan.used if c.name not in there]
-        if lacking:
-            raise InputError(
-                f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "
-                "with; give a table with the same columns."
-            )
+        plan.check_columns(self.all_columns, name)
         if self.settled and plan.plain and not any(column.fill for column in plan.used):
             reader = TableReader(
                 self._table.with_columns([c.name for c in plan.used]), self.options
@@ -133,13 +127,8 @@ class EncodableTable:
 
     def classes(self) -> list[Any]:
         """The different labels, from a pass over the label alone."""
-        values: set[Any] = set()
-        for block in taken(
-            _Raw(self._table, self.columns[:1]), self.options, LEARN_ROWS, self.name
-        ):
-            if block.labels is not None:
-                values.update(np.unique(block.labels).tolist())
-        return sorted(values, key=str)
+        raw = RawColumns(self._table, self.columns[:1])
+        return classes_in(taken(raw, self.options, LEARN_ROWS, self.name))
 
     def _refuse_other_kinds(self) -> None:
         wrong = [c for c, kind in self.kinds.items() if kind not in ("number", "boolean", "vector")]
@@ -177,21 +166,14 @@ class EncodedReader:
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         encoder = Encoder(self._plan, self.dtype, self.name)
-        raw = taken(_Raw(self._table, encoder.columns), self._options, size, self.name)
+        there = set(self._table.stream.schema.names)
+        times = [column.name for column in self._plan.times if column.name in there]
+        wanted = RawColumns(self._table, [*encoder.columns, *times])
+        raw = taken(wanted, self._options, size, self.name)
         for block in _even(raw, size):
-            yield Chunk(encoder.rows(block.rows, block.ids), block.ids, block.labels)
+            rows = encoder.rows(block.rows, block.ids)
+            yield Chunk(rows, block.ids, block.labels, encoder.times(block.rows))
         self._notes = encoder.notes()
-
-
-class _Raw:
-    """A table as a reader of raw blocks, for the same choice of rows as any other reader's."""
-
-    def __init__(self, table: Table, columns: Any) -> None:
-        self._table = table
-        self._columns = list(columns)
-
-    def blocks(self, size: int) -> Iterator[RawBlock]:
-        return self._table.blocks(self._columns, size)
 
 
 def _even(blocks: Iterator[RawBlock], size: int) -> Iterator[RawBlock]:
@@ -229,13 +211,6 @@ def _by_label(block: RawBlock) -> Iterator[tuple[Any, RawBlock]]:
     values, group = np.unique(np.asarray(block.labels), return_inverse=True)
     for k, value in enumerate(values.tolist()):
         yield value, block if len(values) == 1 else block.take(group == k)
-
-
-def _merged(learners: list[SetLearner]) -> SetLearner:
-    first, *others = learners
-    for other in others:
-        first.merge(other)
-    return first
 
 
 def _dtype(table: Table, plan: EncodingPlan) -> np.dtype[Any]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DROPPED", "EMPTY", "left_out_note", "plan_lines", "plan_notes"]
 
-#: The reason of a column that the user left out: nobody needs to be told.
+#: The reason of a column that the user left out: nobody needs a note.
 DROPPED = "as asked"
 #: The reason of a column that no option could take.
 EMPTY = "it has no values"
@@ -37,7 +37,7 @@ def plan_lines(plan: EncodingPlan) -> list[str]:
 
 
 def plan_notes(plan: EncodingPlan) -> list[str]:
-    """What a reader of a result should know of the encoding, in at most four sentences."""
+    """What a reader of a result should know of the encoding, a sentence for each matter."""
     notes: list[str] = []
     counts = [
         f"{len(names)} {PLURALS[kind] if len(names) > 1 else kind}"
@@ -55,25 +55,35 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
             f"{gaps[0] + ' is missing'!r}{', …' if len(gaps) > 1 else ''} says where."
         )
         notes.append(Remark("missing values", text))
+    times = [column.name for column in plan.times]
+    if times:
+        are, they, them = ("are", "they", "them") if len(times) > 1 else ("is", "it", "it")
+        text = (
+            f"{_named(times)} {are} not compared: the sets are of different times, and {they} "
+            "would separate them whatever else changed."
+        )
+        remedy = f"{option('numeric', times[0])} compares {them}, too."
+        notes.append(Remark("times apart", text, remedy))
     left = left_out_note(plan)
     return [*notes, left] if left else notes
 
 
 def left_out_note(plan: EncodingPlan) -> Remark | None:
     """The columns that are not features, with the reasons; None if there are none."""
-    left = [f"{name!r} ({reason})" for name, reason in plan.left_out.items() if reason != DROPPED]
+    reasons = [one for one in plan.columns if one.kind == "left out" and one.reason != DROPPED]
+    left = [f"{column.name!r} ({column.reason})" for column in reasons]
     if not left:
         return None
     more = f" and {len(left) - SHOWN_COLUMNS:,} more" if len(left) > SHOWN_COLUMNS else ""
     remedy = f"{option('categorical')} or {option('numeric')} takes a column all the same."
-    if set(plan.left_out.values()) <= {DROPPED, EMPTY}:
+    if {column.reason for column in reasons} <= {EMPTY}:
         remedy = ""
     return Remark("columns left out", f"Left out: {', '.join(left[:SHOWN_COLUMNS])}{more}.", remedy)
 
 
 def _described(column: ColumnPlan, plan: EncodingPlan) -> str:
     if not column.used:
-        return f"left out: {column.reason}"
+        return f"{'time, ' if column.kind == 'time' else ''}left out: {column.reason}"
     text = column.kind
     if column.kind == "category":
         more = len(column.levels) - SHOWN_LEVELS
