@@ -168,7 +168,7 @@ def _numbers(c: Comparison) -> Iterator[str]:
     s = c.separation
     yield f"  AUC         {s.auc}  of the angle; 0.5: no difference, 1: apart"
     if c.shift is not None:
-        yield f"  held out    {c.shift.effect}  AUC of the test's score on rows it did not see"
+        yield f"  held out    {c.shift.effect}  AUC of the test's own score, on rows new to it"
     yield f"  Fisher-Rao  {s.fisher_rao}  between 0 and π"
     yield f"  overlap     {s.overlap}  what both have in common"
     if c.shift is None:

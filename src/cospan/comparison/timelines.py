@@ -172,7 +172,8 @@ def _angles_without(c: Comparison, timed: Sequence[Column]) -> list[Floats]:
     if not timed or not g.affine or len(c.feature_names) > MOST_REFITTED or not others:
         return known
     try:
-        chosen: Any = {"units": g.units}  # the rest anew: what suits dates may not suit the others
+        # The rest anew: what suits dates may not suit the others.
+        chosen: Any = {"units": g.units, "curve": None if c.frame.curve is None else "auto"}
         if len(others) > MOST_CHOSEN:
             chosen |= {"shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
         frame = JointFrame.fit(rows[0], rows[1], **chosen)

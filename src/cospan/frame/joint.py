@@ -14,7 +14,7 @@ from cospan.errors import InputError
 from cospan.frame.aligning import ScoringFrame
 from cospan.frame.differences import Parts, differences_of, parts_of
 from cospan.frame.directions import Directions, directions_of
-from cospan.frame.fitting import again_through, fitted, pseudo_inverse, warn_if_nothing_shared
+from cospan.frame.fitting import RowsAgain, fitted, pseudo_inverse, warn_if_nothing_shared
 from cospan.frame.prepared_rows import prepare_rows, with_left_factors
 from cospan.frame.properties import Derived
 from cospan.frame.truncation import truncated
@@ -129,13 +129,13 @@ class JointFrame(ScoringFrame):
             As in :func:`cospan.gsvd`.
         picture : bool
             The features are pixels: they share one unit, also where they have names.
-        curve : {"auto"}, int or None
+        curve : None, "auto" or int
             Score rows together with curved features of them, whose means and covariances see
             what those of the columns do not: a ring inside a blob. They are cosines of columns or,
             above 100 columns, how near a row is to landmarks, means of a few rows. ``"auto"``:
             where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
-            too. A number: always, with so many features. None, the default: never. Directions,
-            parts and prototypes are the plain frame's.
+            too, as :func:`cospan.compare` and the estimator do by default. A number: always, with
+            so many features. Directions, parts and prototypes are the plain frame's.
         sample_weight_a, sample_weight_b : array-like, optional
             A weight of 2 counts like a row that occurs twice.
         keep_uv : bool
@@ -180,7 +180,7 @@ class JointFrame(ScoringFrame):
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
         rows = ((A, sample_weight_a), (B, sample_weight_b))
-        frame = cls._of(a, b, settings, picture, again_through(rows))
+        frame = cls._of(a, b, settings, picture, RowsAgain(rows))
         if not keep_uv:
             return frame
         return with_left_factors(frame, A, B, sample_weight_a, sample_weight_b)
@@ -205,7 +205,7 @@ class JointFrame(ScoringFrame):
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
-        return cls._of(a, b, Settings.of(**settings), picture, again)
+        return cls._of(a, b, Settings.of(**(Given(curve=None) | settings)), picture, again)
 
     @classmethod
     def _of(
