@@ -60,7 +60,8 @@ def channels_of(
     live = varying(summary)
     if not len(live):
         raise InputError(
-            f"No column of the reference ({called}) varies, so there is nothing to watch; check the columns."
+            f"No column of the reference ({called}) varies, so there is nothing to watch; check "
+            "the columns."
         )
     ranks = tuple(
         ranks_of(_present(rows, j, g)) for j, g in zip(numbers.tolist(), gaps.tolist(), strict=True)
