@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 d
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
@@ -17,6 +18,7 @@ import typer
 from cospan.cli import options as opt
 from cospan.cli import reading_options as read
 from cospan.cli.groups import with_options
+from cospan.cli.process import silence_stdout
 from cospan.cli.terminal import FAILED, THRESHOLD, Terminal
 
 __all__ = ["app", "main"]
@@ -298,4 +300,13 @@ def version() -> None:
 
 def main() -> None:
     """Run the command line; the console script and ``python -m cospan`` call this."""
-    app(prog_name="cospan")
+    try:
+        try:
+            app(prog_name="cospan")
+        finally:
+            sys.stdout.flush()  # not later, when nobody could say what went wrong
+    except BrokenPipeError:
+        silence_stdout()
+    except OSError as error:
+        silence_stdout()
+        sys.exit(f"error: cannot write to standard output: {error.strerror or error}.")

@@ -142,7 +142,7 @@ def compare(
         send(name, scored.ids, scored.alignment)
 
     asked = Asked(prepare, True, image_shape, reading)
-    return Comparison.of(compare_sets(asked, progress, None if sink is None else passed_on))
+    return Comparison.of(compare_sets(asked, progress, passed_on if callable(sink) else sink))
 
 
 def compare_many(
@@ -207,7 +207,7 @@ def compare_many(
             sink(score_columns(names, name, scored))
 
     asked = Asked(prepare, False, image_shape, reading)
-    return ManyComparison.of(compare_sets(asked, progress, None if sink is None else passed_on))
+    return ManyComparison.of(compare_sets(asked, progress, passed_on if callable(sink) else sink))
 
 
 def _settings(chosen: dict[str, Any], every_row: bool) -> Settings:

@@ -137,6 +137,8 @@ def gsvds(
     rng = np.random.default_rng(as_seed(random_state))
     compute_uv = as_flag(compute_uv, "compute_uv")
     a, b, alive = as_operators(A, B)
+    if a.shape[1] == 0:
+        raise InputError("A and B are zero: there is no direction to find.")
     space = whitened(a, b)
     if k >= space.dimension - 1:
         raise InputError(

@@ -8,6 +8,7 @@ and said in one sentence.
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -22,6 +23,8 @@ from cospan.errors import CospanError, InputError
 #: Seconds to wait for an answer, and for a first worker. With the start of Python and Dask, some
 #: four seconds, an answer comes within 15.
 PATIENCE = 8
+#: Ways to a scheduler that only Dask knows how to try.
+OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")
 #: Dask's own loggers; what they would print with a traceback is said in a sentence here.
 LOGGERS = ("distributed", "tornado", "asyncio")
 #: What each worker is asked before any work: it needs no package of ours to be asked.
@@ -41,6 +44,7 @@ def on_cluster(address: str | None) -> Iterator[None]:
         "distributed.comm.timeouts.connect": f"{PATIENCE}s",
         "distributed.comm.retry.count": 0,
     }
+    _check_reachable(address)
     with _without_logs(), dask.config.set(hurried):
         client = _connected(distributed, address)
         try:
@@ -55,6 +59,26 @@ def on_cluster(address: str | None) -> Iterator[None]:
         finally:
             with suppress(Exception):  # a scheduler that is gone cannot say good-bye
                 client.close(timeout=2)
+
+
+def _check_reachable(address: str) -> None:
+    """Whether somebody listens there: a client of Dask would try for long, and leave noise."""
+    scheme, _, rest = address.rpartition("://")
+    host, _, port = rest.rpartition(":")
+    if scheme in OTHER_SCHEMES:
+        return
+    if scheme not in ("tcp", "tls", "") or not host or not port.isdigit():
+        raise InputError(f"{address!r} is no address of a Dask scheduler; give tcp://host:port.")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise _nobody(address, error) from error
+
+
+def _nobody(address: str, error: BaseException) -> InputError:
+    return InputError(
+        f"No Dask scheduler answers at {address} ({_brief(error)}); give it as tcp://host:port."
+    )
 
 
 def _connected(distributed: Any, address: str) -> Any:
@@ -77,9 +101,7 @@ def _connected(distributed: Any, address: str) -> Any:
     try:
         return waiting.result(PATIENCE + 1)
     except Exception as error:  # what connecting raised, or that it took too long
-        raise InputError(
-            f"No Dask scheduler answers at {address} ({_brief(error)}); give it as tcp://host:port."
-        ) from error
+        raise _nobody(address, error) from error
 
 
 def _check_workers(client: Any, address: str) -> None:

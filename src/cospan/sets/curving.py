@@ -34,6 +34,8 @@ Again = Callable[[RowMap], Sequence[Summary]]
 
 # Fewer rows in a set than this cannot show a curve: features are several times the columns.
 _FEWEST_ROWS = 40
+#: Curved features that may be asked for: their covariance has the square of this many entries.
+MOST_FEATURES = 4000
 
 
 def as_curve(curve: Any) -> int | str | None:
@@ -42,11 +44,12 @@ def as_curve(curve: Any) -> int | str | None:
         return None
     if isinstance(curve, str) and curve == "auto":
         return curve
-    if isinstance(curve, (int, np.integer)) and not isinstance(curve, bool) and curve >= 1:
+    number = isinstance(curve, (int, np.integer)) and not isinstance(curve, bool)
+    if number and 1 <= curve <= MOST_FEATURES:
         return int(curve)
     raise InputError(
-        f"curve is {curve!r}; it must be 'auto', None, or a number of curved features of at least "
-        "1."
+        f"curve is {str(curve)[:40]}; it must be 'auto', None, or a number of curved features from "
+        f"1 to {MOST_FEATURES:,}."
     )
 
 
