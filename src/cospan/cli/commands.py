@@ -34,9 +34,12 @@ def score(
     frame = scorer.model
     source = _open_for(frame, data, reading)
     if source.n_features != frame.n_features:
+        made = ""
+        if frame.feature_names is None and source.table is not None:
+            made = " If it was fitted to texts, name their column with --text."
         raise InputError(
             f"{source.name} has {plural(source.n_features, 'feature')} and the model in {model} "
-            f"has {frame.n_features:,}; score rows with the features it was fitted to."
+            f"has {frame.n_features:,}; score rows with the features it was fitted to.{made}"
         )
     rows, known = 0, dict.fromkeys(source.notes)
     with _table_or_stdout(terminal, output) as write:
@@ -59,7 +62,8 @@ def _open_for(frame: Model, data: str, reading: Chosen) -> Source:
     if names is None or source.table is None:
         return source
     if frame.geometry.encoding is not None:
-        return source.encoded(EncodingPlan.from_dict(frame.geometry.encoding))
+        plan = EncodingPlan.from_dict(frame.geometry.encoding)
+        return source.encoded(plan.without_filling(reading.get("missing")))
     there = set(source.table.all_columns)
     lacking = [name for name in names if name not in there]
     if lacking:
@@ -97,6 +101,7 @@ def audit(
 ) -> None:
     """Check the labels of a table against the geometry of its classes."""
     from cospan.audit import audit_labels
+    from cospan.comparison.auditing import looking_elsewhere
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
@@ -117,7 +122,8 @@ def audit(
         pairs = found.inseparable
         terminal.result(json_text({**counts, "worst": worst, "inseparable": pairs}))
     else:
-        terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed))
+        elsewhere = int(np.sum(looking_elsewhere(found).flagged))
+        terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed, elsewhere))
     _warn_of_inseparable(terminal, found.inseparable)
     if output is not None:
         terminal.note(f"wrote {output}")
@@ -135,7 +141,7 @@ def _warn_of_inseparable(terminal: Terminal, pairs: Sequence[tuple[Any, Any]]) -
 
 
 def _audit_lines(
-    columns: dict[str, Any], n: int, flagged: int, listed: list[int]
+    columns: dict[str, Any], n: int, flagged: int, listed: list[int], elsewhere: int
 ) -> Iterator[tuple[str, str]]:
     yield "title", f"{plural(flagged, 'label')} of {n:,} in conflict with the angle of the row"
     for i in listed:
@@ -145,6 +151,10 @@ def _audit_lines(
         yield "plain", f"  {name}  {label} → {other}  suspicion {columns['suspicion'][i]:.3f}"
     if flagged > len(listed):
         yield "plain", f"  … and {flagged - len(listed):,} more"
+    if elsewhere > flagged:
+        rows = f"{plural(elsewhere, 'row')} of {n:,}"
+        yield "plain", f"{rows} look more like another class: compare counts these, audit only"
+        yield "plain", "labels that are probably wrong: classes that overlap have such rows anyway."
 
 
 def reproduce(terminal: Terminal, asked: Experiments) -> None:

@@ -17,7 +17,7 @@ import typer
 from cospan._text import printable
 from cospan._warnings import heard
 from cospan.cli.gate_files import Case, add_summary, write_junit
-from cospan.cli.gates import Gate, crossed, values_of
+from cospan.cli.gates import Gate, crossed, remedy_for, values_of
 from cospan.cli.options import Chosen, Outputs, What
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
@@ -232,7 +232,7 @@ def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:
 def _crossed(terminal: Terminal, found: Found, outputs: Outputs) -> list[Gate]:
     """The gates that any pair of sets crosses; what they found goes to files, too."""
     gates, values = outputs.fail_on or [], values_of(found)
-    failed = crossed(gates, values)
+    failed = crossed(gates, values, remedy_for(found))
     for gate in failed:
         terminal.error(f"--fail-on {gate}: {gate.found(values)}.")
     on = " and ".join(printable(name, 60) for name in found.names[:4])

@@ -159,7 +159,7 @@ class Settings(Given):
         parser=parsing.parse_curve,
         metavar="auto|none|NUMBER",
         help="Curved features beside the columns: where they are clearly better, never, or so "
-        "many (default: none).",
+        "many (default: auto).",
     )
     weighting: WeightingOption = None
     tol: float | None = _how(

@@ -225,6 +225,7 @@ class Comparison(View):
         to_a, to_b = to_a[self.effect_a[to_a] < -weak], to_b[self.effect_b[to_b] > weak]
         common = np.minimum(*self.feature_spread)
         common[np.concatenate([to_a, to_b])] = -1
+        common[self.frame.geometry.constant_features] = -1
         shared = np.argsort(-common, kind="stable")[:n]
         return TopFeatures(to_a, shared[common[shared] > 0], to_b)
 

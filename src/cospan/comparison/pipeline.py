@@ -151,7 +151,10 @@ def _score_own(
         scored = tallies[part.number].add(part)
         if sink is not None and not read[part.number].drawn:
             sink(opened.sets.names, read[part.number].name, scored)
-    return [tally.finish(one.name, one.rows) for tally, one in zip(tallies, read, strict=True)]
+    return [
+        tally.finish(one.name, one.rows, drawn=one.drawn)
+        for tally, one in zip(tallies, read, strict=True)
+    ]
 
 
 def _score_further(

@@ -76,6 +76,7 @@ def many_dict(c: ManyComparison) -> dict[str, object]:
             }
             for measure in ("auc", "fisher_rao")
         },
+        "pairs": plain(c.pair_changes.to_dict()),
         "order": [c.names[k] for k in c.order],
         "linkage": plain(c.linkage),
         "confusion": plain(c.confusion),

@@ -95,7 +95,7 @@ def _separated(train: Sequence[Floats], test: Sequence[Floats], halves: int) -> 
     from sklearn.metrics import roc_auc_score
 
     rows, is_b = np.vstack(test), np.repeat([0, 1], [len(x) for x in test])
-    theta = np.asarray(JointFrame.fit(*train).align(rows).theta)
+    theta = np.asarray(JointFrame.fit(*train, curve=None).align(rows).theta)
     # One unit for all columns, which the penalty of the regression needs; none for the angle.
     scale = float(np.sqrt(np.vstack(train).var(axis=0).mean())) or 1.0
     model = LogisticRegression(max_iter=1000)

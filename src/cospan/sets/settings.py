@@ -57,7 +57,7 @@ class Settings:
     center: Any = "pooled"
     balance: bool = True
     tol: float | None = None
-    curve: int | str | None = None
+    curve: int | str | None = "auto"
 
     @classmethod
     def of(cls, **given: Any) -> Settings:
