@@ -16,8 +16,6 @@ from .grouping import Column, Rows, present
 from .measuring import Measured, cohen
 from .twosample import compare_ordered
 
-__all__ = ["name_change", "ways_of", "words_of"]
-
 #: A mean or a spread names the change if its p-value is at most this, and it changed by at least
 #: this many standard deviations, or by this factor less 1.
 SURELY, TRIFLE = 0.001, 0.1

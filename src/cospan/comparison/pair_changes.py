@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison
     from cospan.sources.encoding import EncodingPlan
 
-__all__ = ["MOST_PAIRS", "ComparedPair", "PairChanges"]
-
 MOST_PAIRS = 45  # shown one by one, the closest ones
 MOST_TESTED = 5_000  # features over all pairs: more would take long
 MOST_NUMBERS = 600_000  # that tests look at, over all pairs

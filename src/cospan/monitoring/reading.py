@@ -29,16 +29,6 @@ from cospan.sources.encoding.readings import parsed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "Timed",
-    "as_list",
-    "check_columns",
-    "full_plan",
-    "opened",
-    "timed_rows",
-]
-
-
 #: Values encoded at once: enough that the columns' overhead is small, few enough for the cache.
 _BLOCK_VALUES = 2**21
 #: Ways of writing a date that leave no doubt, whatever a block of rows happens to hold.

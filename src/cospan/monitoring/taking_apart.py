@@ -14,8 +14,6 @@ from cospan.monitoring.effect import Effect
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
 
-__all__ = ["EFFECT", "profile_parts", "record_tensors"]
-
 Tensors = dict[str, NDArray[Any]]
 
 EFFECT = 8  # numbers of an Effect
