@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from cospan.changes.wording import number, quoted, share_text
+from cospan.changes.wording import number, pair_of, quoted, share_text
 from cospan.monitoring.channels import OF_NUMBERS, Channel
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
@@ -103,7 +103,8 @@ def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
         )
     if channel.kind in ("mean", *OF_NUMBERS):
         way = "rose" if mean > before else "fell"
-        return f"{column} {way} from {number(before)} to {number(mean)} on average."
+        then, now = pair_of(before, mean)
+        return f"{column} {way} from {then} to {now} on average."
     if channel.kind == "spread":
         way = "more" if deviation > spread else "less"
         return (
