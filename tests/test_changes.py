@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 
 import numpy as np
@@ -12,10 +13,21 @@ from scipy import linalg, stats
 from cospan import compare
 from cospan.changes import feature_parts, find_changes, size_of
 from cospan.changes.grouping import Rows, columns_of
-from cospan.changes.measuring import name_change
+from cospan.changes.measuring import measure
 from cospan.changes.relations import changed_relations
+from cospan.changes.spreads import spread_apart
 from cospan.changes.twosample import adjusted, compare_levels, compare_ordered, log_fisher
-from cospan.changes.wording import chance, listed, number, pair_of, share_text, value_text
+from cospan.changes.ways import name_change
+from cospan.changes.wording import (
+    chance,
+    correlations,
+    listed,
+    number,
+    of_hundred,
+    pair_of,
+    share_text,
+    value_text,
+)
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.significance import Estimate, shift_test
@@ -78,13 +90,18 @@ def test_mean_spread_and_gap_are_the_classical_rank_tests(n_a):
     np.testing.assert_allclose(np.exp(found.mean), wilcoxon, rtol=max(loose, 1e-9))
     np.testing.assert_allclose(np.exp(found.spread), mood, rtol=max(loose, 1e-6))
     np.testing.assert_allclose(found.distance, gaps, rtol=1e-12)
+    for j in range(5):
+        at = found.at[j]
+        assert (A[:, j] <= at).mean() == pytest.approx(found.below_a[j])
+        assert (B[:, j] <= at).mean() == pytest.approx(found.below_b[j])
+    np.testing.assert_allclose(np.abs(found.below_a - found.below_b), gaps)
 
 
 def test_ranks_see_no_monotone_map():
     A, B = rng().normal(size=(80, 3)), 0.4 + rng(1).normal(size=(90, 3))
     plain, bent = compare_ordered(A, B), compare_ordered(np.exp(A), np.exp(B))
-    for x, y in zip(plain, bent, strict=True):
-        np.testing.assert_array_equal(x, y)
+    for name, x, y in zip(plain._fields, plain, bent, strict=True):
+        np.testing.assert_array_equal(np.exp(x) if name == "at" else x, y)
 
 
 @pytest.mark.parametrize("sizes", [(100, 100), (15, 400), (6, 60)])
@@ -160,6 +177,48 @@ def test_strong_evidence_still_has_an_order():
 def test_a_change_is_named(change, word):
     x = rng(3).normal(size=(800, 1))
     assert name_change(x[:400], change(x[400:])) == [word]
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5, 1.0, 3.0, 10.0])
+def test_the_spread_is_tested_wherever_the_sets_lie(shift):
+    """Mood's test about the middle of both sets is blind from 1 sd on."""
+    A, B = rng(1).normal(size=(150, 40)), rng(2).normal(size=(150, 40))
+    for side in (1, -1):
+        found = measured_tests(A, side * shift + 1.6 * B)
+        assert np.mean(found["spread"] <= 0.01) >= 0.9
+
+
+@pytest.mark.parametrize("draw", ["normal", "standard_exponential", "poisson"])
+def test_a_shift_alone_is_no_change_of_spread(draw):
+    A, B = (np.asarray(getattr(rng(k), draw)(size=(100, 400)), float) for k in (1, 2))
+    found = measured_tests(A, B + 2)
+    assert np.mean(found["mean"] <= 0.05) > 0.99
+    assert np.mean(found["spread"] <= 0.05) <= 0.075
+
+
+def test_the_spread_beside_the_mean_adds_no_false_columns():
+    A, B = (np.exp(rng(k).normal(size=(12, 4000))) for k in (1, 2))
+    pure, beside = compare_ordered(A, B), spread_apart(compare_ordered(A, B), A, B)
+    assert np.any(beside.spread < pure.spread)
+    smallest = [np.minimum(one.mean, one.spread) for one in (pure, beside)]
+    np.testing.assert_array_equal(*smallest)
+
+
+def measured_tests(A, B):
+    """p-values of every column by test."""
+    columns = columns_of(None, [f"x{i}" for i in range(A.shape[1])])
+    found = measure(columns, Rows(A, B, True), None)
+    return {key: np.exp([one.tests[key] for one in found]) for key in ("mean", "spread")}
+
+
+def test_a_column_that_changed_in_two_ways_has_two_words():
+    A, B = rng(1).normal(50, 5, size=(200, 3)), rng(2).normal(50, 5, size=(200, 3))
+    B[:, 1] = 80 + 2 * (B[:, 1] - 50)
+    found = simple(A, B)
+    assert found.features[0].change == "mean and spread"
+    assert found.features[0].ways == ("mean", "spread")
+    told = next(s for s in found.verdict.sentences if s.startswith("x1 rose from "))
+    assert re.search(r"\d sd, and spreads [\d.]+ times as wide \(sd ", told)
 
 
 def test_values_that_were_equal_stay_so_when_aligned():
@@ -524,8 +583,10 @@ def test_missing_rates_are_told_beside_a_stronger_change():
     a, b = mixed(300, 1), mixed(300, 2)
     b["age"] = (b["age"] + 40).where(rng(3).random(300) > 0.3)
     found = compared(a, b)
-    assert found.features[0].change == "mean"
+    assert found.features[0].change == "mean and missing"
     assert [(n.column, n.a) for n in notes(found, "missing")] == [("age", 0)]
+    told = next(s for s in found.verdict.sentences if s.startswith("age rose"))
+    assert " sd, and is missing in 0 % of A's rows and " in told
 
 
 def test_levels_beyond_the_thirty_most_frequent_are_looked_at_too():
@@ -807,3 +868,119 @@ def test_a_column_without_values_in_one_set_is_missing_and_nothing_else():
         text = f"{column} is missing in 0 % of A's rows and 100 % of B's."
         assert sum(column in line for line in found.verdict.sentences) == 1
         assert text in found.verdict.sentences
+
+
+# ---- one relation for two columns ---------------------------------------------------------------
+
+
+def related(n, seed, broken):
+    """Three categories that depend on one number; `broken` draws them anew."""
+    draw = rng(seed)
+    x = draw.normal(size=n)
+    by = draw.normal(size=n) if broken else x
+    return pd.DataFrame(
+        {
+            "x": x,
+            "side": np.where(by > 0, "left", "right"),
+            "size": np.select([by < -0.5, by < 0.5], ["small", "middle"], "large"),
+            "alone": draw.choice(["p", "q"], n),
+        }
+    )
+
+
+def test_two_columns_have_one_relation_however_many_levels():
+    a, b = related(400, 1, False), related(400, 2, True)
+    b["size"] = related(400, 3, True)["size"]
+    found = compared(a, b)
+    pairs = [{p.first_column, p.second_column} for p in found.feature_pairs.changed]
+    assert len(pairs) == found.feature_pairs.n_changed == 3
+    for pair in ({"x", "side"}, {"x", "size"}, {"side", "size"}):
+        assert pairs.count(pair) == 1
+    assert found.feature_pairs.total == found.feature_pairs.tried == 6
+
+
+def test_relations_of_levels_keep_their_level():
+    """p-values of the strongest levels count for as many pairs as there are."""
+    small = 0
+    for seed in range(60):
+        a, b = related(80, 2 * seed, False), related(80, 2 * seed + 1, False)
+        small += bool(compared(a, b).feature_pairs.n_changed)
+    assert small <= 6
+
+
+def test_the_verdict_says_how_many_more_relations_changed():
+    factor = rng(1).normal(size=(300, 1))
+    A = factor + 0.3 * rng(2).normal(size=(300, 5))
+    found = simple(A, rng(3).normal(size=(300, 5)))
+    told = [s for s in found.verdict.sentences if "rank correlation" in s]
+    left = found.feature_pairs.n_changed - len(told)
+    assert left > 1
+    assert f"{left} more relations between columns changed." in found.verdict.sentences
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [
+        (0.5, 0.7, ("0.50", "0.70")),
+        (0.9991, 0.9951, ("0.999", "0.995")),
+        (-0.001, 0.001, ("-0.001", "0.001")),
+        (0.3, 0.3, ("0.30", "0.30")),
+        (-0.001, -0.001, ("0.00", "0.00")),
+    ],
+)
+def test_different_correlations_look_different(a, b, text):
+    assert correlations(a, b) == text
+
+
+# ---- how much -----------------------------------------------------------------------------------
+
+
+def test_few_rows_are_not_said_to_be_alike():
+    A, B = rng(1).normal(size=(5, 3)), rng(2).normal(size=(5, 3))
+    said = str(compare(A, B).verdict)
+    assert "There are too few rows to say that they are alike" in said
+    assert "cannot be separated" not in said
+    A, B = rng(1).normal(size=(400, 3)), rng(2).normal(size=(400, 3))
+    assert "too few rows" not in str(compare(A, B, n_permutations=99).verdict)
+
+
+@pytest.mark.parametrize("value", [0.002, 0.5, 0.987, 0.996, 1.0])
+def test_an_auc_is_written_in_one_way(value):
+    auc = Estimate(value, value, value, 0.95)
+    A = rng(1).normal(size=(50, 2))
+    text = str(simple(A, A + 3, auc=auc).verdict)
+    told = of_hundred(value)
+    assert f", {told} are ordered correctly (95 % interval {told} to {told}; by chance 50)" in text
+
+
+def test_many_columns_without_names_are_not_told_one_by_one():
+    A, B = rng(1).normal(size=(300, 64)), rng(2).normal(size=(300, 64))
+    B[:, 7] += 1
+    B[:, 8] = 0.3 * B[:, 8] + B[:, 7]
+    told = simple(A, B)
+    text = str(told.verdict)
+    assert "x7" not in text
+    assert f"{len(told.features.changed)} of the 64 changed by themselves too." in text
+    named = str(simple(A, B, names=[f"score {k}" for k in range(64)]).verdict)
+    assert "'score 7' rose from" in named
+    few = str(simple(A[:, :12], B[:, :12]).verdict)
+    assert "x7 rose from" in few
+
+
+def test_another_shape_is_said_in_shares_that_anybody_can_count():
+    A = rng(1).normal(size=(600, 2))
+    B = rng(2).normal(size=(600, 2))
+    B[:, 0] = np.sign(B[:, 0]) * np.sqrt(np.mean(B[:, 0] ** 2)) + 0.01 * rng(3).normal(size=600)
+    found = simple(A, B)
+    one = found.features["x0"]
+    assert one.change == "shape"
+    at, a, b = one.farthest
+    assert ((A[:, 0] <= at).mean(), (B[:, 0] <= at).mean()) == pytest.approx((a, b))
+    assert abs(a - b) == pytest.approx(one.distance)
+    assert f"it is at most {number(at)} in {share_text(a)} of A's rows and" in str(found.verdict)
+
+
+def test_an_interval_narrower_than_a_count_has_digits():
+    A = rng(1).normal(size=(50, 2))
+    text = str(simple(A, A + 3, auc=Estimate(0.8502, 0.8471, 0.8537, 0.95)).verdict)
+    assert "(95 % interval 84.7 to 85.4; by chance 50)" in text

@@ -177,7 +177,7 @@ def test_options_reach_the_call(pair):
         "shrinkage": 0.25,
         "weighting": "frame",
         "tol": 1e-9,
-        "curve": None,
+        "curve": "auto",
         "seed": 3,
         "n_permutations": 19,
         "confidence": 0.95,
@@ -568,3 +568,91 @@ def test_fail_on_is_quiet_about_a_set_and_itself(tmp_path, n_sets):
     run("compare", *files, "--fail-on", "fisher-rao>0", code=0)
     if n_sets == 2:
         run("compare", *files, "--fail-on", "auc>0.5", "--fail-on", "p<0.01", code=0)
+
+
+# ---- what a reader could take the wrong way -----------------------------------------------------
+
+
+@pytest.fixture
+def overlapping(tmp_path):
+    """Two classes that overlap, with no label flipped."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 2)), columns=["x", "y"])
+    frame["kind"] = np.where(np.arange(300) < 150, "yes", "no")
+    frame.loc[frame["kind"] == "no", ["x", "y"]] += 1.2
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    for kind, part in frame.groupby("kind"):
+        part.to_csv(tmp_path / f"{kind}.csv", index=False)
+    return tmp_path
+
+
+def test_audit_says_why_compare_counts_more_rows(overlapping):
+    path = overlapping / "all.csv"
+    told = run("audit", path, "--label", "kind").stdout
+    found = json.loads(run("compare", path, "--label", "kind", "--json").stdout)
+    assert found["audit"]["flagged"] > 0
+    assert told.startswith("0 labels of 300 in conflict")
+    assert f"{found['audit']['flagged']} rows of 300 look more like another class" in told
+
+
+def test_labels_that_are_no_names_of_sets_are_answered_with_the_way_out(overlapping):
+    files = (overlapping / "yes.csv", overlapping / "no.csv")
+    options = ("--score", overlapping / "all.csv", "--labels", "kind", "--quiet")
+    result = run("compare", *files, *options, code=1)
+    assert "--name-a and --name-b" in " ".join(result.stderr.split())
+    named = run("compare", *files, *options, "--name-a", "yes", "--name-b", "no", "--json")
+    assert json.loads(named.stdout)["audit"]["of"] == "z"
+
+
+def test_sets_called_by_a_word_are_quoted_in_sentences(overlapping):
+    result = run("compare", overlapping / "all.csv", "--label", "kind", "--a", "yes", "--b", "no")
+    assert "'yes' and 'no' differ" in result.stdout
+    assert "in 'yes', looks like 'no'" in result.stdout
+
+
+@pytest.fixture
+def noted(tmp_path):
+    """Two tables with a column of texts, and rows to score with gaps."""
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    for name in ("a", "b", "z"):
+        frame = pd.DataFrame(rng.normal(size=(40, 2)), columns=["x", "y"])
+        frame["town"] = rng.choice(["Rome", "Oslo"], 40)
+        frame["note"] = [f"a note on row {k}, {rng.random()}" for k in range(40)]
+        if name == "z":
+            frame.loc[3, "x"] = frame.loc[5, "town"] = None
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    return tmp_path
+
+
+def test_a_model_for_nothing_to_embed_is_refused(noted):
+    pair = noted / "a.csv", noted / "b.csv"
+    result = run("compare", *pair, "--embed", "nosuch", code=1)
+    assert "there is nothing to embed, so --embed has no use" in result.stderr
+    result = run("compare", *pair, "--text", "x", code=1)
+    assert "column 'x' holds numbers, not texts" in result.stderr
+
+
+@pytest.mark.parametrize(("missing", "rows"), [("error", 0), ("drop", 38), ("mean", 40)])
+def test_score_treats_missing_values_as_told(noted, missing, rows):
+    model, out = noted / "m.cospan", noted / "out.csv"
+    fewer = ("--drop", "note", "--permutations", "0", "-q")
+    run("compare", noted / "a.csv", noted / "b.csv", *fewer, "--save", model)
+    code = 0 if rows else 1
+    result = run("score", model, noted / "z.csv", "--missing", missing, "-o", out, code=code)
+    if rows:
+        assert len(out.read_text().splitlines()) == rows + 1
+    else:
+        assert "values are missing in 2 rows, in column 'x' (1), 'town' (1)" in result.stderr
+        assert not out.exists()
+
+
+def test_score_by_a_model_of_texts_says_how(noted):
+    rng = np.random.default_rng(0)
+    model = noted / "t.cospan"
+    cospan.save(model, cospan.JointFrame.fit(rng.normal(size=(30, 8)), rng.normal(size=(30, 8))))
+    result = run("score", model, noted / "z.csv", code=1)
+    assert "name their column with --text" in result.stderr

@@ -64,9 +64,21 @@ def test_bad_stacks_get_one_sentence():
     B[1, 3, 2] = np.nan
     with pytest.raises(InputError, match=r"Pair \[1\] of the stack: B contains NaN at row 3"):
         gsvd(A, B)
-    with pytest.raises(InputError, match="A must have two dimensions"):
+    with pytest.raises(InputError, match="A is a stack of matrices"):
         gsvd(A, B[0])
     f = gsvd(A, A)
     for index in (2, (0, 0)):
         with pytest.raises(IndexError):
             f[index]
+
+
+@pytest.mark.parametrize("first", ["A", "B"])
+def test_a_stack_and_a_single_matrix_are_told_from_each_other(first):
+    stack, one = np.ones((3, 5, 4)), np.ones((6, 4))
+    pair = (stack, one) if first == "A" else (one, stack)
+    other = "B" if first == "A" else "A"
+    with pytest.raises(
+        InputError, match=rf"{first} is a stack .* and {other} a single one"
+    ) as told:
+        gsvd(*pair)
+    assert f"np.broadcast_to({other}, (3, 6, 4))" in str(told.value)

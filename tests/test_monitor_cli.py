@@ -344,7 +344,17 @@ def test_pyproject_is_read_and_mistakes_are_named(folder, tmp_path, monkeypatch)
         ('[tool.cospan]\ncolums = "x"\n', "Did you mean 'columns'"),
         ("[tool.cospan]\ncompare = 3\n", "write [compare]"),
         ("[tool.cospan.monitor]\nlabel = 'x'\n", "'label' is not an option"),
-        ("[tool.cospan]\ndrop = {a = 1}\n", "must be text, a number"),
+        ("[tool.cospan]\ndrop = {a = 1}\n", "drop must be text in quotes or a list of such"),
+        (
+            '[tool.cospan]\nquiet = "yes"\n',
+            "pyproject.toml: quiet must be true or false, not 'y",
+        ),
+        ("[tool.cospan]\ntime = 3\n", "pyproject.toml: time must be text in quotes, not 3"),
+        ("[tool.cospan]\nseed = true\n", "seed must be text or a number, not true"),
+        ("[tool.cospan]\ncolumns = [1]\n", "columns must be text in quotes or a list of such"),
+        ('[tool.cospan.compare]\npermutations = "many"\n', "permutations is 'many': "),
+        ('[tool.cospan]\nmissing = "foo"\n', "missing is 'foo': 'foo' is not one of 'indicator'"),
+        ("[tool.cospan]\nseed = 2020-01-01\n", "not a date"),
     ):
         (tmp_path / "pyproject.toml").write_text(text)
         done = run("compare", *pair, code=2)

@@ -14,8 +14,10 @@ from sklearn.datasets import load_wine
 
 from cospan import compare, compare_many, report, sensitivity
 from cospan._warnings import Remark
+from cospan.changes.measuring import Held
 from cospan.errors import CospanError, InputError, MissingDependencyError
 from cospan.report import content_of, html
+from cospan.report._columns import held_text
 from cospan.report._pictures import PictureShape, png
 from report_cases import (
     HOSTILE,
@@ -324,7 +326,7 @@ def test_no_difference_is_called_no_evidence():
 def test_certainty_is_not_rounded_up(table):
     auc = replace(table.separation.auc, value=0.9983)
     content = content_of(replace(table, separation=replace(table.separation, auc=auc)))
-    assert content.tiles[0].value == "99+ of 100"
+    assert content.tiles[0].value == "over 99 of 100"
 
 
 def test_the_linear_span_has_a_report_too():
@@ -427,6 +429,32 @@ def test_every_pair_has_the_columns_of_its_own_comparison(wines):
             )
             assert one.change == alone.features[one.name].change
         assert {r.first for r in pair.relations} <= set(alone.feature_names)
+
+
+def test_every_surface_tells_the_same_of_a_pair(wines):
+    _, found = wines
+    content = content_of(found)
+    told = json.loads(found.to_json())["pairs"]
+    text = found.summary()
+    assert len(told) == len(content.pairs) == 3
+    for pair, row in zip(content.pairs, told, strict=True):
+        names = [found.names[k] for k in (pair.first, pair.second)]
+        assert row["sets"] == names
+        changes = found.changes(*names)
+        assert tuple(row["verdict"]["sentences"]) == changes.verdict.sentences
+        assert pair.sentences == changes.verdict.sentences[: len(pair.sentences)]
+        assert len(row["features"]) == pair.n_changed
+        assert len(row["feature_pairs"]) == pair.n_relations
+        first = changes.features.changed[0].name
+        assert f"{pair.n_changed} of 13 columns changed (p at most 0.001): {first}" in text
+
+
+def test_rows_of_many_sets_that_are_alike_are_in_the_middle_of_every_pair():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    found = compare_many({"a": X, "b": X[::-1], "c": X}, n_bootstrap=20)
+    for pair in content_of(found).pairs:
+        assert pair.counts_first == pair.counts_second
+        assert pair.counts_first[15] == 60  # the bin from 45° on
 
 
 def test_every_pair_lists_the_rows_that_the_other_set_explains_best(wines):
@@ -698,3 +726,22 @@ def test_a_missing_package_is_named(table, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     with pytest.raises(MissingDependencyError, match=r"jinja2.*cospan\[app\]"):
         report.to_html(table)
+
+
+def test_a_mean_has_the_digits_that_its_spread_makes_useful():
+    shown = [held_text("number", Held(0.0, *pair)) for pair in ((44.97123, 0.031), (39.6, 10.2))]
+    assert shown == ["44.971 ± 0.031", "39.6 ± 10.2"]
+
+
+def test_rows_with_few_values_are_drawn_side_by_side():
+    rng = np.random.default_rng(0)
+    x = rng.random(400) < 0.5
+    frames = [
+        pd.DataFrame({"x": x, "y": x if k else rng.random(400) < 0.5, "z": rng.normal(size=400)})
+        for k in (0, 1)
+    ]
+    (one,) = content_of(compare(*frames, n_permutations=0)).relations
+    assert len(set(one.points_a)) > 50
+    assert all(0 <= place <= 100 for point in (*one.points_a, *one.points_b) for place in point)
+    sides = {(a > 50, b > 50) for a, b in one.points_b}
+    assert sides == {(False, False), (True, True)}

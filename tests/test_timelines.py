@@ -8,7 +8,7 @@ import pytest
 
 from cospan import JointFrame, compare
 from cospan.comparison.timelines import _calendar, _pvalue, sentences
-from cospan.report import content_of, to_markdown
+from cospan.report import content_of, to_html, to_markdown
 
 N = 600
 
@@ -104,6 +104,9 @@ def test_page_markdown_and_json_have_the_same_numbers(timed):
     last = line.moments["B"][-1]
     assert f"{last.median:.1f}° ({last.low:.1f}° to {last.high:.1f}°)" in text
     assert "## Over measured" in text
+    left_out = "Columns that tell the time are left out of these angles"
+    assert left_out in text
+    assert left_out in to_html(timed)
 
 
 def test_without_times_the_order_is_told_only_where_it_matters(tables):
@@ -122,6 +125,8 @@ def test_a_number_that_rises_with_the_rows_is_a_time(tables):
     A["step"], B["step"] = np.arange(N) * 1.0, np.arange(N, 2 * N) * 1.0
     (line,) = compare(A, B, n_permutations=0).timelines
     assert line.column == "step"
+    ends = [window.split(" to ") for window in line.windows]
+    assert [end for _, end in ends[:-1]] == [start for start, _ in ends[1:]]
     assert line.changing == ("B",)
 
 
@@ -143,6 +148,9 @@ def test_two_years_apart_keep_their_months(tables):
     (line,) = compare(A, B, n_permutations=0).timelines
     assert line.windows[0] == "2024-01"
     assert line.changing == ("B",)
+    text = to_markdown(compare(A, B, n_permutations=0))
+    assert "| 2024-01 |" in text
+    assert "| 2025-05" not in text  # nobody measured then
 
 
 def test_scored_rows_have_a_line_of_their_own(tables):
@@ -164,7 +172,8 @@ def test_one_date_for_all_rows_is_no_time(tables):
         (np.linspace(0, 0.4, 900), ["1970-01-01 00:00", "1970-01-01 09:00"]),
         (np.linspace(0, 20, 900), ["1970-01-01", "1970-01-21"]),
         (np.linspace(0, 600, 900), ["1970-01", "1971-08"]),
-        (np.linspace(0, 365.25 * 100, 900), ["1970", "2070"]),
+        (np.linspace(0, 60, 250), ["1969-12-29 to 1970-01-04", "1970-03-02 to 1970-03-08"]),
+        (np.linspace(0, 365.25 * 100, 900), ["1970 to 1973", "2070 to 2073"]),
     ],
 )
 def test_windows_are_as_short_as_they_can_be_told(days, labels):

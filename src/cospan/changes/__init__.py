@@ -2,19 +2,21 @@
 
 :func:`find_changes` is the entry point. How it works, bottom up: ``wording``; ``twosample`` (rank
 and count tests); ``grouping`` (the user's columns over the features made of them); ``measuring``
-(each column in A and in B, and its tests); ``pairs`` and ``relations``; ``parts`` (the difference
-of the sets, distributed over the features); ``columns`` (the table of features); ``kinds`` (in
-what the sets differ); ``notes``, ``ranges`` and ``quality`` (data quality); ``sentences`` and
-``verdict``; ``finding``.
+(each column in A and in B, and its tests; ``spreads`` has one of them); ``ways`` (words for what
+changed); ``pairs`` and ``relations``; ``parts`` (the difference of the sets, distributed over the
+features); ``columns`` (the table of features); ``kinds`` (in what the sets differ); ``notes``,
+``ranges`` and ``quality`` (data quality); ``sentences``, ``deciding``, ``telling`` and ``verdict``;
+``finding``.
 """
 
 from .columns import FeatureChange, FeatureTable
+from .deciding import RowsToCheck, size_of
 from .finding import Changes, find_changes
 from .notes import Quality, QualityNote
 from .pairs import PairChange, PairTable
 from .parts import FeatureParts, feature_parts
 from .sentences import feature_sentence, pair_sentence
-from .verdict import RowsToCheck, Verdict, size_of
+from .verdict import Verdict
 
 __all__ = [
     "Changes",

@@ -18,16 +18,16 @@ import numpy as np
 from cospan._tables import make_dataframe
 from cospan._types import Floats
 
-from .grouping import Column, Rows, present
-from .measuring import SHOWN_LEVELS, Held, Measured, name_change
+from .grouping import Rows
+from .measuring import SHOWN_LEVELS, Held, Measured
 from .pairs import PairChange, Relations
 from .twosample import adjusted
+from .ways import ways_of, words_of
 
 __all__ = ["LEVEL", "FeatureChange", "FeatureTable", "feature_table"]
 
 #: Adjusted p-values up to this are evidence of a change.
 LEVEL = 0.05
-CHANGES = ("mean", "spread", "shape", "levels", "missing", "relation", "none")
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,10 @@ class FeatureChange:
     name : str
     kind : str
         ``"number"``, ``"boolean"``, ``"category"``, ``"date"``, ``"duration"`` or ``"vector"``.
-    change : {"mean", "spread", "shape", "levels", "missing", "relation", "none"}
-        What changed, in a word.
+    change : str
+        What changed, in a word: ``"mean"``, ``"spread"``, ``"shape"``, ``"levels"``,
+        ``"missing"``, ``"relation"`` or ``"none"``; several that surely changed are joined, the
+        most important first (``"mean and spread"``).
     changed : bool
         Whether `p_adjusted` is at most 0.05.
     p, p_adjusted : float
@@ -67,6 +69,9 @@ class FeatureChange:
         Of a category: the level whose share changed most surely. Of a boolean: the word for true.
     pair : PairChange or None
         Where relations changed: the first of this column's.
+    farthest : tuple of float
+        Of numbers: the value at which the distributions differ most (by `distance`), and the
+        shares of the rows of A and of B that have at most this value.
     """
 
     name: str
@@ -85,6 +90,12 @@ class FeatureChange:
     tests: Mapping[str, float] = field(default_factory=dict)
     level: str = ""
     pair: PairChange | None = None
+    farthest: tuple[float, float, float] = (math.nan, math.nan, math.nan)
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The words of `change` one by one."""
+        return words_of(self.change)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only; what does not apply is None."""
@@ -176,7 +187,7 @@ def feature_table(
     log_p = np.array([min(0.0, min(t.values()) + math.log(len(t))) for t in tests])
     own = adjusted(log_p)
     changed = own <= math.log(LEVEL)
-    words = _words(measured, tests, changed, rows)
+    words = ways_of(measured, tests, changed, rows)
     # At equal sizes the strength of the evidence is the size of the effect in units of its noise.
     effect = np.nan_to_num([abs(one.difference) for one in measured], nan=0.0)
     order = np.lexsort((-effect, log_p, ~changed))
@@ -197,6 +208,7 @@ def feature_table(
             tests={key: math.exp(value) for key, value in tests[i].items()},
             level=_level(measured[i]),
             pair=relations.leads.get(i),
+            farthest=measured[i].farthest,
         )
         for i in order
     ]
@@ -220,40 +232,6 @@ def _level(one: Measured) -> str:
     if column.kind == "vector" and column.plan is not None:
         return column.plan.features[one.place - column.features[0]]
     return min(one.level_tests, key=lambda level: one.level_tests[level], default="")
-
-
-def _words(
-    measured: Sequence[Measured], tests: Sequence[dict[str, float]], changed: Any, rows: Rows
-) -> list[str]:
-    words = ["none"] * len(measured)
-    numbers: list[int] = []
-    for i in np.flatnonzero(changed).tolist():
-        words[i] = min(tests[i], key=lambda key: tests[i][key])
-        if words[i] in ("mean", "spread", "shape"):
-            numbers.append(i)
-    gaps = {i: _gaps(rows, measured[i].column) for i in numbers}
-    complete = [i for i in numbers if gaps[i][0] is gaps[i][1] is None]
-    if complete:
-        places = [measured[i].place for i in complete]
-        found = name_change(rows.a[:, places], rows.b[:, places])
-        words = _put(words, complete, found)
-    for i in sorted(set(numbers) - set(complete)):
-        a, b = (
-            part[:, [measured[i].place]] if there is None else part[there][:, [measured[i].place]]
-            for part, there in zip(rows[:2], gaps[i], strict=True)
-        )
-        words = _put(words, [i], name_change(a, b))
-    return words
-
-
-def _gaps(rows: Rows, column: Column) -> tuple[Any, Any]:
-    return present(rows.a, column), present(rows.b, column)
-
-
-def _put(words: list[str], places: Sequence[int], found: Sequence[str]) -> list[str]:
-    for i, word in zip(places, found, strict=True):
-        words[i] = word
-    return words
 
 
 def _finite(value: float) -> float | None:

@@ -15,6 +15,7 @@ from cospan._validate import as_rows
 from cospan.errors import InputError
 
 from .columns import LEVEL, FeatureTable, feature_table
+from .deciding import NO_ROWS, RowsToCheck, decide
 from .given import moved_given_others
 from .grouping import Column, Profiles, columns_of, taken_rows
 from .kinds import difference_by_kind, no_difference
@@ -23,7 +24,8 @@ from .pairs import PairTable
 from .parts import feature_parts
 from .quality import Quality, check_quality
 from .relations import changed_relations
-from .verdict import NO_ROWS, RowsToCheck, Verdict, decide, make_verdict
+from .verdict import Verdict, make_verdict
+from .wording import set_name
 
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
@@ -110,6 +112,7 @@ def find_changes(
         for rows, name in ((rows_a, "A"), (rows_b, "B"))
     )
     called = _names(frame, names, plan)
+    set_names = set_name(set_names[0]), set_name(set_names[1])
     columns = columns_of(plan, called)
     rows = taken_rows(a, b, (frame.n_a, frame.n_b))
     parts = feature_parts(frame)
@@ -133,6 +136,7 @@ def find_changes(
         set_names,
         to_check,
         given=moved_given_others(frame, columns, table, rows),
+        curved=frame.curve is not None,
     )
     return Changes(table, relations.pairs, quality, verdict)
 

@@ -140,11 +140,11 @@ def _strayed(
 
 def _claim(one: FeatureChange) -> str | None:
     """The kind that a column's whole part counts as; None for numbers, whose part is split."""
-    if one.change == "missing":
+    if one.ways[0] == "missing":
         return "missing"
     if one.kind not in ("category", "boolean"):
         return None
-    related = one.change == "relation" and one.tests.get("levels", 1.0) > LEVEL
+    related = one.ways[0] == "relation" and one.tests.get("levels", 1.0) > LEVEL
     return "shape" if related else "levels"
 
 
@@ -175,7 +175,7 @@ def _beyond_chance(
     in this way keep theirs.
     """
     above = np.maximum(entries - stray, 0.0)
-    named = np.array([kind in _KINDS_OF.get(one.change, (one.change,)) for one in changes])
+    named = np.array([kind in _kinds_of(one) for one in changes])
     sure, others = float(above[named].sum()), float(above[~named].sum())
     left = min(others, max(0.0, float((entries - stray).sum()) - sure))
     return np.where(named, above, above * (left / others if others > 0 else 0.0))
@@ -214,11 +214,14 @@ def _is_significant(kind: str, features: FeatureTable, shift: ShiftTest | None) 
     """By the shift test's p-values of its three parts, or by what changed in columns."""
     if shift is not None and shift.parts.get(kind, 1.0) <= LEVEL:
         return True
-    return any(kind in _KINDS_OF.get(one.change, (one.change,)) for one in features.changed)
+    return any(kind in _kinds_of(one) for one in features.changed)
+
+
+def _kinds_of(one: FeatureChange) -> tuple[str, ...]:
+    return tuple(kind for way in one.ways for kind in _KINDS_OF.get(way, (way,)))
 
 
 def _of_first_column(features: FeatureTable) -> str:
     if not features.changed:
         return ""
-    word = features.changed[0].change
-    return _KINDS_OF.get(word, (word,))[0]
+    return _kinds_of(features.changed[0])[0]

@@ -14,18 +14,16 @@ from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
 
 from .grouping import Column, Profiles, Rows, present
+from .spreads import spread_apart
 from .twosample import OrderedTests, compare_levels, compare_ordered, log_fisher
 
 if TYPE_CHECKING:
     from cospan.sources.encoding import SetProfile
 
-__all__ = ["Held", "Measured", "measure", "name_change"]
+__all__ = ["SHOWN_LEVELS", "Held", "Measured", "cohen", "measure"]
 
 #: Levels that a row of the table shows.
 SHOWN_LEVELS = 3
-#: A mean or a spread names the change if its p-value is at most this, and it changed by at least
-#: this many standard deviations, or by this factor less 1.
-SURELY, TRIFLE = 0.001, 0.1
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,8 @@ class Measured:
     tests: Mapping[str, float]
     level_tests: Mapping[str, float] = field(default_factory=dict)
     place: int = -1  # of a vector: the feature that changed most
+    #: A value, and the shares of rows of A and of B that have at most this one: they differ most.
+    farthest: tuple[float, float, float] = (math.nan, math.nan, math.nan)
 
 
 def measure(columns: Sequence[Column], rows: Rows, profiles: Profiles | None) -> list[Measured]:
@@ -88,7 +88,7 @@ def _ordered_tests(columns: Sequence[Column], gaps: Sequence[Gaps], rows: Rows) 
         )
         if min(len(a), len(b)) < 2:
             return
-        for whole, part in zip(found, compare_ordered(a, b), strict=True):
+        for whole, part in zip(found, spread_apart(compare_ordered(a, b), a, b), strict=True):
             whole[places] = part
 
     complete: list[int] = []
@@ -130,8 +130,9 @@ def _with(found: Measured, a: Held, b: Held, difference: float) -> Measured:
     if len(found.column.features) > 1 and found.column.ordered:
         a, b, difference = found.a, found.b, found.difference
     return Measured(
-        found.column, a, b, difference, found.distance, found.tests, found.level_tests, found.place
-    )
+        found.column, a, b, difference, found.distance, found.tests, found.level_tests, found.place,
+        found.farthest,
+    )  # fmt: skip
 
 
 def _held(column: Column, rows: Floats, there: NDArray[np.bool_] | None, moments: Floats) -> Held:
@@ -214,13 +215,18 @@ def _numbers(
         float(tests.distance[place]),
         own | more,
         place=place,
+        farthest=(
+            float(tests.at[place]),
+            float(tests.below_a[place]),
+            float(tests.below_b[place]),
+        ),
     )
 
 
 def _standardised(column: Column, a: Held, b: Held) -> float:
     """Difference of the means in standard deviations; of a boolean, Cohen's h of the shares."""
     if column.kind == "boolean":
-        return _cohen(a.mean, b.mean)
+        return cohen(a.mean, b.mean)
     if a.mean == b.mean:
         return 0.0
     spread = math.sqrt((a.deviation**2 + b.deviation**2) / 2)
@@ -229,7 +235,7 @@ def _standardised(column: Column, a: Held, b: Held) -> float:
     return (b.mean - a.mean) / spread
 
 
-def _cohen(p: float, q: float) -> float:
+def cohen(p: float, q: float) -> float:
     """Cohen's h: the difference of two shares on a scale where it has the same noise anywhere."""
     if math.isnan(p) or math.isnan(q):
         return math.nan
@@ -246,7 +252,7 @@ def _category(
     p, q = (np.array([one.levels.get(name, 0.0) for name in names]) for one in held)
     both = np.maximum(p + q, NOT_ZERO)
     distance = math.sqrt(max(0.0, 0.5 * float(np.sum((p - q) ** 2 / both))))
-    largest = max((_cohen(x, y) for x, y in zip(p, q, strict=True)), key=abs, default=0.0)
+    largest = max((cohen(x, y) for x, y in zip(p, q, strict=True)), key=abs, default=0.0)
     return Measured(
         column,
         held[0],
@@ -256,47 +262,3 @@ def _category(
         {"levels": log_p} | more,
         dict(zip(names, levels.tolist(), strict=True)),
     )
-
-
-def name_change(a: Floats, b: Floats) -> list[str]:
-    """Whether the mean, the spread or the shape changed, for columns that did change.
-
-    The mean by Welch's test; the spread by the same test of distances from the own median; the
-    shape by the largest gap that is left when both sets have their median taken off, and their
-    spread too (of few different values the one, of many the other makes the sets agree).
-    Where the mean or the spread surely changed, and by more than a trifle, the stronger of the
-    two is named, even if the shape changed as well; else the strongest of the three.
-    """
-    mids = [np.median(x, axis=0) for x in (a, b)]
-    away = [np.abs(x - mid) for x, mid in zip((a, b), mids, strict=True)]
-    wide = [np.maximum(x.mean(axis=0), NOT_ZERO) for x in away]
-    common = np.maximum(wide[0], wide[1])  # one set may not vary at all
-    # As log p-values of about that strength.
-    logs = np.stack(
-        [
-            -0.5 * _welch(a, b) ** 2,
-            -0.5 * _welch(away[0], away[1]) ** 2,
-            np.maximum(_gap_left(a, b, mids, [common] * 2), _gap_left(a, b, mids, wide)),
-        ]
-    )
-    deviations = [np.maximum(x.std(axis=0), NOT_ZERO) for x in (a, b)]
-    step = np.abs(b.mean(axis=0) - a.mean(axis=0)) / np.maximum(*deviations)
-    sure = logs[:2] <= math.log(SURELY)
-    sure &= np.stack([step >= TRIFLE, np.abs(np.log(deviations[1] / deviations[0])) >= TRIFLE])
-    plain = np.where(sure, logs[:2], 1.0)
-    best = np.where(sure.any(axis=0), np.argmin(plain, axis=0), np.argmin(logs, axis=0))
-    return [("mean", "spread", "shape")[i] for i in best]
-
-
-def _gap_left(a: Floats, b: Floats, mids: Sequence[Floats], wide: Sequence[Floats]) -> Floats:
-    """Log p-value of the largest gap between both sets, about these medians and in these units."""
-    # Rounded, since values that were equal must stay so.
-    aligned = [np.round((x - m) / w, 9) for x, m, w in zip((a, b), mids, wide, strict=True)]
-    return compare_ordered(aligned[0], aligned[1]).gap
-
-
-def _welch(a: Floats, b: Floats) -> Floats:
-    error = a.var(axis=0) / len(a) + b.var(axis=0) / len(b)
-    step = b.mean(axis=0) - a.mean(axis=0)
-    floor = np.where(step == 0, 1.0, NOT_ZERO)
-    return np.asarray(step / np.sqrt(np.maximum(error, floor)))

@@ -1,4 +1,4 @@
-"""The table of pairs: relations between two features that changed."""
+"""The table of pairs: relations between two columns that changed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["PairChange", "PairTable", "Relations"]
 
 @dataclass(frozen=True)
 class PairChange:
-    """One pair of features: its rank correlation in A and in B.
+    """One pair of columns: its rank correlation in A and in B.
 
-    `first` and `second` are features (of a category: a level); `first_column` and
-    `second_column` the user's columns.
+    `first` and `second` are features (of a category: the level whose relation changed most
+    surely); `first_column` and `second_column` the user's columns.
     """
 
     first: str
@@ -33,14 +33,16 @@ class PairChange:
 
 @dataclass(frozen=True)
 class PairTable:
-    """Pairs of features by how surely their relation changed.
+    """Pairs of columns by how surely their relation changed.
 
-    `tried` is the number of pairs compared, `total` that of all pairs there are.
+    `tried` is the number of pairs compared, `total` that of all pairs there are; `n_changed` that
+    of changed ones, of which the surest are in `rows`.
     """
 
     rows: tuple[PairChange, ...]
     tried: int
     total: int
+    n_changed: int
 
     def __len__(self) -> int:
         return len(self.rows)

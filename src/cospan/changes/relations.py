@@ -6,8 +6,13 @@ scale. The error of each comes from the fourth moments of the ranks themselves (
 the influence uv - r (u² + v²)/2), and is never taken to be below that of a normal pair.
 
 With at most 60 features all pairs are tried. With more, the directions point to the features whose
-spreads and relations differ most (``parts``); these are tried with all others. p-values are
-adjusted for all pairs there are, tried or not.
+spreads and relations differ most (``parts``); these are tried with all others.
+
+Two columns have one relation. Of a category every level is a feature, and since they exclude each
+other, what one level does the others do the other way round: the pair of levels that changed most
+surely stands for its two columns, for as many pairs as they have. Of two levels the one is the
+other turned round, so one is enough. p-values are adjusted for all pairs of columns there are,
+tried or not.
 """
 
 from __future__ import annotations
@@ -44,9 +49,9 @@ class _Feature(NamedTuple):
 
 
 class _Compared(NamedTuple):
-    """Pairs that were compared: two features each, their correlations, and log p-values.
+    """Pairs of columns that were compared: the two features of each, and log p-values.
 
-    `total` is the number of all pairs there are.
+    `total` is the number of all pairs of columns there are.
     """
 
     features: list[_Feature]
@@ -89,7 +94,7 @@ def changed_relations(
         )
 
     listed = order[: max(FEWEST_PAIRS, min(MOST_PAIRS, n_changed))]
-    table = PairTable(tuple(map(pair, listed.tolist())), len(order), found.total)
+    table = PairTable(tuple(map(pair, listed.tolist())), len(order), found.total, n_changed)
     changed = order[:n_changed]
     i, k = found.owners
     leads = _leading(i[changed], k[changed], np.abs(found.z[changed]))
@@ -108,13 +113,26 @@ def _compared(columns: Sequence[Column], rows: Rows, weight: Floats) -> _Compare
     in_left[left] = True
     once = (owner[i] != owner[k]) & ((i < k) | ~in_left[k])
     sizes = np.bincount(owner, minlength=len(columns))
-    total = int((sizes.sum() ** 2 - np.sum(sizes**2)) // 2)
+    present_ones = np.count_nonzero(sizes)
+    total = int(present_ones * (present_ones - 1) // 2)
     a, b = (_correlated(r, left, m) for r, m in zip(ranks, there, strict=True))
     z = _difference(a, b)[once]
-    logs = math.log(2) + stats.norm.logsf(np.abs(z))
+    i, k = i[once], k[once]
+    of_i, of_k = owner[i], owner[k]
+    best = _surest(np.minimum(of_i, of_k) * len(columns) + np.maximum(of_i, of_k), np.abs(z))
+    logs = math.log(2) + stats.norm.logsf(np.abs(z[best]))
+    logs = np.minimum(0.0, logs + np.log(sizes[of_i[best]] * sizes[of_k[best]]))
+    r_a, r_b = a.r[once][best], b.r[once][best]
     return _Compared(
-        features, i[once], k[once], a.r[once], b.r[once], z, logs, adjusted(logs, total), total
+        features, i[best], k[best], r_a, r_b, z[best], logs, adjusted(logs, total), total
     )
+
+
+def _surest(key: NDArray[np.intp], size: Floats) -> NDArray[np.intp]:
+    """Of entries with the same key the place of the largest, in the order of the keys."""
+    order = np.lexsort((-size, key))
+    _, first = np.unique(key[order], return_index=True)
+    return order[first]
 
 
 def _of_columns(found: _Compared, n_columns: int) -> Floats:
@@ -122,10 +140,8 @@ def _of_columns(found: _Compared, n_columns: int) -> Floats:
     log_p = np.zeros(n_columns)
     for side in found.owners:
         np.minimum.at(log_p, side, found.logs)
-    owner = np.array([f.owner for f in found.features], dtype=np.intp)
-    sizes = np.bincount(owner, minlength=n_columns)
-    trials = sizes * (sizes.sum() - sizes)
-    return np.asarray(np.minimum(0.0, log_p + np.log(np.maximum(1, trials))))
+    others = len({f.owner for f in found.features}) - 1
+    return np.asarray(np.minimum(0.0, log_p + math.log(max(1, others))))
 
 
 def _leading(i: NDArray[np.intp], k: NDArray[np.intp], size: Floats) -> dict[int, int]:
@@ -169,12 +185,13 @@ def _prepared(
     gaps: list[tuple[Any, Any]] = []
     for owner, column in enumerate(columns):
         gap = (present(rows.a, column), present(rows.b, column))
-        features.extend(_Feature(place, owner) for place in column.features)
-        gaps.extend([gap] * len(column.features))
-    places = [f.place for f in features]
+        places = column.features[:1] if _is_mirrored(column) else column.features
+        features.extend(_Feature(place, owner) for place in places)
+        gaps.extend([gap] * len(places))
+    at = [f.place for f in features]
     ranks, there, varied = [], [], np.ones(len(features), dtype=bool)
     for side, part in enumerate((rows.a, rows.b)):
-        found, enough = _ranks(part[:, places], [gap[side] for gap in gaps])
+        found, enough = _ranks(part[:, at], [gap[side] for gap in gaps])
         ranks.append(found)
         varied &= enough
         masks = [gap[side] for gap in gaps]
@@ -191,6 +208,11 @@ def _prepared(
         [r[:, kept] for r in ranks],
         [None if m is None else m[:, kept] for m in there],
     )
+
+
+def _is_mirrored(column: Column) -> bool:
+    """Whether a category has two features, and each is 1 less the other."""
+    return column.kind == "category" and len(column.features) == 2
 
 
 def _ranks(values: Floats, masks: Sequence[Any]) -> tuple[Floats, NDArray[np.bool_]]:

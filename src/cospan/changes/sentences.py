@@ -6,7 +6,7 @@ import math
 
 from .columns import FeatureChange
 from .pairs import PairChange
-from .wording import listed, number, pair_of, quoted, share_text, value_text
+from .wording import correlations, listed, number, pair_of, quoted, share_text, value_text
 
 __all__ = ["feature_sentence", "pair_sentence"]
 
@@ -25,28 +25,33 @@ def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
     >>> feature_sentence(one, ("A", "B"))
     'tenure rose from 32.4 to 45.1, 0.52 sd.'
     """
-    write = _WRITERS.get(one.change, _mean)
-    return f"{write(one, names)}."
+    if one.kind == "vector":
+        return f"{_vector(one)}."
+    first, *more = (_WRITERS.get(way, _mean)(one, names) for way in one.ways)
+    name = f"{quoted(one.name)} "
+    # One subject for both, unless the first clause is about something else or has a list.
+    joined = first.startswith(name) and one.ways[0] != "relation"
+    # From A to B was said by then.
+    more = [clause.replace(f" in {names[1]} as in {names[0]} (sd", " (sd") for clause in more]
+    for clause in more:
+        first += f", and {clause.removeprefix(name)}" if joined else f"; {clause}"
+    return f"{first}."
 
 
 def pair_sentence(pair: PairChange, names: tuple[str, str]) -> str:
     """One sentence on a relation that changed."""
+    r_a, r_b = correlations(pair.r_a, pair.r_b)
     return (
         f"{quoted(pair.first)} and {quoted(pair.second)} {_relation(pair)}: rank correlation "
-        f"{_plain(pair.r_a)} in {names[0]}, {_plain(pair.r_b)} in {names[1]}."
+        f"{r_a} in {names[0]}, {r_b} in {names[1]}."
     )
-
-
-def _plain(r: float) -> str:
-    """Two digits, and no minus before a zero."""
-    return f"{round(r, 2) + 0.0:.2f}"
 
 
 def _relation(pair: PairChange) -> str:
     a, b = pair.r_a, pair.r_b
     if max(abs(a), abs(b)) < 0.1:
         return "hardly go together, and differently"
-    if a * b < 0 and min(abs(a), abs(b)) >= 0.1:
+    if a * b < 0 and min(abs(a), abs(b)) >= 0.05:
         return "are related the other way round"
     if abs(b) < 0.1:
         return "no longer go together"
@@ -56,21 +61,21 @@ def _relation(pair: PairChange) -> str:
 
 
 def _mean(one: FeatureChange, names: tuple[str, str]) -> str:
-    if one.kind == "vector":
-        return _vector(one)
     a, b = one.a.mean, one.b.mean
     if one.kind in ("date", "duration"):
         before, after = value_text(a, one.kind), value_text(b, one.kind)
     else:
         before, after = pair_of(a, b)
+    if one.kind == "date":
+        when = "later" if b > a else "earlier"
+        dates = f"{before} in {names[0]}, {after} in {names[1]}"
+        return f"{quoted(one.name)} is {when} on average: {dates}"
     moved = "rose" if b > a else "fell"
     step = f", {number(abs(one.difference), 2)} sd" if math.isfinite(one.difference) else ""
     return f"{quoted(one.name)} {moved} from {before} to {after}{step}"
 
 
 def _spread(one: FeatureChange, names: tuple[str, str]) -> str:
-    if one.kind == "vector":
-        return _vector(one)
     a, b = one.a.deviation, one.b.deviation
     if a == 0 or b == 0:
         where = names[0] if a == 0 else names[1]
@@ -84,11 +89,12 @@ def _spread(one: FeatureChange, names: tuple[str, str]) -> str:
 
 
 def _shape(one: FeatureChange, names: tuple[str, str]) -> str:
-    if one.kind == "vector":
-        return _vector(one)
+    at, a, b = one.farthest
+    if not math.isfinite(at):
+        return f"{quoted(one.name)} is distributed differently"
     return (
-        f"{quoted(one.name)} is distributed differently: up to {share_text(one.distance)} more of "
-        "the rows of one set are below some value"
+        f"{quoted(one.name)} is distributed differently: it is at most {value_text(at, one.kind)} "
+        f"in {share_text(a)} of {names[0]}'s rows and {share_text(b)} of {names[1]}'s"
     )
 
 
@@ -100,7 +106,9 @@ def _vector(one: FeatureChange) -> str:
 def _levels(one: FeatureChange, names: tuple[str, str]) -> str:
     if one.kind == "boolean":
         before, after = share_text(one.a.mean), share_text(one.b.mean)
-        rows = f"{before} of {names[0]}'s rows and {after} of {names[1]}'s"
+        # The share is that of the rows with a value.
+        what = "known values" if max(one.a.missing, one.b.missing) > 0 else "rows"
+        rows = f"{before} of {names[0]}'s {what} and {after} of {names[1]}'s"
         return f"{quoted(one.name)} is {quoted(one.level or 'true')} in {rows}"
     a, b = one.a.levels, one.b.levels
     level = one.level

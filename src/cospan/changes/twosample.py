@@ -7,7 +7,7 @@ polynomials, each made orthogonal to those before it, are bounded; a sum of scor
 A is close to normal, up to a skewness that is known exactly and allowed for.
 
 - **mean**: the first score (Wilcoxon's test);
-- **spread**: the second (Mood's);
+- **spread**: the second (Mood's; ``spreads`` has another where the sets lie apart);
 - **shape**: the third and fourth together, or the largest gap between the two distribution
   functions (Kolmogorov-Smirnov, which ties only make more cautious), whichever is stronger.
 
@@ -50,6 +50,9 @@ class OrderedTests(NamedTuple):
     shape: Floats
     distance: Floats
     gap: Floats  # the Kolmogorov-Smirnov test alone
+    at: Floats  # where the two distribution functions are farthest apart, and both there
+    below_a: Floats
+    below_b: Floats
 
 
 def compare_ordered(a: Floats, b: Floats) -> OrderedTests:
@@ -73,7 +76,11 @@ def _compared(values: Floats, n_a: int) -> OrderedTests:
     in_a = (order < n_a).astype(np.float64)
     below_a = np.cumsum(in_a, axis=1)
     gaps = below_a / n_a - (np.arange(1, n + 1) - below_a) / n_b
-    distance = np.abs(np.take_along_axis(gaps, end, axis=1)).max(axis=1)
+    rows = np.arange(len(values))
+    widest = end[rows, np.argmax(np.abs(np.take_along_axis(gaps, end, axis=1)), axis=1)]
+    distance = np.abs(gaps[rows, widest])
+    up_to_a = below_a[rows, widest]
+    farthest = ordered[rows, widest], up_to_a / n_a, (widest + 1 - up_to_a) / n_b
     gap = _log_kolmogorov(distance * math.sqrt(n_a * n_b / n))
     z, skewness, live = _score_sums((start + end + 1) / n - 1, in_a, n_a)
     mean, spread = (_log_two_sided(z[k], skewness[k]) for k in (0, 1))
@@ -83,7 +90,7 @@ def _compared(values: Floats, n_a: int) -> OrderedTests:
     rare, exact = _rare_values(start, end, below_a, n_a)
     mean = np.where(rare, exact, mean)
     spread, shape = np.where(rare, 0.0, spread), np.where(rare, 0.0, shape)
-    return OrderedTests(mean, spread, shape, distance, gap)
+    return OrderedTests(mean, spread, shape, distance, gap, *farthest)
 
 
 def _runs(ordered: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -1,14 +1,7 @@
 """The verdict: do two sets differ, by how much, in what, and how sure is that; in plain words.
 
-**Differ**: the shift test's p-value is at most 0.05, or one column's adjusted p-value at most 0.01
-(0.05 without a shift test), so that sets that do not differ are said to in 6 % of cases at most.
-
-**How much**, by the AUC (how many of 100 pairs of rows, one of each set, the angle orders
-rightly): none below 0.56, small from there, medium from 0.64, large from 0.71. These are the AUCs
-of two normal distributions 0.2, 0.5 and 0.8 standard deviations apart, Cohen's cuts.
-
-**In what**: location, scale or shape of numbers, levels of categories and booleans, or missing
-values (see ``kinds``).
+Whether they differ and by how much: ``deciding``. In what, location, scale or shape of numbers,
+levels of categories and booleans, or missing values: ``kinds``. The sentences: ``telling``.
 """
 
 from __future__ import annotations
@@ -16,57 +9,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from .columns import LEVEL, FeatureTable
+from .columns import FeatureTable
+from .deciding import NO_ROWS, Decided, RowsToCheck, size_of
 from .given import GivenOthers
 from .kinds import Kinds
-from .pairs import PairChange, Relations
+from .pairs import Relations
 from .quality import Quality
-from .sentences import feature_sentence, pair_sentence
-from .wording import chance, share_text
+from .telling import (
+    FIRST_FEATURES,
+    first_pairs,
+    headline,
+    how_much,
+    in_what,
+    of_columns,
+    of_pairs,
+    of_quality,
+    to_check,
+)
 
 if TYPE_CHECKING:
-    from cospan.significance import Estimate, ShiftTest
+    from cospan.significance import Estimate
 
-__all__ = ["NO_ROWS", "SIZES", "RowsToCheck", "Verdict", "decide", "make_verdict", "size_of"]
-
-#: From which AUC on a difference is called so.
-SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
-#: One column is enough for a verdict of its own if its adjusted p-value is at most this.
-ONE_COLUMN = 0.01
-FIRST_FEATURES, FIRST_PAIRS, FIRST_NOTES = 5, 3, 3
-IN_WORDS = {
-    "location": "location (where the values are centred)",
-    "scale": "scale (how widely all of them spread)",
-    "shape": "shape (spreads of single columns, relations between them)",
-    "levels": "the levels of categories",
-    "missing": "missing values",
-}
-
-
-class RowsToCheck(NamedTuple):
-    """How many rows are worth a look: of A like B, of B like A, of any set like neither."""
-
-    a_like_b: int = 0
-    b_like_a: int = 0
-    neither: int = 0
-
-
-NO_ROWS = RowsToCheck()
-
-
-class Decided(NamedTuple):
-    """Whether the sets differ, and the p-value that says so.
-
-    `by_column`: it is the smallest one of a column, adjusted; `as_a_whole` is then that of the
-    shift test, if there is one and it says otherwise.
-    """
-
-    differs: bool
-    p: float
-    by_column: bool = False
-    as_a_whole: float | None = None
+__all__ = ["Verdict", "make_verdict"]
 
 
 @dataclass(frozen=True)
@@ -127,18 +93,6 @@ class Verdict:
         }
 
 
-def size_of(auc: float) -> str:
-    """How large a difference with such an AUC is.
-
-    Examples
-    --------
-    >>> from cospan.changes import size_of
-    >>> [size_of(auc) for auc in (0.5, 0.6, 0.7, 0.9)]
-    ['none', 'small', 'medium', 'large']
-    """
-    return next((word for cut, word in SIZES if auc >= cut), "none")
-
-
 def make_verdict(
     features: FeatureTable,
     relations: Relations,
@@ -150,8 +104,9 @@ def make_verdict(
     rows: RowsToCheck = NO_ROWS,
     *,
     given: Sequence[GivenOthers] = (),
+    curved: bool = False,
 ) -> Verdict:
-    """Put what was decided in words."""
+    """Put what was decided in words; `curved`: the AUC is that of curved features."""
     differs = decided.differs
     sizes = ("unknown",) * 3
     if auc is not None:
@@ -159,15 +114,15 @@ def make_verdict(
     if not differs:
         sizes = ("none", "none", sizes[2])
     first = features.changed[:FIRST_FEATURES]
-    pairs = _first_pairs(relations) if differs else []
+    pairs = first_pairs(relations) if differs else []
     sentences = [
-        _headline(decided, len(features), names),
-        *_how_much(differs, sizes, auc),
-        *_in_what(kinds),
-        *_of_columns(differs, features, names, given),
-        *[pair_sentence(pair, names) for pair in pairs],
-        *_quality(quality, features),
-        *_to_check(rows, names),
+        headline(decided, len(features), names),
+        *how_much(differs, sizes, auc),
+        *in_what(kinds, curved),
+        *of_columns(differs, features, names, given),
+        *of_pairs(pairs, relations, features, names),
+        *of_quality(quality, features),
+        *to_check(rows, names),
     ]
     return Verdict(
         differs,
@@ -181,123 +136,3 @@ def make_verdict(
         tuple(dict.fromkeys(sentences)),
         rows,
     )
-
-
-def _first_pairs(relations: Relations) -> list[PairChange]:
-    """One pair of each column that accounts for changed relations, the surest first."""
-    pairs = dict.fromkeys(sorted(relations.leads.values(), key=lambda pair: -abs(pair.z)))
-    return list(pairs)[:FIRST_PAIRS]
-
-
-def decide(features: FeatureTable, shift: ShiftTest | None) -> Decided:
-    """Whether the sets differ, by the shift test or by a single column."""
-    smallest = min((one.p_adjusted for one in features), default=1.0)
-    if shift is None:
-        return Decided(smallest <= LEVEL, smallest, by_column=True)
-    if shift.pvalue > LEVEL and smallest <= ONE_COLUMN:
-        return Decided(True, smallest, by_column=True, as_a_whole=shift.pvalue)
-    return Decided(shift.pvalue <= LEVEL, shift.pvalue)
-
-
-def _headline(decided: Decided, columns: int, names: tuple[str, str]) -> str:
-    over = f", adjusted for {columns:,} columns" if decided.by_column and columns > 1 else ""
-    sure = f"{chance(decided.p)}{over}"
-    if not decided.differs:
-        return f"There is no evidence that {names[0]} and {names[1]} differ ({sure})."
-    if decided.as_a_whole is not None:
-        return (
-            f"{names[0]} and {names[1]} differ in single columns ({sure}), although not as a "
-            f"whole ({chance(decided.as_a_whole)})."
-        )
-    return f"{names[0]} and {names[1]} differ ({sure})."
-
-
-def _how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> list[str]:
-    if auc is None:
-        return []
-    value, low, high = map(_of_hundred, (auc.value, auc.low, auc.high))
-    counted = (
-        f"of 100 pairs of rows, one from each set, {value} are ordered correctly "
-        f"({100 * auc.confidence:.0f} % interval {low} to {high}; by chance 50)"
-    )
-    if not differs and auc.value == 0.5:  # no angle but 45°
-        return [f"Single rows cannot be separated: {counted}."]
-    if not differs:
-        return [f"{counted[0].upper()}{counted[1:]}."]
-    if sizes[0] == "none":
-        return [f"The difference is too small to tell single rows apart: {counted}."]
-    span = "" if sizes[1] == sizes[2] else f" (the interval goes from {sizes[1]} to {sizes[2]})"
-    return [f"The difference is {sizes[0]}{span}: {counted}."]
-
-
-def _of_hundred(auc: float) -> str:
-    """An AUC as a count, never rounded up to certainty."""
-    return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
-
-
-def _in_what(kinds: Kinds) -> list[str]:
-    if not kinds.mostly:
-        return []
-    share = kinds.shares.get(kinds.mostly, 0.0)
-    if share > 0.5:
-        what = IN_WORDS[kinds.mostly]
-        return [f"It is mostly a difference in {what}: {share_text(share)} of it."]
-    of_it = f": {share_text(share)} of it" if share else ""
-    return [f"It is first of all a difference in {IN_WORDS[kinds.mostly]}{of_it}."]
-
-
-def _of_columns(
-    differs: bool, features: FeatureTable, names: tuple[str, str], given: Sequence[GivenOthers]
-) -> list[str]:
-    """What changed in the first columns; a weak hint where the sets do not differ as a whole.
-
-    A column that moved against the others comes first where it moved further than the first.
-    """
-    first = features.changed[:FIRST_FEATURES]
-    said = [feature_sentence(one, names) for one in first]
-    more = len(features.changed) - FIRST_FEATURES
-    if more > 0:
-        said.append(f"{more:,} more of the {len(features):,} columns changed.")
-    if given and differs:
-        ahead = not first or abs(given[0].shift) > abs(first[0].difference)
-        against = [one.sentence(names) for one in given]
-        said = against + said if ahead else said + against
-    if said and not differs:
-        sure = chance(min(one.p_adjusted for one in features))
-        which = "A single column is" if len(features.changed) == 1 else "Single columns are"
-        over = f", adjusted for {len(features):,} columns" if len(features) > 1 else ""
-        said.insert(0, f"{which} a weak hint to the contrary ({sure}{over}), perhaps by chance.")
-    return said
-
-
-def _quality(quality: Quality, features: FeatureTable) -> list[str]:
-    """What sentences about columns have not said yet.
-
-    That a column which rose also left its range goes without saying.
-    """
-    named = {one.name for one in features.changed[:FIRST_FEATURES]}
-    moved = {one.name for one in features.changed if one.change in ("mean", "spread")}
-    still = {n.column for n in quality if n.code == "constant" and n.a == n.b == 0}
-    known = {"missing": named, "new levels": named, "vanished levels": named, "range": moved}
-    known["constant"] = named & still  # one value in A, another in B: that was said
-    # Rows in both sets, more than repeat within one, are copied: the first thing to know of a test.
-    repeats = max((max(n.a, n.b) for n in quality if n.code == "duplicates"), default=0.0)
-    copied = {n.text for n in quality if n.code == "shared rows" and max(n.a, n.b) > repeats + 0.05}
-    notes = [
-        n.text
-        for n in quality
-        if (n.differs or n.text in copied) and n.column not in known.get(n.code, ())
-    ]
-    more = len(notes) - FIRST_NOTES
-    if more <= 0:
-        return notes
-    remarks = "1 more remark" if more == 1 else f"{more:,} more remarks"
-    return [*notes[:FIRST_NOTES], f"The report has {remarks} on data quality."]
-
-
-def _to_check(rows: RowsToCheck, names: tuple[str, str]) -> list[str]:
-    """How many rows are worth a look, and why."""
-    a, b = names
-    counts = ((rows.a_like_b, f"of {a} like {b}"), (rows.b_like_a, f"of {b} like {a}"))
-    parts = [f"{n:,} {words}" for n, words in (*counts, (rows.neither, "like neither")) if n]
-    return [f"Rows worth a look: {', '.join(parts)}."] if parts else []

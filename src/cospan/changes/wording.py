@@ -5,10 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-__all__ = ["chance", "listed", "number", "pair_of", "quoted", "share_text", "value_text"]
+if TYPE_CHECKING:
+    from cospan.significance import Estimate
+
+__all__ = [
+    "auc_interval",
+    "chance",
+    "correlations",
+    "listed",
+    "number",
+    "of_hundred",
+    "pair_of",
+    "quoted",
+    "set_name",
+    "share_text",
+    "value_text",
+]
 
 SHORT = 40
+#: Names of sets that a sentence would swallow.
+_WORDS = frozenset(
+    ("yes", "no", "true", "false", "none", "null", "nan", "na", "other", "others", "rest", "all",
+     "both", "neither", "either", "and", "or", "not", "on", "off", "in", "out", "is", "it", "one",
+     "two", "some", "any", "new", "old", "same", "before", "after", "left", "right", "high", "low",
+     "more", "less")
+)  # fmt: skip
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -33,6 +56,15 @@ def pair_of(a: float, b: float) -> tuple[str, str]:
         if x != y:
             return x, y
     return number(a), number(b)
+
+
+def correlations(a: float, b: float) -> tuple[str, str]:
+    """Two correlations: two digits, more where it takes them to tell them apart."""
+    for digits in range(2, 6):
+        x, y = (f"{round(r, digits) + 0.0:.{digits}f}" for r in (a, b))  # no minus before a zero
+        if x != y:
+            return x, y
+    return f"{round(a, 2) + 0.0:.2f}", f"{round(b, 2) + 0.0:.2f}"
 
 
 def value_text(value: float, kind: str) -> str:
@@ -64,11 +96,42 @@ def chance(p: float) -> str:
     return f"p = {p:.2g}" if p < 0.995 else "p = 1"
 
 
+def of_hundred(auc: float) -> str:
+    """An AUC as a count of 100, never rounded to certainty.
+
+    >>> of_hundred(0.812), of_hundred(0.998), of_hundred(1.0)
+    ('81', 'over 99', '100')
+    """
+    if 0 < auc < 0.005:
+        return "under 1"
+    return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
+
+
+def auc_interval(auc: Estimate) -> str:
+    """The interval of an AUC in the same words."""
+    level = f"{100 * auc.confidence:.0f} %"
+    low, high = of_hundred(auc.low), of_hundred(auc.high)
+    if low == high and auc.low < auc.high and low.isdigit():
+        low, high = pair_of(100 * auc.low, 100 * auc.high)
+    return f"{level} interval {low} to {high}; by chance 50"
+
+
 def quoted(name: str) -> str:
     """A name in a sentence: cut where it is long, quoted where it has spaces."""
     line = " ".join(name.split())
     line = line if len(line) <= SHORT else line[: SHORT - 1] + "…"
     return f"'{line}'" if " " in line or not line else line
+
+
+def set_name(name: str) -> str:
+    """A set's name in a sentence: quoted where it would be read as a word or a number of it.
+
+    >>> set_name("train.csv"), set_name("yes"), set_name("2019")
+    ('train.csv', "'yes'", "'2019'")
+    """
+    plain = name.strip().lower()
+    is_number = bool(plain) and not set(plain) - set("0123456789.,+-")
+    return f"'{name}'" if plain in _WORDS or is_number else name
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

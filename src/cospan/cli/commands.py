@@ -1,4 +1,4 @@
-"""``cospan score``, ``audit`` and ``reproduce``."""
+"""``cospan score``, ``audit``, ``panel``, ``fidelity`` and ``reproduce``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 
 from cospan._json import json_text
 from cospan._text import plural, printable
-from cospan.cli.experiment_options import Experiments
-from cospan.cli.options import Chosen
+from cospan.cli.options import Chosen, Experiments
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.columns import score_columns
@@ -21,8 +20,6 @@ from cospan.comparison.score_files import check_table_path, csv_text, table_file
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing
-
-__all__ = ["audit", "reproduce", "score"]
 
 
 def score(
@@ -37,9 +34,12 @@ def score(
     frame = scorer.model
     source = _open_for(frame, data, reading)
     if source.n_features != frame.n_features:
+        made = ""
+        if frame.feature_names is None and source.table is not None:
+            made = " If it was fitted to texts, name their column with --text."
         raise InputError(
             f"{source.name} has {plural(source.n_features, 'feature')} and the model in {model} "
-            f"has {frame.n_features:,}; score rows with the features it was fitted to."
+            f"has {frame.n_features:,}; score rows with the features it was fitted to.{made}"
         )
     rows, known = 0, dict.fromkeys(source.notes)
     with _table_or_stdout(terminal, output) as write:
@@ -62,7 +62,8 @@ def _open_for(frame: Model, data: str, reading: Chosen) -> Source:
     if names is None or source.table is None:
         return source
     if frame.geometry.encoding is not None:
-        return source.encoded(EncodingPlan.from_dict(frame.geometry.encoding))
+        plan = EncodingPlan.from_dict(frame.geometry.encoding)
+        return source.encoded(plan.without_filling(reading.get("missing")))
     there = set(source.table.all_columns)
     lacking = [name for name in names if name not in there]
     if lacking:
@@ -100,6 +101,7 @@ def audit(
 ) -> None:
     """Check the labels of a table against the geometry of its classes."""
     from cospan.audit import audit_labels
+    from cospan.comparison.auditing import looking_elsewhere
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
@@ -120,7 +122,8 @@ def audit(
         pairs = found.inseparable
         terminal.result(json_text({**counts, "worst": worst, "inseparable": pairs}))
     else:
-        terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed))
+        elsewhere = int(np.sum(looking_elsewhere(found).flagged))
+        terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed, elsewhere))
     _warn_of_inseparable(terminal, found.inseparable)
     if output is not None:
         terminal.note(f"wrote {output}")
@@ -138,7 +141,7 @@ def _warn_of_inseparable(terminal: Terminal, pairs: Sequence[tuple[Any, Any]]) -
 
 
 def _audit_lines(
-    columns: dict[str, Any], n: int, flagged: int, listed: list[int]
+    columns: dict[str, Any], n: int, flagged: int, listed: list[int], elsewhere: int
 ) -> Iterator[tuple[str, str]]:
     yield "title", f"{plural(flagged, 'label')} of {n:,} in conflict with the angle of the row"
     for i in listed:
@@ -148,6 +151,10 @@ def _audit_lines(
         yield "plain", f"  {name}  {label} → {other}  suspicion {columns['suspicion'][i]:.3f}"
     if flagged > len(listed):
         yield "plain", f"  … and {flagged - len(listed):,} more"
+    if elsewhere > flagged:
+        rows = f"{plural(elsewhere, 'row')} of {n:,}"
+        yield "plain", f"{rows} look more like another class: compare counts these, audit only"
+        yield "plain", "labels that are probably wrong: classes that overlap have such rows anyway."
 
 
 def reproduce(terminal: Terminal, asked: Experiments) -> None:
@@ -165,3 +172,48 @@ def reproduce(terminal: Terminal, asked: Experiments) -> None:
         text = experiments.reproduce(output=folder, draws=asked.draws, **common)
     terminal.stop_progress()
     terminal.result(text)
+
+
+def other_measures(
+    terminal: Terminal, a: str, b: str, rows: int, seed: int, as_json: bool, reading: Chosen
+) -> None:
+    """Print what other measures say about two sets."""
+    from cospan.panel import measure_panel
+
+    terminal.progress("measuring", 0, None)
+    sets = [open_source(data, **reading) for data in (a, b)]
+    panel = measure_panel(*sets, rows=rows, random_state=seed)
+    terminal.stop_progress()
+    terminal.result(json_text(panel.to_dict()) if as_json else repr(panel))
+
+
+def synthetic_rows(
+    terminal: Terminal,
+    real: str,
+    synthetic: str,
+    output: Path | None,
+    as_json: bool,
+    reading: Chosen,
+) -> None:
+    """Say how well synthetic rows stand for real ones; write what was found for each."""
+    from cospan.panel import fidelity
+
+    if output is not None:
+        check_places([check_table_path(output)], [real, synthetic])
+    terminal.progress("measuring", 0, None)
+    found = fidelity(*(open_source(data, **reading) for data in (real, synthetic)))
+    terminal.stop_progress()
+    if output is not None:
+        worst = np.argsort(np.minimum(found.p_copy, found.p_impossible), kind="stable")
+        rows = found.rows_synthetic[worst]
+        measured = ("distance", "copying", "p_impossible", "p_copy")
+        columns = {"row": rows} | {key: getattr(found, key)[worst] for key in measured}
+        columns |= {
+            "impossible": np.isin(rows, found.impossible),
+            "copy": np.isin(rows, found.copies),
+        }
+        with table_file(output) as write:
+            write(columns)
+    terminal.result(json_text(found.to_dict()) if as_json else repr(found))
+    if output is not None:
+        terminal.note(f"wrote {output}")

@@ -13,25 +13,31 @@ from __future__ import annotations
 import stat
 import tomllib
 from collections.abc import Mapping
+from contextvars import ContextVar
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import typer
 
-__all__ = ["defaults_for"]
+from cospan._text import printable
 
 #: The commands whose options a file may hold.
 COMMANDS = ("compare", "profile", "monitor")
 #: Options that only a person may give, on the command line or in a file that --config names.
 PERSONAL = ("scheduler",)
+#: The name of the file that was read: no output may replace it.
+file_read: ContextVar[str | None] = ContextVar("file_read", default=None)
 #: Bytes of the largest file that is read.
 LARGEST = 2**20
+#: What options stand for that are text and never a number.
+TEXTS = ("COLUMN", "NAME", "FILE", "MODEL", "PROFILE", "ADDRESS", "LENGTH", "Z", "NAME,NAME,…")
 
 
 def defaults_for(context: typer.Context, given: Path | None) -> dict[str, Any] | None:
     """The defaults of every command, as click takes them; None where there is no file."""
     content, name = _content(given)
+    file_read.set(name or None)
     if not content:
         return None
     if given is None:
@@ -47,7 +53,8 @@ def defaults_for(context: typer.Context, given: Path | None) -> dict[str, Any] |
                 _unknown(name, key, {*COMMANDS, *(k for own in options.values() for k in own)})
             )
         for command in having:
-            _put(found[command], options[command][_plain(key)], value, f"{name}: {key}")
+            option = options[command][_plain(key)]
+            found[command][option.name] = _value(option, value, f"{name}: {key}", context)
     for command in COMMANDS:
         own = content.get(command, {})
         if not isinstance(own, Mapping):
@@ -55,7 +62,8 @@ def defaults_for(context: typer.Context, given: Path | None) -> dict[str, Any] |
         for key, value in own.items():
             if _plain(key) not in options[command]:
                 raise typer.BadParameter(_unknown(name, key, set(options[command])))
-            _put(found[command], options[command][_plain(key)], value, f"{name}: {key}")
+            option = options[command][_plain(key)]
+            found[command][option.name] = _value(option, value, f"{name}: {key}", context)
     return found
 
 
@@ -119,19 +127,46 @@ def _plain(key: str) -> str:
     return key.replace("_", "-")
 
 
-def _put(found: dict[str, Any], option: Any, value: Any, where: str) -> None:
-    if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
-        texts = [str(one) for one in value]
-        # Names may be in one option, conditions in one each.
-        found[option.name] = texts if option.multiple else ",".join(texts)
-    elif isinstance(value, bool):
-        found[option.name] = value
-    elif isinstance(value, str | int | float):
-        found[option.name] = [str(value)] if option.multiple else str(value)
+def _value(option: Any, value: Any, where: str, context: typer.Context) -> Any:
+    """A value as the command line would have it, checked here so that the file can be named."""
+    _check_kind(option, value, where)
+    if isinstance(value, bool):
+        return value
+    texts = [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    # Names may stand in one option, conditions in one each.
+    found = texts if option.multiple else ",".join(texts)
+    try:
+        option.process_value(context, found)
+    except typer.BadParameter as error:
+        reason = error.message.removeprefix("Value error, ")
+        raise typer.BadParameter(f"{where} is {_shown(value)}: {reason.rstrip('.')}.") from None
+    return found
+
+
+def _check_kind(option: Any, value: Any, where: str) -> None:
+    """Whether a value is of the kind that an option takes."""
+    parts = value if isinstance(value, list) else [value]
+    wanted = "text, a number, true, false, or a list of these"
+    if option.is_flag:
+        wanted, right = "true or false", isinstance(value, bool)
+    elif any(isinstance(one, bool) for one in parts):
+        wanted, right = ("text" if option.metavar in TEXTS else "text or a number"), False
+    elif option.metavar in TEXTS:
+        listed = " or a list of such" if option.metavar == TEXTS[-1] else ""
+        wanted = f"text in quotes{listed}"
+        right = all(isinstance(one, str) for one in parts)
     else:
-        raise typer.BadParameter(
-            f"{where} must be text, a number, true, false, or a list of these."
-        )
+        right = all(isinstance(one, str | int | float) for one in parts)
+    if not right:
+        raise typer.BadParameter(f"{where} must be {wanted}, not {_shown(value)}.")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float | list):
+        return printable(repr(value), 40)
+    return "a table" if isinstance(value, Mapping) else f"a {type(value).__name__}"
 
 
 def _unknown(name: str, key: str, known: set[str]) -> str:

@@ -6,6 +6,7 @@ several gates any one is enough.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -43,6 +44,8 @@ SIDES = {
     "neither": ">",
     "alarm": "",
 }
+#: The largest that each of them can be: a bound beyond would never be crossed, or always.
+LARGEST = {"fisher-rao": math.pi, "features": math.inf}
 _EXAMPLES = (
     "'auc>0.7', 'fisher-rao>1', 'p<0.01', 'column-p<0.0001', 'missing>0.1', or "
     "'p<0.01 and effect>0.6'"
@@ -124,6 +127,13 @@ def _clause(part: str, text: str) -> Clause:
         bound = float("nan")
     if match is None or bound != bound or SIDES[match[1]] != match[2]:
         raise typer.BadParameter(f"{text!r} is not a threshold; write (quoted) {_EXAMPLES}.")
+    most = LARGEST.get(match[1], 1.0)
+    if not 0 <= bound <= most or (bound == 0 and match[2] == "<"):
+        raise typer.BadParameter(
+            f"{text!r} makes no sense: {match[1]} is between 0 and {most:.3g}."
+            if math.isfinite(most)
+            else f"{text!r} makes no sense: {match[1]} is at least 0."
+        )
     return Clause(match[1], bound)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from cospan._text import plural, printable
 from cospan.cli.gate_files import Case, add_summary, write_junit
 from cospan.cli.gates import Gate, crossed, values_of_window
+from cospan.cli.options import WatchOutputs
 from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal
-from cospan.cli.watch_options import WatchOutputs
 from cospan.comparison.score_files import table_file
 from cospan.errors import InputError
 from cospan.monitoring import Monitoring, Profile, WindowResult

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
 from cospan.audit import LabelAudit
 from cospan.changes import RowsToCheck
 from cospan.comparison.classes import as_text
 from cospan.comparison.scoring import Group
 from cospan.errors import InputError
 from cospan.sources.base import listing
-
-__all__ = ["Audited", "audit_rows", "rows_to_check", "sides_of_labels", "worst_rows"]
 
 LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
 
@@ -41,7 +40,7 @@ def audit_rows(
     weights = np.concatenate([group.kept.weights for group in groups])
     own = np.repeat(np.arange(len(groups)), [len(group.kept.ids) for group in groups])
     if further is None or further.kept.labels is None:
-        audit = _of_sets(LabelAudit.from_weights(weights, own, np.array(names)))
+        audit = looking_elsewhere(LabelAudit.from_weights(weights, own, np.array(names)))
         real = np.array([not group.drawn for group in groups])  # others cannot be looked at
         return Audited(replace(audit, flagged=audit.flagged & real[own]), "sets")
     labels = further.kept.labels
@@ -52,7 +51,7 @@ def audit_rows(
     return Audited(audit, "z")
 
 
-def _of_sets(audit: LabelAudit) -> LabelAudit:
+def looking_elsewhere(audit: LabelAudit) -> LabelAudit:
     """The audit of rows that have a set and no label: flagged is what looks like another set.
 
     A label may be flipped, and the audit asks whether it is. A file is what it is: its rows that
@@ -85,7 +84,9 @@ def sides_of_labels(
             return np.asarray(texts == pair[1], dtype=np.intp)
     unknown = sorted(found - set(names))
     raise InputError(
-        f"labels hold {listing(unknown)}; each label must be {names[0]!r} or {names[1]!r}."
+        f"labels hold {listing(unknown)}; each label must be {names[0]!r} or {names[1]!r}, the "
+        f"names of the sets. Call these as the labels do, with {option('name_a')} and "
+        f"{option('name_b')}, or use 0 and 1."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +12,10 @@ from numpy.typing import NDArray
 
 from cospan._types import Floats
 from cospan.audit import LabelAudit
+from cospan.changes.wording import set_name
+from cospan.comparison.classifying import as_classifier
 from cospan.comparison.columns import ambiguity, joined, score_columns
-from cospan.comparison.fitting import arranged
+from cospan.comparison.pair_changes import PairChanges
 from cospan.comparison.pairs import Pairs
 from cospan.comparison.plain import many_dict
 from cospan.comparison.result import Line, Result, View, shared
@@ -25,13 +26,12 @@ from cospan.comparison.text import many_lines
 from cospan.errors import InputError
 from cospan.frame import ManyFrame
 from cospan.frame.many import set_number
-from cospan.sets import Geometry, SetCosts
+from cospan.sets import SetCosts
 from cospan.significance import Estimate, Separation
 
 if TYPE_CHECKING:
+    from cospan.changes import Changes
     from cospan.estimator import AlignmentAngleClassifier
-
-__all__ = ["ManyComparison"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -254,6 +254,19 @@ class ManyComparison(View):
         """The `n` pairs of sets that are closest, closest first."""
         return [(self.names[i], self.names[j]) for i, j in self._by_distance()[:n]]
 
+    @cached_property
+    def pair_changes(self) -> PairChanges:
+        return PairChanges(self)
+
+    def changes(self, a: str | int, b: str | int) -> Changes | None:
+        """What changed from set `a` to set `b`, as far as the rows in `samples` show it.
+
+        Columns, relations and a verdict, as in :attr:`Comparison.changes`; None in the linear
+        span and where rows are pictures.
+        """
+        found = self.pair_changes.between(*(set_number(x, self.names) for x in (a, b)))
+        return None if found is None else found.changes
+
     def _by_distance(self) -> list[tuple[int, int]]:
         """Numbers of the sets of all pairs, closest first; of equal distances the lower AUC."""
         first, second = np.triu_indices(len(self.names), 1)
@@ -269,7 +282,8 @@ class ManyComparison(View):
         order = self.closest(len(self.names) ** 2)
         pairs = [("closest", *order[0]), ("farthest", *order[-1])][: len(order)]
         named = [
-            f"the {word} are {a} and {b} ({self.distance(a, b).value:.2f})" for word, a, b in pairs
+            f"the {word} are {set_name(a)} and {set_name(b)} ({self.distance(a, b).value:.2f})"
+            for word, a, b in pairs
         ]
         apart = f"On the scale from 0 (alike) to 3.14 (apart) {', '.join(named)}."
         own = f"Of 100 rows {100 * self.accuracy:.0f} are explained best by their own set"
@@ -280,27 +294,7 @@ class ManyComparison(View):
 
         For more than two sets; two have ``compare(...).frame``.
         """
-        from cospan.estimator import AlignmentAngleClassifier, FittedClasses
-
-        if len(self.names) == 2:
-            raise InputError("Two sets have a joint frame; take compare(A, B).frame.")
-        order = sorted(range(len(self.names)), key=self.names.__getitem__)
-        costs = arranged(self.costs, order)
-        g = costs.geometry
-        linear = {} if g.affine else {"center": _center(g), "balance": g.balance}
-        affine = {"units": g.units, "pooling": g.pooling, "dof": g.dof} if g.affine else {}
-        return AlignmentAngleClassifier.from_fitted(
-            FittedClasses(costs, costs.weighting, math.pi / 4),
-            np.array([self.names[k] for k in order]),
-            costs.n_features,
-            costs.feature_names,
-            span=g.span,
-            shrinkage=g.shrinkage,
-            weighting=costs.weighting,
-            tol=g.tol,
-            **linear,
-            **affine,
-        )
+        return as_classifier(self)
 
     @property
     def model(self) -> AlignmentAngleClassifier:
@@ -336,7 +330,3 @@ def _kept(groups: Sequence[Group]) -> KeptRows | None:
         np.concatenate([part.row_index + start for part, start in parts]),
         None,
     )
-
-
-def _center(geometry: Geometry) -> Any:
-    return geometry.center if geometry.center_mode == "given" else geometry.center_mode

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from cospan.panel import Panel
     from cospan.significance import Separation, ShiftTest
 
-__all__ = ["Comparison", "TopFeatures"]
-
 NEGLIGIBLE = 0.05  # of the largest effect: features below pull to no side worth naming
 NO_PULL = 0.01  # together and times the gain: all features pull by less than a third of a degree
 

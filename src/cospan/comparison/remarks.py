@@ -17,13 +17,9 @@ from cospan.comparison.scoring import Group
 from cospan.frame import JointFrame
 from cospan.sources.base import listing
 
-__all__ = ["collect_remarks", "heard_warnings"]
-
 FEW_ROWS = 30
 # Of a comparison whose rows are scored with curved features.
-CURVED = (
-    "The difference is curved: part of it shows in how values combine, not in means and spreads."
-)
+CURVED = "The difference is curved: means, spreads and correlations show only a part of it."
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 
 

@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._text import plural
-from cospan.changes.wording import quoted
+from cospan.changes.wording import quoted, set_name
 
 if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison
     from cospan.comparison.pair import Comparison
-
-__all__ = ["scored_beside_many", "scored_beside_two", "where_they_go"]
 
 
 def scored_beside_two(c: Comparison) -> Iterator[str]:
@@ -47,23 +45,23 @@ def where_they_go(
     Examples
     --------
     >>> nearest, neither = np.array([0, 1, 1, 1]), np.array([False, False, False, True])
-    >>> where_they_go("new", ("old", "other"), nearest, neither, 4)
-    'Of the 4 rows of new, 2 look like other, 1 like old, 1 like neither.'
-    >>> where_they_go("new", ("old", "other"), nearest[:1], neither[:1], 1)
-    'The 1 row of new looks like old.'
+    >>> where_they_go("june", ("april", "may"), nearest, neither, 4)
+    'Of the 4 rows of june, 2 look like may, 1 like april, 1 like neither.'
+    >>> where_they_go("june", ("april", "may"), nearest[:1], neither[:1], 1)
+    'The 1 row of june looks like april.'
     """
     counts = np.bincount(nearest[~neither], minlength=len(names))
     order = np.argsort(-counts, kind="stable")
-    parts = [(int(counts[k]), quoted(names[k])) for k in order if counts[k]]
+    parts = [(int(counts[k]), set_name(quoted(names[k]))) for k in order if counts[k]]
     if neither.any():
         parts.append((int(neither.sum()), "neither" if len(names) == 2 else "no set"))
     rows, whole = plural(len(nearest), "row"), len(nearest) == total
     if len(parts) == 1:
         verb = "looks" if len(nearest) == 1 else "look"
         which = f"The {rows}" if whole else f"The sample of {rows}"
-        return f"{which} of {quoted(name)} {verb} like {parts[0][1]}."
+        return f"{which} of {set_name(quoted(name))} {verb} like {parts[0][1]}."
     listed = ", ".join(
         f"{n:,} {'' if i else 'looks ' if n == 1 else 'look '}like {one}"
         for i, (n, one) in enumerate(parts)
     )
-    return f"Of {'the' if whole else 'a sample of'} {rows} of {quoted(name)}, {listed}."
+    return f"Of {'the' if whole else 'a sample of'} {rows} of {set_name(quoted(name))}, {listed}."

@@ -30,9 +30,6 @@ from cospan.frame import JointFrame
 from cospan.sources import Chunk
 from cospan.summary import Reservoir, rows_within
 
-__all__ = ["Group", "ScoredGroup", "Tally"]
-
-
 FINE_BINS = 900  # a tenth of a degree each; 30, 45, 60 or 90 bins are sums of these
 DEGREE_BINS = 90  # of the histograms of each pair of more sets
 KEPT_ROWS = 100_000  # scores kept in memory, of each of two sets
@@ -162,7 +159,8 @@ class Tally:
         self._nearest = np.zeros(K, dtype=np.int64)
         self._pair_counts = np.zeros((K, DEGREE_BINS), dtype=np.int64)
         self._counts = np.zeros(FINE_BINS, dtype=np.int64)
-        self._kept: Reservoir[Scored] = Reservoir(_kept_rows(K), seed)
+        kept = max(2 * KEPT_ROWS // K, min(FEWEST_KEPT, KEPT_ROWS))
+        self._kept: Reservoir[Scored] = Reservoir(kept, seed)
         # The same seed, so the same draws: the rows shown are among the rows kept.
         size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
         self._shown: Reservoir[Chunk] = Reservoir(size, seed)
@@ -227,10 +225,6 @@ class Tally:
     def _pulls(self, frame: JointFrame, rows: NDArray[Any]) -> Floats:
         """How far every feature pulls each row."""
         return np.asarray(attribute(frame, rows, weighting=self._scorer.weighting).features)
-
-
-def _kept_rows(n_sets: int) -> int:
-    return max(2 * KEPT_ROWS // n_sets, min(FEWEST_KEPT, KEPT_ROWS))
 
 
 def _histogram(theta: Floats, bins: int) -> NDArray[np.int64]:

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._text import number, plural, printable
+from cospan.changes import wording
+from cospan.changes.wording import set_name
 from cospan.comparison.auditing import worst_rows
 from cospan.comparison.scored_rows import scored_beside_many, scored_beside_two
 
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from cospan.sets import Geometry
     from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
-
-__all__ = ["NAME_WIDTH", "bars", "many_lines", "pair_lines"]
 
 RAMP = " ▁▂▃▄▅▆▇█"
 PLOT_WIDTHS = (90, 75, 60, 50, 45, 36, 30, 25, 20)  # divisors of the 900 bins of a tenth degree
@@ -98,7 +98,7 @@ def _worst_rows(
 ) -> Iterator[str]:
     """The rows that look most like another set."""
     for i in worst_rows(audit, TOP_ROWS).tolist():
-        own, other = _short(audit.labels[i]), _short(audit.suggested[i])
+        own, other = (set_name(_short(x[i])) for x in (audit.labels, audit.suggested))
         yield f"  {_short(ids[i])}  {where} {own}, looks like {other} ({sure(i)})"
 
 
@@ -166,9 +166,9 @@ def _with_letter(name: str, letter: str) -> str:
 
 def _numbers(c: Comparison) -> Iterator[str]:
     s = c.separation
-    yield f"  AUC         {s.auc}  0.5: no difference, 1: apart"
+    yield f"  AUC         {s.auc}  of the angle; 0.5: no difference, 1: apart"
     if c.shift is not None:
-        yield f"  held out    {c.shift.effect}  AUC of rows that had no part in the fit"
+        yield f"  held out    {c.shift.effect}  AUC of the test's own score, on rows new to it"
     yield f"  Fisher-Rao  {s.fisher_rao}  between 0 and π"
     yield f"  overlap     {s.overlap}  what both have in common"
     if c.shift is None:
@@ -184,11 +184,12 @@ def _columns(c: Comparison, width: int) -> Iterator[str]:
     """The columns that changed, and how."""
     changed = c.features.changed if c.features is not None else ()
     label = min(max((len(printable(one.name)) for one in changed[:TOP_COLUMNS]), default=0), 28)
+    word = max((len(one.change) for one in changed[:TOP_COLUMNS]), default=0)
     for one in changed[:TOP_COLUMNS]:
         share = " <1%" if 0 < one.share < 0.005 else f"{one.share:4.0%}"
         share = share if one.share == one.share else "    "
         p = "below 0.001" if one.p_adjusted < 0.001 else f"{one.p_adjusted:.3f}"
-        text = f"  {printable(one.name, label):<{label}}  {one.change:<8}  {share}"
+        text = f"  {printable(one.name, label):<{label}}  {one.change:<{word}}  {share}"
         whole = f"{text} of the difference  p {p}"
         yield whole if len(whole) <= width else f"{text}  p {p}"
     if len(changed) > TOP_COLUMNS:
@@ -216,10 +217,15 @@ def _features(c: Comparison) -> Iterator[str]:
         ("most A-like", top.a, c.effect_a),
         ("most B-like", top.b, c.effect_b),
     ):
-        parts = [f"{_short(c.feature_names[j])} {effect[j]:+.3f}" for j in index]
+        parts = [f"{_short(c.feature_names[j])} {_signed(float(effect[j]))}" for j in index]
         yield f"  {title}  {', '.join(parts) or 'none'}"
     shared = [_short(c.feature_names[j]) for j in top.shared]
     yield f"  most shared  {', '.join(shared) or 'none'}"
+
+
+def _signed(pull: float) -> str:
+    """Two digits that mean something, and the side."""
+    return f"{'-' if pull < 0 else '+'}{wording.number(abs(pull), 2)}"
 
 
 def _flagged(c: Comparison) -> str:
@@ -261,7 +267,7 @@ def _many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     yield from _section(title, _matrix(c, width))
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
     title = f"{_which_pairs(c, len(closest))} ({_level(c.distance(*closest[0]))})"
-    yield from _section(title, _pairs(c, closest))
+    yield from _section(title, _pairs(c, closest, width))
     if np.any(c.fisher_rao):  # else no row is explained better by one set than by another
         title = f"Rows that their own set explains best: {c.accuracy:.1%}"
         yield from _section(f"{title} (leave-one-out, every set counting alike)", _sets(c))
@@ -310,12 +316,14 @@ def _which_pairs(c: ManyComparison, shown: int) -> str:
     return "All pairs, closest first" if shown == total else f"Closest {shown} of {total:,} pairs"
 
 
-def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:
+def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]], width: int) -> Iterator[str]:
     shown = [" - ".join(_short(c.names[k]) for k in pair) for pair in pairs]
     for text, pair in zip(shown, pairs, strict=True):
         apart = c.separation(*pair)
-        width = max(map(len, shown))
-        yield f"  {text:<{width}}  {apart.fisher_rao}  AUC {apart.auc.value:.3f}"
+        label = max(map(len, shown))
+        yield f"  {text:<{label}}  {apart.fisher_rao}  AUC {apart.auc.value:.3f}"
+        if told := c.pair_changes.in_short(*pair):
+            yield f"      {printable(told, max(width - 6, 40))}"
 
 
 def _sets(c: ManyComparison) -> Iterator[str]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
     from cospan.comparison.scoring import ScoredGroup
     from cospan.sources.encoding import EncodingPlan
-
-__all__ = ["Moment", "Timeline", "sentences", "timelines_of"]
 
 Track = tuple[Floats, Floats]  # times or places of rows, and their angles in degrees
 
@@ -98,7 +96,7 @@ class Timeline:
     column : str
         The column; empty for the order of the rows.
     windows : tuple of str
-        When each window begins, in order.
+        The windows in order: a month or a year, or from where to where.
     moments : mapping of "A", "B", "Z" to tuples
         For each set a :class:`Moment` for each window; None where it has too few rows.
     pvalues : mapping
@@ -174,7 +172,8 @@ def _angles_without(c: Comparison, timed: Sequence[Column]) -> list[Floats]:
     if not timed or not g.affine or len(c.feature_names) > MOST_REFITTED or not others:
         return known
     try:
-        chosen: Any = {"units": g.units}  # the rest anew: what suits dates may not suit the others
+        # The rest anew: what suits dates may not suit the others.
+        chosen: Any = {"units": g.units, "curve": None if c.frame.curve is None else "auto"}
         if len(others) > MOST_CHOSEN:
             chosen |= {"shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
         frame = JointFrame.fit(rows[0], rows[1], **chosen)
@@ -220,7 +219,15 @@ def _calendar(days: Floats, own: Sequence[Floats]) -> Cut | None:
     codes = (codes - first) // step
     if codes.max() + 1 < FEWEST_WINDOWS:
         return None
-    return codes, [unit.label(first + step * k) for k in range(int(codes.max()) + 1)]
+    return codes, [_span(unit, first + step * k, step) for k in range(int(codes.max()) + 1)]
+
+
+def _span(unit: Every, code: int, step: int) -> str:
+    """A window of the calendar: its name where it has one, else its first and its last part."""
+    if unit.unit == "week":
+        first = unit.label(code)
+        return f"{first} to {np.datetime64(first, 'D') + np.timedelta64(6, 'D')}"
+    return unit.label(code) + (f" to {unit.label(code + step - 1)}" if step > 1 else "")
 
 
 def _equal(values: Floats, own: Sequence[Floats]) -> Cut | None:
@@ -228,7 +235,8 @@ def _equal(values: Floats, own: Sequence[Floats]) -> Cut | None:
     most = min(len(part) for part in own) // ROWS_PER_WINDOW
     edges = np.linspace(values.min(), values.max(), max(FEWEST_WINDOWS, min(most, EQUAL)) + 1)
     codes = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
-    return codes.astype(np.int64), [number(float(edge), 4) for edge in edges[:-1]]
+    told = [number(float(edge), 4) for edge in edges]
+    return codes.astype(np.int64), [f"{x} to {y}" for x, y in pairwise(told)]
 
 
 def _of_order(c: Comparison) -> Timeline | None:

@@ -17,8 +17,6 @@ from cospan._arrays import Array
 from cospan.decomposition.result import GSVD
 from cospan.errors import InputError
 
-__all__ = ["GSVDStack", "is_stack", "of_stack", "stacked_values"]
-
 
 @dataclass(frozen=True, eq=False)
 class GSVDStack:
@@ -82,10 +80,18 @@ class GSVDStack:
 
 
 def is_stack(A: Any, B: Any) -> bool:
-    """Have both more than two dimensions?"""
-    if len(getattr(A, "shape", ())) <= 2 or len(getattr(B, "shape", ())) <= 2:
-        return False
-    return arrays.is_array(A) and arrays.is_array(B)
+    """Have both more than two dimensions? A stack and a single matrix make no pairs."""
+    deep = [len(getattr(one, "shape", ())) > 2 and arrays.is_array(one) for one in (A, B)]
+    flat = [len(getattr(one, "shape", ())) == 2 for one in (A, B)]
+    for name, other, k in (("A", "B", 0), ("B", "A", 1)):
+        if deep[k] and flat[1 - k]:
+            stack, one = (A, B) if k == 0 else (B, A)
+            raise InputError(
+                f"{name} is a stack of matrices (shape {tuple(stack.shape)}) and {other} a single "
+                f"one (shape {tuple(one.shape)}); repeat {other} for each of them, with "
+                f"np.broadcast_to({other}, {(*stack.shape[:-2], *one.shape)})."
+            )
+    return all(deep)
 
 
 def of_stack(A: Array, B: Array, one: Callable[[Any, Any], Any]) -> GSVDStack:

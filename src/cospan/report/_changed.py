@@ -25,6 +25,7 @@ DRAWN_FEATURES = 300  # with a histogram each
 DRAWN_PIXELS = 40  # where features are pixels: pictures show the rest
 MOST_RELATIONS = 12
 SCATTERED = 150  # points of each set in a scatter
+FEW_VALUES = 12  # so many different ones would be dots on top of each other
 
 
 def features_of(
@@ -108,6 +109,16 @@ def _scatter(
 ) -> tuple[tuple[int, int], ...]:
     if ends[0] is None or ends[1] is None:
         return ()
-    x, y = columns.scatter((ends[0], ends[1]), side, most)
+    rng = np.random.default_rng(0)
+    x, y = (_jittered(values, rng) for values in columns.scatter((ends[0], ends[1]), side, most))
     places = np.rint(100 * np.stack([x, y], axis=1)).astype(int).tolist()
     return tuple((a, b) for a, b in places)
+
+
+def _jittered(values: Any, rng: np.random.Generator) -> Any:
+    """Few different values, as levels have, drawn side by side: else all rows are one dot."""
+    steps = np.diff(np.unique(values))
+    if len(steps) >= FEW_VALUES:
+        return values
+    wide = min(0.12, 0.35 * float(steps.min(initial=1.0)))
+    return wide + (1 - 2 * wide) * values + rng.uniform(-wide, wide, len(values))

@@ -200,6 +200,14 @@ def _levels(kind: str, held: tuple[Held, Held]) -> Histogram | None:
     return Histogram(0, 1000, a, b, tuple(clean(x, 40) for x in shown))
 
 
+def _mean_text(mean: float, deviation: float) -> str:
+    """A mean in as many digits as its spread makes useful: 44.97 beside 0.031, not 45."""
+    digits = 3
+    if 0 < deviation < abs(mean):
+        digits = min(9, max(3, 1 + math.ceil(math.log10(abs(mean) / deviation))))
+    return number(mean, digits)
+
+
 def held_text(kind: str, held: Held) -> str:
     """What a set holds in a column, in a few words."""
     if kind == "category":
@@ -210,7 +218,7 @@ def held_text(kind: str, held: Held) -> str:
     elif kind == "date":
         text = value_text(held.mean, kind) if math.isfinite(held.mean) else ""
     elif math.isfinite(held.mean):
-        text = f"{number(held.mean)} ± {number(held.deviation)}"
+        text = f"{_mean_text(held.mean, held.deviation)} ± {number(held.deviation)}"
     else:
         text = ""
     if held.missing > 0:

@@ -1,7 +1,6 @@
 """The pairs of more than two sets: what changed between the two, and where their rows fall.
 
 All pairs are shown while they are few, else the closest ones: the others would not fit into a page.
-What changed is found in the rows that a comparison of many sets carries along.
 """
 
 from __future__ import annotations
@@ -11,17 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan.changes import Changes, find_changes
-from cospan.changes.wording import number
-from cospan.errors import InputError
-from cospan.frame import JointFrame
+from cospan.changes.wording import auc_interval, number
 
 from . import _words
 from ._changed import features_of, relations_of
 from ._columns import Columns
 from ._made import Origin
 from ._pictures import PictureShape, grey_png, signed_png
-from ._text import clean
+from ._text import called, clean
 from .pieces import Feature, Pair, Picture, Relation, Tab
 
 if TYPE_CHECKING:
@@ -29,15 +25,11 @@ if TYPE_CHECKING:
 
     from cospan.comparison import ManyComparison
 
-__all__ = ["MOST_PAIRS", "Pairing", "command_for"]
+__all__ = ["Pairing", "command_for"]
 
 BINS = 30
-MOST_PAIRS = 45  # shown one by one
 MOST_COMMANDS = 300  # of pairs that are not
 MOST_FEATURES, FEWEST_FEATURES, ALL_FEATURES = 12, 5, 240  # of a pair, and of all together
-MOST_TESTED = 5_000  # features over all pairs: more would take long
-MOST_NUMBERS = 600_000  # that tests look at, over all pairs
-FEWEST_ROWS = 200
 DRAWN_PAIRS = 12  # up to so many pairs, relations are drawn
 SCATTERED = 60
 #: Options with a value that a command for all sets has for itself.
@@ -53,24 +45,23 @@ class Pairing:
     def __init__(self, c: ManyComparison, origin: Origin, n: int) -> None:
         self.c, self.origin, self.n = c, origin, n
         self.shape = None if c.image_shape is None else PictureShape.of(c.image_shape, 32)
-        self.names = c.feature_names or tuple(f"x{k}" for k in range(c.costs.n_features))
-        self.tested = max(1, MOST_TESTED // len(self.names))
+        self.names = c.pair_changes.names
         self.features = min(MOST_FEATURES, max(FEWEST_FEATURES, ALL_FEATURES // n))
-        self.coarse = c.pair_counts.reshape(len(c.names), len(c.names), BINS, -1).sum(axis=-1)
 
-    def pair(self, place: int, i: int, j: int, rows: tuple[Tab, ...]) -> Pair:
-        """The pair of sets i and j, number `place` of those shown."""
+    def pair(self, i: int, j: int, rows: tuple[Tab, ...]) -> Pair:
+        """The pair of sets i and j."""
         c = self.c
         auc = c.pairs.between(i, j).auc
-        found = self._tested(i, j) if place < self.tested else self._apart(i, j)
+        found = self._tested(i, j)
+        first, second = (self._angles(k, i, j) for k in (i, j))
         return Pair(
             first=i,
             second=j,
             auc=round(float(auc.value), 4),
-            interval=_words.interval_text(auc),
+            interval=auc_interval(auc),
             distance=str(c.distance(i, j)),
-            counts_first=tuple(map(int, self.coarse[i, j])),
-            counts_second=tuple(map(int, self.coarse[j, i][::-1])),
+            counts_first=first,
+            counts_second=second,
             rows=rows,
             command=command_for(c.names[i], c.names[j], c.names, self.origin),
             pictures=() if self.shape is None else _pictures(c, i, j, self.shape),
@@ -79,10 +70,12 @@ class Pairing:
 
     def _tested(self, i: int, j: int) -> Mapping[str, Any]:
         """What changed between two sets, tested on the rows carried along."""
-        columns, changes = self._changes(i, j)
-        if columns is None or changes is None:
+        tested = self.c.pair_changes.if_shown(i, j)
+        if tested is None:
             return self._apart(i, j)
-        names = clean(self.c.names[i], 40), clean(self.c.names[j], 40)
+        changes = tested.changes
+        columns = Columns(self.names, self.c.costs.geometry.encoding, tested.samples)
+        names = called(self.c.names[i], 40), called(self.c.names[j], 40)
         relations: tuple[Relation, ...] = ()
         if self.n <= DRAWN_PAIRS:
             relations = relations_of(changes.feature_pairs, names, columns, 3, SCATTERED)
@@ -93,30 +86,17 @@ class Pairing:
             "n_columns": len(changes.features),
             "n_changed": len(changes.features.changed),
             "relations": relations,
+            "n_relations": changes.feature_pairs.n_changed,
         }
 
-    def _changes(self, i: int, j: int) -> tuple[Columns | None, Changes | None]:
-        c, g = self.c, self.c.costs.geometry
-        if not c.samples or not g.affine:
-            return None, None
-        pairs = min(self.n, self.tested)
-        most = max(FEWEST_ROWS, MOST_NUMBERS // (pairs * len(self.names)))
-        samples = [c.samples[k][:: -(-len(c.samples[k]) // most)] for k in (i, j)]
-        columns = Columns(self.names, g.encoding, samples)
-        same: Any = {"units": g.units, "shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
-        try:
-            frame = JointFrame.fit(*samples, **same, calibrate=False)
-        except InputError:  # nothing varies, or there is one row
-            return None, None
-        found = find_changes(
-            frame,
-            *samples,
-            names=self.names,
-            plan=columns.plan,
-            auc=c.pairs.between(i, j).auc,
-            set_names=(c.names[i], c.names[j]),
-        )
-        return columns, found
+    def _angles(self, k: int, i: int, j: int) -> tuple[int, ...]:
+        """How many rows of set k have which angle between sets i and j.
+
+        Counted for both sets in the same bins: to mirror the counts from j to i would put rows at
+        exactly 45° on the other side of it.
+        """
+        degrees = np.degrees(self.c.pair_theta(i, j)[self.c.group == k])
+        return tuple(np.histogram(degrees, bins=BINS, range=(0, 90))[0].tolist())
 
     def _apart(self, i: int, j: int) -> Mapping[str, Any]:
         """Without tests: the features whose means are farthest apart, in their common unit."""
@@ -135,7 +115,7 @@ class Pairing:
                 for k in np.argsort(-np.abs(step), kind="stable")[: self.features].tolist()
             )  # fmt: skip
         ordered = _words.of_hundred(float(c.pairs.between(i, j).auc.value))
-        interval = _words.interval_text(c.pairs.between(i, j).auc)
+        interval = auc_interval(c.pairs.between(i, j).auc)
         sentence = f"{ordered} pairs of rows are ordered correctly ({interval})."
         return {
             "sentences": (sentence,),
@@ -143,6 +123,7 @@ class Pairing:
             "n_columns": len(self.names),
             "n_changed": None,
             "relations": (),
+            "n_relations": 0,
         }
 
 
@@ -162,9 +143,9 @@ def command_for(a: str, b: str, names: tuple[str, ...], origin: Origin) -> str:
     "cospan.compare(sets['x'], sets['y'], name_a='x', name_b='y').save_html('pair.html')"
     """
     if not origin.command:
-        called = [repr(clean(name, 60)) for name in (a, b)]
-        sets = ", ".join(f"sets[{name}]" for name in called)
-        named = f"name_a={called[0]}, name_b={called[1]}"
+        words_for = [repr(clean(name, 60)) for name in (a, b)]
+        sets = ", ".join(f"sets[{name}]" for name in words_for)
+        named = f"name_a={words_for[0]}, name_b={words_for[1]}"
         return f"cospan.compare({sets}, {named}).save_html('pair.html')"
     words, kept = shlex.split(origin.command), list[str]()
     files = [str(file) for file in origin.files][: len(names)]

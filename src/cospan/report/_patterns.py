@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cospan.errors import InputError
 
 from ._pictures import PictureShape, grey_png, signed_png
-from ._text import clean
+from ._text import called, clean
 from .pieces import Direction, Patterns, Picture
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def pictures_of(c: Comparison, shape: PictureShape | None) -> tuple[Picture, ...
     """Means, their difference, prototypes of both ends, and what pulls to either side."""
     if shape is None:
         return ()
-    names = clean(c.name_a, 40), clean(c.name_b, 40)
+    names = called(c.name_a, 40), called(c.name_b, 40)
     means = np.asarray(c.frame.geometry.means, dtype=np.float64)[:2]
     drawn = shape.shrink(means, keep_colour=True)
     low, high = float(drawn.min()), float(drawn.max())

@@ -14,7 +14,7 @@ from cospan._types import Floats
 
 from ._columns import Columns
 from ._pictures import PictureShape, grey_png, signed_png
-from ._text import clean
+from ._text import called, clean
 from .pieces import Nearest, Point, Row, Tab, Value
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def list_rows(c: Comparison, columns: Columns, shape: PictureShape | None) -> Li
 
 def _tabs(c: Comparison, groups: dict[str, _Group]) -> Iterator[tuple[Tab, list[Chosen], bool]]:
     """Each tab without its rows, the rows in order, and whether they count as rows to check."""
-    names = {"A": clean(c.name_a, 40), "B": clean(c.name_b, 40)}
+    names = {"A": called(c.name_a, 40), "B": called(c.name_b, 40)}
     if "Z" in groups and c.audit_of == "z":
         yield _tab("labels", "Labels in doubt", "Their label says one set, their values the other.",
                    [("Z", i) for i in _flagged(c, "Z")], True)  # fmt: skip
@@ -225,7 +225,7 @@ class _Writer:
         shape: PictureShape | None,
     ) -> None:
         self.c, self.columns, self.groups, self.shape = c, columns, groups, shape
-        self.names = {"A": clean(c.name_a, 60), "B": clean(c.name_b, 60)}
+        self.names = {"A": called(c.name_a, 60), "B": called(c.name_b, 60)}
         unit = np.asarray(c.frame.geometry.unit, dtype=np.float64)
         self.scale = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0)
         self.near: dict[Chosen, tuple[str, int]] = {}

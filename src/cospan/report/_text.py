@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["clean", "count", "percent", "significant"]
+from cospan.changes.wording import set_name
+
+__all__ = ["called", "clean", "count", "percent", "significant"]
 
 LONGEST_NAME = 120
 _TAIL = 24  # file names and identifiers often differ at their end only
@@ -37,6 +39,11 @@ def _visible(character: str) -> str:
     if character in _BIDI_CONTROLS or unicodedata.category(character) in ("Cc", "Cs"):
         return f"\\u{ord(character):04x}"
     return character
+
+
+def called(name: str, width: int) -> str:
+    """A set's name for a sentence."""
+    return set_name(clean(name, width))
 
 
 def count(n: int) -> str:

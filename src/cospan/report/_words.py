@@ -7,11 +7,11 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cospan.changes import size_of
-from cospan.changes.wording import chance
+from cospan.changes import size_of, wording
+from cospan.changes.wording import auc_interval, chance
 
 from ._text import clean, count, percent, significant
-from .pieces import Measure
+from .pieces import Measure, TimeChart
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
@@ -24,6 +24,7 @@ __all__ = [
     "badge_of",
     "curve_of",
     "fallback_verdict",
+    "filled",
     "isolated",
     "measures",
     "of_hundred",
@@ -32,6 +33,7 @@ __all__ = [
     "settings_of",
     "spoken",
     "time_cells",
+    "time_words",
     "warnings_of",
 ]
 
@@ -48,6 +50,9 @@ GLOSSARY = (
     ("A, B, Z", "The two sets that are compared, and rows to score, which belong to neither."),
     ("AUC", "Of 100 pairs of rows, one from each set, how many the angle orders correctly, as a "
      "share: 0.5 is chance, 1 always. Each row is scored as if it had not been in its set."),
+    ("held-out AUC", "The same of the shift test's own score, which learns from one half of the "
+     "rows and orders the other half. It may be smaller than the AUC, as it learns from fewer "
+     "rows, or larger, where the sets differ in what the angle does not see."),
     ("angle", "Where a row is between the sets: 0° looks like A, 90° like B, 45° like both. The "
      "square of its sine is the probability of B, both sets counting alike."),
     ("cost", "How far a row is from a set, in the set's own spread: small if the set has many "
@@ -110,17 +115,8 @@ def badge_of(differs: bool, size: str) -> tuple[str, str]:
 
 
 def of_hundred(auc: float) -> str:
-    """Never rounded up to certainty.
-
-    >>> of_hundred(0.812), of_hundred(0.998), of_hundred(1.0)
-    ('81 of 100', '99+ of 100', '100 of 100')
-    """
-    return "99+ of 100" if 0.995 <= auc < 1 else f"{100 * auc:.0f} of 100"
-
-
-def interval_text(auc: Estimate) -> str:
-    level = f"{100 * auc.confidence:.0f} %"
-    return f"{level} interval {100 * auc.low:.0f} to {100 * auc.high:.0f}; 50 is chance"
+    """The same count as in sentences, and what it is of."""
+    return f"{wording.of_hundred(auc)} of 100"
 
 
 def fallback_verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
@@ -133,10 +129,30 @@ def fallback_verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
     if not differs:
         first = f"There is no evidence that {c.name_a} and {c.name_b} differ{sure}."
     second = (
-        f"Of 100 pairs of rows, one from each set, {100 * auc.value:.0f} are ordered correctly "
-        f"({interval_text(auc)})."
+        f"Of 100 pairs of rows, one from each set, {wording.of_hundred(auc.value)} are ordered "
+        f"correctly ({auc_interval(auc)})."
     )
     return differs, size_of(auc.value), (first, second)
+
+
+def time_words(one: TimeChart) -> str:
+    """What the angles over time are."""
+    kept = ", of the rows that were kept with their values" if one.sampled else ""
+    found = (
+        "The median angle of the rows of each set, and the range that holds the middle half of "
+        f"them; 0° looks like A, 90° like B{kept}."
+    )
+    if one.column:
+        found += (
+            " Columns that tell the time are left out of these angles: they would separate the "
+            "sets by themselves."
+        )
+    return found
+
+
+def filled(chart: TimeChart, k: int) -> bool:
+    """Whether any set has rows in a window."""
+    return any(row[k] is not None for row in chart.moments.values())
 
 
 def time_cells(moment: Moment | None) -> tuple[str, str, str]:
@@ -151,7 +167,12 @@ def measures(c: Comparison) -> tuple[Measure, ...]:
     """All measures of the separation, and the p-values."""
     s = c.separation
     listed = (
-        ("AUC", s.auc, "share of pairs of rows that the angle orders correctly; 0.5 is chance"),
+        (
+            "AUC",
+            s.auc,
+            "share of pairs of rows that the angle orders correctly; 0.5 is chance. "
+            "Each row is scored as if it had not been in its set",
+        ),
         ("Fisher-Rao distance", s.fisher_rao, "of the two distributions of angles, 0 to 3.14"),
         ("Hellinger distance", s.hellinger, "the same on a scale from 0 to 1"),
         ("Overlap", s.overlap, "what the two distributions have in common, 1 to 0"),
@@ -161,7 +182,10 @@ def measures(c: Comparison) -> tuple[Measure, ...]:
         return tuple(found)
     effect = getattr(c.shift, "effect", None)
     if effect is not None:
-        meaning = "AUC of the shift test on rows it did not learn from"
+        meaning = (
+            "the same for the score of the shift test, which learns from one half of the rows and "
+            "orders the other"
+        )
         found.append(Measure("Held-out AUC", _value(effect), _interval(effect), meaning))
     n = c.shift.n_permutations
     meaning = f"of {count(n)} random regroupings of the rows, how many come out as far apart"
@@ -232,7 +256,7 @@ def curve_of(settings: Mapping[str, Any], curve: CurvedSets | None) -> list[tupl
     """The curved features that are used, where some were asked for."""
     if curve is None and settings.get("curve") in (None, "none"):
         return []
-    used = "none: the columns alone do as well" if curve is None else curve.map.words
+    used = "none" if curve is None else curve.map.words
     return [("curved features used", used)]
 
 

@@ -19,9 +19,8 @@ from cospan.errors import MissingDependencyError
 
 from . import svg, svg_many, svg_time
 from ._text import count, percent
-from ._words import of_hundred, p_text, time_cells
+from ._words import filled, of_hundred, p_text, time_cells, time_words
 from .content import ReportContent
-from .pieces import TimeChart
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -81,7 +80,7 @@ def _environment() -> Environment:
     for module in (svg, svg_many, svg_time):
         made.globals.update({name: drawn(getattr(module, name)) for name in module.__all__})
     made.globals.update(map_place=svg.map_place, below=_below, heat=_heat, time_cells=time_cells)
-    made.globals.update(short_names=_short_names, filled=_filled)
+    made.globals.update(short_names=_short_names, filled=filled, time_words=time_words)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
     made.filters.update(unbroken=_unbroken)
     return made
@@ -90,11 +89,6 @@ def _environment() -> Environment:
 def _short_names(content: ReportContent) -> bool:
     """Whether names of sets fit over the columns of a matrix; else their keys are there."""
     return max(len(one.name) for one in content.sets) <= SHORT_NAME
-
-
-def _filled(chart: TimeChart, k: int) -> bool:
-    """Whether any set has rows in a window."""
-    return any(row[k] is not None for row in chart.moments.values())
 
 
 def _below(counts: tuple[int, ...], step: int) -> int:

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.changes import size_of
+from cospan.changes.wording import set_name
+from cospan.comparison.pair_changes import MOST_PAIRS
 from cospan.comparison.scored_rows import scored_beside_many
 
 from . import _words
 from ._made import Origin, made_of
-from ._many_pairs import MOST_COMMANDS, MOST_PAIRS, Pairing, command_for
+from ._many_pairs import MOST_COMMANDS, Pairing, command_for
 from ._many_rows import ManyRows
 from ._text import clean, count, percent
 from .content import ReportContent
@@ -34,10 +36,10 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     auc = c.pairs.matrix("value", "auc")
     names = (*c.names, *([] if c.name_z is None else [c.name_z]))
     order = c._by_distance()
-    shown = order[:MOST_PAIRS]
+    shown = c.pair_changes.shown
     listed = ManyRows(c, shown)
     pairing = Pairing(c, origin, len(shown))
-    pairs = tuple(pairing.pair(k, *pair, listed.of_pairs[k]) for k, pair in enumerate(shown))
+    pairs = tuple(pairing.pair(*pair, listed.of_pairs[k]) for k, pair in enumerate(shown))
     lead, findings = _verdict(c, auc, order)
     n_check, n_strange = int(np.sum(c.audit.flagged)), int(np.sum(c.neither))
     return ReportContent(
@@ -88,7 +90,7 @@ def _verdict(
     near, far = pairs[0], pairs[-1]
 
     def worded(pair: tuple[int, int]) -> str:
-        a, b = (c.names[k] for k in pair)
+        a, b = (set_name(c.names[k]) for k in pair)
         return f"{a} and {b} ({_words.of_hundred(float(auc[pair]))}"
 
     large = sum(_differ_clearly(c, auc, pair) for pair in pairs)
@@ -114,8 +116,8 @@ def _verdict(
             own = int(c.confusion[i].sum())
             look = "looks" if rows == 1 else "look"
             findings.append(
-                f"{count(rows)} of the {count(own)} rows of {c.names[i]} {look} most like "
-                f"{c.names[j]}."
+                f"{count(rows)} of the {count(own)} rows of {set_name(c.names[i])} {look} most "
+                f"like {set_name(c.names[j])}."
             )
     return lead, findings
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ._text import count, percent
-from ._words import p_text, time_cells
+from ._words import filled, p_text, time_cells, time_words
 from .content import ReportContent
 from .pieces import Pair, Tab
 
@@ -91,7 +91,9 @@ def _changed(content: ReportContent) -> Iterator[str]:
             yield from (f"{count(more)} more columns are in the JSON report.", "")
     if content.relations:
         yield from (f"Relations that changed: {count(content.n_relations)}.", "")
-        yield from _items(one.sentence for one in content.relations)
+        told = [one.sentence for one in content.relations]
+        more = content.n_relations - len(told)
+        yield from _items([*told, f"and {count(more)} more"] if more else told)
     if content.quality:
         yield from ("## Data quality", "")
         yield from _items(note.text for note in content.quality)
@@ -137,7 +139,9 @@ def _pair(content: ReportContent, pair: Pair) -> Iterator[str]:
     """What changed between two of the sets, and the rows that look like the other one."""
     first, second = (content.sets[k].name for k in (pair.first, pair.second))
     yield from (f"### {escaped(f'{first} and {second}')}: {_auc(pair.auc)}", "")
-    yield from _items([*pair.sentences, *(one.sentence for one in pair.relations)])
+    more = pair.n_relations - len(pair.relations)
+    last = [f"and {count(more)} more relations changed"] if pair.relations and more else []
+    yield from _items([*pair.sentences, *(one.sentence for one in pair.relations), *last])
     if pair.features:
         yield from _table(
             ("column", "change", escaped(first), escaped(second), "difference", "p, adjusted"),
@@ -157,7 +161,9 @@ def _pair(content: ReportContent, pair: Pair) -> Iterator[str]:
 
 
 def _auc(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.1f}"
+    if value is None:
+        return ""
+    return "over 99.9" if 0.9995 <= value < 1 else f"{100 * value:.1f}"
 
 
 def _angles(content: ReportContent) -> Iterator[str]:
@@ -203,14 +209,16 @@ def _tab(content: ReportContent, tab: Tab) -> Iterator[str]:
 def _timelines(content: ReportContent) -> Iterator[str]:
     for one in content.timelines:
         yield from (f"## Over {escaped(one.column or 'the order of the rows')}", "")
+        yield from (time_words(one), "")
         yield from _items(one.sentences)
         keys = list(one.moments)
         head = [f"{content.named[key]}: {what}" for key in keys for what in TIME_HEADS]
         yield from _table(
-            ("from", *map(escaped, head)),
+            ("window", *map(escaped, head)),
             (
                 (when, *(cell for key in keys for cell in time_cells(one.moments[key][k])))
                 for k, when in enumerate(one.windows)
+                if filled(one, k)
             ),
         )
 

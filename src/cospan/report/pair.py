@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan.changes import Changes
+from cospan.changes.wording import auc_interval, set_name
 from cospan.comparison.scored_rows import scored_beside_two
 from cospan.comparison.timelines import sentences
 
@@ -17,7 +18,7 @@ from ._made import Origin, made_of
 from ._patterns import patterns_of, pictures_of
 from ._pictures import PictureShape
 from ._rows import Listing, list_rows
-from ._text import clean, count, percent
+from ._text import called, clean, count, percent
 from .content import ReportContent
 from .pieces import Angles, Bare, Feature, Note, Part, Relation, SetInfo, Tile, TimeChart
 
@@ -50,7 +51,7 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     features, more_features = _features(c, columns)
     relations = _relations(c, columns)
     n_changed = 0 if c.features is None else len(c.features.changed)
-    n_relations = 0 if c.feature_pairs is None else len(c.feature_pairs.changed)
+    n_relations = 0 if c.feature_pairs is None else c.feature_pairs.n_changed
     return ReportContent(
         title=" and ".join(_words.isolated(clean(name, 80)) for name in names[:2]),
         **_words.opening_of(c, badge, lead, findings, names),
@@ -94,7 +95,7 @@ def _columns(c: Comparison) -> Columns:
 def _features(c: Comparison, columns: Columns) -> tuple[tuple[Feature, ...], tuple[Bare, ...]]:
     if c.features is None:
         return untested(c, columns), ()
-    names = clean(c.name_a, 40), clean(c.name_b, 40)
+    names = called(c.name_a, 40), called(c.name_b, 40)
     if c.image_shape is None:
         return features_of(c.features, names, columns)
     return features_of(c.features, names, columns, DRAWN_PIXELS)
@@ -104,7 +105,9 @@ def _relations(c: Comparison, columns: Columns) -> tuple[Relation, ...]:
     if c.feature_pairs is None:
         return ()
     most = MOST_RELATIONS if c.image_shape is None else MOST_RELATIONS // 3
-    return relations_of(c.feature_pairs, (clean(c.name_a, 40), clean(c.name_b, 40)), columns, most)
+    return relations_of(
+        c.feature_pairs, (called(c.name_a, 40), called(c.name_b, 40)), columns, most
+    )
 
 
 def _verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
@@ -144,7 +147,7 @@ def _tiles(
     n_relations: int,
 ) -> tuple[Tile, ...]:
     auc = c.separation.auc
-    note = f"pairs of rows, one from each set, are ordered correctly ({_words.interval_text(auc)})"
+    note = f"pairs of rows, one from each set, are ordered correctly ({auc_interval(auc)})"
     total = 0 if c.features is None else len(c.features)
     first = f"first: {clean(features[0].name, 40)}" if n_changed and features else "none"
     if c.features is None:
@@ -166,7 +169,7 @@ def _tiles(
 
 
 def _in_short(tab: str, n: int, c: Comparison) -> str:
-    a, b = clean(c.name_a, 30), clean(c.name_b, 30)
+    a, b = called(c.name_a, 30), called(c.name_b, 30)
     look = "looks" if n == 1 else "look"
     return {
         "labels": "labels in doubt",
@@ -190,11 +193,11 @@ def _parts(c: Comparison) -> tuple[Part, ...]:
 
 
 def _timelines(c: Comparison, names: tuple[str, ...]) -> tuple[TimeChart, ...]:
-    called = dict(zip("ABZ", names, strict=False))
+    told = dict(zip("ABZ", map(set_name, names), strict=False))
     return tuple(
         TimeChart(
             clean(one.column) if one.column else "",
-            _words.spoken(sentences(one, called), [*names, *filter(None, [one.column])]),
+            _words.spoken(sentences(one, told), [*names, *filter(None, [one.column])]),
             one.windows,
             one.moments,
             one.sampled,

@@ -248,6 +248,7 @@ class Pair:
     n_columns: int
     n_changed: int | None
     relations: tuple[Relation, ...]
+    n_relations: int
     rows: tuple[Tab, ...]
     command: str
     pictures: tuple[Picture, ...] = ()

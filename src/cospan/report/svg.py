@@ -8,6 +8,7 @@ data pass through :func:`escape`.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
@@ -86,7 +87,7 @@ def _level_bars(h: Histogram) -> str:
     parts = []
     for place, i in enumerate(order):
         y = 13 * place
-        name = h.labels[i] if len(h.labels[i]) <= 11 else h.labels[i][:10] + "…"
+        name = _fitting(h.labels[i], 6.2)  # 60 units in letters of 9.5
         parts.append(f'<text x="0" y="{y + 9}">{escape(name)}</text>')
         for side, n, offset in (("a", h.a[i], 1), ("b", h.b[i], 6)):
             parts.append(
@@ -96,6 +97,23 @@ def _level_bars(h: Histogram) -> str:
     label = ", ".join(f"{h.labels[i]} {h.a[i] / 10:.0f} % and {h.b[i] / 10:.0f} %" for i in order)
     height = 13 * len(order) + 1
     return framed(160, height, f"Shares in A and B: {label}", "".join(parts), ' class="spark"')
+
+
+def _fitting(name: str, room: float) -> str:
+    """A name cut to so many ems, so that it does not run under what is drawn beside it."""
+    short, whole = name, sum(map(_em, name)) <= room
+    while not whole and short and sum(map(_em, short)) > room - 1:
+        short = short[:-1]
+    return name if whole else f"{short.rstrip()}…"
+
+
+def _em(letter: str) -> float:
+    """About how wide a letter is, in ems of a usual font."""
+    if unicodedata.east_asian_width(letter) in "WF" or letter in "MW@%mw":
+        return 1.0
+    if letter in "ijlft.,:;'|! ()[]":
+        return 0.4
+    return 0.72 if letter.isupper() else 0.62
 
 
 def split_bar(parts: Sequence[Part]) -> str:

@@ -16,6 +16,7 @@ __all__ = ["time_chart"]
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760, 40, 748, 12, 196
 MOST_LABELS = 6
+LONGEST_LABEL = 16  # a longer one is told by its beginning
 
 
 def time_chart(content: ReportContent, one: TimeChart) -> str:
@@ -51,9 +52,10 @@ def _axes(windows: Sequence[str]) -> str:
     n = len(windows)
     for k in range(0, n, -(-n // MOST_LABELS)):
         x = _x(k, n)
+        short = windows[k] if len(windows[k]) <= LONGEST_LABEL else windows[k].split(" to ")[0]
         found += (
             f'<path class="tick" d="M{x:.1f} {BOTTOM}v4"/>'
-            f'<text x="{x:.1f}" y="{BOTTOM + 18}" text-anchor="middle">{escape(windows[k])}</text>'
+            f'<text x="{x:.1f}" y="{BOTTOM + 18}" text-anchor="middle">{escape(short)}</text>'
         )
     return found
 

@@ -12,7 +12,9 @@ narrower by one factor) and shape (what remains). To second order about equality
 and these are what is permuted here: linear in the labels, so that all relabellings are one
 matrix product. A part's p-value must not answer for the other parts. So location is studentised
 with variances of its own in each set; scale is studentised, and permutes rows less the mean of
-their set; shape does so with rows that are also divided by the scale of their set.
+their set; shape does so with rows that are also divided by the scale of their set. What is done to
+the true sets, taking off the mean and the scale, is done to the relabelled ones again: few rows fit
+their own mean and scale well, and the true labelling would stand out by that alone.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._tolerance import least_error, rank_in_gram
+from cospan._tolerance import NOT_ZERO, least_error, rank_in_gram
 from cospan._types import Bools, Floats
 from cospan.significance.combining import combine, rank_pvalue
 from cospan.significance.views import Coordinates, principal
@@ -33,7 +35,7 @@ _LOCATION_POWER = 2.25
 # Directions whose second moments are compared.
 _MAX_SHAPE = 20
 # Rows of the smaller set for each column from which on it weighs as much as the larger one.
-_ROWS = 3
+_ROWS = 20
 # Share of the mean variance under the variances of directions.
 _FLOOR = 0.1
 
@@ -46,9 +48,7 @@ def part_pvalues(
     share = float(np.mean(in_a))
     residuals = (columns * at.common).copy()
     for member in (in_a, ~in_a):
-        size = np.count_nonzero(member)
         residuals[member] -= residuals[member].mean(axis=0)
-        residuals[member] *= np.sqrt(size / (size - 1))  # the mean took one degree of freedom
     fewest, width = min(np.count_nonzero(in_a), np.count_nonzero(~in_a)), residuals.shape[1]
     # Both sets weigh the same, as in the frame: else a change of shape would pass for one of scale.
     # Few rows of one set would then make the directions, and fit them better than other rows do.
@@ -56,16 +56,15 @@ def part_pvalues(
     directions, variances = principal(residuals * np.sqrt(weight * np.ones(len(rows)))[:, None])
     damped = variances + _FLOOR * np.sum(variances) / residuals.shape[1]
     along = residuals @ (directions / np.sqrt(damped))
-    squared = np.sum(along**2, axis=1, keepdims=True)
     steps = {
         "columns": _studentised(columns, share, contrasts, _LOCATION_POWER),
         "across": _studentised(_across(at, columns), share, contrasts, 2.0),
     }
     return {
         "location": rank_pvalue(combine(steps, dict.fromkeys(steps, 1.0))),
-        "scale": rank_pvalue(_studentised(squared, share, contrasts, 2.0)),
+        "scale": rank_pvalue(_scale(along, share, contrasts)),
         "shape": 1.0 if fewest <= min(width, _MAX_SHAPE)  # too few rows for as many directions
-        else rank_pvalue(_shape(along * damped**0.25, squared, in_a, contrasts)),
+        else rank_pvalue(_shape(along, damped**0.25, in_a, share, contrasts)),
     }  # fmt: skip
 
 
@@ -82,26 +81,65 @@ def _studentised(
     values: Floats, share: float, contrasts: NDArray[np.floating], power: float
 ) -> Floats:
     """Σ |t|^power of Welch's t of each column, for every labelling; `share` of the rows are A's."""
-    n = len(values)
     values = values - values.mean(axis=0)
-    difference, difference_of_squares = (_apart(contrasts, x) for x in (values, values**2))
-    mean_square = np.mean(values**2, axis=0)
+    difference = _apart(contrasts, values)
+    t = difference / _errors(values, difference, share, contrasts)
+    return np.asarray(np.sum(np.abs(t) ** power, axis=1))
+
+
+def _errors(
+    values: Floats, difference: Floats, share: float, contrasts: NDArray[np.floating]
+) -> Floats:
+    """Welch's standard errors of the differences of the means of centred values."""
+    n, mean_square = len(values), np.mean(values**2, axis=0)
+    difference_of_squares = _apart(contrasts, values**2)
     error = np.zeros_like(difference)
     for weight, size in ((1 - share, share * n), (-share, (1 - share) * n)):
         variance = mean_square + weight * difference_of_squares - (weight * difference) ** 2
         error += np.maximum(variance, 0) / size
-    error = np.maximum(error, least_error(mean_square, n))
-    return np.asarray(np.sum(np.abs(difference / np.sqrt(error)) ** power, axis=1))
+    return np.asarray(np.sqrt(np.maximum(error, least_error(mean_square, n))))
 
 
-def _shape(along: Floats, squared: Floats, in_a: Bools, contrasts: NDArray[np.floating]) -> Floats:
-    """Squared difference of the second moments that no common factor explains."""
+def _scale(along: Floats, share: float, contrasts: NDArray[np.floating]) -> Floats:
+    """Welch's t of the squared lengths; in every labelling about the mean of each set."""
+    squared = np.sum(along**2, axis=1, keepdims=True)
+    middle = float(np.mean(squared))
+    difference = _apart(contrasts, squared - middle)
+    between = np.sum(_apart(contrasts, along) ** 2, axis=1, keepdims=True)
+    about = []
+    for weight, size in ((1 - share, share * len(along)), (-share, (1 - share) * len(along))):
+        own = middle + weight * difference - weight**2 * between
+        about.append(own * size / (size - 1))  # the mean took one degree of freedom
+    t = (about[0] - about[1]) / _errors(squared - middle, difference, share, contrasts)
+    return np.asarray(np.abs(t)[:, 0])
+
+
+def _shape(
+    along: Floats, tilt: Floats, in_a: Bools, share: float, contrasts: NDArray[np.floating]
+) -> Floats:
+    """Squared difference of the second moments that no common factor explains.
+
+    In every labelling each set is taken about its own mean and in its own scale, as in the true
+    one: else the true one would stand out by that alone.
+    """
+    squared = np.sum(along**2, axis=1, keepdims=True)
     scale = np.where(in_a, np.mean(squared[in_a]), np.mean(squared[~in_a]))
-    along = along[:, :_MAX_SHAPE] / np.sqrt(scale)[:, None]
-    first, second = np.triu_indices(along.shape[1])
-    products = along[:, first] * along[:, second] * np.where(first == second, 1, np.sqrt(2))
-    common = products.mean(axis=0)
-    difference = _apart(contrasts, products)
+    along = along / np.sqrt(scale)[:, None]
+    lengths = np.sum(along**2, axis=1, keepdims=True)
+    apart = _apart(contrasts, along)
+    kept = (along * tilt)[:, :_MAX_SHAPE]
+    first, second = np.triu_indices(kept.shape[1])
+    off = np.where(first == second, 1, np.sqrt(2))
+    products = kept[:, first] * kept[:, second] * off
+    tilted = (apart * tilt)[:, :_MAX_SHAPE]
+    of_means = tilted[:, first] * tilted[:, second] * off
+    common, difference = products.mean(axis=0), _apart(contrasts, products)
+    moments, by_length = [], _apart(contrasts, lengths)
+    for weight in (1 - share, -share):
+        size = lengths.mean() + weight * by_length - weight**2 * np.sum(apart**2, axis=1)[:, None]
+        second_moments = common + weight * difference - weight**2 * of_means
+        moments.append(second_moments / np.maximum(size, NOT_ZERO))
+    difference = moments[0] - moments[1]
     explained = (difference @ common) ** 2 / (common @ common)
     return np.asarray(np.sum(difference**2, axis=1) - explained)
 

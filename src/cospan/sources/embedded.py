@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._surface import option
 from cospan._text import is_number, plural
 from cospan.embedding import embed_images, embed_texts, load_image_model, load_text_model
 from cospan.errors import InputError, SourceError
@@ -27,8 +28,6 @@ from .tables import RawColumns, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = ["EmbeddedImages", "EmbeddedTexts", "Lines", "is_prose"]
 
 #: Texts that are read and embedded at a time.
 TEXTS = 4096
@@ -110,6 +109,7 @@ class _Embedded:
     feature_names: tuple[str, ...] | None = None
     image_shape: tuple[int, ...] | None = None
     dtype: np.dtype[Any] = np.dtype(np.float32)
+    is_embedded = True
 
     name: str
     n_rows: int | None
@@ -121,6 +121,7 @@ class EmbeddedTexts(_Embedded):
 
     def __init__(self, table: Table, column: str, options: Options) -> None:
         require(table.stream.schema.names, [column], table.name, "text")
+        _check_texts(table, column)
         self.name, self.n_rows = table.name, table.n_rows
         self.notes = (*table.stream.notes, ABOUT_COLUMNS.format(what="text"))
         self._table = table
@@ -152,6 +153,26 @@ class EmbeddedTexts(_Embedded):
         if new:
             self._kept.update(zip(new, embed_texts(new, self._model), strict=True))
         return np.stack([self._kept[text] for text in texts])
+
+
+def _check_texts(table: Table, column: str) -> None:
+    """Numbers and dates are no texts, though a model would make something of them too."""
+    import pyarrow as pa
+
+    own = table.stream.schema.field(column).type
+    kind = own.value_type if pa.types.is_dictionary(own) else own
+    words = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_string_view,
+        pa.types.is_null,
+    )
+    if not any(is_it(kind) for is_it in words):
+        numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        raise InputError(
+            f"{table.name}: column {column!r} holds {'numbers' if numbers else kind}, not texts; "
+            f"{option('text')} is for a column of texts."
+        )
 
 
 def _called(numbers: NDArray[Any], texts: list[str]) -> NDArray[Any]:

@@ -20,8 +20,6 @@ from .paths import check_readable, files_below, reading, sniff, split_part
 from .tables import TableStream
 from .text import TextFiles
 
-__all__ = ["path_reader"]
-
 PARQUET = frozenset((".parquet", ".pq"))
 ARROW = frozenset((".arrow", ".feather", ".ipc", ".arrows"))
 TEXT = frozenset((".csv", ".tsv", ".tab", ".txt"))

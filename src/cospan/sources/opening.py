@@ -6,12 +6,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from cospan._surface import option
 from cospan.errors import InputError
 
 from .base import Encodable, Options, Reader
 from .source import Source
-
-__all__ = ["open_source"]
 
 
 def open_source(
@@ -113,7 +112,14 @@ def open_source(
         if options != Options():
             raise InputError(f"{obj.name} is an open source already; give the options on opening.")
         return obj
-    return Source(_reader(obj, options, name), options, name=name)
+    reader = _reader(obj, options, name)
+    if embed is not None and not getattr(reader, "is_embedded", False):
+        raise InputError(
+            f"{name or reader.name}: there is nothing to embed, so {option('embed')} has no use; "
+            f"name a column of texts with {option('text')}, or give a folder of images or a file "
+            "of prose."
+        )
+    return Source(reader, options, name=name)
 
 
 def _reader(obj: Any, options: Options, name: str | None) -> Reader | Encodable:

@@ -17,7 +17,11 @@ function element(tag, { className = "", text = null, children = [], ...attribute
   return made;
 }
 
-const nameOf = (text) => element("bdi", { className: "name", text });
+// Names break after a sign between words rather than in the middle of one.
+const nameOf = (text) => {
+  const parts = String(text).split(/(?<=[_./-])/).flatMap((part) => [part, element("wbr")]);
+  return element("bdi", { className: "name", children: parts.slice(0, -1) });
+};
 const show = (id) => { const found = byId(id); if (found) found.hidden = false; return found; };
 
 function keyOf(key) {

@@ -7,7 +7,7 @@ and applied to rows as they come (``apply``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +15,6 @@ import numpy as np
 
 from cospan.errors import InputError
 from cospan.sources.base import listing
-
-__all__ = ["KINDS", "TRUTH", "ColumnPlan", "EncodingPlan"]
 
 #: What makes features.
 USED = ("number", "boolean", "category", "date", "duration", "vector")
@@ -209,6 +207,17 @@ class EncodingPlan:
         from .wording import plan_notes
 
         return plan_notes(self)
+
+    def without_filling(self, missing: str | None) -> EncodingPlan:
+        """The same features where missing values are not to be filled but refused or left out.
+
+        `missing` is ``"error"`` or ``"drop"``; with any other the plan stays as it is.
+        """
+        if missing not in ("error", "drop"):
+            return self
+        return replace(
+            self, columns=tuple(replace(c, fill=()) for c in self.columns), missing=missing
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, for JSON and model files."""

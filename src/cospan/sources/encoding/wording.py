@@ -11,8 +11,6 @@ from cospan._warnings import Remark
 if TYPE_CHECKING:
     from .plan import ColumnPlan, EncodingPlan
 
-__all__ = ["DROPPED", "EMPTY", "left_out_note", "plan_lines", "plan_notes"]
-
 #: The reason of a column that the user left out: nobody needs a note.
 DROPPED = "as asked"
 #: The reason of a column that no option could take.

@@ -1,0 +1,136 @@
+"""In which ways a column changed: the words for it, several where several are sure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._tolerance import NOT_ZERO
+from cospan._types import Floats
+
+from .grouping import Column, Rows, present
+from .measuring import Measured, cohen
+from .twosample import compare_ordered
+
+__all__ = ["name_change", "ways_of", "words_of"]
+
+#: A mean or a spread names the change if its p-value is at most this, and it changed by at least
+#: this many standard deviations, or by this factor less 1.
+SURELY, TRIFLE = 0.001, 0.1
+#: Between the words for two ways in which a column changed.
+_AND = " and "
+_OF_NUMBERS = ("mean", "spread", "shape")
+
+
+def ways_of(
+    measured: Sequence[Measured], tests: Sequence[dict[str, float]], changed: Any, rows: Rows
+) -> list[str]:
+    """What changed in each column, in words; `tests` are logarithms of its p-values."""
+    words = ["none"] * len(measured)
+    numbers: list[int] = []
+    for i in np.flatnonzero(changed).tolist():
+        words[i] = min(tests[i], key=lambda key: tests[i][key])
+        if measured[i].column.kind not in ("category", "boolean"):
+            numbers.append(i)
+    gaps = {i: _gaps(rows, measured[i].column) for i in numbers}
+    complete = [i for i in numbers if gaps[i][0] is gaps[i][1] is None]
+    named: dict[int, str] = {}
+    if complete:
+        places = [measured[i].place for i in complete]
+        found = name_change(rows.a[:, places], rows.b[:, places])
+        named.update(zip(complete, found, strict=True))
+    for i in sorted(set(numbers) - set(complete)):
+        a, b = (
+            part[:, [measured[i].place]] if there is None else part[there][:, [measured[i].place]]
+            for part, there in zip(rows[:2], gaps[i], strict=True)
+        )
+        if min(len(a), len(b)) > 1:
+            named[i] = name_change(a, b)[0]
+    for i in np.flatnonzero(changed).tolist():
+        words[i] = _joined(_ways(words[i], named.get(i, ""), tests[i], measured[i]))
+    return words
+
+
+def _ways(first: str, named: str, tests: Mapping[str, float], one: Measured) -> list[str]:
+    """In which ways a column changed: by its strongest test, and what else is as sure.
+
+    `named` is what :func:`name_change` says of the values present.
+    """
+    ways = [*words_of(named)] if first in _OF_NUMBERS and named else [first]
+    sure = {test for test, log_p in tests.items() if log_p <= math.log(SURELY)}
+    more = [way for way in words_of(named) if way in ("mean", "spread") and way in sure]
+    if "levels" in sure and abs(one.difference) >= TRIFLE:
+        more.append("levels")
+    if "missing" in sure and abs(cohen(one.a.missing, one.b.missing)) >= TRIFLE:
+        more.append("missing")
+    return ways + [way for way in more if way not in ways]
+
+
+def words_of(change: str) -> tuple[str, ...]:
+    """The single words of a change.
+
+    >>> words_of("levels"), words_of("relation, mean and spread")
+    (('levels',), ('relation', 'mean', 'spread'))
+    """
+    return tuple(change.replace(_AND, ", ").split(", "))
+
+
+def _joined(ways: Sequence[str]) -> str:
+    return _AND.join([", ".join(ways[:-1]), ways[-1]]) if len(ways) > 1 else ways[0]
+
+
+def _gaps(rows: Rows, column: Column) -> tuple[Any, Any]:
+    return present(rows.a, column), present(rows.b, column)
+
+
+def name_change(a: Floats, b: Floats) -> list[str]:
+    """Whether the mean, the spread or the shape changed, for columns that did change.
+
+    "mean and spread" where both surely did.
+
+    The mean by Welch's test; the spread by the same test of distances from the own median; the
+    shape by the largest gap that is left when both sets have their median taken off, and their
+    spread too (of few different values the one, of many the other makes the sets agree).
+    Where the mean or the spread surely changed, and by more than a trifle, they are named, even
+    if the shape changed as well; else the strongest of the three.
+    """
+    mids = [np.median(x, axis=0) for x in (a, b)]
+    away = [np.abs(x - mid) for x, mid in zip((a, b), mids, strict=True)]
+    wide = [np.maximum(x.mean(axis=0), NOT_ZERO) for x in away]
+    common = np.maximum(wide[0], wide[1])  # one set may not vary at all
+    # As log p-values of about that strength.
+    logs = np.stack(
+        [
+            -0.5 * _welch(a, b) ** 2,
+            -0.5 * _welch(away[0], away[1]) ** 2,
+            np.maximum(_gap_left(a, b, mids, [common] * 2), _gap_left(a, b, mids, wide)),
+        ]
+    )
+    deviations = [np.maximum(x.std(axis=0), NOT_ZERO) for x in (a, b)]
+    step = np.abs(b.mean(axis=0) - a.mean(axis=0)) / np.maximum(*deviations)
+    sure = logs[:2] <= math.log(SURELY)
+    sure &= np.stack([step >= TRIFLE, np.abs(np.log(deviations[1] / deviations[0])) >= TRIFLE])
+    return [_way(own, sure_ones) for own, sure_ones in zip(logs.T, sure.T, strict=True)]
+
+
+def _way(logs: Floats, sure: NDArray[np.bool_]) -> str:
+    ways = ("mean", "spread", "shape")
+    return _joined([ways[i] for i in range(2) if sure[i]] or [ways[int(np.argmin(logs))]])
+
+
+def _gap_left(a: Floats, b: Floats, mids: Sequence[Floats], wide: Sequence[Floats]) -> Floats:
+    """Log p-value of the largest gap between both sets, about these medians and in these units."""
+    # Rounded, since values that were equal must stay so.
+    aligned = [np.round((x - m) / w, 9) for x, m, w in zip((a, b), mids, wide, strict=True)]
+    return compare_ordered(aligned[0], aligned[1]).gap
+
+
+def _welch(a: Floats, b: Floats) -> Floats:
+    error = a.var(axis=0) / len(a) + b.var(axis=0) / len(b)
+    step = b.mean(axis=0) - a.mean(axis=0)
+    floor = np.where(step == 0, 1.0, NOT_ZERO)
+    return np.asarray(step / np.sqrt(np.maximum(error, floor)))
