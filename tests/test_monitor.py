@@ -548,6 +548,7 @@ def test_a_column_that_does_not_fit_the_others_is_named_though_its_own_values_ar
         assert reason.kind == "given"
         assert "dew" in (reason.column, reason.second)
     first = next(w.reasons[0] for w in found.windows if w.reasons[0].column == "dew")
+    assert found.episodes[0].since == found.windows[0].label
     said = r"dew does not fit (temp and )?the other columns: it is [\d.]+ higher on average"
     assert re.match(said, first.text)
 
@@ -869,3 +870,16 @@ def test_a_small_rise_of_a_large_number_is_said_in_enough_digits():
     assert re.fullmatch(
         r"year rose from 2016\.[56] to 2016\.[89] on average\.", window.reasons[0].text
     )
+
+
+def test_a_relation_that_breaks_is_dated_by_the_channel_that_shows_it():
+    """Values that no longer go together may have the means that they had."""
+    rng = np.random.default_rng(8)
+    profile = Profile.of(weather_like(rng, 120), every=60)
+    changed = weather_like(rng, 30)
+    late = changed["dew"].to_numpy()[60 * 20 :].reshape(-1, 60)
+    changed.loc[60 * 20 :, "dew"] = np.concatenate([rng.permutation(x) for x in late])
+    found = monitor(profile, changed)
+    assert len(found.alarms) >= 10
+    assert found.episodes[-1].since == found.windows[20].label
+    assert {"temp", "dew"} & set(found.episodes[-1].columns)

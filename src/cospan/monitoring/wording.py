@@ -61,10 +61,8 @@ def _given(channel: Channel, record: Record, profile: Profile) -> str:
     own = channels.numbers[channels.given].tolist().index(channel.feature)
     unit = float(channels.cost.unit[channels.live.tolist().index(channel.feature)])
     away = float(channels.unexpected(record.means)[own])
-    first, rest = quoted(channel.column), "the other columns"
-    start = (
-        f"{first} does not fit {quoted(channel.second) + ' and ' if channel.second else ''}{rest}"
-    )
+    first = f"{quoted(channel.second)} and " if channel.second else ""
+    start = f"{quoted(channel.column)} does not fit {first}the other columns"
     if abs(away) < _CLEAR:
         return f"{start}: their values do not go together."
     way = "higher" if away > 0 else "lower"
