@@ -12,9 +12,8 @@ import time
 
 from cospan.embedding import embed_texts, load_text_model
 from cospan.experiments import load_images
-from cospan.experiments.embeddings import compare_texts, uniformity
+from cospan.experiments.embeddings import CORPORA, compare_texts, uniformity
 from cospan.experiments.pictures import PAIRS, compare_pictures
-from cospan.experiments.texts import CORPORA
 from cospan.experiments.two_models import models_of_pictures, models_of_texts
 
 

@@ -24,14 +24,13 @@ NEW = {
         "significance/parts.py",
     ],
     "monitoring over time, profiles": [
-        "monitoring", "cli/watch_options.py", "cli/watching.py", "comparison/profiles.py",
+        "monitoring", "cli/watching.py", "comparison/profiles.py",
         "report/monitoring.py",
     ],
-    "other measures, and synthetic rows": ["panel", "cli/panel_commands.py"],
+    "other measures, and synthetic rows": ["panel"],
     "embeddings of texts and pictures, and experiments with them": [
         "embedding", "sources/embedded.py", "experiments/embeddings.py", "experiments/learned.py",
-        "experiments/learned_page.py", "experiments/pictures.py", "experiments/texts.py",
-        "experiments/two_models.py",
+        "experiments/learned_page.py", "experiments/pictures.py", "experiments/two_models.py",
     ],
     "curved features": ["curves", "sets/curved.py", "sets/curving.py", "model_file/curves.py"],
     "typicality: rows like neither set": ["typicality.py", "_tails.py"],
@@ -39,16 +38,14 @@ NEW = {
     "angles over time or order": ["comparison/timelines.py", "report/svg_time.py"],
     "prototypes": ["frame/extremes.py"],
     "GSVD: stacks, sparse pairs, other forms, least squares, Tikhonov": [
-        "decomposition/forms.py", "decomposition/least_squares.py", "decomposition/operators.py",
-        "decomposition/partial.py", "decomposition/regularization.py", "decomposition/stacks.py",
-        "decomposition/tangent.py",
+        "decomposition/forms.py", "decomposition/partial.py", "decomposition/regularization.py",
+        "decomposition/stacks.py", "decomposition/tangent.py", "decomposition/whitening.py",
     ],
     "gates for machines, options from files, doctor": [
         "cli/config.py", "cli/doctor.py", "cli/gate_files.py",
     ],
     "files that claim more than they hold": [
-        "sources/arrow_claims.py", "sources/budget.py", "sources/zarr_chunks.py",
-        "sources/zarr_metadata.py",
+        "sources/arrow_claims.py", "sources/budget.py", "sources/zarr_stores.py",
     ],
     "model files of 0.1": ["model_file/first_format.py"],
 }  # fmt: skip

@@ -177,7 +177,7 @@ def test_options_reach_the_call(pair):
         "shrinkage": 0.25,
         "weighting": "frame",
         "tol": 1e-9,
-        "curve": None,
+        "curve": "auto",
         "seed": 3,
         "n_permutations": 19,
         "confidence": 0.95,

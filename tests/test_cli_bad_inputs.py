@@ -14,6 +14,8 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -50,6 +52,57 @@ def invoke(arguments, **options):
 
 def listing(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if not path.is_symlink()}
+
+
+# ---- values that no data can meet, kinds that do not fit ---------------------------------------
+
+
+@case(2, "makes no sense", "between 0 and 1")
+def gate_in_percent(folder):
+    return "compare", good(folder), good(folder, "b.csv"), "--fail-on", "auc>65"
+
+
+@case(2, "makes no sense")
+def gate_that_never_fires(folder):
+    return "compare", good(folder), good(folder, "b.csv"), "--fail-on", "p<-1"
+
+
+@case(1, "from 1 to 4,000")
+def curve_without_end(folder):
+    return "compare", good(folder), good(folder, "b.csv"), "--curve", "200000"
+
+
+@case(1, "numbers in", "dates in", "'x'")
+def dates_against_numbers(folder):
+    path = folder / "dates.csv"
+    path.write_text("x,y,z\n" + "2020-01-01,1,2\n" * 30)
+    return "compare", good(folder), path
+
+
+@case(1, "'x' holds dates, where the sets have numbers")
+def dates_watched_as_numbers(folder):
+    path = folder / "dates.parquet"
+    days = pa.array(np.arange(30), pa.int32()).cast(pa.date32())
+    pq.write_table(pa.table({"x": days, "y": ROWS[:, 1], "z": ROWS[:, 2]}), path)
+    return "monitor", good(folder), path, "--every", "10-rows"
+
+
+@case(1, "is not the length of a window")
+def window_without_end(folder):
+    return "monitor", good(folder), good(folder, "b.csv"), "--every", "9" * 20 + "-rows"
+
+
+@case(1, "no address of a Dask scheduler")
+def scheduler_without_port(folder):
+    return "compare", good(folder), good(folder, "b.csv"), "--scheduler", "nowhere"
+
+
+@case(1, "cannot write", "it is an input")
+def model_over_the_configuration(folder):
+    config = folder / "c.toml"
+    config.write_text("[compare]\nseed = 1\n")
+    files = good(folder), good(folder, "b.csv")
+    return "--config", config, "compare", *files, "--save", config
 
 
 # ---- files that are not there, or hold nothing -------------------------------------------------

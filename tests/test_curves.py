@@ -19,7 +19,7 @@ from cospan._tolerance import LANDMARKS_APART
 from cospan.curves import CurveMap, LandmarkMap, curve_map, integrated, landmark_map
 from cospan.curves.bits import normals, uniforms
 from cospan.errors import InputError, ModelFileError
-from cospan.frame.fitting import again_through
+from cospan.frame.fitting import RowsAgain
 from cospan.report import to_html
 from cospan.sets import SetCosts
 from cospan.sets.curved import mapped_summary
@@ -239,16 +239,47 @@ def test_swapping_the_sets_turns_the_angles_round(ring, curved):
     np.testing.assert_allclose(other.align(A).theta, np.pi / 2 - curved.align(A).theta, atol=1e-3)
 
 
-def test_many_rows_are_read_again(ring):
-    """Above the sample's size the map is tried on the sample and fitted to all rows."""
-    A, B = ring_in_a_blob(3000, d=2)
+@pytest.mark.parametrize("n", [3000, 9000])
+def test_many_rows_are_read_again(n):
+    """Above the sample's size the map is fitted to all rows."""
+    A, B = ring_in_a_blob(n, d=2)
     frame = JointFrame.fit(A, B, curve="auto")
-    assert frame.curve.costs.geometry.sizes.tolist() == [3000.0, 3000.0]
+    assert frame.curve.costs.geometry.sizes.tolist() == [n, n]
     a, b = Summary.of(A), Summary.of(B)
     assert JointFrame.from_summaries(a, b, curve="auto").curve is None
-    again = again_through([(A, None), (B, None)])
+    again = RowsAgain([(A, None), (B, None)])
     same = JointFrame.from_summaries(a, b, curve="auto", again=again)
     np.testing.assert_allclose(same.align(A).theta, frame.align(A).theta, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("n", "sample_size", "at_hand", "readings"),
+    [(600, 600, True, 0), (600, 200, True, 1), (600, 200, False, 0), (2000, 200, True, 0)],
+    ids=["all are sampled", "a few times as many", "not in memory", "many times as many"],
+)
+def test_rows_are_read_again_for_a_trial_where_it_is_cheap(n, sample_size, at_hand, readings):
+    """A plain model of all rows is to be compared with a curved one of all rows, if it can be."""
+    A, B = np.random.default_rng(n).normal(size=(2, n, 3))
+    calls = []
+
+    class Again(RowsAgain):
+        def __call__(self, mapping):
+            calls.append(mapping)
+            return super().__call__(mapping)
+
+    again = Again([(A, None), (B, None)])
+    a, b = (Summary.of(X, sample_size=sample_size) for X in (A, B))
+    how = again if at_hand else lambda mapping: again(mapping)
+    assert JointFrame.from_summaries(a, b, curve="auto", again=how).curve is None
+    assert len(calls) == readings
+
+
+def test_a_curve_is_not_missed_for_want_of_sampled_rows():
+    """40 sampled rows of each set would not show what 159 do."""
+    A, B = ring_in_a_blob(159, d=4, seed=5)
+    a, b = (Summary.of(X, sample_size=40) for X in (A, B))
+    again = RowsAgain([(A, None), (B, None)])
+    assert JointFrame.from_summaries(a, b, curve="auto", again=again).curve is not None
 
 
 def test_weights_count_like_copies(ring):
@@ -264,7 +295,7 @@ def test_weights_count_like_copies(ring):
     ("options", "words"),
     [
         ({"curve": "yes"}, "'auto', None, or a number"),
-        ({"curve": 0}, "at least"),
+        ({"curve": 0}, "from 1 to 4,000"),
         ({"curve": True}, "'auto'"),
         ({"curve": 8, "span": "linear"}, "affine"),
         ({"curve": 8, "shrinkage": 0}, "shrinkage"),
@@ -387,9 +418,22 @@ def test_landmarks_are_explained_saved_and_scored_alike(wide, wide_frame, tmp_pa
     assert np.isfinite(wide_frame.align(np.full((1, 130), 1e300)).theta).all()
 
 
+def test_fewer_rows_than_columns_can_have_a_curve(wide):
+    """Their rows are held by the summary, not by its sample."""
+    A, B = (X[:60] for X in wide)
+    assert JointFrame.fit(A, B, curve="auto").curve is not None
+    frame = JointFrame.fit(A, B, curve=25)
+    assert frame.curve.map.words == "nearness to 25 landmarks"
+    a, b = (Summary.of(X) for X in (A, B))
+    same = JointFrame.from_summaries(a, b, curve=25)
+    np.testing.assert_allclose(frame.align(A).theta, same.align(A).theta, atol=1e-5)
+    left = frame.leave_one_out(A, B)
+    assert left.a.theta.mean() < left.b.theta.mean()
+
+
 def test_a_number_of_landmarks(wide):
     assert len(JointFrame.fit(*wide, curve=25).curve.map.landmarks) == 25
-    assert len(JointFrame.fit(*wide, curve=5000).curve.map.landmarks) == 400  # one for each row
+    assert len(JointFrame.fit(*wide, curve=4000).curve.map.landmarks) == 400  # one for each row
 
 
 # ---- explanations -----------------------------------------------------------------------------
@@ -440,6 +484,25 @@ def test_prototypes_uphill_are_at_least_as_extreme_as_the_rows(ring, curved):
 
 
 # ---- everywhere -------------------------------------------------------------------------------
+
+
+def test_a_curve_is_looked_for_unless_it_is_declined(ring):
+    X, y = np.concatenate(ring), np.repeat([0, 1], 300)
+    for options, curved in (({}, True), ({"curve": None}, False)):
+        found = [
+            JointFrame.fit(*ring, **options),
+            AlignmentAngleClassifier(**options).fit(X, y).frame_,
+            compare(*ring, n_permutations=0, **options).frame,
+        ]
+        assert [one.curve is not None for one in found] == [curved] * 3
+
+
+def test_the_page_says_how_to_decline_a_curve(ring):
+    page = to_html(compare(*ring, n_permutations=0, curve=None))
+    assert "curve=None" in page
+    assert (
+        "curve=" not in to_html(compare(*ring, n_permutations=0)).split("cospan.compare(")[1][:60]
+    )
 
 
 def test_the_estimator_chooses_a_curve(ring):
@@ -496,6 +559,15 @@ def test_a_curve_of_other_sets_is_refused(curved, tmp_path):
         cospan.load(tmp_path / "broken.cospan")
 
 
+def test_the_verdict_does_not_take_moments_for_all_of_a_curved_difference():
+    A, B = ring_in_a_blob(300)
+    B[:, 2] += 0.4
+    words = "As far as it shows in means and spreads, it is mostly a difference in location"
+    assert words in str(compare(A, B, n_permutations=99, curve="auto").verdict)
+    plain = compare(A, B, n_permutations=99, curve=None)
+    assert "\nIt is mostly a difference in location" in str(plain.verdict)
+
+
 def test_compare_uses_the_curve(ring):
     found = compare(*ring, n_permutations=19, curve="auto")
     assert found.frame.curve is not None
@@ -530,7 +602,7 @@ def test_compare_many_chooses_a_curve_and_says_so():
     X, y = three_rings(150, 0)
     sets = {f"ring {k}": X[y == k] for k in range(3)}
     found = cospan.compare_many(sets, n_permutations=0, curve="auto")
-    plain = cospan.compare_many(sets, n_permutations=0)
+    plain = cospan.compare_many(sets, n_permutations=0, curve=None)
     assert found.costs.curve is not None
     assert plain.costs.curve is None
     assert any("curved" in text for text in found.warnings)
@@ -552,8 +624,11 @@ def test_dask_gives_the_same(ring):
     np.testing.assert_allclose(
         there.left_out(lazy[1], "B").theta.compute(), there.left_out(B, "B").theta, atol=1e-6
     )
-    both = np.corrcoef(frame.align(A).log_ratio, there.align(A).log_ratio)[0, 1]
+    both = np.corrcoef(frame.align(A).theta, there.align(A).theta)[0, 1]
     assert both > 0.99
+    settled = {"curve": 6, "shrinkage": 0.3, "pooling": 0.0, "dof": 8.0}
+    frame, there = JointFrame.fit(A, B, **settled), JointFrame.fit(*lazy, **settled)
+    np.testing.assert_allclose(there.align(A).raw_theta, frame.align(A).raw_theta, atol=1e-5)
 
 
 def test_torch_gives_the_same(ring, curved):

@@ -322,7 +322,7 @@ def test_files_are_read_by_workers(tmp_path):
 def test_a_scheduler_that_is_not_there_is_said_so():
     with (
         pytest.raises(InputError, match="No Dask scheduler answers"),
-        cospan.distributed.on_cluster("nonsense"),
+        cospan.distributed.on_cluster("inproc://127.0.0.1/1/1"),
     ):
         pass
     with pytest.raises(ValueError, match="No client"):  # Dask works here again, not there

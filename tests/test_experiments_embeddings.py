@@ -8,9 +8,8 @@ import pytest
 
 from cospan.errors import InputError, MissingDependencyError, SourceError
 from cospan.experiments import load_images, reproduce_embeddings
-from cospan.experiments.embeddings import compare_texts, uniformity
+from cospan.experiments.embeddings import CORPORA, compare_texts, docstring_sentences, uniformity
 from cospan.experiments.pictures import compare_pictures, network
-from cospan.experiments.texts import CORPORA, docstring_sentences
 from cospan.experiments.two_models import models_of_texts, shared
 
 

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from cospan import Monitoring, Profile, load
+from cospan import Monitoring, Profile, compare, gsvds, load, monitor
 from cospan._tables import without_formulas
 from cospan.cli import app
 from cospan.cli.terminal import Terminal
@@ -294,3 +294,38 @@ def test_the_doctor_names_versions_and_tests_itself():
     assert facts["packages"]["numpy"] == np.__version__
     assert facts["self_test"]["passed"]
     assert facts["self_test"]["seconds"] < 5
+
+
+# ---- Python ------------------------------------------------------------------------------------
+
+TABLE = {name: np.random.default_rng(0).normal(size=40) for name in "abc"}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: Profile.of({name: x[:0] for name, x in TABLE.items()}), "has no rows"),
+        (lambda: Profile.of(TABLE, like=3), "like is of type int"),
+        (lambda: compare(TABLE, TABLE, progress=3), "progress is 3; give a function"),
+        (lambda: compare(TABLE, TABLE, sink=3), "sink is 3; give a function"),
+        (lambda: compare(TABLE, TABLE, curve=10**9), "from 1 to 4,000"),
+        (lambda: gsvds(np.zeros((5, 5)), np.zeros((5, 5)), 2), "are zero"),
+        (lambda: monitor(TABLE, TABLE, every=10**30), "is not the length of a window"),
+    ],
+)
+def test_wrong_arguments_are_answered_in_a_sentence(call, words):
+    with pytest.raises(InputError, match=words):
+        call()
+
+
+@pytest.mark.parametrize("arguments", [["version"], ["--version"], ["--help"], ["compare", "-h"]])
+def test_a_full_disk_under_standard_output_is_said_in_a_sentence(arguments):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "cospan", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot write to standard output: No space left on device.\n"

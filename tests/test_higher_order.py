@@ -7,7 +7,7 @@ from scipy.linalg import subspace_angles
 
 from cospan import JointFrame, ManyFrame, Summary
 from cospan.errors import InputError
-from cospan.frame.joint_diagonal import joint_rotation
+from cospan.frame.higher_order import joint_rotation
 from cospan.sets import SetCosts
 
 

@@ -239,6 +239,19 @@ def test_a_family_with_long_tails_does_not_raise_the_level_of_another():
     assert alarms / 4000 <= rate + 3 * np.sqrt(rate / 4000)
 
 
+def test_a_family_in_which_nothing_ever_happened_keeps_a_level():
+    """Ranks among zeros are 0, and a level of 0 is no level."""
+    (first, second), method = _alarms([np.linspace(0.1, 0.9, 99), np.zeros(99)], 0.05)
+    assert (method, second) == ("rank", 0.8)
+    assert first == pytest.approx(np.linspace(0.1, 0.9, 99)[97])
+    rng = np.random.default_rng(0)
+    usual = pd.DataFrame({"x": rng.normal(size=9900), "y": 1.0})
+    later = pd.DataFrame({"x": rng.normal(size=100), "y": 1.0})
+    (window,) = monitor(usual, later, every=100, false_alarms=20).windows
+    assert np.isfinite(window.score)
+    assert np.isfinite(list(window.columns.values())).all()
+
+
 def test_one_wild_window_of_one_channel_leaves_the_other_families_alone():
     rng = np.random.default_rng(0)
     m, kinds = 60, ["mean", "mean", "missing", "relation"]
@@ -820,3 +833,17 @@ def test_windows_that_rows_come_late_for_are_measured_again():
     assert [w.rows for w in pieces.windows] == [w.rows for w in whole.windows]
     for a, b in zip(whole.windows, pieces.windows, strict=True):
         np.testing.assert_allclose(a.z, b.z, rtol=1e-9, atol=1e-9)
+
+
+def test_a_window_in_which_a_column_does_not_vary_says_nothing_about_its_relations():
+    """Games are played in summer only: two columns that are the same are so in winter, too."""
+    rng = np.random.default_rng(6)
+
+    def years(count):
+        month = np.repeat(np.arange(12 * count) % 12, 30)
+        game = ((month > 3) & (month < 9) & (rng.random(len(month)) < 0.6)).astype(int)
+        return pd.DataFrame({"x": rng.normal(size=len(month)), "home": game, "away": game})
+
+    found = monitor(years(7), years(3), every=30, false_alarms=365 / 12)
+    assert len(found.alarms) <= 3
+    assert not any(r.kind == "relation" for w in found.windows for r in w.reasons if r.ratio > 1)

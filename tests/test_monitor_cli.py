@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 from cospan import Monitoring, Profile, cli, compare, monitor
 from cospan.cli.gate_files import Case, add_summary, write_junit
 from cospan.cli.gates import Clause, Judged, parse_gate, values_of
+from cospan.cli.watching import _size
+from cospan.report.content import content_of
 from cospan.report.monitoring import monitoring_page
 
 RNG = np.random.default_rng(0)
@@ -99,7 +101,9 @@ def test_tomorrow_is_added_and_judged_alone(profile, folder, tmp_path):
     later = days(2, "2022-02-20")
     later.to_parquet(tmp_path / "later.parquet")
     run("monitor", kept, tmp_path / "later.parquet", "--save", kept, "--fail-on", "alarm")
-    assert len(Monitoring.load(kept).windows) == 5
+    found = Monitoring.load(kept)
+    assert len(found.windows) == 5
+    assert found.name == "later.parquet and earlier windows"
 
 
 def test_profiles_are_extended_like_an_older_one(profile, folder, tmp_path):
@@ -147,6 +151,52 @@ def test_wrong_options_get_one_sentence(profile, folder, args, code, message):
 
 
 # ---- gates ------------------------------------------------------------------------------------
+
+
+def test_a_profile_without_rows_is_not_listed_row_by_row_and_fills_nothing(tmp_path):
+    rng = np.random.default_rng(5)
+    usual = pd.DataFrame(rng.standard_t(3, size=(3000, 3)), columns=list("abc")).assign(d=7.0)
+    later = pd.DataFrame(rng.normal(size=(400, 3)), columns=list("abc")).assign(d=7.0)
+    later["a"] += 1.5
+    usual.to_csv(tmp_path / "usual.csv", index=False)
+    later.to_csv(tmp_path / "later.csv", index=False)
+    path = tmp_path / "usual.cospan"
+    run("profile", tmp_path / "usual.csv", "-o", path)
+    done = run("compare", path, tmp_path / "later.csv")
+    assert "in later.csv, looks like usual.csv" in done.output
+    assert "in usual.csv, looks like later.csv" not in done.output
+    assert "Where a value is missing, a mean stands in for it" in done.output
+    assert "Constant in both sets, and kept out: 'd'." in done.output
+    shared = re.search("most shared (.*)", done.output)[1]
+    assert "d" not in re.split(r"[ ,]+", shared)
+    assert "is missing" not in shared
+    found = compare(path, tmp_path / "later.csv")
+    assert found.group_a.drawn
+    assert not found.group_a.neither.any()
+    assert not found.group_b.drawn
+    listed = [row for row in content_of(found).rows if row.id.startswith("drawn")]
+    assert not listed
+    message = run("compare", path, tmp_path / "later.csv", "--fail-on", "p<0.01", code=1).stderr
+    message = " ".join(message.split())
+    assert "there is no p-value here. The profile keeps no rows; one made with --rows" in message
+    assert "A gate can be on: auc, fisher-rao, neither." in message
+
+
+@pytest.mark.parametrize("command", ["panel", "fidelity"])
+def test_commands_that_need_rows_say_that_a_profile_has_none(profile, folder, command):
+    done = run(command, profile, folder / "calm.parquet", code=1)
+    assert "is not data but what cospan keeps of it" in done.stderr
+
+
+def test_gates_of_a_monitoring_are_named_where_another_is_asked_for(profile, folder):
+    done = run("monitor", profile, folder / "calm.parquet", "--fail-on", "fisher-rao>1", code=1)
+    message = " ".join(done.stderr.split())
+    assert "there is no fisher-rao here. A gate can be on: effect, auc, p," in message
+    assert "more rows" not in message
+
+
+def test_sizes_of_files_are_written_as_people_write_them():
+    assert [_size(n) for n in (90, 10_100, 2_412_000)] == ["1 kB", "10 kB", "2.4 MB"]
 
 
 def test_a_gate_is_crossed_where_all_its_conditions_hold():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_t
+from sklearn.datasets import load_digits
 
 from cospan import (
     AlignmentAngleClassifier,
@@ -290,6 +291,13 @@ def test_what_is_chosen_is_calibrated_as_if_it_had_been_given(d):
     )
     assert chosen.gain > 0
     assert_allclose((chosen.gain, chosen.zero), (given.gain, given.zero), rtol=1e-7)
+
+
+def test_a_little_pooling_is_found_where_all_of_it_is_worse():
+    X, y = load_digits(return_X_y=True)
+    summaries = [Summary.of(X[y == k]) for k in (3, 5, 8, 9)]
+    chosen = SetCosts.from_summaries(summaries).geometry
+    assert 0 < chosen.pooling < 0.75
 
 
 @pytest.mark.parametrize(("p", "q", "d"), [(10, 100, 500), (30, 20, 3000)])

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cospan._tolerance import ANGLE_ROUNDING, UNIT_SUM
 from cospan._types import Floats
+from cospan._validate import as_confidence, as_count
 from cospan.errors import InputError
 
 __all__ = ["as_angles", "as_histograms", "as_prior", "bin_index", "in_range"]
@@ -30,9 +31,7 @@ def as_angles(theta: ArrayLike, name: str) -> Floats:
 
 def bin_index(angles: Floats, bins: int) -> NDArray[np.intp]:
     """Which of ``bins`` equal bins over [0, π/2] each angle falls into."""
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise InputError(f"bins must be a whole number of at least 1, not {bins!r}.")
-    inner = np.linspace(0.0, RIGHT_ANGLE, int(bins) + 1)[1:-1]
+    inner = np.linspace(0.0, RIGHT_ANGLE, as_count(bins, "bins") + 1)[1:-1]
     return np.searchsorted(inner, angles, side="right")
 
 
@@ -90,6 +89,4 @@ def _histogram(values: ArrayLike, name: str) -> Floats:
 
 def as_prior(prior: float) -> float:
     """A share strictly between 0 and 1."""
-    if not (isinstance(prior, int | float | np.number) and 0 < prior < 1):
-        raise InputError(f"prior must lie strictly between 0 and 1, not {prior!r}.")
-    return float(prior)
+    return as_confidence(prior, "prior")

@@ -86,7 +86,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(temporary, target)
     except OSError as error:
         # an error about another file (an input that vanished) must not read as "cannot write"
-        if error.filename is not None and not _is_ours(error.filename, temporary, target):
+        if error.filename is not None and Path(str(error.filename)) not in (temporary, target):
             raise
         raise CospanError(
             f"cannot write {target}: {error.strerror or error}; nothing was left behind."
@@ -178,7 +178,3 @@ def _flush_to_disk(path: Path) -> None:
     """A rename that survives a power cut needs the contents on the disk before it."""
     with path.open("rb+") as stream:
         os.fsync(stream.fileno())
-
-
-def _is_ours(filename: object, *paths: Path) -> bool:
-    return isinstance(filename, str) and Path(filename) in paths

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cospan._text import is_number
 from cospan.errors import InputError, MissingDependencyError
 
 __all__ = ["make_dataframe", "without_formulas"]
@@ -108,10 +109,4 @@ def _plain_cells(values: Any) -> Any:
 
 
 def _plain(text: str) -> str:
-    if not text.startswith(_FORMULA):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
+    return f"'{text}" if text.startswith(_FORMULA) and not is_number(text) else text

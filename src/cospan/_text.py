@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["is_number", "number", "plural", "printable"]
+__all__ = ["first_line", "is_number", "number", "plural", "printable"]
 
 
 def printable(text: object, width: int | None = None) -> str:
@@ -19,6 +19,19 @@ def printable(text: object, width: int | None = None) -> str:
     if width is not None and len(shown) > width:
         return shown[: width - 1].rstrip() + "…"
     return shown
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of another library's message, not too long, or else the error's kind.
+
+    Examples
+    --------
+    >>> first_line(ValueError("Bad magic.\\nSee the manual.")), first_line(EOFError())
+    ('Bad magic', 'EOFError')
+    """
+    lines = str(error).strip().splitlines()
+    text = lines[0].rstrip(".") if lines else type(error).__name__
+    return text if len(text) <= 160 else text[:157] + "..."
 
 
 def is_number(text: str) -> bool:

@@ -16,8 +16,6 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Held", "blas_threads", "highest_precision", "one_blas_thread"]
-
 
 class Held:
     """A setting that stays changed as long as anybody holds it.

@@ -14,6 +14,7 @@ from cospan._validate.options import (
     as_seed,
     as_shrinkage,
     as_tol,
+    is_real,
 )
 from cospan._validate.rows import (
     as_rows,
@@ -40,4 +41,5 @@ __all__ = [
     "check_names",
     "check_same_library",
     "feature_names_of",
+    "is_real",
 ]

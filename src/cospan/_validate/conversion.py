@@ -11,8 +11,6 @@ import numpy as np
 from cospan._arrays import Array, is_array, namespace
 from cospan.errors import InputError
 
-__all__ = ["as_array", "feature_names_of"]
-
 
 def feature_names_of(X: object) -> tuple[str, ...] | None:
     """Column names of a dataframe, as strings; None for anything without names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import numpy as np
 
@@ -37,11 +38,14 @@ def as_tol(value: object) -> float | None:
     raise InputError(f"tol is {value!r}; it must be a number in [0, 1), or None for the default.")
 
 
+def is_real(value: object) -> TypeGuard[float]:
+    """Whether this is a number, and not a flag."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
 def _fraction(value: object) -> float | None:
     """A number in [0, 1), or None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return None
-    return float(value) if 0 <= value < 1 else None
+    return float(value) if is_real(value) and 0 <= value < 1 else None
 
 
 def as_flag(value: object, name: str) -> bool:
@@ -58,10 +62,10 @@ def as_count(value: int, name: str, *, least: int = 1) -> int:
     return int(value)
 
 
-def as_confidence(value: float) -> float:
-    """A level strictly between 0 and 1."""
+def as_confidence(value: float, name: str = "confidence") -> float:
+    """A level or a share strictly between 0 and 1."""
     if not isinstance(value, int | float | np.number) or not 0 < value < 1:
-        raise InputError(f"confidence must lie strictly between 0 and 1, not {value!r}.")
+        raise InputError(f"{name} must lie strictly between 0 and 1, not {value!r}.")
     return float(value)
 
 

@@ -28,9 +28,6 @@ from scipy.special import gammaincc
 from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
 
-__all__ = ["Flips", "fit_flips", "fit_rate"]
-
-
 # By chance alone this share of clean sets shows flips at one rate, and this share rates of their
 # own for the classes.
 _CHANCE, _CHANCE_OWN = 0.05, 0.02

@@ -13,8 +13,6 @@ from cospan._types import Floats
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
-__all__ = ["ImportanceWeights", "importance_weights"]
-
 
 @dataclass(frozen=True, eq=False)
 class ImportanceWeights:

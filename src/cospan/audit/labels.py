@@ -16,13 +16,10 @@ from cospan._validate import as_rows, as_shrinkage, feature_names_of
 from cospan.audit.flips import fit_flips, fit_rate
 from cospan.audit.separating import separates
 from cospan.errors import InputError
-from cospan.frame.fitting import again_through
+from cospan.frame.fitting import RowsAgain
 from cospan.sets import SetCosts, calibrated_weights
 from cospan.sets.settings import Given, Settings
 from cospan.summary import Summary
-
-__all__ = ["LabelAudit", "audit_labels"]
-
 
 # A label is flagged when it is more likely flipped than not.
 LEVEL = 0.5
@@ -249,11 +246,12 @@ def audit_labels(
     rows = as_rows(X, "X")
     labels, classes, own = _labels(y, rows.shape[0])
     settings["calibrate"] = True  # to flag labels, costs must be probabilities
+    settings.setdefault("curve", None)
     alpha = as_shrinkage(Settings.of(**settings).shrinkage)
     costs = SetCosts.from_summaries(
         _summaries(rows, own, len(classes), alpha, names),
         labels=[f"class {label}" for label in classes.tolist()],
-        again=again_through(
+        again=RowsAgain(
             [(arrays.rows_at(rows, np.flatnonzero(own == k)), None) for k in range(len(classes))]
         ),
         **settings,

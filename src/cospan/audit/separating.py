@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 from cospan._types import Floats
 from cospan.distribution import rank_auc
 
-__all__ = ["separates"]
-
-
 # Standard errors above chance. The shrinkage was chosen to separate the classes, so the AUC of
 # meaningless labels spreads a little more than it should: 1 % of such pairs reach 3.
 _ERRORS_ABOVE_CHANCE = 3.0

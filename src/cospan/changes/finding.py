@@ -136,6 +136,7 @@ def find_changes(
         set_names,
         to_check,
         given=moved_given_others(frame, columns, table, rows),
+        curved=frame.curve is not None,
     )
     return Changes(table, relations.pairs, quality, verdict)
 

@@ -77,15 +77,17 @@ def how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> lis
     return [f"The difference is {sizes[0]}{span}: {counted}."]
 
 
-def in_what(kinds: Kinds) -> list[str]:
+def in_what(kinds: Kinds, curved: bool) -> list[str]:
     if not kinds.mostly:
         return []
     share = kinds.shares.get(kinds.mostly, 0.0)
-    if share > 0.5:
-        what = IN_WORDS[kinds.mostly]
-        return [f"It is mostly a difference in {what}: {share_text(share)} of it."]
-    of_it = f": {share_text(share)} of it" if share else ""
-    return [f"It is first of all a difference in {IN_WORDS[kinds.mostly]}{of_it}."]
+    # The shares are those of means and covariances, which a curved difference goes beyond.
+    it, of_it = "It", "it"
+    if curved:
+        it, of_it = "As far as it shows in means and spreads, it", "that"
+    part = f": {share_text(share)} of {of_it}" if share else ""
+    how = "mostly" if share > 0.5 else "first of all"
+    return [f"{it} is {how} a difference in {IN_WORDS[kinds.mostly]}{part}."]
 
 
 def of_columns(

@@ -104,8 +104,9 @@ def make_verdict(
     rows: RowsToCheck = NO_ROWS,
     *,
     given: Sequence[GivenOthers] = (),
+    curved: bool = False,
 ) -> Verdict:
-    """Put what was decided in words."""
+    """Put what was decided in words; `curved`: the AUC is that of curved features."""
     differs = decided.differs
     sizes = ("unknown",) * 3
     if auc is not None:
@@ -117,7 +118,7 @@ def make_verdict(
     sentences = [
         headline(decided, len(features), names),
         *how_much(differs, sizes, auc),
-        *in_what(kinds),
+        *in_what(kinds, curved),
         *of_columns(differs, features, names, given),
         *of_pairs(pairs, relations, features, names),
         *of_quality(quality, features),

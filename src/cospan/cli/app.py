@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 d
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
@@ -16,9 +17,8 @@ import typer
 
 from cospan.cli import options as opt
 from cospan.cli import reading_options as read
-from cospan.cli import watch_options as watch
-from cospan.cli.experiment_options import Experiments
 from cospan.cli.groups import with_options
+from cospan.cli.process import silence_stdout
 from cospan.cli.terminal import FAILED, THRESHOLD, Terminal
 
 __all__ = ["app", "main"]
@@ -52,7 +52,7 @@ Sets = Annotated[
     ),
 ]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
-Files = Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")]
+DataFiles = Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")]
 _output = partial(typer.Option, "--output", "-o", metavar="FILE")
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")]
 
@@ -151,10 +151,10 @@ def audit(
 @command()
 def profile(
     terminal: Terminal,
-    data: Files,
+    data: DataFiles,
     output: Annotated[Path, _output(help="Where the profile goes.")],
     columns: read.Columns,
-    windows: watch.Windows,
+    windows: opt.Windows,
     rows: Annotated[
         int, typer.Option(min=0, help="Rows to keep, drawn at random (default: none).")
     ] = 0,
@@ -182,10 +182,10 @@ def monitor(
             help="A profile, a file, or what --save wrote: then its windows are added to.",
         ),
     ],
-    data: Files,
-    outputs: watch.WatchOutputs,
+    data: DataFiles,
+    outputs: opt.WatchOutputs,
     columns: read.Columns,
-    windows: watch.Windows,
+    windows: opt.Windows,
     false_alarms: Annotated[
         float | None, typer.Option(help="False alarms a year that are acceptable (default: 1).")
     ] = None,
@@ -210,9 +210,9 @@ def panel(
     json: opt.Json = False,
 ) -> None:
     """Show what other measures say: MMD, Fréchet distance, classifiers and more."""
-    from cospan.cli import panel_commands
+    from cospan.cli import commands
 
-    panel_commands.other_measures(terminal, a, b, rows, seed, json, reading.given())
+    commands.other_measures(terminal, a, b, rows, seed, json, reading.given())
 
 
 @command()
@@ -228,9 +228,9 @@ def fidelity(
     json: opt.Json = False,
 ) -> None:
     """Compare synthetic rows with real ones: impossible rows, near-copies, gaps."""
-    from cospan.cli import panel_commands
+    from cospan.cli import commands
 
-    panel_commands.synthetic_rows(terminal, real, synthetic, output, json, reading.given())
+    commands.synthetic_rows(terminal, real, synthetic, output, json, reading.given())
 
 
 @command()
@@ -274,7 +274,7 @@ def demo(
 
 
 @command()
-def reproduce(terminal: Terminal, experiments: Experiments) -> None:
+def reproduce(terminal: Terminal, experiments: opt.Experiments) -> None:
     """Repeat the paper's experiments, and show what better defaults make of them."""
     from cospan.cli import commands
 
@@ -300,4 +300,13 @@ def version() -> None:
 
 def main() -> None:
     """Run the command line; the console script and ``python -m cospan`` call this."""
-    app(prog_name="cospan")
+    try:
+        try:
+            app(prog_name="cospan")
+        finally:
+            sys.stdout.flush()  # not later, when nobody could say what went wrong
+    except BrokenPipeError:
+        silence_stdout()
+    except OSError as error:
+        silence_stdout()
+        sys.exit(f"error: cannot write to standard output: {error.strerror or error}.")

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Story", "digits", "patients"]
-
 #: scikit-learn's columns, and what they are called on screen.
 _COLUMNS = {
     "bmi": "body_mass_index",

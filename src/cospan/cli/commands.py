@@ -1,4 +1,4 @@
-"""``cospan score``, ``audit`` and ``reproduce``."""
+"""``cospan score``, ``audit``, ``panel``, ``fidelity`` and ``reproduce``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 
 from cospan._json import json_text
 from cospan._text import plural, printable
-from cospan.cli.experiment_options import Experiments
-from cospan.cli.options import Chosen
+from cospan.cli.options import Chosen, Experiments
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.columns import score_columns
@@ -21,8 +20,6 @@ from cospan.comparison.score_files import check_table_path, csv_text, table_file
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing
-
-__all__ = ["audit", "reproduce", "score"]
 
 
 def score(
@@ -175,3 +172,48 @@ def reproduce(terminal: Terminal, asked: Experiments) -> None:
         text = experiments.reproduce(output=folder, draws=asked.draws, **common)
     terminal.stop_progress()
     terminal.result(text)
+
+
+def other_measures(
+    terminal: Terminal, a: str, b: str, rows: int, seed: int, as_json: bool, reading: Chosen
+) -> None:
+    """Print what other measures say about two sets."""
+    from cospan.panel import measure_panel
+
+    terminal.progress("measuring", 0, None)
+    sets = [open_source(data, **reading) for data in (a, b)]
+    panel = measure_panel(*sets, rows=rows, random_state=seed)
+    terminal.stop_progress()
+    terminal.result(json_text(panel.to_dict()) if as_json else repr(panel))
+
+
+def synthetic_rows(
+    terminal: Terminal,
+    real: str,
+    synthetic: str,
+    output: Path | None,
+    as_json: bool,
+    reading: Chosen,
+) -> None:
+    """Say how well synthetic rows stand for real ones; write what was found for each."""
+    from cospan.panel import fidelity
+
+    if output is not None:
+        check_places([check_table_path(output)], [real, synthetic])
+    terminal.progress("measuring", 0, None)
+    found = fidelity(*(open_source(data, **reading) for data in (real, synthetic)))
+    terminal.stop_progress()
+    if output is not None:
+        worst = np.argsort(np.minimum(found.p_copy, found.p_impossible), kind="stable")
+        rows = found.rows_synthetic[worst]
+        measured = ("distance", "copying", "p_impossible", "p_copy")
+        columns = {"row": rows} | {key: getattr(found, key)[worst] for key in measured}
+        columns |= {
+            "impossible": np.isin(rows, found.impossible),
+            "copy": np.isin(rows, found.copies),
+        }
+        with table_file(output) as write:
+            write(columns)
+    terminal.result(json_text(found.to_dict()) if as_json else repr(found))
+    if output is not None:
+        terminal.note(f"wrote {output}")

@@ -17,7 +17,7 @@ import typer
 from cospan._text import printable
 from cospan._warnings import heard
 from cospan.cli.gate_files import Case, add_summary, write_junit
-from cospan.cli.gates import Gate, crossed, values_of
+from cospan.cli.gates import Gate, crossed, remedy_for, values_of
 from cospan.cli.options import Chosen, Outputs, What
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
@@ -35,8 +35,6 @@ from cospan.sources import open_source
 if TYPE_CHECKING:
     from cospan.panel import Panel
 
-__all__ = ["compare", "demo"]
-
 FOR_TWO = ("a", "b", "labels", "name_a", "name_b")
 Found = Comparison | ManyComparison
 
@@ -52,7 +50,8 @@ def compare(
     """Compare, print, write what was asked for; returns the gates that were crossed."""
     _check_outputs(outputs, [*sets, what.score, *files_among(what.label, what.labels)])
     gates = outputs.fail_on or []
-    _refuse_alarms(gates)
+    if any("alarm" in gate.quantities for gate in gates):
+        raise typer.BadParameter("--fail-on alarm is for 'cospan monitor'; windows raise alarms.")
     with on_cluster(what.scheduler):
         if _are_more_than_two(sets, what, reading):
             _refuse_what_two_sets_have(sets, what, gates)
@@ -102,7 +101,7 @@ def _are_more_than_two(sets: Sequence[str], what: What, reading: Chosen) -> bool
 
 
 def _call_for_two(sets: Sequence[str], what: What, write: Any, **options: Any) -> Found:
-    names: Chosen = {"name_a": what.name_a, "name_b": what.name_b}
+    names: dict[str, Any] = {"name_a": what.name_a, "name_b": what.name_b}
     if what.scheduler is not None:
         if what.label is None:  # else the classes give the names
             names = {
@@ -144,11 +143,6 @@ def _left_to_workers(paths: Sequence[str | None], what: What, reading: Chosen) -
     return [None if path is None else read_lazily(path, keep) for path in paths]
 
 
-def _refuse_alarms(gates: Sequence[Gate]) -> None:
-    if any("alarm" in gate.quantities for gate in gates):
-        raise typer.BadParameter("--fail-on alarm is for 'cospan monitor'; windows raise alarms.")
-
-
 def _refuse_what_two_sets_have(sets: Sequence[str], what: What, gates: Sequence[Gate]) -> None:
     given = [f"--{name.replace('_', '-')}" for name in FOR_TWO if getattr(what, name) is not None]
     if len(sets) > 1 and what.label is not None:
@@ -184,7 +178,7 @@ def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
         return
     with table_file(path) as write_table:
 
-        def write_scores(columns: Chosen) -> None:
+        def write_scores(columns: dict[str, Any]) -> None:
             write_table(with_text_ids(columns))
 
         yield write_scores
@@ -238,7 +232,7 @@ def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:
 def _crossed(terminal: Terminal, found: Found, outputs: Outputs) -> list[Gate]:
     """The gates that any pair of sets crosses; what they found goes to files, too."""
     gates, values = outputs.fail_on or [], values_of(found)
-    failed = crossed(gates, values)
+    failed = crossed(gates, values, remedy_for(found))
     for gate in failed:
         terminal.error(f"--fail-on {gate}: {gate.found(values)}.")
     on = " and ".join(printable(name, 60) for name in found.names[:4])

@@ -13,6 +13,7 @@ from __future__ import annotations
 import stat
 import tomllib
 from collections.abc import Mapping
+from contextvars import ContextVar
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,12 @@ import typer
 
 from cospan._text import printable
 
-__all__ = ["defaults_for"]
-
 #: The commands whose options a file may hold.
 COMMANDS = ("compare", "profile", "monitor")
 #: Options that only a person may give, on the command line or in a file that --config names.
 PERSONAL = ("scheduler",)
+#: The name of the file that was read: no output may replace it.
+file_read: ContextVar[str | None] = ContextVar("file_read", default=None)
 #: Bytes of the largest file that is read.
 LARGEST = 2**20
 #: What options stand for that are text and never a number.
@@ -36,6 +37,7 @@ TEXTS = ("COLUMN", "NAME", "FILE", "MODEL", "PROFILE", "ADDRESS", "LENGTH", "Z",
 def defaults_for(context: typer.Context, given: Path | None) -> dict[str, Any] | None:
     """The defaults of every command, as click takes them; None where there is no file."""
     content, name = _content(given)
+    file_read.set(name or None)
     if not content:
         return None
     if given is None:

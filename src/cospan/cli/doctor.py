@@ -14,8 +14,6 @@ from cospan._arrays.process import blas_threads
 from cospan._json import json_text
 from cospan.cli.terminal import Terminal
 
-__all__ = ["examine"]
-
 #: What each extra brings; the core comes first.
 PACKAGES = {
     "core": (

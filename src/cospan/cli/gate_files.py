@@ -12,8 +12,6 @@ from cospan._files import check_output, write_text
 from cospan._text import printable
 from cospan.errors import InputError
 
-__all__ = ["Case", "add_summary", "write_junit"]
-
 
 class Case(NamedTuple):
     """One gate judged once: its condition, what it was judged on, and why it failed, if it did."""

@@ -6,6 +6,7 @@ several gates any one is enough.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +21,16 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     from cospan.monitoring import WindowResult
 
-__all__ = ["Clause", "Gate", "Judged", "crossed", "parse_gate", "values_of", "values_of_window"]
+__all__ = [
+    "Clause",
+    "Gate",
+    "Judged",
+    "crossed",
+    "parse_gate",
+    "remedy_for",
+    "values_of",
+    "values_of_window",
+]
 
 #: What a condition may be about, and on which side of the bound it is crossed.
 SIDES = {
@@ -34,6 +44,8 @@ SIDES = {
     "neither": ">",
     "alarm": "",
 }
+#: The largest that each of them can be: a bound beyond would never be crossed, or always.
+LARGEST = {"fisher-rao": math.pi, "features": math.inf}
 _EXAMPLES = (
     "'auc>0.7', 'fisher-rao>1', 'p<0.01', 'column-p<0.0001', 'missing>0.1', or "
     "'p<0.01 and effect>0.6'"
@@ -115,6 +127,13 @@ def _clause(part: str, text: str) -> Clause:
         bound = float("nan")
     if match is None or bound != bound or SIDES[match[1]] != match[2]:
         raise typer.BadParameter(f"{text!r} is not a threshold; write (quoted) {_EXAMPLES}.")
+    most = LARGEST.get(match[1], 1.0)
+    if not 0 <= bound <= most or (bound == 0 and match[2] == "<"):
+        raise typer.BadParameter(
+            f"{text!r} makes no sense: {match[1]} is between 0 and {most:.3g}."
+            if math.isfinite(most)
+            else f"{text!r} makes no sense: {match[1]} is at least 0."
+        )
     return Clause(match[1], bound)
 
 
@@ -177,6 +196,15 @@ def _neither(found: Comparison) -> float | None:
         return None
 
 
+def remedy_for(found: Comparison | ManyComparison) -> str:
+    """How to get more numbers out of a comparison that has few; a sentence and a space."""
+    if isinstance(found, ManyComparison):
+        return "Compare two sets at a time. "
+    if found.group_a.drawn or found.group_b.drawn:
+        return "The profile keeps no rows; one made with --rows 2000 has it. "
+    return "It takes more rows. " if found.shift is None else ""
+
+
 def values_of_window(window: WindowResult) -> dict[str, Judged]:
     """The numbers of one window of a monitoring."""
     where = f" in {window.label}"
@@ -200,15 +228,19 @@ def _risen(window: WindowResult, where: str) -> Judged:
     return Judged(rise, f"{column}{where}")
 
 
-def crossed(gates: Sequence[Gate], values: Mapping[str, Judged]) -> list[Gate]:
-    """The gates that are crossed; an error where one cannot be judged."""
+def crossed(gates: Sequence[Gate], values: Mapping[str, Judged], remedy: str = "") -> list[Gate]:
+    """The gates that are crossed; an error where one cannot be judged.
+
+    `remedy` says how to get more numbers to judge by.
+    """
     for gate in gates:
         unknown = sorted(gate.quantities - values.keys())
         if unknown:
-            what = {"p": "there is no p-value", "effect": "there is no p-value"}
-            reason = what.get(unknown[0], f"there is no {unknown[0]} here")
+            what = {"p": "p-value", "effect": "effect held out", "column-p": "p-value of columns"}
+            lacking = what.get(unknown[0], unknown[0])
+            known = ", ".join(name for name in SIDES if name in values)
             raise InputError(
-                f"--fail-on {gate} cannot be judged: {reason}; give more rows, or a threshold on "
-                "auc or fisher-rao."
+                f"--fail-on {gate} cannot be judged: there is no {lacking} here. {remedy}A gate "
+                f"can be on: {known}."
             )
     return [gate for gate in gates if gate.crossed(values)]

@@ -16,8 +16,6 @@ import typer
 
 from cospan.cli.terminal import Terminal
 
-__all__ = ["grouped", "with_options"]
-
 
 def grouped(*flags: str, default: Any = None, **about: Any) -> Any:
     """A field of such a dataclass: its default, and what typer is to make of it."""

@@ -19,8 +19,6 @@ from cospan.sets import Geometry, SetCosts
 from cospan.sets.curved import CurvedSets
 from cospan.sources import open_source
 
-__all__ = ["directions", "info", "load_frame", "load_scorer"]
-
 LISTED_NAMES = 20
 
 

@@ -1,7 +1,7 @@
 """The options of the command line: each one's flag, help text and check, said once.
 
 Options that travel together are fields of one dataclass; see `groups`. Those that say how to read
-the data are in `reading_options`, those of monitoring alone in `watch_options`.
+the data are in `reading_options`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ import typer
 
 from cospan.cli import parsing
 from cospan.cli.groups import grouped
-
-__all__ = ["Chosen", "Json", "Outputs", "Settings", "WeightingOption", "What"]
 
 Center = StrEnum("Center", ["pooled", "each", "none"])
 Weighting = StrEnum("Weighting", ["cost", "frame"])
@@ -45,7 +43,12 @@ def _gate(text: str) -> Any:
     return parse_gate(text)
 
 
-_condition = partial(_write, parser=_gate, metavar="CONDITION")
+def _fail_on(when: str) -> Any:
+    """The option --fail-on, for conditions such as these."""
+    text = f"End with exit code 3 if {when}, or all of several joined by 'and'. May be repeated."
+    return _write(parser=_gate, metavar="CONDITION", help=text)
+
+
 _junit = partial(_file, help="Write what --fail-on found as JUnit XML.")
 _summary = partial(_file, help='Add a few lines of Markdown, e.g. to "$GITHUB_STEP_SUMMARY".')
 
@@ -109,10 +112,9 @@ class Outputs:
         help="Show other measures too (MMD, Fréchet distance, classifiers …).",
     )
     json: Json = False
-    fail_on: list[Any] | None = _condition(
-        help="End with exit code 3 if 'auc>X', 'effect>X', 'fisher-rao>X', 'p<X', 'column-p<X', "
-        "'features>N', 'missing>X' or 'neither>X' holds, or all of several joined by 'and'. May be "
-        "repeated."
+    fail_on: list[Any] | None = _fail_on(
+        "'auc>X', 'effect>X', 'fisher-rao>X', 'p<X', 'column-p<X', 'features>N', 'missing>X' or "
+        "'neither>X' holds"
     )
     junit: Path | None = _junit()
     summary: Path | None = _summary()
@@ -157,7 +159,7 @@ class Settings(Given):
         parser=parsing.parse_curve,
         metavar="auto|none|NUMBER",
         help="Curved features beside the columns: where they are clearly better, never, or so "
-        "many (default: none).",
+        "many (default: auto).",
     )
     weighting: WeightingOption = None
     tol: float | None = _how(
@@ -177,3 +179,56 @@ class Settings(Given):
         "--exact/--fast",
         help="QR or Gram matrices (default: exact where shrinkage is below 0.001).",
     )
+
+
+@dataclass(frozen=True)
+class Experiments:
+    """Which experiments to run, on what, and where the results go."""
+
+    data: str | None = grouped(
+        metavar="DIR",
+        help="Folder that holds mnist and fashion-mnist, or 'digits' for the small built-in "
+        "set (default: COSPAN_DATA, else a download).",
+    )
+    output: Path | None = grouped(
+        "--output",
+        "-o",
+        metavar="DIR",
+        help="Where the results go (default: cospan-reproduction or cospan-embeddings).",
+    )
+    draws: int = grouped(default=10, min=2, help="Random draws of training images.")
+    quick: bool = grouped(
+        "--quick", default=False, help="Fewer rows, draws and pairs: a first look."
+    )
+    embeddings: bool = grouped(
+        "--embeddings",
+        default=False,
+        help="Learned features instead: texts, pictures, two models (needs the extra embed).",
+    )
+    texts: int = grouped(default=500, min=50, help="Texts of each corpus, with --embeddings.")
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Which column says when a row was, and how long a window is."""
+
+    time: str | None = _column(help="Column that says when each row was; not a feature.")
+    every: str | None = _read(
+        metavar="LENGTH", help="Windows of one hour, day, week, month or year, or '1000-rows'."
+    )
+
+
+@dataclass(frozen=True)
+class WatchOutputs:
+    """Files of a monitoring, whether stdout gets JSON, and when to fail."""
+
+    output: Path | None = _file(
+        "--output", "-o", help="Write a page or a table: .html, .json, .csv."
+    )
+    save: Path | None = _file(help="Keep windows and reference, to add tomorrow's to them.")
+    json: Json = False
+    fail_on: list[Any] | None = _fail_on(
+        "'alarm', or 'auc>X', 'p<X', 'features>N', 'missing>X', 'neither>X', holds in a new window"
+    )
+    junit: Path | None = _junit()
+    summary: Path | None = _summary()

@@ -6,15 +6,6 @@ import re
 
 import typer
 
-__all__ = [
-    "parse_columns",
-    "parse_curve",
-    "parse_names",
-    "parse_number_or_auto",
-    "parse_shape",
-    "parse_shrinkage",
-]
-
 
 def parse_shrinkage(text: str) -> float | str:
     """``auto``, or a number in [0, 1)."""

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cospan._files import check_output
+from cospan.cli.config import file_read
 from cospan.errors import InputError
 from cospan.sources.paths import split_part
-
-__all__ = ["check_places", "files_among"]
 
 
 def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:
@@ -30,7 +29,7 @@ def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -
         ...
     cospan.errors.InputError: cannot write a.csv: it is an input; choose another name.
     """
-    given = [text for text in inputs if text and "\0" not in text]
+    given = [text for text in (*inputs, file_read.get()) if text and "\0" not in text]
     named = {name for text in given for name in (text, str(split_part(text)[0]))}
     taken: dict[str, str] = {}
     for path in outputs:

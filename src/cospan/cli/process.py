@@ -8,14 +8,6 @@ import sys
 import threading
 from typing import Any, TextIO
 
-__all__ = [
-    "Stopped",
-    "never_fail_on_characters",
-    "open_closed_streams",
-    "silence_stdout",
-    "unwinding_signals",
-]
-
 
 class Stopped(BaseException):
     """A signal asked the process to end: it unwinds, so that temporary files go."""

@@ -10,8 +10,6 @@ from typing import Any
 from cospan.cli.options import Given, _column, _read
 from cospan.cli.parsing import parse_columns, parse_names, parse_shape
 
-__all__ = ["Columns", "Files", "Reading"]
-
 Missing = StrEnum("Missing", ["indicator", "mean", "drop", "error"])
 ImageMode = StrEnum("ImageMode", {"gray": "L", "colour": "RGB"})
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-__all__ = ["FAILED", "THRESHOLD", "USAGE", "Terminal"]
-
 FAILED = 1  # it could not be done
 USAGE = 2  # wrong arguments; typer's own code for them
 THRESHOLD = 3  # done, and a --fail-on threshold was crossed
@@ -80,7 +78,7 @@ class Terminal:
         self._caught.__enter__()
         warnings.simplefilter("default" if self.verbose else "ignore")
         warnings.simplefilter("always", CospanWarning)
-        warnings.showwarning = self._show_warning
+        warnings.showwarning = lambda message, *_, **__: self.warn(str(message))
         if not self.quiet and sys.stderr.isatty():
             self._timer.start()
         return self
@@ -206,17 +204,6 @@ class Terminal:
 
         console = self._bars.console if self._bars is not None else _console(sys.stderr)
         console.print(Text(printable(text), style=style), soft_wrap=True)
-
-    def _show_warning(
-        self,
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        self.warn(str(message))
 
 
 def _console(stream: TextIO) -> Console:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cospan._text import number, plural, printable
+from cospan._text import plural, printable
 from cospan.cli.gate_files import Case, add_summary, write_junit
 from cospan.cli.gates import Gate, crossed, values_of_window
+from cospan.cli.options import WatchOutputs
 from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal
-from cospan.cli.watch_options import WatchOutputs
 from cospan.comparison.score_files import table_file
 from cospan.errors import InputError
 from cospan.monitoring import Monitoring, Profile, WindowResult
@@ -46,7 +46,7 @@ def profile(
         made = first.merge(made)
     made.save(output)
     terminal.result(repr(made)[1:-1])
-    terminal.note(f"wrote {output} ({number(output.stat().st_size / 1000)} kB)")
+    terminal.note(f"wrote {output} ({_size(output.stat().st_size)})")
 
 
 def monitor(
@@ -80,6 +80,11 @@ def monitor(
         if path is not None:
             terminal.note(f"wrote {path}")
     return _judged(terminal, found, outputs)
+
+
+def _size(n_bytes: int) -> str:
+    """The size of a file, in words."""
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{max(1, round(n_bytes / 1e3))} kB"
 
 
 def _one_or_all(data: Sequence[str]) -> Any:

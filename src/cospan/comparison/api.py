@@ -15,8 +15,6 @@ from cospan.comparison.scorer import Scored
 from cospan.comparison.settings import Options, Settings, split_options
 from cospan.errors import InputError
 
-__all__ = ["compare", "compare_many"]
-
 PairSink = Callable[[str, Any, Any], None]  # set's name, identifiers, Alignment
 ManySink = Callable[[dict[str, Any]], None]  # the columns of a table of scores
 
@@ -144,7 +142,7 @@ def compare(
         send(name, scored.ids, scored.alignment)
 
     asked = Asked(prepare, True, image_shape, reading)
-    return Comparison.of(compare_sets(asked, progress, None if sink is None else passed_on))
+    return Comparison.of(compare_sets(asked, progress, passed_on if callable(sink) else sink))
 
 
 def compare_many(
@@ -209,7 +207,7 @@ def compare_many(
             sink(score_columns(names, name, scored))
 
     asked = Asked(prepare, False, image_shape, reading)
-    return ManyComparison.of(compare_sets(asked, progress, None if sink is None else passed_on))
+    return ManyComparison.of(compare_sets(asked, progress, passed_on if callable(sink) else sink))
 
 
 def _settings(chosen: dict[str, Any], every_row: bool) -> Settings:

@@ -17,15 +17,6 @@ from cospan.comparison.scoring import Group
 from cospan.errors import InputError
 from cospan.sources.base import listing
 
-__all__ = [
-    "Audited",
-    "audit_rows",
-    "looking_elsewhere",
-    "rows_to_check",
-    "sides_of_labels",
-    "worst_rows",
-]
-
 LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
 
 
@@ -49,9 +40,9 @@ def audit_rows(
     weights = np.concatenate([group.kept.weights for group in groups])
     own = np.repeat(np.arange(len(groups)), [len(group.kept.ids) for group in groups])
     if further is None or further.kept.labels is None:
-        return Audited(
-            looking_elsewhere(LabelAudit.from_weights(weights, own, np.array(names))), "sets"
-        )
+        audit = looking_elsewhere(LabelAudit.from_weights(weights, own, np.array(names)))
+        real = np.array([not group.drawn for group in groups])  # others cannot be looked at
+        return Audited(replace(audit, flagged=audit.flagged & real[own]), "sets")
     labels = further.kept.labels
     sides = sides_of_labels(labels, (names[0], names[1]), classes)
     audit = LabelAudit.from_weights(

@@ -15,8 +15,6 @@ from cospan.sources import Chunk, Source
 from cospan.sources.base import listing
 from cospan.summary import Reservoir, SummaryBuilder, SummaryOptions
 
-__all__ = ["ClassesOf", "as_text", "refuse_too_many"]
-
 MOST_SETS = 100  # more are nearly always a column of numbers taken for labels
 
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from cospan._types import Floats
 from cospan.comparison.scorer import Scored
 
-__all__ = ["ambiguity", "joined", "score_columns"]
-
 
 def score_columns(names: Sequence[str], sets: Any, scored: Scored) -> dict[str, NDArray[Any]]:
     """The columns of a table of scores, angles in degrees.

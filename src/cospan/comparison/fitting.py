@@ -22,8 +22,6 @@ from cospan.sources import Source
 from cospan.summary import Summary
 from cospan.typicality import Typicality
 
-__all__ = ["Fitted", "Model", "arranged", "fit_sets"]
-
 Model = JointFrame | SetCosts
 
 

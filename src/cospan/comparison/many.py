@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from cospan.changes import Changes
     from cospan.estimator import AlignmentAngleClassifier
 
-__all__ = ["ManyComparison"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ManyComparison(View):

@@ -22,8 +22,6 @@ from cospan.sources import Source, check_same_features, encode_together, open_so
 from cospan.sources.base import listing
 from cospan.summary import Summary
 
-__all__ = ["Classes", "Opened", "named_sets", "names_of", "open_many", "open_pair"]
-
 
 class Opened(NamedTuple):
     """The sets of a comparison, and further rows to score where there are some."""

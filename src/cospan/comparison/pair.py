@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from cospan.panel import Panel
     from cospan.significance import Separation, ShiftTest
 
-__all__ = ["Comparison", "TopFeatures"]
-
 NEGLIGIBLE = 0.05  # of the largest effect: features below pull to no side worth naming
 NO_PULL = 0.01  # together and times the gain: all features pull by less than a third of a degree
 
@@ -227,6 +225,7 @@ class Comparison(View):
         to_a, to_b = to_a[self.effect_a[to_a] < -weak], to_b[self.effect_b[to_b] > weak]
         common = np.minimum(*self.feature_spread)
         common[np.concatenate([to_a, to_b])] = -1
+        common[self.frame.geometry.constant_features] = -1
         shared = np.argsort(-common, kind="stable")[:n]
         return TopFeatures(to_a, shared[common[shared] > 0], to_b)
 

@@ -22,9 +22,6 @@ from cospan.significance import Separation, fit_reliabilities, pair_separation
 from cospan.sources import Chunk
 from cospan.summary import Reservoir, rows_within
 
-__all__ = ["Linkage", "Pairs", "join_sets", "separate_pairs", "shown_rows", "tested_rows"]
-
-
 TESTED_ROWS = 2_500  # rows of each set that repeated fits and permutations take, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
 SHOWN_ROWS, SHOWN_BYTES = 1_000, 2**25  # of each of K sets; of all of them together

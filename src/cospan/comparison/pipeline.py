@@ -36,9 +36,6 @@ from cospan.comparison.testing import ScoredSets, study_pair
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
-__all__ = ["Asked", "compare_sets"]
-
-
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 
 
@@ -55,6 +52,9 @@ def compare_sets(
     asked: Asked, progress: Progress | None = None, sink: Sink | None = None
 ) -> Result:
     """Compare sets, from what is asked for to what is found."""
+    for name, function in (("progress", progress), ("sink", sink)):
+        if function is not None and not callable(function):
+            raise InputError(f"{name} is {function!r}; give a function, or leave it out.")
     started = time.perf_counter()
     with heard_warnings() as heard:
         done = _score_sets(asked, progress, sink)
@@ -151,7 +151,10 @@ def _score_own(
         scored = tallies[part.number].add(part)
         if sink is not None and not read[part.number].drawn:
             sink(opened.sets.names, read[part.number].name, scored)
-    return [tally.finish(one.name, one.rows) for tally, one in zip(tallies, read, strict=True)]
+    return [
+        tally.finish(one.name, one.rows, drawn=one.drawn)
+        for tally, one in zip(tallies, read, strict=True)
+    ]
 
 
 def _score_further(

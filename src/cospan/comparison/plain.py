@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from cospan.sets import Geometry
     from cospan.sets.curved import CurvedSets
 
-__all__ = ["SCHEMA", "many_dict", "pair_dict"]
-
 SCHEMA = 1  # raised whenever something that was there is gone or means something else
 COARSE_BINS = 90  # one degree each
 LISTED_ROWS = 100

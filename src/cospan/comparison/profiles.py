@@ -16,8 +16,6 @@ from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source
 from cospan.summary import Summary
 
-__all__ = ["KeptProfile", "as_profile", "said_by_sketches", "with_plan"]
-
 #: Columns named in the sentence about a profile without rows.
 MOST_REASONS = 5
 

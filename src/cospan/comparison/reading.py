@@ -21,8 +21,6 @@ from cospan.sources import Chunk, Source
 from cospan.sources.ahead import read_ahead
 from cospan.summary import Reservoir, Summary, SummaryOptions, of_chunks, of_rows, rows_within
 
-__all__ = ["SAMPLE_SEED", "OwnRows", "Progress", "ReadSet", "Sets", "sample_size", "watched"]
-
 #: Of every sample of rows that a comparison takes. The seed that a user gives is for what chance
 #: must decide, relabellings and replicates; which rows stand for a large set it need not decide,
 #: and another seed would give other distances for the same files, and flip a gate.

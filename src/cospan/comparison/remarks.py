@@ -17,13 +17,9 @@ from cospan.comparison.scoring import Group
 from cospan.frame import JointFrame
 from cospan.sources.base import listing
 
-__all__ = ["collect_remarks", "heard_warnings"]
-
 FEW_ROWS = 30
 # Of a comparison whose rows are scored with curved features.
-CURVED = (
-    "The difference is curved: part of it shows in how values combine, not in means and spreads."
-)
+CURVED = "The difference is curved: means, spreads and correlations show only a part of it."
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 
 
@@ -93,6 +89,11 @@ def _constant(opened: Opened, model: Model) -> Iterator[Remark]:
     constant = model.geometry.constant_features
     if first is None or first.feature_names is None or first.image_shape or not len(constant):
         return
-    shown = listing([first.feature_names[j] for j in constant])
+    plan = first.plan
+    own = set() if plan is None else {c.indicator_name for c in plan.used if c.indicator}
+    names = [first.feature_names[j] for j in constant if first.feature_names[j] not in own]
+    if not names:  # nothing is missing: no column of the user's is constant
+        return
+    shown = listing(names)
     sets = "both sets" if model.geometry.n_sets == 2 else "all sets"
     yield Remark("constant columns", f"Constant in {sets}, and kept out: {shown}.")

@@ -20,8 +20,6 @@ from cospan.comparison.scoring import Group
 from cospan.comparison.testing import PairFindings
 from cospan.frame import ManyFrame
 
-__all__ = ["Facts", "Line", "Result", "View", "shared"]
-
 Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
 
 

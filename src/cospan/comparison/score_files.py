@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._files import whole_file
+from cospan._packages import needed
 from cospan._tables import without_formulas
-from cospan.errors import InputError, MissingDependencyError
-
-__all__ = ["ENDINGS", "check_table_path", "csv_text", "table_file", "with_text_ids"]
+from cospan.errors import InputError
 
 ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".tsv")
 
@@ -128,12 +127,8 @@ def _open_writer(path: Path, ending: str, schema: Any) -> Any:
 
 
 def _arrow_table(columns: Mapping[str, NDArray[Any]]) -> Any:
-    try:
+    with needed("A table of scores"):
         import pyarrow as pa
-    except ImportError:
-        raise MissingDependencyError(
-            "tables of scores need pyarrow; install it with pip install 'cospan[app]'."
-        ) from None
     return pa.table({name: _arrow_column(values) for name, values in columns.items()})
 
 

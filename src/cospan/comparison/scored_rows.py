@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison
     from cospan.comparison.pair import Comparison
 
-__all__ = ["scored_beside_many", "scored_beside_two", "where_they_go"]
-
 
 def scored_beside_two(c: Comparison) -> Iterator[str]:
     """The sentence, where there are rows to say it of."""

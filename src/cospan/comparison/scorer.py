@@ -17,9 +17,6 @@ from cospan.significance.copies import row_hashes
 from cospan.sources import Chunk
 from cospan.typicality import below_rate
 
-__all__ = ["LikeNeither", "Scored", "Scorer", "Sink", "like_neither", "pair_angle"]
-
-
 NEITHER_RATE = 0.05  # of the rows called like no set, those that may be so by mistake
 
 

@@ -30,9 +30,6 @@ from cospan.frame import JointFrame
 from cospan.sources import Chunk
 from cospan.summary import Reservoir, rows_within
 
-__all__ = ["Group", "ScoredGroup", "Tally"]
-
-
 FINE_BINS = 900  # a tenth of a degree each; 30, 45, 60 or 90 bins are sums of these
 DEGREE_BINS = 90  # of the histograms of each pair of more sets
 KEPT_ROWS = 100_000  # scores kept in memory, of each of two sets
@@ -78,6 +75,9 @@ class ScoredGroup:
         that are on the border; `rows` is a uniform sample, these are not.
     times : ndarray of shape (shown, columns) or None
         When `rows` are from, in days since 1970, by the columns that are times and no features.
+    drawn : bool
+        Whether these are not the set's rows, but drawn to stand in for them: there is nothing to
+        look at in any of them.
 
     Examples
     --------
@@ -103,6 +103,7 @@ class ScoredGroup:
     labels: NDArray[Any] | None = None
     telling: KeptRows | None = None
     times: Floats | None = None
+    drawn: bool = False
 
     def __post_init__(self) -> None:
         if self.total == 0:
@@ -116,7 +117,7 @@ class ScoredGroup:
     @property
     def neither(self) -> NDArray[np.bool_]:
         """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        return like_neither(self.scored.strange)
+        return like_neither(self.scored.strange) & (not self.drawn)
 
     def __repr__(self) -> str:
         return f"ScoredGroup({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
@@ -137,6 +138,7 @@ class Group(NamedTuple):
     kept: Scored  # all `n` rows, or a uniform sample of them
     angles: ScoredGroup | None = None  # what a joint frame of two sets says
     telling: KeptRows | None = None  # values of the rows that a reader will ask about
+    drawn: bool = False  # whether other rows stand in for those of the set
 
     @property
     def sampled(self) -> bool:
@@ -145,7 +147,7 @@ class Group(NamedTuple):
     @property
     def neither(self) -> NDArray[np.bool_]:
         """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        return like_neither(self.kept.strange)
+        return like_neither(self.kept.strange) & (not self.drawn)
 
 
 class Tally:
@@ -157,7 +159,8 @@ class Tally:
         self._nearest = np.zeros(K, dtype=np.int64)
         self._pair_counts = np.zeros((K, DEGREE_BINS), dtype=np.int64)
         self._counts = np.zeros(FINE_BINS, dtype=np.int64)
-        self._kept: Reservoir[Scored] = Reservoir(_kept_rows(K), seed)
+        kept = max(2 * KEPT_ROWS // K, min(FEWEST_KEPT, KEPT_ROWS))
+        self._kept: Reservoir[Scored] = Reservoir(kept, seed)
         # The same seed, so the same draws: the rows shown are among the rows kept.
         size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
         self._shown: Reservoir[Chunk] = Reservoir(size, seed)
@@ -186,7 +189,7 @@ class Tally:
                 self._pair_counts[j] += _histogram(theta, DEGREE_BINS)
         return scored
 
-    def finish(self, name: str, total: int | None = None) -> Group:
+    def finish(self, name: str, total: int | None = None, *, drawn: bool = False) -> Group:
         """The group, once all rows were added; `total` where these were only a sample."""
         n = self._kept.seen
         if n == 0:
@@ -194,6 +197,7 @@ class Tally:
         kept = self._kept.result()
         total = n if total is None else total
         found = Group(name, self._own, n, total, self._nearest, self._pair_counts, kept)
+        found = found._replace(drawn=drawn)
         asked, places = self._telling.among(self._kept.positions)
         if not isinstance(self._scorer.model, JointFrame) or kept.alignment is None:
             return found._replace(telling=KeptRows(asked, places, None))
@@ -214,16 +218,13 @@ class Tally:
             labels=kept.labels,
             telling=telling,
             times=times,
+            drawn=drawn,
         )
         return found._replace(angles=angles, telling=telling)
 
     def _pulls(self, frame: JointFrame, rows: NDArray[Any]) -> Floats:
         """How far every feature pulls each row."""
         return np.asarray(attribute(frame, rows, weighting=self._scorer.weighting).features)
-
-
-def _kept_rows(n_sets: int) -> int:
-    return max(2 * KEPT_ROWS // n_sets, min(FEWEST_KEPT, KEPT_ROWS))
 
 
 def _histogram(theta: Floats, bins: int) -> NDArray[np.int64]:

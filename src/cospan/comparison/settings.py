@@ -17,8 +17,6 @@ from cospan.errors import InputError
 from cospan.sets import Settings as SetSettings
 from cospan.sets.settings import DEFAULTS, Given, settled
 
-__all__ = ["Options", "Settings", "split_options"]
-
 
 class Options(Given, total=False):
     """Settings of a comparison, and options of its sources: what may be left out of a call."""

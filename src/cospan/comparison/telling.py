@@ -17,8 +17,6 @@ from cospan._tolerance import TIE_BREAK
 if TYPE_CHECKING:
     from cospan.alignment import Alignment
 
-__all__ = ["TELLING_ROWS", "KeptRows", "Telling", "keys_of_many", "keys_of_two"]
-
 Keys = dict[str, NDArray[np.float64]]
 
 TELLING_ROWS = 100  # of each kind

@@ -22,8 +22,6 @@ from cospan.frame import JointFrame
 from cospan.significance import Separation, ShiftTest, shift_test
 from cospan.sources.encoding import SetProfile
 
-__all__ = ["PairFindings", "ScoredSets", "study_pair"]
-
 APART = 0.9  # the largest gap between the shares of rows up to a date, from which it separates
 
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
-__all__ = ["NAME_WIDTH", "bars", "many_lines", "pair_lines"]
-
 RAMP = " ▁▂▃▄▅▆▇█"
 PLOT_WIDTHS = (90, 75, 60, 50, 45, 36, 30, 25, 20)  # divisors of the 900 bins of a tenth degree
 NAME_WIDTH = 28
@@ -170,7 +168,7 @@ def _numbers(c: Comparison) -> Iterator[str]:
     s = c.separation
     yield f"  AUC         {s.auc}  of the angle; 0.5: no difference, 1: apart"
     if c.shift is not None:
-        yield f"  held out    {c.shift.effect}  AUC of the test's score on rows it did not see"
+        yield f"  held out    {c.shift.effect}  AUC of the test's own score, on rows new to it"
     yield f"  Fisher-Rao  {s.fisher_rao}  between 0 and π"
     yield f"  overlap     {s.overlap}  what both have in common"
     if c.shift is None:

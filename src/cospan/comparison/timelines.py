@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from cospan.comparison.scoring import ScoredGroup
     from cospan.sources.encoding import EncodingPlan
 
-__all__ = ["Moment", "Timeline", "sentences", "timelines_of"]
-
 Track = tuple[Floats, Floats]  # times or places of rows, and their angles in degrees
 
 
@@ -174,7 +172,8 @@ def _angles_without(c: Comparison, timed: Sequence[Column]) -> list[Floats]:
     if not timed or not g.affine or len(c.feature_names) > MOST_REFITTED or not others:
         return known
     try:
-        chosen: Any = {"units": g.units}  # the rest anew: what suits dates may not suit the others
+        # The rest anew: what suits dates may not suit the others.
+        chosen: Any = {"units": g.units, "curve": None if c.frame.curve is None else "auto"}
         if len(others) > MOST_CHOSEN:
             chosen |= {"shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
         frame = JointFrame.fit(rows[0], rows[1], **chosen)
@@ -226,7 +225,8 @@ def _calendar(days: Floats, own: Sequence[Floats]) -> Cut | None:
 def _span(unit: Every, code: int, step: int) -> str:
     """A window of the calendar: its name where it has one, else its first and its last part."""
     if unit.unit == "week":
-        return f"{unit.label(code)} to {np.datetime64(unit.label(code), 'D') + 6}"
+        first = unit.label(code)
+        return f"{first} to {np.datetime64(first, 'D') + np.timedelta64(6, 'D')}"
     return unit.label(code) + (f" to {unit.label(code + step - 1)}" if step > 1 else "")
 
 

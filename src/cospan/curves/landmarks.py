@@ -34,15 +34,15 @@ from cospan.curves.rows import RowMap
 __all__ = ["LandmarkMap", "landmark_map", "landmarks_for"]
 
 
-# Principal axes kept.
-AXES = 400
+# Principal axes kept. What the weaker ones of pictures add is noise, and time.
+AXES = 100
 # Landmarks at most, and rows for each of them.
-MOST_LANDMARKS = 1000
+MOST_LANDMARKS = 1500
 _ROWS_EACH = 3
 # Rows whose mean is a landmark.
 _NEIGHBOURS = 5
 # h, of the median distance of two rows.
-BANDWIDTH = 0.5
+BANDWIDTH = 0.75
 _ORDER_SEED, _DRAW_SEED = 20_03, 20_04
 
 
@@ -135,7 +135,7 @@ def landmarks_for(n_rows: int) -> int:
     Examples
     --------
     >>> landmarks_for(90), landmarks_for(1700), landmarks_for(100_000)
-    (30, 566, 1000)
+    (30, 566, 1500)
     """
     return max(1, min(MOST_LANDMARKS, n_rows // _ROWS_EACH))
 

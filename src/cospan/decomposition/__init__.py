@@ -20,13 +20,13 @@ here                  the paper      LAPACK ``ggsvd3``   MATLAB ``gsvd``  Julia 
 
 (MATLAB orders the values the other way round: c rising.)
 
-Where to find what: `api` has the public functions, `pair` and `options` are their arguments,
-`kernel` is the algorithm, in steps that live in `scaling`, `householder`, `ranks`, `cosine_sine`
-and `one_sided`, with `small` as its short form for small pairs; `tangent` is another algorithm, and
-`stacks` does many pairs. `result` is the object that comes out, and what follows from it is in
-`forms` (other people's notation, pseudo-inverse, null spaces), `regularization` and
-`least_squares`. A few directions of large sparse matrices are found by `partial`, with `operators`
-and `whitening` underneath.
+Where to find what: `api` has the public functions, `pair` is their arguments, `kernel` is the
+algorithm, in steps that live in `scaling`, `householder`, `ranks`, `cosine_sine` and `one_sided`,
+with `small` as its short form for small pairs; `tangent` is another algorithm, and `stacks` does
+many pairs. `result` is the object that comes out, and what follows from it is in `forms` (other
+people's notation, pseudo-inverse, null spaces) and `regularization` (with generalized least
+squares). A few directions of large sparse matrices are found by `partial`, with `whitening`
+underneath.
 """
 
 from cospan.decomposition.api import gsvd, gsvdvals

@@ -9,13 +9,10 @@ from cospan._arrays import Array
 from cospan._validate import as_flag, as_option
 from cospan.decomposition import tangent
 from cospan.decomposition.kernel import decompose
-from cospan.decomposition.options import Wanted
-from cospan.decomposition.pair import as_pair, as_sides, as_tolerances
+from cospan.decomposition.pair import Wanted, as_pair, as_sides, as_tolerances
 from cospan.decomposition.result import GSVD
 from cospan.decomposition.stacks import is_stack, of_stack, stacked_values
 from cospan.errors import InputError
-
-__all__ = ["gsvd", "gsvdvals"]
 
 
 def gsvd(

@@ -19,15 +19,6 @@ from cospan._arrays import Array
 from cospan._tolerance import POLISH_BELOW
 from cospan.decomposition.householder import qr
 
-__all__ = [
-    "CosineSine",
-    "cosines_and_sines",
-    "orthonormalized",
-    "other",
-    "reorthogonalized",
-    "row_norms",
-]
-
 
 class CosineSine(NamedTuple):
     """The factors; U and V are None where they were not asked for."""

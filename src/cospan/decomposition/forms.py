@@ -21,8 +21,6 @@ from cospan.decomposition.householder import qr
 if TYPE_CHECKING:
     from cospan.decomposition.result import GSVD
 
-__all__ = ["JuliaForm", "LapackForm", "MatlabForm"]
-
 
 class MatlabForm(NamedTuple):
     """``A = U C Xᴴ`` and ``B = V S Xᴴ`` with c rising, as MATLAB's gsvd has it."""

@@ -8,8 +8,6 @@ import scipy.linalg
 from cospan import _arrays as arrays
 from cospan._arrays import Array, Orthogonal, cholesky_qr
 
-__all__ = ["explicit", "over_triangle", "qr", "stacked_qr", "times_triangle"]
-
 # Block size of LAPACK's compact-WY QR: flat between 48 and 128 on the machines measured.
 _BLOCK = 96
 

@@ -28,7 +28,7 @@ from cospan.decomposition.householder import (
     stacked_qr,
     times_triangle,
 )
-from cospan.decomposition.options import Tolerances, Wanted, default_tolerances
+from cospan.decomposition.pair import Tolerances, Wanted, default_tolerances
 from cospan.decomposition.ranks import (
     above,
     full_rank,
@@ -47,8 +47,6 @@ from cospan.decomposition.scaling import (
     unscaled,
     with_columns,
 )
-
-__all__ = ["decompose"]
 
 
 class _RankInDoubtError(Exception):

@@ -13,8 +13,6 @@ from cospan._arrays import Array
 from cospan.decomposition.ranks import surely_regular
 from cospan.decomposition.result import GSVD, Blocks
 
-__all__ = ["of_independent_rows", "ordered"]
-
 
 def of_independent_rows(A: Array, B: Array, tol: float, *, frame: bool) -> GSVD | None:
     """The GSVD of a pair whose rows all are independent, or None if they are not.

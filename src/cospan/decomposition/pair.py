@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -9,17 +10,55 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._tolerance import rank_tolerance
 from cospan._validate import (
     as_rows_with_eps,
     as_tol,
     check_names,
     check_same_library,
     feature_names_of,
+    is_real,
 )
-from cospan.decomposition.options import Tolerances, default_tolerances
 from cospan.errors import InputError
 
-__all__ = ["Pair", "as_pair", "as_sides", "as_tolerances"]
+
+class Tolerances(NamedTuple):
+    """Relative ones for the rank of the stack, of A and of B, and absolute ones for A and B.
+
+    With `separate` A and B are each cut by their own before they meet.
+    """
+
+    stack: float
+    a: float
+    b: float
+    absolute_a: float = 0.0
+    absolute_b: float = 0.0
+    separate: bool = False
+
+
+class Wanted(NamedTuple):
+    """Which left factors to compute, whether square ones, and what may be written to.
+
+    Without `frame` only c and s count: H is left as it is on the way.
+    """
+
+    u: bool = True
+    v: bool = True
+    full: bool = False
+    overwrite_a: bool = False
+    overwrite_b: bool = False
+    frame: bool = True
+
+
+@functools.lru_cache
+def default_tolerances(
+    shape_a: tuple[int, ...], shape_b: tuple[int, ...], eps: float
+) -> Tolerances:
+    """What counts as zero where the user has not said so."""
+    (p, d), q = shape_a, shape_b[0]
+    return Tolerances(
+        rank_tolerance(p + q, d, eps), rank_tolerance(p, d, eps), rank_tolerance(q, d, eps)
+    )
 
 
 # Entries up to which checks of their own take longer than looking at every entry.
@@ -120,10 +159,8 @@ def _two(value: Any, name: str) -> tuple[Any, Any]:
 def _as_absolute(value: Any) -> float:
     if value is None:
         return 0.0
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        number = float(value)
-        if 0 <= number < math.inf:
-            return number
+    if is_real(value) and 0 <= float(value) < math.inf:
+        return float(value)
     raise InputError(f"atol is {value!r}; it must be a finite number of at least 0.")
 
 

@@ -17,11 +17,8 @@ import scipy.sparse.linalg
 
 from cospan._tolerance import rank_tolerance
 from cospan._validate import as_count, as_flag, as_option, as_seed
-from cospan.decomposition.operators import Operator, as_operators
-from cospan.decomposition.whitening import whitened
+from cospan.decomposition.whitening import Operator, as_operators, whitened
 from cospan.errors import InputError
-
-__all__ = ["PartialGSVD", "gsvds"]
 
 _EPS = 2.0**-52
 
@@ -140,6 +137,8 @@ def gsvds(
     rng = np.random.default_rng(as_seed(random_state))
     compute_uv = as_flag(compute_uv, "compute_uv")
     a, b, alive = as_operators(A, B)
+    if a.shape[1] == 0:
+        raise InputError("A and B are zero: there is no direction to find.")
     space = whitened(a, b)
     if k >= space.dimension - 1:
         raise InputError(

@@ -15,17 +15,6 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import DOUBTFUL, WELL_CONDITIONED, surely_above
 
-__all__ = [
-    "above",
-    "full_rank",
-    "norm",
-    "norm2",
-    "rank_shown",
-    "smallest_singular_value",
-    "surely_regular",
-    "well_conditioned",
-]
-
 
 def norm(x: Array) -> float:
     """Root of the sum of the squares, of entries whose squares neither overflow nor vanish."""

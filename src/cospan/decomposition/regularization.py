@@ -10,12 +10,24 @@ Directions that only B has are 0 in every solution, and so is what neither has.
 How to choose λ: generalized cross-validation takes the smallest ‖A x - b‖² / (p - Σ f_i)²
 (Golub, Heath and Wahba 1979), the L-curve the sharpest corner of log ‖B x‖ against log ‖A x - b‖
 (Hansen 1992).
+
+Generalized least squares by a GSVD: the best linear unbiased estimate, also where the
+covariance of the errors is singular (Paige 1985).
+
+The model is y = M β + e with errors e = L v and v of unit covariance, so that β is best where ‖v‖
+is smallest. With ``Mᴴ = U diag(c) H`` and ``Lᴴ = V diag(s) H`` and w the coordinates of y,
+``y = Hᴴ w``, it falls apart into equations of one unknown each::
+
+    w_i = c_i (Uᴴβ)_i + s_i (Vᴴv)_i
+
+Where only M reaches, β is fixed; where both do, β takes everything and v stays 0; where only L
+does, v has to.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +39,6 @@ from cospan.errors import InputError
 
 if TYPE_CHECKING:
     from cospan.decomposition.result import GSVD
-
-__all__ = ["TikhonovPath", "as_vector", "solve_tikhonov"]
 
 _GRID = 200
 
@@ -157,3 +167,24 @@ def _curvature(strengths: np.ndarray, residuals: np.ndarray, penalties: np.ndarr
     found[moving] = (dx * ddy - ddx * dy)[moving] / speed[moving]
     bend[sound] = found
     return bend
+
+
+class GlsSolution(NamedTuple):
+    """The estimate, the errors' source, and how far y is from what the model can make at all."""
+
+    beta: Array  # (p,), the shortest one where the design leaves it open
+    v: Array  # (q,), with y = M β + L v as nearly as possible
+    inconsistency: float  # ‖y - M β - L v‖: 0 unless y leaves the range of [M, L]
+
+
+def solve_gls(f: GSVD, y: Any) -> GlsSolution:
+    U, V = f.left_factors()
+    y = as_vector(y, f.H.shape[1], f.H, "y")
+    r, k, t = f.blocks
+    # y = Hᴴ w with H of full row rank: w = (Hᴴ)⁺ y = (H⁺)ᴴ y.
+    w = arrays.matmul(arrays.adjoint(pseudo_inverse(f.H)), y[:, None])
+    xp = arrays.namespace(f.H)
+    off = y[:, None] - arrays.matmul(arrays.adjoint(f.H), w)
+    beta = arrays.matmul(U[:, : r + k], w[: r + k, :] / f.c[: r + k, None])[:, 0]
+    v = arrays.matmul(V[:, k : k + t], w[r + k :, :])[:, 0]
+    return GlsSolution(beta, v, float(xp.sqrt(xp.sum(arrays.squared_sizes(off)))))

@@ -8,10 +8,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan.decomposition import forms, least_squares, regularization
+from cospan.decomposition import forms, regularization
 from cospan.errors import InputError
-
-__all__ = ["GSVD", "Blocks"]
 
 
 class Blocks(NamedTuple):
@@ -167,7 +165,7 @@ class GSVD:
         """
         return regularization.solve_tikhonov(self, b, strength)
 
-    def solve_gls(self, y: Any) -> least_squares.GlsSolution:
+    def solve_gls(self, y: Any) -> regularization.GlsSolution:
         """Generalized least squares: y = M β + L v with ‖v‖ as small as possible.
 
         For ``gsvd(Mᵀ, Lᵀ)`` (adjoints, where complex) of a design M (n, p) and a factor L (n, q)
@@ -180,7 +178,7 @@ class GSVD:
         >>> gsvd(M.T, L.T).solve_gls([0.0, 0.0, 1.0]).beta.round(4)
         array([1.])
         """
-        return least_squares.solve_gls(self, y)
+        return regularization.solve_gls(self, y)
 
     # ---- the object itself --------------------------------------------------------------------
 

@@ -18,9 +18,6 @@ from cospan.decomposition.ranks import norm
 from cospan.decomposition.result import Blocks
 from cospan.errors import InputError
 
-__all__ = ["keep_columns", "living_columns", "scaled", "signed", "unscaled", "with_columns"]
-
-
 # Exponents of scales that no product with a frame of norm about 1 can overflow, in any dtype.
 _HARMLESS = 60
 

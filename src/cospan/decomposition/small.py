@@ -21,8 +21,6 @@ from cospan.decomposition.cosine_sine import other
 from cospan.decomposition.ranks import rank_shown
 from cospan.decomposition.result import GSVD, Blocks
 
-__all__ = ["decompose"]
-
 # Columns of the stack, and its entries, up to which this is the faster way.
 _MOST_COLUMNS = 64
 _MOST_ENTRIES = 12_000

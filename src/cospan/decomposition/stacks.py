@@ -17,8 +17,6 @@ from cospan._arrays import Array
 from cospan.decomposition.result import GSVD
 from cospan.errors import InputError
 
-__all__ = ["GSVDStack", "is_stack", "of_stack", "stacked_values"]
-
 
 @dataclass(frozen=True, eq=False)
 class GSVDStack:

@@ -23,13 +23,11 @@ from cospan._arrays import Array
 from cospan._tolerance import rank_tolerance
 from cospan.decomposition import one_sided
 from cospan.decomposition.forms import complement, completed
-from cospan.decomposition.options import Wanted
+from cospan.decomposition.pair import Wanted
 from cospan.decomposition.ranks import smallest_singular_value
 from cospan.decomposition.result import GSVD, Blocks
 from cospan.decomposition.scaling import keep_columns, living_columns, signed, with_columns
 from cospan.errors import InputError
-
-__all__ = ["decompose"]
 
 
 def decompose(A: Array, B: Array, wanted: Wanted) -> GSVD:

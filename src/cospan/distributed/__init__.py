@@ -1,7 +1,7 @@
 """Dask collections: summaries by a tree of merges on the workers, angles where the rows are.
 
 Nothing but summaries travels: a factor of d × d numbers for each block of rows, merged in fours
-until one is left (`summary/lazy`, over `summary/blocks`; `sets/lazy` for mapped rows). Scoring
+until one is left (`summary/lazy`; `sets/lazy` for mapped rows). Scoring
 sends the frame to every worker once and leaves the angles there, as lazy arrays or as files that
 the workers write (`frame/lazy`). Every task is a pure function of its block, so a scheduler that
 loses a worker computes its share again elsewhere.

@@ -8,6 +8,7 @@ and said in one sentence.
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -15,13 +16,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from cospan.errors import CospanError, InputError, MissingDependencyError
-
-__all__ = ["on_cluster", "read_lazily"]
+from cospan._packages import needed
+from cospan._text import first_line
+from cospan.errors import CospanError, InputError
 
 #: Seconds to wait for an answer, and for a first worker. With the start of Python and Dask, some
 #: four seconds, an answer comes within 15.
 PATIENCE = 8
+#: Ways to a scheduler that only Dask knows how to try.
+OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")
 #: Dask's own loggers; what they would print with a traceback is said in a sentence here.
 LOGGERS = ("distributed", "tornado", "asyncio")
 #: What each worker is asked before any work: it needs no package of ours to be asked.
@@ -34,17 +37,14 @@ def on_cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    try:
+    with needed("A Dask scheduler", "cospan[dask]"):
         import dask
         import distributed
-    except ImportError:
-        raise MissingDependencyError(
-            "A Dask scheduler needs the package distributed; install cospan[dask]."
-        ) from None
     hurried = {
         "distributed.comm.timeouts.connect": f"{PATIENCE}s",
         "distributed.comm.retry.count": 0,
     }
+    _check_reachable(address)
     with _without_logs(), dask.config.set(hurried):
         client = _connected(distributed, address)
         try:
@@ -59,6 +59,26 @@ def on_cluster(address: str | None) -> Iterator[None]:
         finally:
             with suppress(Exception):  # a scheduler that is gone cannot say good-bye
                 client.close(timeout=2)
+
+
+def _check_reachable(address: str) -> None:
+    """Whether somebody listens there: a client of Dask would try for long, and leave noise."""
+    scheme, _, rest = address.rpartition("://")
+    host, _, port = rest.rpartition(":")
+    if scheme in OTHER_SCHEMES:
+        return
+    if scheme not in ("tcp", "tls", "") or not host or not port.isdigit():
+        raise InputError(f"{address!r} is no address of a Dask scheduler; give tcp://host:port.")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise _nobody(address, error) from error
+
+
+def _nobody(address: str, error: BaseException) -> InputError:
+    return InputError(
+        f"No Dask scheduler answers at {address} ({_brief(error)}); give it as tcp://host:port."
+    )
 
 
 def _connected(distributed: Any, address: str) -> Any:
@@ -81,9 +101,7 @@ def _connected(distributed: Any, address: str) -> Any:
     try:
         return waiting.result(PATIENCE + 1)
     except Exception as error:  # what connecting raised, or that it took too long
-        raise InputError(
-            f"No Dask scheduler answers at {address} ({_brief(error)}); give it as tcp://host:port."
-        ) from error
+        raise _nobody(address, error) from error
 
 
 def _check_workers(client: Any, address: str) -> None:
@@ -153,9 +171,8 @@ def _without_logs() -> Iterator[None]:
 
 
 def _brief(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    text = f"{type(error).__name__}: {lines[0].rstrip('.')}" if lines else type(error).__name__
-    return text if len(text) <= 160 else text[:157] + "..."
+    kind, text = type(error).__name__, first_line(error)
+    return kind if text == kind else f"{kind}: {text}"
 
 
 def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
@@ -169,12 +186,8 @@ def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
         Columns of CSV files whose type must not change (labels, identifiers). Other columns of
         whole numbers are read as float64, since fractions may come later in the file.
     """
-    try:
+    with needed("Reading files by Dask workers", "cospan[dask]"):
         import dask.dataframe as dd
-    except ImportError:
-        raise MissingDependencyError(
-            "Reading files by Dask workers needs dask; install cospan[dask]."
-        ) from None
 
     text = str(path)
     if not text.endswith((".csv", ".csv.gz", ".parquet", ".pq")) and not Path(text).is_dir():
@@ -183,14 +196,13 @@ def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
         )
     try:
         if text.endswith((".csv", ".csv.gz")):
-            return _csv_frame(dd, text, keep)
+            return _csv_table(dd, text, keep)
         return dd.read_parquet(text)
     except Exception as error:  # the readers below Dask raise anything about a bad file
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"{text}: cannot be read by Dask ({reason[:160]}).") from error
+        raise InputError(f"{text}: cannot be read by Dask ({first_line(error)}).") from error
 
 
-def _csv_frame(dd: Any, text: str, keep: Sequence[object]) -> Any:
+def _csv_table(dd: Any, text: str, keep: Sequence[object]) -> Any:
     # one gzipped file is one block: it cannot be entered in the middle
     how: dict[str, Any] = {"blocksize": None} if text.endswith(".gz") else {}
     kinds = dd.read_csv(text, **how).dtypes

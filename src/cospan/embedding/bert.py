@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._packages import needed
 from cospan.embedding.models import running
 from cospan.embedding.tokens import Tokens
-from cospan.errors import InputError, MissingDependencyError
-
-__all__ = ["BertTextModel"]
+from cospan.errors import InputError
 
 
 class BertTextModel:
@@ -32,12 +31,8 @@ class BertTextModel:
                 f"{weights.parent}: its config.json describes a {config.get('model_type')!r} "
                 "model; BERT with gelu is read from safetensors, others from model.onnx."
             )
-        try:
+        with needed("A text model", "cospan[embed]"):
             from safetensors.torch import load_file
-        except ModuleNotFoundError:
-            raise MissingDependencyError(
-                "Text models need torch and tokenizers: pip install 'cospan[embed]'."
-            ) from None
         self.key = key
         self._path = weights
         self._tokens = Tokens(tokenizer, limit)

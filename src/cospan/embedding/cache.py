@@ -15,8 +15,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EmbeddingCache", "default_cache"]
-
 Rows = NDArray[np.float32]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -14,8 +14,6 @@ from cospan._validate import as_count
 from cospan.embedding.cache import EmbeddingCache
 from cospan.embedding.models import ImageModel, TextModel, load_image_model, load_text_model
 from cospan.errors import InputError
-
-__all__ = ["embed_images", "embed_texts"]
 
 Rows = NDArray[np.float32]
 Progress = Callable[[int, int], None]
@@ -138,7 +136,8 @@ def _embedded(
     todo = np.array([i for i, row in enumerate(rows) if row is None], dtype=np.intp)
     done = len(items) - len(todo)
     todo = ordered(todo) if len(todo) else todo
-    for index in _batches(todo, size):
+    for start in range(0, len(todo), size):
+        index = todo[start : start + size]
         made = np.asarray(run(index), dtype=np.float32)
         if made.ndim != 2 or len(made) != len(index):
             raise InputError(
@@ -160,8 +159,3 @@ def _embedded(
         batches["cache"] = False  # it is damaged
         return _embedded(run, key, items, ordered, **batches)
     return np.stack(rows)
-
-
-def _batches(index: Index, size: int) -> Iterator[Index]:
-    for start in range(0, len(index), size):
-        yield index[start : start + size]

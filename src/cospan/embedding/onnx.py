@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._packages import needed
+from cospan._text import first_line
 from cospan.embedding.models import running
 from cospan.embedding.tokens import Tokens
-from cospan.errors import InputError, MissingDependencyError
-
-__all__ = ["OnnxImageModel", "OnnxTextModel"]
+from cospan.errors import InputError
 
 # Mean and spread of ImageNet's pixels in red, green and blue, which its models were trained with.
 _MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
@@ -21,19 +21,15 @@ _SPREAD = np.array([0.229, 0.224, 0.225], dtype=np.float32)
 
 
 def _session(path: Path) -> Any:
-    try:
+    with needed("An ONNX file", "cospan[embed]"):
         import onnxruntime
-    except ModuleNotFoundError:
-        raise MissingDependencyError(
-            "ONNX files need onnxruntime: pip install 'cospan[embed]'."
-        ) from None
     # What is wrong we say; its own log would print names from the file as they are.
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library raises its own, without a common base
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         raise InputError(f"{path}: cannot be read as an ONNX model ({reason}).") from error
 
 

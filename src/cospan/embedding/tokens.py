@@ -8,21 +8,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import InputError, MissingDependencyError
-
-__all__ = ["Tokens"]
+from cospan._packages import needed
+from cospan.errors import InputError
 
 
 class Tokens:
     """Reads a ``tokenizer.json``; a text longer than `limit` tokens is cut there."""
 
     def __init__(self, path: Path, limit: int) -> None:
-        try:
+        with needed("A text model", "cospan[embed]"):
             from tokenizers import Tokenizer
-        except ModuleNotFoundError:
-            raise MissingDependencyError(
-                "Text models need torch and tokenizers: pip install 'cospan[embed]'."
-            ) from None
         try:
             self._tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises a bare Exception

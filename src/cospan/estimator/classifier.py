@@ -22,7 +22,7 @@ from cospan.estimator.fitted import ClassSettings, FittedClasses
 from cospan.estimator.labels import class_numbers, classes_in, shown
 from cospan.estimator.scoring import DTYPES, Scoring
 from cospan.frame import JointFrame
-from cospan.frame.fitting import again_through
+from cospan.frame.fitting import RowsAgain
 from cospan.sets import SetCosts
 from cospan.sets.choice import tried_rows
 from cospan.sets.curving import Again
@@ -113,7 +113,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
-        curve: int | str | None = None,
+        curve: int | str | None = "auto",
     ) -> None:
         self.span = span
         self.units = units
@@ -231,7 +231,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         own = class_numbers(labels, self.classes_)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         members = [np.flatnonzero(own == k) for k in range(len(self.classes_))]
-        return again_through(
+        return RowsAgain(
             [(rows[one], None if weights is None else weights[one]) for one in members]
         )
 

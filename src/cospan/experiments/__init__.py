@@ -3,9 +3,9 @@
 `images` finds MNIST and Fashion-MNIST, `protocol` runs one draw of one pair under every rule,
 `study` runs all of them in parallel and gathers the tables, `figures` and `page` show them.
 
-Learned features are the paper's next step: `texts` finds real corpora, `embeddings` compares
-them, `pictures` compares pixels with a small network's features, `two_models` asks what two
-models share; `learned` runs all three, `learned_page` shows them. `document` writes both pages.
+Learned features are the paper's next step: `embeddings` finds and compares real corpora,
+`pictures` compares pixels with a small network's features, `two_models` asks what two models
+share; `learned` runs all three, `learned_page` shows them. `document` writes both pages.
 """
 
 from cospan.experiments.images import Images, load_images

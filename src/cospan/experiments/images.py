@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from cospan.errors import MissingDependencyError, SourceError
 
-__all__ = ["DATASETS", "Images", "load_images"]
-
 _FILES = (
     "train-images-idx3-ubyte",
     "train-labels-idx1-ubyte",

@@ -14,15 +14,12 @@ from cospan import __version__
 from cospan._validate import as_count
 from cospan.embedding import load_text_model
 from cospan.experiments.document import made_folder, write
-from cospan.experiments.embeddings import TextPair, compare_texts
+from cospan.experiments.embeddings import CORPORA, TextPair, compare_texts
 from cospan.experiments.images import Images, load_images
 from cospan.experiments.learned_page import document
 from cospan.experiments.pictures import PAIRS, PicturePair, compare_pictures
 from cospan.experiments.study import Progress
-from cospan.experiments.texts import CORPORA
 from cospan.experiments.two_models import Shared, models_of_pictures, models_of_texts
-
-__all__ = ["reproduce_embeddings"]
 
 HALVES = 20  # random halves of a set, whose p-values must look uniform
 FEWEST_TEXTS = 50  # of each corpus: below, halves of them say nothing

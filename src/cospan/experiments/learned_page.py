@@ -12,8 +12,6 @@ from cospan.experiments.embeddings import TextPair, uniformity
 from cospan.experiments.pictures import PicturePair
 from cospan.experiments.two_models import Shared
 
-__all__ = ["document"]
-
 INTRODUCTION = (
     "Three questions. Do the angles of single texts mean something in the space of a sentence "
     "model, and are they as good as logistic regression on the same rows? Are pictures separated "

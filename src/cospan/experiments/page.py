@@ -8,8 +8,6 @@ from cospan.experiments.document import Document, Picture, Section, Table
 from cospan.experiments.protocol import COST, DEFAULTS, FRAME, LOGISTIC, RULES
 from cospan.experiments.study import PAPER_TABLE, Row, Study, z_score
 
-__all__ = ["document"]
-
 INTRODUCTION = (
     "The protocol of the paper: 900 and 800 random training images of two classes, each set "
     "centred at its own mean, the GSVD of the two, no balancing and no shrinkage; every test image "

@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._packages import needed
 from cospan._types import Floats
-from cospan.errors import MissingDependencyError
 from cospan.experiments.embeddings import null_p
 from cospan.experiments.images import Images
 from cospan.frame import JointFrame
-
-__all__ = ["PAIRS", "PicturePair", "Separated", "compare_pictures", "network"]
 
 Features = Callable[[NDArray[Any]], Floats]
 
@@ -97,7 +95,7 @@ def _separated(train: Sequence[Floats], test: Sequence[Floats], halves: int) -> 
     from sklearn.metrics import roc_auc_score
 
     rows, is_b = np.vstack(test), np.repeat([0, 1], [len(x) for x in test])
-    theta = np.asarray(JointFrame.fit(*train).align(rows).theta)
+    theta = np.asarray(JointFrame.fit(*train, curve=None).align(rows).theta)
     # One unit for all columns, which the penalty of the regression needs; none for the angle.
     scale = float(np.sqrt(np.vstack(train).var(axis=0).mean())) or 1.0
     model = LogisticRegression(max_iter=1000)
@@ -114,13 +112,9 @@ def network(
     images: Images, classes: Sequence[int], *, epochs: int = 3, n: int = LEARNED, seed: int = 0
 ) -> Features:
     """Two convolutions and 64 features, trained to tell these classes apart."""
-    try:
+    with needed("The small network", "cospan[embed]"):
         import torch
-    except ModuleNotFoundError:
-        raise MissingDependencyError(
-            "The small network needs torch: pip install 'cospan[embed]'."
-        ) from None
-    from torch import nn
+        from torch import nn
 
     pictures = [images.draw(k, n, 0) for k in classes]
     white = float(images.train_x.max())

@@ -15,8 +15,6 @@ from cospan.experiments.images import load_images
 from cospan.experiments.page import document
 from cospan.experiments.study import Progress, Study, gather
 
-__all__ = ["reproduce"]
-
 
 def reproduce(
     data: str | os.PathLike[str] | None = None,

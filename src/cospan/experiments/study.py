@@ -14,8 +14,6 @@ from threadpoolctl import threadpool_limits
 from cospan.experiments.images import Images
 from cospan.experiments.protocol import PairDraw, Task, run
 
-__all__ = ["PAPER_PAIRS", "PAPER_TABLE", "Row", "Study", "gather"]
-
 PAPER_PAIRS = {
     "mnist": ((1, 5), (0, 7), (4, 9), (3, 9)),
     "fashion-mnist": ((0, 7), (7, 9)),

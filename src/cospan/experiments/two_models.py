@@ -23,8 +23,6 @@ from cospan.frame import JointFrame
 from cospan.panel import linear_cka
 from cospan.procrustes import relative_procrustes
 
-__all__ = ["Shared", "models_of_pictures", "models_of_texts", "shared"]
-
 DIMENSIONS = 64
 
 

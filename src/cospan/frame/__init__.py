@@ -5,7 +5,7 @@ of samples and of training rows left out). `fitting` decomposes two summaries, `
 into costs in one matrix product and one pass, `truncation` keeps some of the directions,
 `directions` looks at single ones, `differences` says what the sets differ in, and `extremes` finds
 the most A-like and most B-like points there are. `lazy` scores Dask collections where they are.
-`many` is the frame of K sets, decomposed by `higher_order` and `joint_diagonal`.
+`many` is the frame of K sets, decomposed by `higher_order`.
 """
 
 from cospan.frame.aligning import LeaveOneOut

@@ -30,8 +30,6 @@ from cospan.sets.spectral import leaving_rows
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
-__all__ = ["LeaveOneOut", "ScoringFrame"]
-
 _WEIGHTINGS = ("cost", "frame")
 
 
@@ -97,15 +95,7 @@ class ScoringFrame(FrameProperties):
 
     def _curved_alignment(self, squared: Array) -> Alignment:
         """From squared costs of mapped rows; they have shrinkage, so that all is shared."""
-        return Alignment.from_costs(
-            squared[:, 0],
-            squared[:, 1],
-            shares=None,
-            outside=None,
-            weighting="cost",
-            calibration=self.geometry.calibration,
-            typicality=self.typicality,
-        )
+        return self.alignment_of((squared[:, 0], squared[:, 1]))
 
     def squared_costs(self, Z: Any) -> Array:
         """(n, 2): the squared costs of samples."""
@@ -249,15 +239,8 @@ class ScoringFrame(FrameProperties):
         else:
             found = leaving.squared_costs(p, off, side, removed)
             squared = [found[:, 0], found[:, 1]]
-        return Alignment.from_costs(
-            squared[0],
-            squared[1],
-            shares=None if scores is None else scores.shares,
-            outside=None if scores is None else scores.outside,
-            weighting=weighting,
-            calibration=g.calibration,
-            typicality=self.typicality,
-        )
+        beside = (None, None) if scores is None else (scores.shares, scores.outside)
+        return self.alignment_of(squared, weighting, *beside)
 
 
 def _is_chunks(Z: Any) -> bool:

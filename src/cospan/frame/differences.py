@@ -24,8 +24,6 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
-__all__ = ["Parts", "differences_of", "parts_of"]
-
 
 class Parts(NamedTuple):
     """The Bhattacharyya distance of two sets, split.

@@ -25,8 +25,6 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
-__all__ = ["Directions", "extreme_directions", "shared_directions"]
-
 BLOCK_NAMES = ("A-only", "shared", "B-only")
 
 

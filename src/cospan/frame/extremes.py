@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from cospan.alignment import Alignment
     from cospan.frame.joint import JointFrame
 
-__all__ = ["Prototypes", "prototypes"]
-
 
 @dataclass(frozen=True, eq=False)
 class Prototypes:

@@ -18,7 +18,6 @@ from cospan.sets import Geometry, Settings, WorkingSets, lazy
 from cospan.sets.asking import chosen_sets
 from cospan.sets.choice import tried_rows
 from cospan.sets.curved import mapped_summary
-from cospan.sets.curving import Again
 from cospan.sets.prepared import TrialRows
 from cospan.sets.settings import DEFAULTS, settled
 from cospan.summary import Summary
@@ -26,7 +25,7 @@ from cospan.summary import Summary
 __all__ = [
     "DEFAULTS",
     "Fitted",
-    "again_through",
+    "RowsAgain",
     "compressed",
     "fitted",
     "pseudo_inverse",
@@ -72,13 +71,18 @@ def fitted(
     return Fitted(working, geometry, squared, *compressed(factors, working.basis))
 
 
-def again_through(sets: Sequence[tuple[Any, Any]]) -> Again:
-    """What reads rows (and their weights) once more, through a map."""
+class RowsAgain:
+    """Reads rows (and their weights) once more, through a map."""
 
-    def again(mapping: RowMap) -> list[Summary]:
-        return [_mapped(X, weights, mapping) for X, weights in sets]
+    def __init__(self, sets: Sequence[tuple[Any, Any]]) -> None:
+        self.sets = sets
 
-    return again
+    @property
+    def at_hand(self) -> bool:
+        return not any(arrays.is_lazy(X) for X, _ in self.sets)
+
+    def __call__(self, mapping: RowMap) -> list[Summary]:
+        return [_mapped(X, weights, mapping) for X, weights in self.sets]
 
 
 def _mapped(X: Any, weights: Any, mapping: RowMap) -> Summary:

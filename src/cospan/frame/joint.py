@@ -14,7 +14,7 @@ from cospan.errors import InputError
 from cospan.frame.aligning import ScoringFrame
 from cospan.frame.differences import Parts, differences_of, parts_of
 from cospan.frame.directions import Directions, directions_of
-from cospan.frame.fitting import again_through, fitted, pseudo_inverse, warn_if_nothing_shared
+from cospan.frame.fitting import RowsAgain, fitted, pseudo_inverse, warn_if_nothing_shared
 from cospan.frame.prepared_rows import prepare_rows, with_left_factors
 from cospan.frame.properties import Derived
 from cospan.frame.truncation import truncated
@@ -26,8 +26,6 @@ from cospan.sets.curving import Again, fitted_curve
 from cospan.sets.model import trial_costs, typicality_of
 from cospan.sets.settings import Given
 from cospan.summary import Summary
-
-__all__ = ["JointFrame"]
 
 # Rows of each set that a fit keeps to try its choices on.
 _SAMPLED_ROWS = 2000
@@ -91,7 +89,7 @@ class JointFrame(ScoringFrame):
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
-        curve: int | str | None = None,
+        curve: int | str | None = "auto",
         picture: bool = False,
         sample_weight_a: Any = None,
         sample_weight_b: Any = None,
@@ -136,8 +134,8 @@ class JointFrame(ScoringFrame):
             what those of the columns do not: a ring inside a blob. They are cosines of columns or,
             above 100 columns, how near a row is to landmarks, means of a few rows. ``"auto"``:
             where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
-            too. A number: always, with so many features. None, the default: never. Directions,
-            parts and prototypes are the plain frame's.
+            too. A number: always, with so many features. None: never. Directions, parts and
+            prototypes are the plain frame's.
         sample_weight_a, sample_weight_b : array-like, optional
             A weight of 2 counts like a row that occurs twice.
         keep_uv : bool
@@ -182,7 +180,7 @@ class JointFrame(ScoringFrame):
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
         rows = ((A, sample_weight_a), (B, sample_weight_b))
-        frame = cls._of(a, b, settings, picture, again_through(rows))
+        frame = cls._of(a, b, settings, picture, RowsAgain(rows))
         if not keep_uv:
             return frame
         return with_left_factors(frame, A, B, sample_weight_a, sample_weight_b)

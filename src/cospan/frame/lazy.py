@@ -13,12 +13,10 @@ from cospan._files import whole_file
 from cospan._validate import as_option, as_weights, feature_names_of
 from cospan.alignment import Alignment
 from cospan.errors import InputError
-from cospan.summary.blocks import row_blocks, split
+from cospan.summary.lazy import row_blocks, split
 
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
-
-__all__ = ["align", "left_out", "write_scores"]
 
 # Columns of a scored block: what an Alignment holds, side by side.
 _COLUMNS = ("theta", "cost_a", "cost_b", "share_a", "share_shared", "share_b", "outside")

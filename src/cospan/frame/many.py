@@ -23,9 +23,6 @@ from cospan.sets import PreparedSets, SetCosts
 from cospan.sets.settings import CostSettings
 from cospan.summary import Summary
 
-__all__ = ["KINDS", "ManyFrame", "set_number"]
-
-
 KINDS = ("common", "partial", "isolated")
 
 

@@ -19,8 +19,6 @@ from cospan.frame.properties import in_feature_units
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
-__all__ = ["prepare_rows", "with_left_factors"]
-
 
 def prepare_rows(frame: JointFrame, X: Any, side: str, sample_weight: Any) -> Array:
     """Rows of one side, centred, weighted and shrunk; see :meth:`JointFrame.prepared`."""

@@ -9,7 +9,7 @@ norm of what lies off the span, and are never written out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -19,14 +19,12 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan.alignment import Alignment
 from cospan.decomposition import Blocks
 from cospan.sets import Geometry
 from cospan.sets.curved import CurvedSets
 from cospan.sets.maps import working_rows
 from cospan.typicality import Typicality
-
-__all__ = ["Derived", "FrameProperties", "in_feature_units", "inverse_square"]
-
 
 T = TypeVar("T")
 
@@ -121,6 +119,20 @@ class FrameProperties:
         means = self.geometry.means
         step = working_rows(means[1:, :], means[0, :], self.geometry, self.basis)[0]
         return arrays.matmul(step, arrays.like(self.inverse, step))[0, :]
+
+    def alignment_of(
+        self,
+        squared: Sequence[Array],
+        weighting: str = "cost",
+        shares: Array | None = None,
+        outside: Array | None = None,
+    ) -> Alignment:
+        """The alignment of samples whose squared costs these are, by A and by B."""
+        calibration, typicality = self.geometry.calibration, self.typicality
+        return Alignment.from_costs(
+            *squared, shares=shares, outside=outside, weighting=weighting,
+            calibration=calibration, typicality=typicality,
+        )  # fmt: skip
 
     @property
     def off_space_variance(self) -> float:

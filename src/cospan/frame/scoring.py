@@ -22,8 +22,6 @@ from cospan._tolerance import FAST_SHRINKAGE, expansion_keeps_digits, off_span_r
 from cospan.alignment import Alignment
 from cospan.frame.properties import FrameProperties
 
-__all__ = ["Scorer", "Scores"]
-
 # Bytes of samples scored at once. On the host they stay in the processor's cache between the
 # passes; an accelerator needs large products to be busy.
 _HOST_BYTES = 2**23
@@ -93,15 +91,8 @@ class Scorer:
     def aligned(self, rows: Array) -> Alignment:
         """Alignment of any number of rows."""
         found = self.scores(rows)
-        return Alignment.from_costs(
-            found.squared_a,
-            found.squared_b,
-            shares=found.shares,
-            outside=found.outside,
-            weighting=self.weighting,
-            calibration=self.frame.geometry.calibration,
-            typicality=self.frame.typicality,
-        )
+        squared = (found.squared_a, found.squared_b)
+        return self.frame.alignment_of(squared, self.weighting, found.shares, found.outside)
 
     def scores(self, rows: Array) -> Scores:
         """Squared costs and what goes with them, for any number of rows."""

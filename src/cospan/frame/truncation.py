@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan import _arrays as arrays
+from cospan._validate import is_real
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
 from cospan.frame.directions import check_count, pick
 
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
-
-__all__ = ["shared_mask", "truncated"]
 
 
 def truncated(
@@ -89,6 +88,5 @@ def shared_mask(frame: JointFrame, shared_above: float) -> np.ndarray:
 
 
 def _check_between(value: object, name: str, top: float, what: str) -> None:
-    number = isinstance(value, (int, float, np.integer, np.floating))
-    if not number or isinstance(value, bool) or not 0 <= value < top:  # type: ignore[operator]
+    if not is_real(value) or not 0 <= value < top:
         raise InputError(f"{name} is {value!r}; it must lie in [0, {top:.4f}): {what}.")

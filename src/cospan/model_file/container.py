@@ -20,17 +20,6 @@ from safetensors.numpy import save as write_tensors
 from cospan.errors import ModelFileError
 from cospan.model_file.parts import Parts, put_together, take_apart
 
-__all__ = [
-    "FORMAT_VERSION",
-    "file_bytes",
-    "from_bytes",
-    "is_file_of",
-    "is_model_file",
-    "packed",
-    "to_bytes",
-    "unpacked",
-]
-
 # 1: cospan 0.1, one centre and raw angles. 2: the geometry of K sets, each with its own mean,
 # units, calibration and costs of its own rows.
 FORMAT_VERSION = 2

@@ -20,8 +20,6 @@ from cospan.sets import Calibration, Geometry, SetCosts
 from cospan.sets.curved import CurvedSets, Plain
 from cospan.typicality import Typicality
 
-__all__ = ["Parts", "curve_parts", "read_curve"]
-
 # By the map's name in the settings; files from before there were two have none.
 _ARRAYS: dict[str, tuple[str, ...]] = {
     "columns": ("center", "per_unit", "frequencies", "phases"),

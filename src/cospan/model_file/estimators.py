@@ -20,9 +20,8 @@ from cospan.model_file.first_format import Curves, read_curves
 from cospan.model_file.parts import Parts
 from cospan.model_file.reader import Reader
 
-__all__ = ["put_together", "take_apart"]
-
-
+# How labels are held, by NumPy's kinds; numbers by NumPy's code of their type.
+_KINDS = {"U": "text", "O": "text objects"}
 _TEXT: dict[str, type] = {"text": str, "text objects": object}
 _NUMBERS = re.compile(r"[<>|=]?[biuf][1248]")
 _PLAIN = (bool, int, float, str, type(None))
@@ -80,7 +79,7 @@ def take_apart(model: object) -> Parts:
         "parameters": {name: _plain(value, name) for name, value in parameters.items()},
         "model": inner.settings,
         "classes": _plain_labels(model.classes_),
-        "classes_type": _kind_of(model.classes_),
+        "classes_type": _KINDS.get(model.classes_.dtype.kind, model.classes_.dtype.str),
         "n_features_in": int(model.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
         "weighting": fitted.weighting,
@@ -94,12 +93,6 @@ def take_apart(model: object) -> Parts:
             settings["calibration"] = fitted.curves.method
             tensors |= fitted.curves.tensors()
     return Parts(settings, tensors)
-
-
-def _kind_of(classes: NDArray[Any]) -> str:
-    """How the labels are held: one of `_TEXT`, or NumPy's code of a number type."""
-    kinds = {"U": "text", "O": "text objects"}
-    return kinds.get(classes.dtype.kind, classes.dtype.str)
 
 
 def _plain(value: Any, name: str) -> Any:

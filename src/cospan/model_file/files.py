@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from cospan.frame import JointFrame
     from cospan.sets import SetCosts
 
-__all__ = ["load", "save"]
-
 Model = TypeVar("Model", "JointFrame", "SetCosts", "AlignmentAngleClassifier")
 
 

@@ -26,8 +26,6 @@ from cospan.model_file.parts import read_directions
 from cospan.model_file.reader import ABOVE_0, BELOW_1, Reader
 from cospan.sets import Geometry, SetCosts
 
-__all__ = ["Curves", "costs", "frame", "read_curves"]
-
 
 def frame(read: Reader) -> JointFrame:
     """A frame of format 1."""

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from cospan.errors import ModelFileError
 
-__all__ = ["ABOVE_0", "BELOW_1", "Reader"]
-
 _LARGEST = sys.float_info.max
 ABOVE_0, BELOW_1 = math.ulp(0.0), math.nextafter(1.0, 0.0)
 

@@ -92,7 +92,7 @@ def monitor(
             records = _after(past, records, length)
     if past is None:
         past = Monitoring(profile, (), allowed, name or called)
-    found = past.extended(records, tuple(dict.fromkeys(texts)))
+    found = past.extended(records, tuple(dict.fromkeys(texts)), name or called)
     for text in dict.fromkeys(texts):
         warn(text)
     return found

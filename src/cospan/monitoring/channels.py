@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan._tolerance import NOT_ZERO
+from cospan._tolerance import constant_variance
 from cospan._types import Floats, Index
 from cospan.monitoring.cost import Cost
-from cospan.monitoring.ranks import Ranks, legendre_means
+from cospan.monitoring.ranks import Ranks, excess, legendre_means
 from cospan.summary import Summary
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "Channel",
     "Channels",
     "Measured",
-    "excess",
     "share_angle",
 ]
 
@@ -42,8 +41,6 @@ SCORES = ("mean", "spread", "shape", "shape")
 OF_NUMBERS = ("beyond", "repeats")
 #: A number that varies, given the other columns: whether it is too high or low, and by how much.
 GIVEN = ("given", "given")
-#: Ranges of the reference that a value is counted beyond it, at most: two rows are no alarm yet.
-_FURTHEST = 1e3
 #: Standard deviations that a value is counted away from what is expected, at most.
 _MOST_AWAY = 6.0
 
@@ -82,6 +79,7 @@ class Channels:
     live: Index  # the features that vary in the reference: only these have a geometry
     ranks: tuple[Ranks, ...]  # for each of `numbers`
     pairs: Index  # (n, 2)
+    related: Floats  # (n,): their correlation in the reference
     cost: Cost
     cost_ranks: Ranks
     far: float  # the squared cost that 1 % of the reference's rows exceed
@@ -102,7 +100,7 @@ class Channels:
             [
                 scores,
                 share_angle(shares),
-                _correlations(ranked, self.pairs),
+                _correlations(ranked, self.pairs, self.related),
                 odd.ravel(),
                 self._given(rows, away).ravel(),
                 [np.mean(self.cost_ranks.of(squared)), float(share_angle(np.array([far]))[0])],
@@ -251,22 +249,6 @@ def _odd(beyond: Floats, columns: Floats, there: Floats | None) -> Floats:
     return found
 
 
-def excess(values: Floats, low: Floats, high: Floats) -> Floats:
-    """How far values are beyond a range, in units of its width: log(1 + distance), bounded.
-
-    Examples
-    --------
-    >>> excess(np.array([[0.5], [1.0], [3.0], [-1e9]]), np.zeros(1), np.ones(1)).round(2).ravel()
-    array([0.  , 0.  , 1.1 , 6.91])
-    """
-    width = high - low
-    size = np.maximum(np.abs(low), NOT_ZERO)
-    distance = np.maximum(low - values, values - high)
-    with np.errstate(over="ignore"):
-        distance = np.maximum(distance, 0.0) / np.where(width > 0, width, size)
-    return np.asarray(np.log1p(np.minimum(distance, _FURTHEST)))
-
-
 def _most_frequent_each(columns: Floats) -> list[float]:
     """The same for each of several columns, which are rows here."""
     ordered = np.sort(columns, axis=1)
@@ -289,11 +271,16 @@ def share_angle(share: Floats) -> Floats:
     return np.asarray(2 * np.arcsin(np.sqrt(share)))
 
 
-def _correlations(ranked: Floats, pairs: Index) -> Floats:
-    """Correlations of pairs of columns; 0 where one of them does not vary."""
+def _correlations(ranked: Floats, pairs: Index, usual: Floats) -> Floats:
+    """Correlations of pairs of columns; the usual ones where one of them does not vary.
+
+    Such a window says nothing about the relation.
+    """
     if not len(pairs):
         return np.zeros(0)
     away = ranked - ranked.mean(axis=0)
     size = np.sqrt(np.einsum("ij,ij->j", away, away))
     away = away / np.where(size > 0, size, 1.0)
-    return np.asarray((away.T @ away)[pairs[:, 0], pairs[:, 1]])
+    found = (away.T @ away)[pairs[:, 0], pairs[:, 1]]
+    varies = size**2 > len(ranked) * constant_variance(1.0)  # ranks and shares are at most 1
+    return np.where(varies[pairs].all(axis=1), found, usual)

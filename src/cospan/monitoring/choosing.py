@@ -72,6 +72,7 @@ def channels_of(
         live,
         ranks,
         np.zeros((0, 2), dtype=np.intp),
+        np.zeros(0),
         cost,
         ranks_of(squared),
         float(np.quantile(squared, FAR)),
@@ -93,7 +94,7 @@ def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
         and bare.owners[j] not in rare
         and (j not in shares or _COMMON <= rows[:, j].mean() <= 1 - _COMMON)
     ]
-    pairs, noise = _related(ranked, np.array(common, dtype=np.intp), bare.owners)
+    pairs, related, noise = _related(ranked, np.array(common, dtype=np.intp), bare.owners)
     table = [Channel(kind, bare.owners[j], "", j) for j in bare.numbers.tolist() for kind in SCORES]
     table += [
         Channel("missing" if j in indicators else "levels", bare.owners[j], "", j)
@@ -123,6 +124,7 @@ def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
     return replace(
         bare,
         pairs=pairs,
+        related=related,
         table=tuple(table),
         variance=np.maximum(np.array(variance), _LEAST_VARIANCE),
     )
@@ -158,8 +160,10 @@ def _mostly_missing(rows: Floats, bare: Channels, indicators: set[int]) -> set[s
     return {bare.owners[j] for j in indicators if rows[:, j].mean() > 1 - _COMMON}
 
 
-def _related(ranked: Floats, features: Index, owners: Sequence[str]) -> tuple[Index, Floats]:
-    """Pairs of features of different columns, and the variance of their correlation a row."""
+def _related(
+    ranked: Floats, features: Index, owners: Sequence[str]
+) -> tuple[Index, Floats, Floats]:
+    """Pairs of features of different columns, their correlation, and its variance a row."""
     a = ranked[:, features]
     a = a - a.mean(axis=0)
     a = a / np.maximum(a.std(axis=0), NOT_ZERO)
@@ -176,7 +180,7 @@ def _related(ranked: Floats, features: Index, owners: Sequence[str]) -> tuple[In
     if len(i) > MOST_PAIRS:
         strongest = np.sort(np.argsort(-np.abs(r[i, j]), kind="stable")[:MOST_PAIRS])
         i, j = i[strongest], j[strongest]
-    return np.stack([features[i], features[j]], axis=1), noise[i, j]
+    return np.stack([features[i], features[j]], axis=1), r[i, j], noise[i, j]
 
 
 def _kinds(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cospan._tails import tail_p_values
 from cospan._types import Floats, Index
 from cospan.frame import JointFrame
 from cospan.monitoring.moments import restricted
@@ -117,10 +118,11 @@ def _auc(a: Floats, b: Floats) -> tuple[float, float]:
 
 
 def _neither(squared_a: Floats, squared_b: Floats) -> float:
-    """The share of B's rows that are unusual for both sets (Benjamini and Hochberg)."""
-    usual = []
-    for k, own in enumerate((squared_a, squared_b)):
-        at = np.sort(own[:, k])
-        above = len(at) - np.searchsorted(at, squared_b[:, k], "left")
-        usual.append((1 + above) / (1 + len(at)))
+    """The share of B's rows that are unusual for both sets (Benjamini and Hochberg).
+
+    By the tails of the costs: no rank among the few rows of a window could be small enough.
+    """
+    usual = [
+        tail_p_values(squared_b[:, k], own[:, k]) for k, own in enumerate((squared_a, squared_b))
+    ]
     return float(below_rate(np.maximum(*usual), NEITHER_RATE).mean())

@@ -52,6 +52,9 @@ FAMILIES = (
 )
 #: How fast long tails are taken to fall where a rank cannot reach: like the third power.
 _TAIL_POWER = 3
+#: No family's level is less than this share of the t limit, though its ranks would allow it: a
+#: reference in which nothing was ever missing would make an alarm of a single gap.
+_LEAST = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +204,7 @@ def _alarms(scores: Sequence[Floats], rate: float) -> tuple[list[float], str]:
     """
     m, share = len(scores[0]), rate / len(scores)
     if (m + 1) * share >= 1:
-        return [_ranked(one, share) for one in scores], "rank"
+        return [max(_LEAST, _ranked(one, share)) for one in scores], "rank"
     largest = [float(one.max()) for one in scores]
     above = sum(one > 1 for one in largest)
     further = max(1.0, above / (rate * (m + 1))) ** (1 / _TAIL_POWER)

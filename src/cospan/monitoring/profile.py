@@ -121,6 +121,8 @@ class Profile:
             For the sources: columns, categorical, numeric, drop, strict.
         """
         keep = as_count(rows, "rows", least=0)
+        if like is not None and not isinstance(like, Profile):
+            raise InputError(f"like is of type {type(like).__name__}; give a Profile.")
         if like is not None:
             time, every = like.time or None if time is None else time, every or like.every
         window = None if every is None else as_every(every)

@@ -81,7 +81,7 @@ def read_profile(read: Entries) -> Profile:
     d = len(names)
     plan = read.value("plan", dict, type(None))
     summary = _summary(read, names)
-    channels = _channels(read, names)
+    channels = _channels(read, names, summary)
     every = read.value("every", str, type(None))
     return Profile(
         read.value("name", str),
@@ -122,7 +122,7 @@ def _summary(read: Entries, names: tuple[str, ...]) -> Summary:
     )
 
 
-def _channels(read: Entries, names: tuple[str, ...]) -> Channels:
+def _channels(read: Entries, names: tuple[str, ...], summary: Summary) -> Channels:
     d = len(names)
     owners = read.names("owners", d) or names
     numbers = read.whole("numbers", None, least=0, most=d - 1)
@@ -136,6 +136,8 @@ def _channels(read: Entries, names: tuple[str, ...]) -> Channels:
         Ranks(values[end - size : end], at[end - size : end])
         for size, end in zip(sizes.tolist(), ends.tolist(), strict=True)
     ]
+    shrinkage = read.number("shrinkage", most=1.0)
+    pairs = read.whole("pairs", None, 2, least=0, most=d - 1)
     found = Channels(
         names,
         owners,
@@ -148,15 +150,26 @@ def _channels(read: Entries, names: tuple[str, ...]) -> Channels:
         ),
         live,
         tuple(ranks[:-1]),
-        read.whole("pairs", None, 2, least=0, most=d - 1),
-        Cost(read.floats("cost.mean", len(live)), read.floats("cost.map", len(live), len(live))),
+        pairs,
+        read.floats("related", len(pairs)),
+        _cost(read, summary, live, shrinkage),
         ranks[-1],
         read.number("far"),
-        read.number("shrinkage", most=1.0),
+        shrinkage,
         table,
         read.floats("variance", len(table)),
     )
     return _checked_table(found)
+
+
+def _cost(read: Entries, summary: Summary, live: NDArray[np.intp], shrinkage: float) -> Cost:
+    """What rows cost the reference: as it is in the file, or else as the summary has it."""
+    if "cost.mean" not in read.tensors:
+        return Cost.of(summary, live, shrinkage)
+    upper = np.triu_indices(len(live))
+    matrix = np.zeros((len(live), len(live)))
+    matrix[upper] = read.floats("cost.map", len(upper[0]))
+    return Cost(read.floats("cost.mean", len(live)), matrix)
 
 
 def _checked_table(channels: Channels) -> Channels:

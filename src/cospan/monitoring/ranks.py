@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
 
-__all__ = ["Ranks", "legendre", "legendre_means", "merged_ranks", "ranks_of"]
+__all__ = ["Ranks", "excess", "legendre", "legendre_means", "merged_ranks", "ranks_of"]
 
 
 POINTS = 192
@@ -24,6 +25,8 @@ _ENDS = 1 - np.geomspace(2e-5, 1e-2, 8)
 _EVEN = np.sort(np.concatenate([np.linspace(-1, 1, POINTS // 2), _ENDS, -_ENDS]))
 #: Ranks further apart than those of points that are spread evenly: a value that many rows have.
 _WIDE = 1.1 * 2 / (POINTS // 2)
+#: Ranges of the reference that a value is counted beyond it, at most: two rows are no alarm yet.
+_FURTHEST = 1e3
 
 
 class Ranks(NamedTuple):
@@ -101,6 +104,22 @@ def merged_ranks(parts: Sequence[Ranks], weights: Sequence[float]) -> Ranks:
     at = sum((w / total) * part.of(values) for part, w in zip(parts, weights, strict=True))
     at = np.maximum.accumulate(np.asarray(at))
     return _thinned(values, at, np.gradient(at) if len(at) > 1 else np.ones(1))
+
+
+def excess(values: Floats, low: Floats, high: Floats) -> Floats:
+    """How far values are beyond a range, in units of its width: log(1 + distance), bounded.
+
+    Examples
+    --------
+    >>> excess(np.array([[0.5], [1.0], [3.0], [-1e9]]), np.zeros(1), np.ones(1)).round(2).ravel()
+    array([0.  , 0.  , 1.1 , 6.91])
+    """
+    width = high - low
+    size = np.maximum(np.abs(low), NOT_ZERO)
+    distance = np.maximum(low - values, values - high)
+    with np.errstate(over="ignore"):
+        distance = np.maximum(distance, 0.0) / np.where(width > 0, width, size)
+    return np.asarray(np.log1p(np.minimum(distance, _FURTHEST)))
 
 
 def legendre_means(u: Floats, weights: Floats | None = None) -> Floats:

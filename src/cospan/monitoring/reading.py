@@ -119,8 +119,10 @@ def full_plan(sources: Sequence[Source]) -> EncodingPlan | None:
 def _filled(plan: EncodingPlan, source: Source) -> EncodingPlan:
     """Something to put in for missing values of columns that had none: the first rows' mean."""
     bare = _with_fill(plan, np.zeros(plan.n_features), only_missing=True)
-    first = next(timed_rows([source], bare, None)).rows
-    return _with_fill(plan, first.mean(axis=0), only_missing=True)
+    first = next(timed_rows([source], bare, None), None)
+    if first is None:
+        raise InputError(f"{source.name} has no rows; check the file and its filters.")
+    return _with_fill(plan, first.rows.mean(axis=0), only_missing=True)
 
 
 def _with_fill(plan: EncodingPlan, means: Floats, *, only_missing: bool) -> EncodingPlan:

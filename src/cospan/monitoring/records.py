@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan._types import Floats
-from cospan.monitoring.channels import OF_NUMBERS, Channels, excess
+from cospan.monitoring.channels import OF_NUMBERS, Channels
 from cospan.monitoring.cost import Cost
 from cospan.monitoring.effect import Effect, effect_of
 from cospan.monitoring.moments import each_left_out
+from cospan.monitoring.ranks import excess
 from cospan.summary import RowSample, Summary
 
 __all__ = ["FEWEST_ROWS", "Record", "noise_of", "pooled_rows", "record_of", "reference_records"]

@@ -179,14 +179,17 @@ class Monitoring:
         """One row for each window, as a dataframe of the library installed or named."""
         return make_dataframe(self.columns(), backend)
 
-    def extended(self, records: Sequence[Record], notes: Sequence[str] = ()) -> Monitoring:
-        """With further windows; those that are there already are replaced."""
+    def extended(
+        self, records: Sequence[Record], notes: Sequence[str] = (), name: str = ""
+    ) -> Monitoring:
+        """With further windows, of data called `name`; those that are known are replaced."""
         both = {one.code: one for one in self.records} | {one.code: one for one in records}
         ordered = tuple(both[code] for code in sorted(both))
         kept = tuple(dict.fromkeys([*self.notes, *notes]))
         return replace(
             self,
             records=ordered,
+            name=f"{name} and earlier windows" if name and self.records else self.name,
             notes=kept,
             latest=frozenset(one.code for one in records),
             _levels=self.levels,

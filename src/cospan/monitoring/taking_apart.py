@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.monitoring.cost import Cost
 from cospan.monitoring.effect import Effect
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
@@ -47,19 +48,31 @@ def profile_parts(profile: Profile) -> tuple[dict[str, Any], Tensors]:
         "shares": channels.shares.astype(np.int64),
         "levels": _ends(channels.levels),
         "live": channels.live.astype(np.int64),
-        "pairs": channels.pairs.astype(np.int64),
-        "cost.mean": channels.cost.mean,
-        "cost.map": channels.cost.map,
+        "pairs": channels.pairs.astype(np.int32),
+        "related": channels.related,
         "variance": channels.variance,
         "center": profile.center,
         "ranks.sizes": np.array([len(one.values) for one in sketches], dtype=np.int64),
         "ranks.values": np.concatenate([one.values for one in sketches]),
-        "ranks.at": np.concatenate([one.at for one in sketches]),
-    }
+        "ranks.at": np.concatenate([one.at for one in sketches]).astype(np.float32),
+    } | _cost(profile)
     # Means and deviations of the reference's own windows are not needed again, and six digits of
     # their channels are enough: a year of days stays at a few hundred kilobytes.
     kept = record_tensors(profile.windows, "windows", 0, np.float32)
     return settings, {k: np.ascontiguousarray(v) for k, v in (tensors | kept).items()}
+
+
+def _cost(profile: Profile) -> Tensors:
+    """What rows cost the reference: nothing where it follows from the summary, as it mostly does.
+
+    A profile that was merged with others has the costs of the first.
+    """
+    channels = profile.channels
+    made = Cost.of(profile.summary, channels.live, channels.shrinkage)
+    if all(map(np.array_equal, made, channels.cost)):
+        return {}
+    upper = np.triu_indices(len(channels.live))
+    return {"cost.mean": channels.cost.mean, "cost.map": channels.cost.map[upper]}
 
 
 def _ends(groups: Sequence[NDArray[np.intp]]) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ Codes = NDArray[np.int64]
 #: Windows in a year; windows of rows have no calendar, and a "year" of them is 365.
 _PER_YEAR = {"hour": 8766.0, "day": 365.25, "week": 52.18, "month": 12.0, "year": 1.0}
 _ROWS_PER_YEAR = 365.0
+_LONGEST = 15  # digits and separators of a number of rows: no table has more
 _MONDAY = 3  # days from the Monday before 1970-01-01, a Thursday
 # A time of day is a fraction of a day in float64; a full hour may come out a rounding below it.
 _HALF_A_MILLISECOND = 0.5e-3 / 86_400
@@ -118,7 +119,7 @@ def as_every(given: Any) -> Every:
     if text in _PER_YEAR:
         return Every(text)
     found = re.fullmatch(r"([1-9][0-9_,]*)([ -]?rows?)?", text)
-    if found is None:
+    if found is None or len(found[1]) > _LONGEST:
         raise InputError(
             f"{given!r} is not the length of a window; give {option('every')} one of "
             f"{', '.join(_PER_YEAR)}, or a number of rows such as 1000-rows."

@@ -14,8 +14,6 @@ import scipy.stats
 from cospan._types import Floats
 from cospan.panel.distances import Tested
 
-__all__ = ["HeldOut", "boosting", "held_out", "logistic"]
-
 
 class HeldOut(NamedTuple):
     """What a classifier reaches on rows it has not seen."""

@@ -13,18 +13,9 @@ import scipy.linalg
 import scipy.spatial.distance
 import scipy.stats
 
+from cospan._packages import needed
 from cospan._tolerance import EQUAL_STATISTICS
 from cospan._types import Floats
-from cospan.errors import MissingDependencyError
-
-__all__ = [
-    "Tested",
-    "energy_distance",
-    "frechet_distance",
-    "largest_column_distance",
-    "mmd",
-    "sliced_wasserstein",
-]
 
 
 class Tested(NamedTuple):
@@ -107,12 +98,8 @@ def sliced_wasserstein(
     A: Floats, B: Floats, *, projections: int = 200, random_state: int = 0
 ) -> float:
     """Sliced Wasserstein distance of order 2: the mean over random lines, by POT."""
-    try:
+    with needed("The sliced Wasserstein distance", "cospan[panel]"):
         import ot
-    except ModuleNotFoundError:
-        raise MissingDependencyError(
-            "The sliced Wasserstein distance needs POT: pip install 'cospan[panel]'."
-        ) from None
     found = ot.sliced_wasserstein_distance(
         A, B, n_projections=projections, p=2, seed=np.random.RandomState(random_state)
     )

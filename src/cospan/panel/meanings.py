@@ -1,7 +1,5 @@
 """What each measure means, and what it sees beside the angle: one line each."""
 
-__all__ = ["ABOUT", "ANGLE", "UNITS"]
-
 UNITS = {"own": "each feature in units of its spread", "raw": "features as they came"}
 
 ANGLE = (

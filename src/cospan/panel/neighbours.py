@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from cospan._types import Floats
 
-__all__ = ["Neighbours", "Relative", "relative"]
-
 
 class Neighbours:
     """Nearest neighbours within one set, and of other rows in it."""

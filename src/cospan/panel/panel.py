@@ -14,8 +14,6 @@ from cospan.panel import classifiers, distances, subspaces
 from cospan.panel.meanings import ABOUT, ANGLE, UNITS
 from cospan.panel.reading import Pair, read_pair
 
-__all__ = ["Measure", "Panel", "measure_panel"]
-
 ROWS = 2_000  # of each set; the distances between all pairs of them take the most time
 PERMUTATIONS = 199
 

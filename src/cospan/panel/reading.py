@@ -13,8 +13,6 @@ from cospan._validate import as_count, as_option, as_seed
 from cospan.errors import InputError
 from cospan.sources import encode_together, open_source
 
-__all__ = ["Pair", "read_pair"]
-
 FEWEST_ROWS = 10  # of each set: below, half of them train no classifier
 
 

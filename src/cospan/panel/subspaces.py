@@ -8,8 +8,6 @@ import scipy.linalg
 from cospan._types import Floats
 from cospan.errors import InputError
 
-__all__ = ["covariance_cka", "linear_cka", "principal_angles"]
-
 
 def linear_cka(X: Floats, Y: Floats) -> float:
     """Linear CKA of two representations of the *same* rows (Kornblith and others, 2019).

@@ -25,9 +25,6 @@ from cospan.panel.neighbours import Neighbours, relative
 from cospan.panel.reading import read_pair
 from cospan.significance.copies import row_kinds
 
-__all__ = ["Fidelity", "fidelity"]
-
-
 NEIGHBOURS = 5
 ROWS = 5_000  # of each set; all distances between two such sets are 200 MB
 RATE = 0.05  # expected share of false rows among those listed

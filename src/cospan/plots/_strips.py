@@ -16,8 +16,6 @@ from ._style import axes, label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Panel", "bars", "check_shape", "draw_strips", "one_strip", "picture"]
-
 
 @dataclass(frozen=True)
 class Panel:

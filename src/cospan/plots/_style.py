@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import InputError, MissingDependencyError
+from cospan._packages import needed
+from cospan.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["BLUE", "DARK", "GREY", "ORANGE", "Drawn", "axes", "groups_of", "label", "pull_map"]
 
 # Okabe and Ito's palette: distinct for every common kind of colour vision.
 BLUE, ORANGE, GREY, DARK = "#0072B2", "#D55E00", "#999999", "#333333"
@@ -54,14 +53,9 @@ def axes(ax: Axes | None, size: tuple[float, float] = (6.0, 3.2)) -> Axes:
     """The axes given, or new ones; pyplot takes part only where it can show the figure."""
     if ax is not None:
         return ax
-    try:
+    with needed("A figure"):
         import matplotlib
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            "figures need the package matplotlib, which is not installed; install it with: "
-            "pip install 'cospan[app]'."
-        ) from error
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None and matplotlib.get_backend().lower() != "agg":
         made: Axes = pyplot.figure(figsize=size, layout="constrained").add_subplot()

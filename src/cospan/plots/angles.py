@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-__all__ = ["plot_angles", "plot_costs", "plot_map", "plot_posterior"]
-
 LEGEND_LINE = 45  # letters of all names that fit side by side
 
 

@@ -14,8 +14,6 @@ from ._style import BLUE, GREY, ORANGE, axes, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_directions", "plot_spectrum"]
-
 NEAR = 10.0  # degrees from 45 that count as shared: one set varies 1.4 times as much at most
 STILL = 0.5  # pooled standard deviations by which the means may differ along a shared direction
 

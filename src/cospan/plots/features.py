@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from cospan.changes import FeatureChange
     from cospan.comparison import Comparison
 
-__all__ = ["plot_feature_distributions", "plot_features", "plot_parts"]
-
 BINS = 24
 TAILS = 0.005  # beyond these quantiles values are counted in the first and the last bin
 SHOWN_LEVELS = 6

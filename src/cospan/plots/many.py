@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.errors import InputError
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cospan.comparison import ManyComparison
-
-__all__ = ["plot_dendrogram", "plot_ternary"]
 
 GREEN = "#009E73"
 HEIGHT = 3**0.5 / 2  # of a triangle with sides of 1
@@ -82,7 +79,8 @@ def plot_dendrogram(comparison: ManyComparison, *, ax: Axes | None = None) -> Ax
     ax = axes(ax, (5.6, 1.0 + 0.28 * K))
     place: dict[int, float] = {int(k): float(i) for i, k in enumerate(comparison.order)}
     reach = dict.fromkeys(place, 0.0)
-    for step, (one, other, distance, _) in enumerate(_joins(comparison.linkage)):
+    for step, (first, second, distance, _) in enumerate(comparison.linkage.tolist()):
+        one, other = int(first), int(second)
         for end in (one, other):
             ax.plot([reach[end], distance], [place[end]] * 2, color=BLUE, linewidth=1.6)
         ax.plot([distance] * 2, [place[one], place[other]], color=BLUE, linewidth=1.6)
@@ -95,7 +93,3 @@ def plot_dendrogram(comparison: ManyComparison, *, ax: Axes | None = None) -> Ax
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax
-
-
-def _joins(linkage: NDArray[np.float64]) -> list[tuple[int, int, float, Any]]:
-    return [(int(one), int(other), float(d), n) for one, other, d, n in linkage]

@@ -16,8 +16,6 @@ from ._style import BLUE, ORANGE, axes, pull_map
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_attribution", "plot_samples"]
-
 
 def plot_samples(
     samples: Any,

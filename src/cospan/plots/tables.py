@@ -14,8 +14,6 @@ from ._style import BLUE, GREY, ORANGE, axes, label, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_pair_matrix", "plot_sensitivity"]
-
 MOST_NUMBERED = 16  # larger matrices have no room for numbers
 
 

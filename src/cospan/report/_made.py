@@ -98,7 +98,7 @@ def made_of(
     given = [
         f"{clean(key, 40)}={clean(repr(value), 80)}"
         for key, value in settings.items()
-        if key not in (*DECIDED, *by_preset) and value is not None and value != usual.get(key)
+        if key not in (*DECIDED, *by_preset) and value != usual.get(key)
     ]
     how = ("Python", f"cospan.{', '.join([call, *given])})")
     if origin.command:

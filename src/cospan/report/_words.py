@@ -256,7 +256,7 @@ def curve_of(settings: Mapping[str, Any], curve: CurvedSets | None) -> list[tupl
     """The curved features that are used, where some were asked for."""
     if curve is None and settings.get("curve") in (None, "none"):
         return []
-    used = "none: the columns alone do as well" if curve is None else curve.map.words
+    used = "none" if curve is None else curve.map.words
     return [("curved features used", used)]
 
 

@@ -11,25 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from .pieces import (
-    Angles,
-    Bare,
-    Feature,
-    Measure,
-    Note,
-    Pair,
-    Part,
-    Patterns,
-    Picture,
-    Point,
-    Relation,
-    Row,
-    SetInfo,
-    Setting,
-    Tab,
-    Tile,
-    TimeChart,
-)
+from . import pieces
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
@@ -86,30 +68,30 @@ class ReportContent:
     title: str
     date: str
     version: str
-    sets: tuple[SetInfo, ...]
+    sets: tuple[pieces.SetInfo, ...]
     level: str
     badge: str
     verdict: tuple[str, ...]
     findings: tuple[str, ...]
     warning: str
-    tiles: tuple[Tile, ...]
-    parts: tuple[Part, ...] = ()
-    features: tuple[Feature, ...] = ()
-    more_features: tuple[Bare, ...] = ()
+    tiles: tuple[pieces.Tile, ...]
+    parts: tuple[pieces.Part, ...] = ()
+    features: tuple[pieces.Feature, ...] = ()
+    more_features: tuple[pieces.Bare, ...] = ()
     n_changed: int = 0
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[pieces.Relation, ...] = ()
     n_relations: int = 0
-    pictures: tuple[Picture, ...] = ()
-    angles: Angles | None = None
-    points: tuple[Point, ...] = ()
-    rows: tuple[Row, ...] = ()
+    pictures: tuple[pieces.Picture, ...] = ()
+    angles: pieces.Angles | None = None
+    points: tuple[pieces.Point, ...] = ()
+    rows: tuple[pieces.Row, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
-    tabs: tuple[Tab, ...] = ()
-    timelines: tuple[TimeChart, ...] = ()
-    patterns: Patterns | None = None
-    quality: tuple[Note, ...] = ()
-    measures: tuple[Measure, ...] = ()
-    sensitivity: tuple[Setting, ...] = ()
+    tabs: tuple[pieces.Tab, ...] = ()
+    timelines: tuple[pieces.TimeChart, ...] = ()
+    patterns: pieces.Patterns | None = None
+    quality: tuple[pieces.Note, ...] = ()
+    measures: tuple[pieces.Measure, ...] = ()
+    sensitivity: tuple[pieces.Setting, ...] = ()
     remarks: tuple[str, ...] = ()
     sampling: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
@@ -119,7 +101,7 @@ class ReportContent:
     auc: tuple[tuple[float | None, ...], ...] = ()
     confusion: tuple[tuple[int, ...], ...] = ()
     linkage: tuple[tuple[float, ...], ...] = ()
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[pieces.Pair, ...] = ()
     more_pairs: tuple[tuple[int, int, str], ...] = ()
     corners: tuple[tuple[float, float, int], ...] = ()
     glossary: tuple[tuple[str, str], ...] = ()

@@ -10,15 +10,13 @@ import numpy as np
 
 from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
-from cospan._validate import as_flag, as_option, as_shrinkage, as_tol
+from cospan._validate import as_flag, as_option, as_shrinkage, as_tol, is_real
 from cospan.errors import InputError
 from cospan.sets.choice import Asked, choose, preferred_units
 from cospan.sets.geometry import Geometry
 from cospan.sets.prepared import PreparedSets, WorkingSets
 from cospan.sets.settings import Settings
 from cospan.summary import Summary
-
-__all__ = ["ChosenSets", "chosen_sets", "resolved_calibration"]
 
 
 class ChosenSets(NamedTuple):
@@ -84,9 +82,8 @@ def _number(
     """A number in a range, or None for "auto"."""
     if isinstance(value, str) and value == "auto":
         return None
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     lowest = math.nextafter(low, math.inf) if above else low
-    if number and lowest <= float(value) <= high and float(value) < math.inf:
+    if is_real(value) and lowest <= float(value) <= high and float(value) < math.inf:
         return float(value)
     wanted = "a number above 0" if above else f"a number from {low:g} to {high:g}"
     raise InputError(f"{name} is {value!r}; it must be {wanted}, or 'auto'.")

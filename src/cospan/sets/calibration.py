@@ -19,16 +19,6 @@ from numpy.typing import NDArray
 from cospan._tolerance import COST_RANGE, NEWTON_GAIN, NEWTON_RIDGE, SMALLEST_STEP
 from cospan._types import Floats
 
-__all__ = [
-    "Calibration",
-    "balanced_weights",
-    "fit_calibration",
-    "log_losses",
-    "log_odds_of",
-    "theoretical",
-]
-
-
 # Newton's method on K parameters: far more steps than it ever took.
 _STEPS = 60
 

@@ -28,9 +28,6 @@ from cospan.sets.prepared import PreparedSets, TrialRows, WorkingSets
 from cospan.sets.trials import left_out_grid, linear_grid, pooled_costs
 from cospan.summary import Summary
 
-__all__ = ["SHRINKAGE_GRID", "Asked", "Choice", "choose", "preferred_units", "tried_rows"]
-
-
 # From the smallest that a fast summary allows to nearly full shrinkage, by factors of about two as
 # long as it is weak, and by tenths around the default, where a factor of two can be felt.
 SHRINKAGE_GRID: tuple[float, ...] = (
@@ -196,7 +193,13 @@ class _Search:
         climb = _Climb(self.judge, current.working, self.alphas, gammas, self._dofs)
         place = (int(np.argmin(np.abs(self.alphas - current.shrinkage))), len(gammas) - 1)
         if fixed is None and self.judge.better(current, climb.at(place), CLEARLY):
-            return current  # where pooling all the way is clearly worse, so is half of it
+            # Where pooling all the way is clearly worse, so is half of it. But of many sets each
+            # gains more from the others: a little may be better all the same.
+            place = (place[0], 0)
+            if self.working.n_sets == 2 or self.judge.mean(climb.at(place)) >= self.judge.mean(
+                current
+            ):
+                return current
         best = climb.top(place)
         return best if fixed is not None or self.judge.better(best, current, SOMEWHAT) else current
 

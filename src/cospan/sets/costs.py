@@ -43,8 +43,6 @@ from cospan.sets.spectral import leaving_rows, matrix_of, pooled_matrices
 from cospan.summary import Summary
 from cospan.typicality import Typicality
 
-__all__ = ["SetCosts"]
-
 # Bytes of samples scored at once: enough for full BLAS speed, few enough to stay in the cache.
 _SCORE_BYTES = 2**24
 

@@ -1,12 +1,13 @@
 """Whether curved features are worth it: a choice like the others.
 
 The leave-one-out log-loss decides, and the plain model stays unless the curved one is clearly
-better. It is tried on the sampled rows; where those are not all rows, the rest is then read again,
-through the map.
+better. Where the sampled rows are not all rows, the rest is read again, through the map: at once
+if it is at hand and not much more, else once the sampled ones have shown that it is worth it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,21 +20,28 @@ from cospan.curves import MOST_COLUMNS, RowMap, curve_map, landmark_map
 from cospan.errors import InputError
 from cospan.sets.choice import CLEARLY, tried_rows
 from cospan.sets.curved import CurvedSets, Plain, mapped_summary
-from cospan.sets.judging import Judge
+from cospan.sets.judging import Candidate, Judge
 from cospan.sets.prepared import TrialRows, WorkingSets
 from cospan.sets.settings import Settings
 from cospan.summary import Summary
+from cospan.summary.row_sample import RowSample
 
 if TYPE_CHECKING:
     from cospan.sets.costs import SetCosts
 
 __all__ = ["Again", "as_curve", "fitted_curve"]
 
-#: Reads the rows of all sets once more, through the map: one summary for each set.
+#: Reads the rows of all sets once more, through the map: one summary for each set. Where it has an
+#: attribute `at_hand` that is true, the rows are in memory, and reading them costs little.
 Again = Callable[[RowMap], Sequence[Summary]]
 
 # Fewer rows in a set than this cannot show a curve: features are several times the columns.
 _FEWEST_ROWS = 40
+#: Curved features that may be asked for: their covariance has the square of this many entries.
+MOST_FEATURES = 4000
+# Up to so many times the sampled rows all rows are mapped for the trial. A plain model of all rows
+# has an advantage over a curved one of a few hundred; over one of some thousands it has none.
+_MAPPED_AT_ONCE = 4
 
 
 def as_curve(curve: Any) -> int | str | None:
@@ -42,11 +50,12 @@ def as_curve(curve: Any) -> int | str | None:
         return None
     if isinstance(curve, str) and curve == "auto":
         return curve
-    if isinstance(curve, (int, np.integer)) and not isinstance(curve, bool) and curve >= 1:
+    number = isinstance(curve, (int, np.integer)) and not isinstance(curve, bool)
+    if number and 1 <= curve <= MOST_FEATURES:
         return int(curve)
     raise InputError(
-        f"curve is {curve!r}; it must be 'auto', None, or a number of curved features of at least "
-        "1."
+        f"curve is {str(curve)[:40]}; it must be 'auto', None, or a number of curved features from "
+        f"1 to {MOST_FEATURES:,}."
     )
 
 
@@ -72,25 +81,32 @@ def fitted_curve(
         Needed where the summaries' samples do not hold all rows.
     """
     asked = as_curve(settings.curve)
-    summaries = working.prepared.summaries
-    held = all(len(part.sample) == part.count for part in summaries)
-    if asked is None or not _possible(asked, working, settings, trial, held or again is not None):
+    if asked is None:
+        return None
+    held = _held(working)
+    if not _possible(asked, working, settings, trial, held or again is not None):
         return None
     assert trial is not None
-    mapping = _map_for(working, None if asked == "auto" else int(asked))
-    sampled = [mapped_summary(part.sample.rows, part.sample.weights, mapping) for part in summaries]
-    costs = _costs_of(sampled, summaries, mapping, settings)
-    if asked == "auto":
-        rows = _tried(summaries, trial)
-        mapped = _mapped(mapping, rows)
-        rival = costs.left_out_costs(mapped, trial.own, sample_weight=trial.removed)
-        if not _better(trial, arrays.to_numpy(rival), squared, working):
-            return None
-    if not held:
+    summaries = _with_samples(working)
+    samples = [part.sample.rows for part in summaries]
+    mapping = _map_for(working, samples, None if asked == "auto" else int(asked))
+    whole = held or (getattr(again, "at_hand", False) and _few_more(summaries))
+    if held or not whole:
+        mapped = [mapped_summary(x.sample.rows, x.sample.weights, mapping) for x in summaries]
+    else:
+        assert again is not None
+        mapped = list(again(mapping))
+    trials = _Trials(working, summaries, mapping, trial, squared)
+    if asked == "auto" and not trials.promising(mapped, settings):
+        return None
+    costs = trials.costs(mapped, settings)
+    if asked == "auto" and not trials.better(costs):
+        return None
+    if not whole:
         assert again is not None
         g = costs.geometry
         chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-        costs = _costs_of(again(mapping), summaries, mapping, chosen)
+        costs = trials.costs(again(mapping), chosen)
     return CurvedSets(mapping, costs, plain)
 
 
@@ -125,11 +141,38 @@ def _possible(
     return free and not few and settings.calibrate is not False
 
 
-def _map_for(working: WorkingSets, size: int | None) -> RowMap:
+def _held(working: WorkingSets) -> bool:
+    """Do the summaries hold all rows, in their samples or by themselves?"""
+    return all(
+        len(part.sample) == part.count or (working.basis is not None and part._holds_rows)
+        for part in working.prepared.summaries
+    )
+
+
+def _with_samples(working: WorkingSets) -> list[Summary]:
+    """The summaries, with their rows as a sample where trials take those: of few long rows."""
+    summaries = working.prepared.summaries
+    if working.basis is None:
+        return list(summaries)
+    return [replace(x, sample=_all_rows(x)) if x._holds_rows else x for x in summaries]
+
+
+def _all_rows(part: Summary) -> RowSample:
+    n = part.count
+    rows = arrays.to_numpy(part.factor_parts()[0][:n, :] + part.mean[None, :])
+    return RowSample(rows.astype(np.float64), np.ones(n), np.arange(n), np.zeros(n), n, math.inf, n)
+
+
+def _few_more(summaries: Sequence[Summary]) -> bool:
+    """Are all rows so few more than the sampled ones that a trial can map them?"""
+    return sum(x.count for x in summaries) <= _MAPPED_AT_ONCE * sum(
+        len(x.sample) for x in summaries
+    )
+
+
+def _map_for(working: WorkingSets, samples: Sequence[np.ndarray], size: int | None) -> RowMap:
     """The map of the sets' columns."""
-    prepared = working.prepared
-    center = np.asarray(arrays.to_numpy(prepared.center), dtype=np.float64)
-    samples = [part.sample.rows for part in prepared.summaries]
+    center = np.asarray(arrays.to_numpy(working.prepared.center), dtype=np.float64)
     if working.n_varying > MOST_COLUMNS:
         most = tried_rows(working.n_sets)
         per_unit = np.asarray(arrays.to_numpy(working.per_unit), dtype=np.float64)
@@ -147,38 +190,60 @@ def _scale_over_all(working: WorkingSets, center: np.ndarray) -> np.ndarray:
     return np.asarray(unit * np.sqrt(within + np.mean(apart**2, axis=0)))
 
 
-def _costs_of(
-    mapped: Sequence[Summary],
-    summaries: Sequence[Summary],
-    mapping: RowMap,
-    settings: Settings,
-) -> SetCosts:
-    """Costs of mapped rows; the samples they are chosen and calibrated on are the plain ones'."""
-    from cospan.sets.costs import SetCosts  # it is made of this module
+class _Trials:
+    """Costs of mapped rows, beside those of the plain model."""
 
-    whole = []
-    for part, known in zip(mapped, summaries, strict=True):
-        rows = _mapped(mapping, known.sample.rows)
-        whole.append(replace(part, sample=replace(known.sample, rows=rows)))
-    options = settings.of_the_sets() | {"units": mapping.units, "curve": None}
-    return SetCosts.from_summaries(whole, **options)
+    def __init__(
+        self,
+        working: WorkingSets,
+        summaries: Sequence[Summary],
+        mapping: RowMap,
+        trial: TrialRows,
+        squared: np.ndarray | None,
+    ) -> None:
+        self.working, self.summaries, self.mapping = working, summaries, mapping
+        self.trial = trial
+        self.judge = Judge(trial)
+        self.plain = None if squared is None else self._candidate(squared)
+
+    def costs(self, mapped: Sequence[Summary], settings: Settings) -> SetCosts:
+        """Costs of mapped rows, chosen and calibrated on the samples of the plain ones."""
+        from cospan.sets.costs import SetCosts  # it is made of this module
+
+        whole = []
+        for part, known in zip(mapped, self.summaries, strict=True):
+            rows = _mapped(self.mapping, known.sample.rows)
+            whole.append(replace(part, sample=replace(known.sample, rows=rows)))
+        options = settings.of_the_sets() | {"units": self.mapping.units, "curve": None}
+        return SetCosts.from_summaries(whole, **options)
+
+    def promising(self, mapped: Sequence[Summary], settings: Settings) -> bool:
+        """Is it worth it to look for a pooling?
+
+        That takes a factor for every two sets. Where curves without one are clearly worse than the
+        plain model, many sets are spared it.
+        """
+        if self.plain is None or self.working.n_sets == 2:
+            return self.plain is not None
+        found = self.costs(mapped, replace(settings, pooling=0.0))
+        return not self.judge.better(self.plain, self._left_out(found), CLEARLY)
+
+    def better(self, costs: SetCosts) -> bool:
+        assert self.plain is not None  # it was promising
+        return self.judge.better(self._left_out(costs), self.plain, CLEARLY)
+
+    def _left_out(self, costs: SetCosts) -> Candidate:
+        most = tried_rows(len(self.summaries))
+        rows = np.concatenate([part.sample.rows[:most] for part in self.summaries])
+        trial = self.trial
+        squared = costs.left_out_costs(
+            _mapped(self.mapping, rows), trial.own, sample_weight=trial.removed
+        )
+        return self._candidate(arrays.to_numpy(squared))
+
+    def _candidate(self, squared: np.ndarray) -> Candidate:
+        return self.judge.candidate(self.working, squared.T, 0.0, 0.0, 0.0)
 
 
 def _mapped(mapping: RowMap, rows: np.ndarray) -> np.ndarray:
     return arrays.to_numpy(mapping(rows)).astype(np.float64)
-
-
-def _tried(summaries: Sequence[Summary], trial: TrialRows) -> np.ndarray:
-    """The rows of the trial, as they are."""
-    most = tried_rows(len(summaries))
-    return np.concatenate([part.sample.rows[:most] for part in summaries])
-
-
-def _better(
-    trial: TrialRows, curved: np.ndarray, plain: np.ndarray | None, working: WorkingSets
-) -> bool:
-    if plain is None:
-        return False
-    judge = Judge(trial)
-    rival, current = (judge.candidate(working, one.T, 0.0, 0.0, 0.0) for one in (curved, plain))
-    return judge.better(rival, current, CLEARLY)

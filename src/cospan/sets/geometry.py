@@ -26,8 +26,6 @@ from cospan.errors import InputError
 from cospan.sets.calibration import Calibration
 from cospan.summary import Summary
 
-__all__ = ["Geometry", "common_names"]
-
 
 @dataclass(frozen=True, eq=False)
 class Geometry:

@@ -25,8 +25,6 @@ from cospan.sets.calibration import (
 )
 from cospan.sets.prepared import TrialRows, WorkingSets
 
-__all__ = ["Candidate", "Judge"]
-
 
 class Candidate(NamedTuple):
     """Settings that were tried, and what came of them."""

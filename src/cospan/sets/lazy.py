@@ -11,9 +11,15 @@ from cospan.curves import RowMap
 from cospan.errors import InputError
 from cospan.sets import curved
 from cospan.summary import Summary
-from cospan.summary.blocks import merged, merged_classes, reduced, row_blocks, split
-
-__all__ = ["mapped_classes", "mapped_summary"]
+from cospan.summary.lazy import (
+    by_class,
+    labelled_blocks,
+    merged,
+    merged_classes,
+    reduced,
+    row_blocks,
+    split,
+)
 
 
 def mapped_summary(X: Any, sample_weight: Any, mapping: RowMap) -> Summary:
@@ -44,13 +50,7 @@ def mapped_classes(
     """The same for the rows of each class."""
     import dask
 
-    blocks = row_blocks(X, "X")
-    parts = zip(
-        blocks,
-        split(labels, blocks, "y"),
-        split(sample_weight, blocks, "sample_weight"),
-        strict=True,
-    )
+    parts = labelled_blocks(X, labels, sample_weight)
     leaf, shared = dask.delayed(_mapped_block_classes, pure=False), dask.delayed(mapping)
     found: dict[Any, Summary] = reduced([leaf(*part, shared) for part in parts], merged_classes)
     return found
@@ -60,11 +60,4 @@ def _mapped_block_classes(
     block: Any, labels: np.ndarray, weights: np.ndarray | None, mapping: RowMap
 ) -> dict[Any, Summary]:
     rows = as_rows(block, "X", d=mapping.n_columns, allow_empty=True)
-    found = {}
-    for label in np.unique(labels).tolist():
-        own = np.flatnonzero(labels == label)
-        weight = None if weights is None else weights[own]
-        summary = _mapped_block(rows[own, :], weight, mapping)
-        if summary is not None:
-            found[label] = summary
-    return found
+    return by_class(rows, labels, weights, lambda X, w: _mapped_block(X, w, mapping))

@@ -29,8 +29,6 @@ from cospan._tolerance import alone_in_its_direction
 from cospan._validate import as_weights
 from cospan.sets.geometry import Geometry
 
-__all__ = ["LeavingRows", "SpectralMap", "removed_weights"]
-
 
 def removed_weights(sample_weight: Any, n: int) -> np.ndarray:
     """The weight that leaves with each of n rows: a row of weight 2 loses one occurrence."""

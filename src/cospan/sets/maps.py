@@ -12,8 +12,6 @@ from cospan._arrays import Array
 from cospan.sets.geometry import Geometry
 from cospan.sets.prepared import WorkingSets
 
-__all__ = ["inverse_triangle", "maps_of", "whitening_of", "working_rows"]
-
 
 def working_rows(
     rows: Array, origin: Array, geometry: Geometry, basis: Array | None

@@ -20,30 +20,12 @@ from cospan.sets.leaving import LeavingRows
 from cospan.sets.prepared import TrialRows
 from cospan.typicality import Typicality
 
-__all__ = [
-    "SetModel",
-    "angles_of",
-    "calibrated",
-    "calibrated_weights",
-    "trial_costs",
-    "typicality_of",
-]
-
 
 class SetModel(Protocol):
     """K sets that say what a sample costs each of them."""
 
     @property
     def geometry(self) -> Geometry: ...
-
-    @property
-    def n_features(self) -> int: ...
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None: ...
-
-    @property
-    def typicality(self) -> Typicality | None: ...
 
     def squared_costs(self, Z: Any) -> Array:
         """(n, K) squared costs of samples."""

@@ -25,8 +25,6 @@ from cospan.sets.geometry import Geometry, as_center, common_names
 from cospan.sets.units import Spreads
 from cospan.summary import Summary, as_factors
 
-__all__ = ["PreparedSets", "TrialRows", "WorkingSets", "shrunk_factor"]
-
 _CENTERS = ("pooled", "each", "none")
 
 

@@ -14,8 +14,6 @@ from typing import Any, TypedDict
 from cospan._surface import option
 from cospan.errors import InputError
 
-__all__ = ["DEFAULTS", "PAPER", "CostSettings", "Given", "Settings", "settled"]
-
 
 class Given(TypedDict, total=False):
     """Settings as keywords: any of them, for ``**settings: Unpack[Given]``."""
@@ -59,7 +57,7 @@ class Settings:
     center: Any = "pooled"
     balance: bool = True
     tol: float | None = None
-    curve: int | str | None = None
+    curve: int | str | None = "auto"
 
     @classmethod
     def of(cls, **given: Any) -> Settings:

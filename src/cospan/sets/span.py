@@ -14,8 +14,6 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 
-__all__ = ["based", "outlined"]
-
 # Entries of the rows that are multiplied at once.
 _BLOCK = 2**17
 

@@ -12,8 +12,6 @@ from cospan.sets.geometry import Geometry
 from cospan.sets.leaving import LeavingRows, SpectralMap
 from cospan.sets.maps import inverse_triangle, working_rows
 
-__all__ = ["leaving_rows", "matrix_of", "pooled_matrices"]
-
 
 def matrix_of(one: np.ndarray) -> np.ndarray:
     """P with P⁻¹ = M Mᵀ, for a square map."""

@@ -14,8 +14,6 @@ from cospan._tolerance import LEAST_REMAINDER
 from cospan._types import Floats
 from cospan.sets.prepared import TrialRows, WorkingSets
 
-__all__ = ["left_out_grid", "linear_grid", "pooled_costs"]
-
 
 def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Floats:
     """Squared costs without ν, (α, K, n): each row left out of its own set (affine span).

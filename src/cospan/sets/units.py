@@ -17,8 +17,6 @@ from cospan._arrays import Array
 from cospan._tolerance import constant_variance
 from cospan.summary import Summary
 
-__all__ = ["Spreads"]
-
 # The smallest power of two in use: its inverse is still a number.
 _SMALLEST_POWER = -1000
 

@@ -14,9 +14,8 @@ first, which several sources share (:func:`encode_together`).
 
 from .base import Chunk
 from .encoding import EncodingPlan, encode_together, learn_plan
-from .features import check_same_features
 from .opening import open_source
-from .source import Source
+from .source import Source, check_same_features
 
 __all__ = [
     "Chunk",

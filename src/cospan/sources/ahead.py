@@ -7,8 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TypeVar
 
-__all__ = ["read_ahead"]
-
 Block = TypeVar("Block")
 
 

@@ -21,8 +21,6 @@ from cospan.errors import InputError, SourceError
 from .base import Chunk, Options
 from .cleaning import float_type
 
-__all__ = ["ArrayReader", "array_reader", "is_array", "sliced", "to_numpy"]
-
 #: NumPy has no arrays of more.
 MAX_DIMENSIONS = 64
 

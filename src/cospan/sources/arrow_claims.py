@@ -18,8 +18,6 @@ from typing import NamedTuple
 
 from .budget import check_block
 
-__all__ = ["check_batches"]
-
 _MAGIC = b"ARROW1"
 _DICTIONARY, _RECORDS = 2, 3  # kinds of messages
 _CONTINUES = 0xFFFFFFFF

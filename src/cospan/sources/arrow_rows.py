@@ -19,17 +19,6 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "common_float",
-    "has_gaps",
-    "is_list",
-    "is_numeric",
-    "list_shape",
-    "select",
-    "to_rows",
-    "to_values",
-]
-
 STRIP_BYTES = 7 * 2**20
 
 
@@ -242,12 +231,20 @@ def _leaf(type_: pa.DataType) -> pa.DataType:
     return type_
 
 
-def _plain(array: pa.Array) -> pa.Array:
-    """Without extension and dictionary wrappers."""
+def storage(array: pa.Array) -> pa.Array:
+    """Without chunks and extension wrappers."""
     import pyarrow as pa
 
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     while isinstance(array, pa.ExtensionArray):
         array = array.storage
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    return array
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    """Without dictionary wrappers as well."""
+    from pyarrow import types
+
+    array = storage(array)
+    return array.dictionary_decode() if types.is_dictionary(array.type) else array

@@ -14,17 +14,6 @@ from typing import Any
 
 from cospan.errors import SourceError
 
-__all__ = [
-    "DEFLATE_RATIO",
-    "FREE_BLOCK",
-    "FREE_FEATURES",
-    "check_block",
-    "check_features",
-    "check_list",
-    "check_stream",
-    "expands_to",
-]
-
 #: Rows of more features than this need a file with at least one byte for each of them.
 FREE_FEATURES = 2**20
 #: No list in a table's cell may be longer: each of its numbers becomes a feature with a name.

@@ -16,8 +16,6 @@ from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing
 
-__all__ = ["classes_in", "clean", "even", "float_type", "joined", "matches", "taken"]
-
 
 def clean(
     reader: Reader, options: Options, size: int, name: str, dropped: list[int] | None = None

@@ -24,8 +24,6 @@ from .paths import check_readable, reading
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowFiles", "ParquetFiles", "saved_dataset"]
-
 #: All column buffers of a Parquet file together take about this much.
 BUFFER_BYTES = 32 * 2**20
 #: About this much is decoded at a time. The allocator keeps some multiple of it: with 784 float32

@@ -11,17 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import MissingDependencyError, SourceError
+from cospan._packages import needed
+from cospan.errors import SourceError
 
 from .arrays import ArrayReader, to_numpy
 from .base import Options
 from .budget import DEFLATE_RATIO, FREE_BLOCK, check_block, check_stream, expands_to
 from .numpy_files import choose_part
 from .paths import reading
-from .zarr_chunks import check_chunks
-from .zarr_metadata import check_store
-
-__all__ = ["hdf5_reader", "safetensors_reader", "zarr_reader"]
+from .zarr_stores import check_chunks, check_store
 
 
 def safetensors_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
@@ -176,10 +174,5 @@ _EXTRAS = {"h5py": "cospan[files]", "zarr": "cospan[files]", "torch": "cospan[to
 
 
 def _require(package: str, purpose: str) -> Any:
-    try:
+    with needed(purpose, _EXTRAS.get(package, package)):
         return importlib.import_module(package)
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{purpose} needs the package {package}, which is not installed: install "
-            f"{_EXTRAS.get(package, package)}."
-        ) from error

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from cospan.errors import InputError, MissingDependencyError
+from cospan._packages import needed
+from cospan._text import first_line
+from cospan.errors import InputError
 
 from .arrow_rows import has_gaps
 from .base import Options, Reader, listing
@@ -16,8 +18,6 @@ from .encoding.table import EncodableTable, table_reader
 if TYPE_CHECKING:
     import narwhals as nw
     import pyarrow as pa
-
-__all__ = ["dataframe_reader"]
 
 #: Rows looked at to find what columns of Python objects hold.
 PROBE_ROWS = 1000
@@ -41,12 +41,8 @@ def dataframe_reader(
     """A reader for a dataframe, or None if `obj` is none."""
     if not isinstance(obj, Mapping) and not _looks_like_a_table(obj):
         return None
-    try:
+    with needed("Reading a table"):
         import pyarrow as pa
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading tables needs pyarrow: install cospan[app]."
-        ) from error
 
     if isinstance(obj, Mapping):
         obj = _table_of(obj)
@@ -55,7 +51,8 @@ def dataframe_reader(
         return table_reader(ArrowStream(table, name or "Arrow table"), options)
     data = _in_narwhals(obj)
     if data is not None:
-        return table_reader(DataframeStream(data, name or f"{_kind(obj)} dataframe"), options)
+        library = type(obj).__module__.partition(".")[0]
+        return table_reader(DataframeStream(data, name or f"{library} dataframe"), options)
     if hasattr(obj, "__arrow_c_stream__"):
         return table_reader(ArrowStream(_table_of(obj), name or type(obj).__name__), options)
     return None
@@ -68,20 +65,29 @@ def _table_of(obj: Any) -> pa.Table:
     try:
         return pa.table(dict(obj) if isinstance(obj, Mapping) else obj)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
-            f"The {type(obj).__name__} is not a table ({reason}); give columns of one length by "
-            "their names, or a dataframe (to_frame() makes one of a single column)."
+            f"The {type(obj).__name__} is not a table ({first_line(error)}); give columns of one "
+            "length by their names, or a dataframe (to_frame() makes one of a single column)."
         ) from error
 
 
-class ArrowStream:
-    """An Arrow table in memory."""
+class _InMemory:
+    """What streams of tables in memory share."""
 
     index: str | None = None
     hidden: frozenset[str] = frozenset()
     unreadable: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        raise NotImplementedError
+
+    def complete(self, columns: Sequence[str]) -> bool:
+        return not any(map(has_gaps, self.batches(columns, SCAN_ROWS)))
+
+
+class ArrowStream(_InMemory):
+    """An Arrow table in memory."""
 
     def __init__(self, table: pa.Table, name: str) -> None:
         self.name = name
@@ -92,15 +98,9 @@ class ArrowStream:
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         yield from self._table.select(list(columns)).to_batches(max_chunksize=size)
 
-    def complete(self, columns: Sequence[str]) -> bool:
-        return not any(map(has_gaps, self.batches(columns, SCAN_ROWS)))
 
-
-class DataframeStream:
+class DataframeStream(_InMemory):
     """An eager dataframe, turned into Arrow one slice at a time."""
-
-    hidden: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
 
     def __init__(self, data: nw.DataFrame[Any], name: str) -> None:
         import narwhals as nw
@@ -111,7 +111,6 @@ class DataframeStream:
         self._index = _own_index(nw.maybe_get_index(data))
         self._integer_index = getattr(self._index, "dtype", None) == "int64"
         self.index = INDEX if self._index is not None else None
-        self.unreadable: frozenset[str] = frozenset()
         self._mixed: frozenset[str] = frozenset()
         self.schema = self._find_schema()
 
@@ -125,16 +124,13 @@ class DataframeStream:
             except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                 raise InputError(
                     f"{self.name}: a column changes its type after row {start} "
-                    f"({str(error).splitlines()[0]})."
+                    f"({first_line(error)})."
                 ) from error
             if self._index is not None and INDEX in columns:
                 values = self._index[start : start + size]
                 index = values if self._integer_index else [str(value) for value in values]
                 table = table.append_column(INDEX, pa.array(index))
             yield from table.combine_chunks().select(list(columns)).to_batches()
-
-    def complete(self, columns: Sequence[str]) -> bool:
-        return not any(map(has_gaps, self.batches(columns, SCAN_ROWS)))
 
     def _arrow(self, part: nw.DataFrame[Any], columns: list[str]) -> pa.Table:
         """Some rows as an Arrow table; what mixes numbers and texts becomes text."""
@@ -184,12 +180,8 @@ def _looks_like_a_table(obj: Any) -> bool:
 
 
 def _in_narwhals(obj: Any) -> nw.DataFrame[Any] | None:
-    try:
+    with needed("Reading a dataframe"):
         import narwhals as nw
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading dataframes needs narwhals: install cospan[app]."
-        ) from error
 
     if nw.dependencies.is_pandas_dataframe(obj) and any(type(c) is not str for c in obj.columns):
         obj = obj.set_axis([str(column) for column in obj.columns], axis=1)
@@ -226,7 +218,3 @@ def _as_texts(values: list[Any]) -> list[str | None] | None:
         else:
             return None
     return texts
-
-
-def _kind(obj: Any) -> str:
-    return type(obj).__module__.partition(".")[0]

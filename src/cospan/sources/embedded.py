@@ -29,8 +29,6 @@ from .tables import RawColumns, Table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["EmbeddedImages", "EmbeddedTexts", "Lines", "is_prose"]
-
 #: Texts that are read and embedded at a time.
 TEXTS = 4096
 #: Lines that decide whether a file holds prose.

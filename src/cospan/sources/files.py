@@ -20,8 +20,6 @@ from .paths import check_readable, files_below, reading, sniff, split_part
 from .tables import TableStream
 from .text import TextFiles
 
-__all__ = ["path_reader"]
-
 PARQUET = frozenset((".parquet", ".pq"))
 ARROW = frozenset((".arrow", ".feather", ".ipc", ".arrows"))
 TEXT = frozenset((".csv", ".tsv", ".tab", ".txt"))
@@ -49,10 +47,15 @@ BY_CONTENT = {
 _SHEET = "is a spreadsheet; save the sheet as CSV or Parquet"
 _CHECKPOINT = "is a file of PyTorch, which can run code when loaded; save it as safetensors or NPY"
 _JSON = "is JSON; save it as a table, CSV or Parquet"
+_KEPT = (
+    "is not data but what cospan keeps of it, for compare and monitor; name the data that it was "
+    "made from"
+)
 CONVERTIBLE = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), _SHEET),
     **dict.fromkeys((".pt", ".pth", ".ckpt"), _CHECKPOINT),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), _JSON),
+    ".cospan": _KEPT,
 }
 READABLE = "CSV, Parquet, Arrow, NPY, NPZ, safetensors, HDF5, Zarr, IDX, or a folder of images"
 

@@ -19,8 +19,6 @@ from .budget import check_block, check_stream
 from .numpy_files import Layout, mapped, streamed
 from .paths import check_readable, reading, sniff
 
-__all__ = ["idx_reader", "is_idx", "read_idx"]
-
 #: The header's third byte names the type of the numbers, which are big-endian.
 TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 

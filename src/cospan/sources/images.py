@@ -15,8 +15,6 @@ from cospan.errors import InputError, SourceError
 from .base import Chunk, Options, listing, warn
 from .pixels import UNREADABLE, Decoder
 
-__all__ = ["IMAGE_SUFFIXES", "ImageReader"]
-
 IMAGE_SUFFIXES = frozenset(
     (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm")
 )

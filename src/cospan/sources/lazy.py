@@ -18,8 +18,6 @@ from cospan.errors import InputError
 from .base import Chunk, Options
 from .cleaning import float_type, matches
 
-__all__ = ["LazyReader", "column_values", "of_class"]
-
 
 class LazyReader:
     """Rows of a Dask array or dataframe."""
@@ -49,7 +47,8 @@ class LazyReader:
             raise InputError(f"{self.name}: rows of features need two dimensions.")
         self._rows = self.collection
         self.n_features = int(self.collection.shape[1])
-        self.n_rows = _known(self.collection.shape[0])
+        rows = self.collection.shape[0]  # NaN where the sizes of chunks are not known
+        self.n_rows = int(rows) if isinstance(rows, int | np.integer) else None
         self.dtype = float_type(self.collection.dtype, self.name)
 
     def _take_table(self, options: Options) -> None:
@@ -105,8 +104,3 @@ def column_values(column: Any) -> NDArray[Any]:
     if values.dtype.kind in "biuf":
         return values
     return np.array([None if x is None or x != x else str(x) for x in values.tolist()], object)
-
-
-def _known(rows: Any) -> int | None:
-    """The number of rows, if it is a number already: unknown chunks count as NaN."""
-    return int(rows) if isinstance(rows, int | np.integer) else None

@@ -22,8 +22,6 @@ from .base import Options, listing
 from .budget import check_block
 from .paths import check_readable, reading
 
-__all__ = ["Layout", "choose_part", "mapped", "npy_reader", "npz_reader", "streamed"]
-
 #: NumPy writes headers of a few hundred bytes; structured types may take some thousands.
 MAX_HEADER = 2**16
 #: An npz array is refused as a zip bomb when it expands both beyond this size ...

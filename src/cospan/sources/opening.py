@@ -12,8 +12,6 @@ from cospan.errors import InputError
 from .base import Encodable, Options, Reader
 from .source import Source
 
-__all__ = ["open_source"]
-
 
 def open_source(
     obj: Any,

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cospan._text import first_line
 from cospan.errors import CospanError, SourceError
-
-__all__ = ["check_readable", "files_below", "folders_below", "reading", "sniff", "split_part"]
 
 #: First bytes of the formats read here (and of some that users try).
 MAGIC = {
@@ -80,13 +79,15 @@ def reading(path: Path | str, kind: str) -> Iterator[None]:
     except (CospanError, Warning):
         raise
     except (EOFError, zlib.error, BadZipFile) as error:
-        raise SourceError(f"{path}: is damaged or cut short ({_brief(error)}).") from error
+        raise SourceError(f"{path}: is damaged or cut short ({first_line(error)}).") from error
     except OSError as error:
-        reason = _reason(error) if error.errno else f"cannot be read as {kind} ({_brief(error)})"
+        reason = (
+            _reason(error) if error.errno else f"cannot be read as {kind} ({first_line(error)})"
+        )
         raise SourceError(f"{path}: {reason}.") from error
     except Exception as error:
         # A damaged file can make a library fail in any way; each is said of the file.
-        raise SourceError(f"{path}: cannot be read as {kind} ({_brief(error)}).") from error
+        raise SourceError(f"{path}: cannot be read as {kind} ({first_line(error)}).") from error
 
 
 def sniff(path: Path) -> str | None:
@@ -150,10 +151,3 @@ def _reason(error: OSError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM):
         return "you have no permission to read it"
     return (error.strerror or str(error)).lower().rstrip(".")
-
-
-def _brief(error: BaseException) -> str:
-    """The first line of another library's message, not too long."""
-    lines = str(error).strip().splitlines()
-    text = lines[0].rstrip(".") if lines else type(error).__name__
-    return text if len(text) <= 160 else text[:157] + "..."

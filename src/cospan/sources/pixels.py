@@ -1,7 +1,12 @@
-"""One image to one row of pixels, with Pillow: safe to open, upright, eight bits, one size."""
+"""One image to one row of pixels, with Pillow: safe to open, upright, eight bits, one size.
+
+Also of images inside tables, as Hugging Face datasets keep them: structs with the file's bytes. A
+cell without an image, or with one that cannot be read, counts as missing.
+"""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,15 +15,15 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._packages import needed
 from cospan._surface import option
-from cospan.errors import CospanError, InputError, MissingDependencyError, SourceError
+from cospan.errors import CospanError, InputError, SourceError
 
 from .base import Options
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from PIL import Image
-
-__all__ = ["UNREADABLE", "Decoder"]
 
 #: Larger images must be given an image_size: every pixel is a feature.
 MAX_PIXELS_UNSIZED = 128 * 128
@@ -100,10 +105,8 @@ def _decoding() -> Iterator[None]:
 
 def _opened(file: Path | IO[bytes], name: str) -> Image.Image:
     """Open an image without decoding it; refuse one that claims too many pixels."""
-    try:
+    with needed("Reading images"):
         from PIL import Image
-    except ImportError as error:
-        raise MissingDependencyError("Reading images needs Pillow: install cospan[app].") from error
 
     # Pillow's own limits lie above ours; to turn its warning into an error would take a filter of
     # the whole process.
@@ -134,3 +137,50 @@ def _eight_bits(image: Image.Image) -> Image.Image:
 
 def _by(size: tuple[int, int]) -> str:
     return f"{size[0]}×{size[1]}"
+
+
+def is_image(type_: pa.DataType) -> bool:
+    """Whether a column's type is a struct with a binary field called bytes."""
+    from pyarrow import types
+
+    if not types.is_struct(type_):
+        return False
+    index = type_.get_field_index("bytes")
+    if index < 0:
+        return False
+    content = type_.field(index).type
+    return bool(types.is_binary(content) or types.is_large_binary(content))
+
+
+def learn_size(column: pa.Array, decoder: Decoder, name: str) -> bool:
+    """Show the decoder the first image of a column that can be read; False if there is none."""
+    for row, content in enumerate(_contents(column)):
+        if content is None:
+            continue
+        try:
+            decoder.learn(io.BytesIO(content), f"row {row} of {name!r}")
+        except UNREADABLE:
+            continue
+        return True
+    return False
+
+
+def image_rows(column: pa.Array, decoder: Decoder, name: str, start: int) -> NDArray[Any]:
+    """A column of images as rows of pixels, NaN where there is none; `start` numbers the first."""
+    width = int(np.prod(decoder.shape))
+    rows = np.full((len(column), width), np.nan)
+    for row, content in enumerate(_contents(column)):
+        if content is None:
+            continue
+        try:
+            rows[row] = decoder.row(io.BytesIO(content), f"row {start + row} of {name!r}")
+        except UNREADABLE:
+            continue
+    return rows
+
+
+def _contents(column: pa.Array) -> list[bytes | None]:
+    import pyarrow.compute as pc
+
+    contents: list[bytes | None] = pc.struct_field(column, "bytes").to_pylist()
+    return contents

@@ -24,8 +24,6 @@ from .text import TextFiles
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["stdin_reader"]
-
 NAME = "standard input"
 
 

@@ -23,13 +23,10 @@ from cospan.errors import InputError, SourceError
 from . import arrow_rows
 from .base import Chunk, Options, listing, require, warn
 from .budget import check_list
-from .image_columns import image_rows, is_image, learn_size
-from .pixels import Decoder
+from .pixels import Decoder, image_rows, is_image, learn_size
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = ["RawBlock", "RawColumns", "Table", "TableReader", "TableStream"]
 
 
 class TableStream(Protocol):
@@ -120,7 +117,8 @@ class Table:
     def shapes(self, columns: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """How many numbers each column holds in a row; lists need a look at the first rows."""
         schema = self.stream.schema
-        lists = [c for c in columns if _is_vector(schema.field(c).type)]
+        types = {c: schema.field(c).type for c in columns}
+        lists = [c for c, t in types.items() if arrow_rows.is_list(t) and arrow_rows.is_numeric(t)]
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(columns, ())
         if not lists:
             return shapes
@@ -296,10 +294,6 @@ class TableReader:
             if learn_size(batch.column(column), decoder, column):
                 return _Feature(column, decoder.shape, decoder)
         raise SourceError(f"{self.name}: no image in column {column!r} can be read.")
-
-
-def _is_vector(type_: pa.DataType) -> bool:
-    return arrow_rows.is_list(type_) and arrow_rows.is_numeric(type_)
 
 
 def _refuse_duplicates(stream: TableStream) -> None:

@@ -25,8 +25,6 @@ from .paths import reading, sniff
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TextFiles"]
-
 BLOCK_BYTES = 4 * 2**20
 HEAD_BYTES = 2**20
 #: Lines may be longer than a block, up to this.

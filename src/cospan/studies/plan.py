@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from cospan._validate import is_real
 from cospan.errors import InputError
 from cospan.sets import Settings
-
-__all__ = ["RANDOM", "STUDY", "Run", "plan_of", "row_count", "text_of"]
 
 # The study made when the caller names no settings. Those of the linear span are tried with it
 # (`span` and, say, `center` change together): see `_LINEAR`.
@@ -84,7 +83,7 @@ def plan_of(over: Mapping[str, Iterable[Any]]) -> list[tuple[str, Any]]:
 
 
 def _value(parameter: str, value: Any) -> Any:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    number = is_real(value)
     if parameter in ("noise", "training_noise") and not (number and 0 <= value < np.inf):
         raise InputError(
             f"{parameter} is {value!r}; it must be a relative deviation of at least 0."

@@ -14,8 +14,6 @@ from cospan._tables import make_dataframe
 from cospan._types import Floats
 from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 
-__all__ = ["Sensitivity", "SettingChange", "change_of"]
-
 
 @dataclass(frozen=True)
 class SettingChange:

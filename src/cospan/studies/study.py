@@ -18,8 +18,6 @@ from cospan.studies.plan import RANDOM, STUDY, Run, plan_of, row_count, text_of
 from cospan.studies.result import Sensitivity, change_of
 from cospan.summary import Summary
 
-__all__ = ["sensitivity"]
-
 
 class _Study:
     """The sets and samples of a study; their summaries are made once."""

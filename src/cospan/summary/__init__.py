@@ -13,13 +13,12 @@ Three ways to hold the scatter matrix Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ:
 - of a rank: the strongest directions of such a factor, for data too wide for either. What is
   dropped stays in the trace, and shrinkage stands in for it; refused without.
 
-`summary` is what there is to know of a set, `builder` takes rows as they come, `making` reads
-rows and chunks into it, `moments` is the arithmetic, `reservoir` samples any rows that pass by, and
+`summary` is what there is to know of a set, `builder` takes rows as they come, in memory or
+in chunks, `moments` is the arithmetic, `reservoir` samples any rows that pass by, and
 `row_sample` is what it kept of a summary's, ready to merge.
 """
 
-from cospan.summary.builder import SummaryBuilder, SummaryOptions
-from cospan.summary.making import of_chunks, of_rows
+from cospan.summary.builder import SummaryBuilder, SummaryOptions, of_chunks, of_rows
 from cospan.summary.reservoir import Reservoir, rows_within
 from cospan.summary.row_sample import RowSample
 from cospan.summary.summary import Summary, as_factors

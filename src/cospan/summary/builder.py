@@ -1,8 +1,10 @@
-"""Takes rows as they come and ends as a Summary."""
+"""Takes rows as they come, in memory, in chunks or from Dask, and ends as a Summary."""
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from cospan._validate import (
     as_flag,
     as_rows_with_eps,
     as_seed,
+    as_weights,
     check_names,
     check_same_library,
     feature_names_of,
@@ -24,8 +27,6 @@ from cospan.summary.moments import MomentSum, MomentTree
 from cospan.summary.reservoir import Reservoir, rows_within
 from cospan.summary.row_sample import RowSample, WeightedRows
 from cospan.summary.summary import Summary
-
-__all__ = ["SummaryBuilder", "SummaryOptions"]
 
 # Rows that are factored at once: enough that merging the triangular factors costs little (d/4
 # against the block), few enough that a block of float64 stays small.
@@ -211,3 +212,46 @@ class SummaryBuilder:
                 factors = few or self.exact or self.rank is not None
                 self._sum = MomentTree(self.rank) if factors else MomentSum(parts)
             self._sum.add(parts, weights)
+
+
+def of_rows(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
+    """Summary of rows in memory, or of a Dask collection, made by its workers."""
+    builder = SummaryBuilder(options)
+    if arrays.is_lazy(X):
+        from cospan.summary.lazy import summary_of  # only lazy rows need it
+
+        return summary_of(X, sample_weight, options)
+    rows, eps = as_rows_with_eps(X, options.name)
+    builder.feature_names = feature_names_of(X)
+    if sample_weight is None:
+        builder.add(rows, None, eps)
+        return builder.finish()
+    weights = as_weights(sample_weight, rows.shape[0])
+    if weights.all():
+        builder.add(rows, weights, eps)
+        return builder.finish()
+    counting = np.flatnonzero(weights)
+    builder.add(arrays.rows_at(rows, counting), weights[counting], eps)
+    summary = builder.finish()
+    return replace(summary, sample=summary.sample.renumbered(counting, rows.shape[0]))
+
+
+def of_chunks(chunks: Iterable[Any], options: SummaryOptions) -> Summary:
+    """Summary of rows that come in chunks, in constant memory."""
+    builder = SummaryBuilder(options)
+    _check_chunks(chunks, options.name)
+    for chunk in chunks:
+        builder.take(chunk)
+    if not builder.count:
+        raise InputError(f"{options.name} yielded no rows; at least one sample is needed.")
+    return builder.finish()
+
+
+def _check_chunks(chunks: object, name: str) -> None:
+    if not isinstance(chunks, Iterable) or isinstance(chunks, (str, bytes)):
+        raise InputError(
+            f"{name} is of type {type(chunks).__name__}; of_chunks takes chunks of rows: a list, a "
+            "generator or another iterable of arrays."
+        )
+    if feature_names_of(chunks) is not None or getattr(chunks, "ndim", None) == 2:
+        raise InputError(f"{name} is one table of rows, not chunks; pass it to Summary.of.")

@@ -16,8 +16,6 @@ from cospan.summary.row_sample import RowSample
 if TYPE_CHECKING:
     from cospan.summary.summary import Summary
 
-__all__ = ["check_range", "mergeable_names"]
-
 
 def mergeable_names(a: Summary, b: Summary) -> tuple[str, ...] | None:
     """The names of both summaries' features, or an error that says why they do not merge."""

@@ -18,8 +18,6 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 
-__all__ = ["MomentSum", "MomentTree", "Moments", "merged"]
-
 _ORIGIN_ROWS = 4096
 _THREADED_FEATURES = 128
 

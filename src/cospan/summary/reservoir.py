@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 
-__all__ = ["Reservoir", "rows_within"]
-
 T = TypeVar("T", bound=tuple[Any, ...])
 
 FEWEST_ROWS = 200

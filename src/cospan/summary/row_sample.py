@@ -10,8 +10,6 @@ import numpy as np
 
 from cospan.summary.reservoir import Reservoir
 
-__all__ = ["RowSample", "WeightedRows"]
-
 
 class WeightedRows(NamedTuple):
     """What a reservoir holds of the rows of a summary."""

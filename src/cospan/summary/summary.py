@@ -16,8 +16,6 @@ from cospan.summary.checks import check_range, mergeable_names
 from cospan.summary.moments import Moments, merged
 from cospan.summary.row_sample import RowSample
 
-__all__ = ["Summary", "as_factors"]
-
 
 class Kept(TypedDict, total=False):
     """What a summary keeps, as keywords; see :meth:`Summary.of`."""
@@ -117,10 +115,10 @@ class Summary:
         name : str
             What to call X in messages.
         """
-        from cospan.summary import making  # is above: it builds summaries
+        from cospan.summary import builder  # is above: it builds summaries
 
-        options = making.SummaryOptions(exact, rank, sample_size, seed, name)
-        return making.of_rows(X, sample_weight, options)
+        options = builder.SummaryOptions(exact, rank, sample_size, seed, name)
+        return builder.of_rows(X, sample_weight, options)
 
     @classmethod
     def of_chunks(
@@ -136,9 +134,9 @@ class Summary:
         exact, **options
             As in :meth:`of`: also rank, sample_size, seed and name.
         """
-        from cospan.summary import making  # is above: it builds summaries
+        from cospan.summary import builder  # is above: it builds summaries
 
-        return making.of_chunks(chunks, making.SummaryOptions(exact, **options))
+        return builder.of_chunks(chunks, builder.SummaryOptions(exact, **options))
 
     @classmethod
     def of_moments(cls, moments: Moments, **rest: Any) -> Summary:

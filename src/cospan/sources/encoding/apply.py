@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.errors import InputError
 from cospan.sources.arrow_rows import to_rows
 
 from .kinds import all_finite, coded, family, numbers, truths
@@ -22,8 +23,6 @@ from .readings import parsed
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = ["Encoder"]
 
 #: Numbers are moved to their place in the rows in strips of this size, which fit the cache.
 STRIP_BYTES = 2**20
@@ -111,6 +110,7 @@ class Encoder:
         if kind == "nothing" or array.null_count == len(array):
             return np.full(len(array), np.nan)
         if kind not in ("text", "dictionary"):
+            self._check_kind(column, kind)
             return numbers(array)
         found = coded(array)
         if column.kind == "boolean":
@@ -119,6 +119,16 @@ class Encoder:
             values = parsed(found.texts, column.reading or "point").to_numpy(zero_copy_only=False)
         self._note_unread(column, found.texts, values, found.codes)
         return np.append(values, np.nan)[found.codes]
+
+    def _check_kind(self, column: ColumnPlan, kind: str) -> None:
+        """Days are no measurements: dates in place of numbers would be read as such."""
+        expected = "date" if column.kind == "time" else column.kind
+        measured = {"number", "boolean"}
+        if kind != expected and not {kind, expected} <= measured:
+            raise InputError(
+                f"{self.source}: column {column.name!r} holds {kind}s, where the sets have "
+                f"{expected}s; give a table with the same columns."
+            )
 
     def _note_unread(
         self, column: ColumnPlan, texts: pa.Array, values: NDArray[Any], codes: NDArray[np.intp]

@@ -40,8 +40,6 @@ from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen
 from .sketches import HASHES, Moments
 from .wording import EMPTY
 
-__all__ = ["MOST_FREQUENT", "decide_column", "moments_of"]
-
 #: Levels that get a feature of their own.
 MOST_FREQUENT = 30
 NEARLY_ALL, HALF = 0.9, 0.5
@@ -313,14 +311,16 @@ def _ambiguity(texts: Sequence[TextLearner]) -> str:
 
 
 def _conflict(name: str, parts: Parts, names: Sequence[str]) -> str:
-    plain = next(n for part, n in zip(parts, names, strict=True) if part.values)
-    text, its_name = next(
-        (part.text, n) for part, n in zip(parts, names, strict=True) if part.text is not None
-    )
-    example = text.odd or next(iter(text.levels.counts), "")
-    kind = " and ".join(sorted({k for part in parts for k in part.values}))
+    """Which sets hold what, one of each kind."""
+    held: dict[str, str] = {}
+    for part, its_name in zip(parts, names, strict=True):
+        for kind in part.values:
+            held.setdefault(f"{kind}s", its_name)
+        if part.text is not None and part.text.count:
+            example = part.text.odd or next(iter(part.text.levels.counts), "")
+            held.setdefault(f"text such as {example[:40]!r}", its_name)
+    said = " and ".join(f"{kind} in {its_name}" for kind, its_name in held.items())
     return (
-        f"Column {name!r} holds values of kind {kind} in {plain} and text such as {example[:40]!r} "
-        f"in {its_name}; correct it, or say what it is with {option('categorical')}, "
-        f"{option('numeric')} or {option('drop')}."
+        f"Column {name!r} holds {said}; correct it, or say what it is with "
+        f"{option('categorical')}, {option('numeric')} or {option('drop')}."
     )

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.sources.arrow_rows import is_list, is_numeric
+from cospan.sources.arrow_rows import is_list, is_numeric, storage
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = ["Coded", "all_finite", "coded", "days", "family", "numbers", "storage", "truths"]
 
 #: Texts that stand for a missing value: those that Arrow takes for one in CSV files, and what
 #: statistics packages and people write.
@@ -28,17 +26,6 @@ MISSING_TEXTS = (
     "?", ".", "-", "--",
 )  # fmt: skip
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
-
-
-def storage(array: pa.Array) -> pa.Array:
-    """Without chunks and extension wrappers."""
-    import pyarrow as pa
-
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    while isinstance(array, pa.ExtensionArray):
-        array = array.storage
-    return array
 
 
 @lru_cache(maxsize=256)

@@ -15,12 +15,10 @@ from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources.base import Options, listing, require
 from cospan.sources.lazy import LazyReader, column_values, of_class
-from cospan.summary.blocks import reduced
+from cospan.summary.lazy import reduced
 
 from .learn import SetLearner, may_be_identifier, merged_learners
 from .plan import EncodingPlan
-
-__all__ = ["LazyTable", "local"]
 
 
 class LazyTable:
@@ -90,7 +88,7 @@ class LazyTable:
         options = Options(label=self._label, id_column=self._id)
         if self.settled and plan.plain and not any(column.fill for column in plan.used):
             return LazyReader(self._collection[[*names, *beside]], options, name)
-        meta = _frame(plan, []).assign(**{x: self._collection._meta[x] for x in beside})
+        meta = _as_dataframe(plan, []).assign(**{x: self._collection._meta[x] for x in beside})
         encoded = self._collection.map_partitions(_encoded, plan, name, beside, meta=meta)
         return LazyReader(encoded, options, name)
 
@@ -134,11 +132,11 @@ def _encoded(part: Any, plan: EncodingPlan, name: str, beside: list[str]) -> Any
     from cospan.sources.source import Source
 
     if len(part) == 0:
-        return _frame(plan, []).assign(**{x: part[x] for x in beside})
+        return _as_dataframe(plan, []).assign(**{x: part[x] for x in beside})
     source = Source(_table(part, name), Options(), name=name)
     chunk = source.encoded(plan).read()
     kept = part.iloc[chunk.ids]
-    return _frame(plan, chunk.rows).assign(**{x: kept[x].to_numpy() for x in beside})
+    return _as_dataframe(plan, chunk.rows).assign(**{x: kept[x].to_numpy() for x in beside})
 
 
 def local(part: Any, name: str) -> Any:
@@ -154,6 +152,6 @@ def _table(part: Any, name: str) -> Any:
     return dataframe_reader(part.reset_index(drop=True), Options(), name)
 
 
-def _frame(plan: EncodingPlan, rows: Any) -> Any:
+def _as_dataframe(plan: EncodingPlan, rows: Any) -> Any:
     pandas = import_module("pandas")  # Dask's dataframes are made of its dataframes
     return pandas.DataFrame(rows, columns=list(plan.feature_names), dtype="float64")

@@ -24,15 +24,6 @@ from .sketches import MOST_LEVELS, Distinct, Levels, Moments, Order, number_hash
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "ColumnLearner",
-    "SetLearner",
-    "TextLearner",
-    "looks_like_identifier",
-    "may_be_identifier",
-    "refuse_infinite",
-]
-
 #: All columns of text of a set together keep at most about this many texts (some 100 MB).
 TEXTS_IN_ALL = 2**20
 _IDENTIFIER_WORDS = frozenset(

@@ -16,8 +16,6 @@ import numpy as np
 from cospan.errors import InputError
 from cospan.sources.base import listing
 
-__all__ = ["KINDS", "TRUTH", "ColumnPlan", "EncodingPlan"]
-
 #: What makes features.
 USED = ("number", "boolean", "category", "date", "duration", "vector")
 KINDS = (*USED, "time", "left out")

@@ -11,8 +11,6 @@ from .decide import moments_of
 from .learn import ColumnLearner, SetLearner
 from .plan import ColumnPlan, EncodingPlan
 
-__all__ = ["ColumnProfile", "SetProfile", "profile_of"]
-
 
 @dataclass(frozen=True)
 class ColumnProfile:

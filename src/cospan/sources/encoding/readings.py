@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 from .kinds import days
 
-__all__ = ["AMBIGUOUS", "BOOLEANS", "READINGS", "Reading", "boolean_pair", "chosen", "parsed"]
-
 #: Pairs of words for false and true, in lower case.
 BOOLEANS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"))
 

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["HASHES", "Distinct", "Levels", "Moments", "Order", "number_hashes", "text_hashes"]
-
 #: Different texts counted in a column, at most.
 MOST_LEVELS = 4096
 #: Hashes kept to estimate the number of different values: the error is 1/√2048 = 2.2 %.

@@ -28,8 +28,6 @@ from .plan import EncodingPlan
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["EncodableTable", "EncodedReader", "table_reader"]
-
 #: Classes of one table that are learned apart; with more, all rows are learned as one set.
 MOST_CLASSES = 100
 LEARN_ROWS = 2**16

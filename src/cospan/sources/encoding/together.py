@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from cospan.sources.base import Encodable
     from cospan.sources.source import Source
 
-__all__ = ["Learned", "encode_together", "learn", "learn_plan"]
-
 
 class _Opened(NamedTuple):
     name: str
@@ -99,7 +97,8 @@ def learn(sources: Sequence[Source]) -> Learned:
     if not tables:
         raise InputError("There is no table among the sources, so there is nothing to encode.")
     forced = _forced(tables)
-    policy = _policy(tables)
+    given = [table.options.missing for _, table in tables]
+    policy = next((one for one in given if one is not None), "indicator")
     if all(table.settled for _, table in tables):
         found = Learned(_plain_plan(tables, policy), ((),) * len(tables))
     else:
@@ -140,11 +139,6 @@ def _unknown(column: str, given: str, there: list[str], tables: Sequence[_Opened
     return (
         f"{_names(tables)}: no column is called {column!r} (asked for by {option(given)}). {hint}"
     )
-
-
-def _policy(tables: Sequence[_Opened]) -> str:
-    given = [table.options.missing for _, table in tables]
-    return next((policy for policy in given if policy is not None), "indicator")
 
 
 def _plain_plan(tables: Sequence[_Opened], policy: str) -> EncodingPlan:

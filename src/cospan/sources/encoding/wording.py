@@ -11,8 +11,6 @@ from cospan._warnings import Remark
 if TYPE_CHECKING:
     from .plan import ColumnPlan, EncodingPlan
 
-__all__ = ["DROPPED", "EMPTY", "left_out_note", "plan_lines", "plan_notes"]
-
 #: The reason of a column that the user left out: nobody needs a note.
 DROPPED = "as asked"
 #: The reason of a column that no option could take.
@@ -50,11 +48,11 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
         notes.append(Remark("encoding", text))
     gaps = [column.name for column in plan.used if column.indicator]
     if gaps:
-        text = (
-            f"Missing values in {_named(gaps)} are filled by the mean of the sets' means; "
-            f"{gaps[0] + ' is missing'!r}{', …' if len(gaps) > 1 else ''} says where."
-        )
-        notes.append(Remark("missing values", text))
+        where = f"{gaps[0] + ' is missing'!r}{', …' if len(gaps) > 1 else ''} says where."
+        filled = f"Missing values in {_named(gaps)} are filled by the mean of the sets' means"
+        if len(gaps) == len(plan.used):  # as profiles have it, whether or not any is missing
+            filled = "Where a value is missing, a mean stands in for it"
+        notes.append(Remark("missing values", f"{filled}; {where}"))
     times = [column.name for column in plan.times]
     if times:
         are, they, them = ("are", "they", "them") if len(times) > 1 else ("is", "it", "it")
