@@ -51,7 +51,7 @@ def _relation(pair: PairChange) -> str:
     a, b = pair.r_a, pair.r_b
     if max(abs(a), abs(b)) < 0.1:
         return "hardly go together, and differently"
-    if a * b < 0 and min(abs(a), abs(b)) >= 0.05:
+    if a * b < 0 and min(abs(a), abs(b)) >= 0.1:
         return "are related the other way round"
     if abs(b) < 0.1:
         return "no longer go together"
