@@ -89,7 +89,7 @@ class JointFrame(ScoringFrame):
         center: Any = "pooled",
         balance: bool = True,
         tol: float | None = None,
-        curve: int | str | None = "auto",
+        curve: int | str | None = None,
         picture: bool = False,
         sample_weight_a: Any = None,
         sample_weight_b: Any = None,
@@ -129,13 +129,13 @@ class JointFrame(ScoringFrame):
             As in :func:`cospan.gsvd`.
         picture : bool
             The features are pixels: they share one unit, also where they have names.
-        curve : {"auto"}, int or None
+        curve : None, "auto" or int
             Score rows together with curved features of them, whose means and covariances see
             what those of the columns do not: a ring inside a blob. They are cosines of columns or,
             above 100 columns, how near a row is to landmarks, means of a few rows. ``"auto"``:
             where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
-            too. A number: always, with so many features. None: never. Directions, parts and
-            prototypes are the plain frame's.
+            too, as :func:`cospan.compare` and the estimator do by default. A number: always, with
+            so many features. Directions, parts and prototypes are the plain frame's.
         sample_weight_a, sample_weight_b : array-like, optional
             A weight of 2 counts like a row that occurs twice.
         keep_uv : bool
@@ -205,7 +205,7 @@ class JointFrame(ScoringFrame):
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
-        return cls._of(a, b, Settings.of(**settings), picture, again)
+        return cls._of(a, b, Settings.of(**(Given(curve=None) | settings)), picture, again)
 
     @classmethod
     def _of(
