@@ -67,7 +67,8 @@ class PairChanges:
             return "no column changed"
         first = listed([one.name for one in changed], FIRST_COLUMNS)
         columns = "1 column" if n == 1 else f"{n:,} columns"
-        return f"{len(changed):,} of {columns} changed ({chance(changed[0].p_adjusted)}): {first}"
+        named = "" if found.changes.features.nameless else f": {first}"
+        return f"{len(changed):,} of {columns} changed ({chance(changed[0].p_adjusted)}){named}"
 
     def to_dict(self) -> list[dict[str, Any]]:
         """The pairs that are shown, closest first, as plain types."""
