@@ -19,8 +19,6 @@ from cospan.monitoring import Monitoring, Profile, WindowResult
 from cospan.monitoring import monitor as monitor_windows
 from cospan.monitoring.files import is_monitoring_file
 
-__all__ = ["monitor", "profile"]
-
 #: Windows printed in full, at most: those in alarm, and the last ones.
 SHOWN = 12
 TABLES = (".csv", ".tsv", ".parquet", ".arrow")

@@ -20,9 +20,6 @@ from cospan.summary import Summary
 if TYPE_CHECKING:
     from cospan.sources import EncodingPlan
 
-__all__ = ["center_of", "channels_of", "varying"]
-
-
 #: Pairs of features whose relation is watched, at most: the strongest ones.
 MOST_PAIRS = 2_000
 #: A level or truth value rarer than this has no relation that a window's rows could show.

@@ -38,9 +38,6 @@ from cospan.summary import RowSample, Summary
 if TYPE_CHECKING:
     from cospan.monitoring.judging import WindowResult
 
-__all__ = ["Profile"]
-
-
 #: The chance at which a column of a set that is like the reference is called unusual.
 JUDGED_RATE = 0.01
 _ONE_WINDOW = Every("rows", 2**62)

@@ -25,9 +25,6 @@ from cospan.significance import Estimate
 from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
-__all__ = ["Entries", "read_monitoring", "read_profile"]
-
-
 _MOST = 2**31
 
 

@@ -29,17 +29,6 @@ from cospan.sources.encoding.readings import parsed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "Timed",
-    "as_list",
-    "check_columns",
-    "full_plan",
-    "opened",
-    "refuse_wide",
-    "timed_rows",
-]
-
-
 #: Every two features have a covariance, and memory and time grow with them: about half a gigabyte.
 MOST_FEATURES = 3_000
 #: Values encoded at once: enough that the columns' overhead is small, few enough for the cache.

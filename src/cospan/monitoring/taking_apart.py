@@ -15,8 +15,6 @@ from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
 from cospan.monitoring.scatter import scatter_parts
 
-__all__ = ["EFFECT", "profile_parts", "record_tensors"]
-
 Tensors = dict[str, NDArray[Any]]
 
 EFFECT = 8  # numbers of an Effect
