@@ -42,6 +42,8 @@ MOST_FEATURES = 4000
 # Up to so many times the sampled rows all rows are mapped for the trial. A plain model of all rows
 # has an advantage over a curved one of a few hundred; over one of some thousands it has none.
 _MAPPED_AT_ONCE = 4
+# With fewer features than this a pooling is looked for in no time.
+_FEW_FEATURES = 100
 
 
 def as_curve(curve: Any) -> int | str | None:
@@ -223,7 +225,8 @@ class _Trials:
         That takes a factor for every two sets. Where curves without one are clearly worse than the
         plain model, many sets are spared it.
         """
-        if self.plain is None or self.working.n_sets == 2:
+        quick = self.working.n_sets == 2 or self.mapping.n_features < _FEW_FEATURES
+        if self.plain is None or quick:
             return self.plain is not None
         found = self.costs(mapped, replace(settings, pooling=0.0))
         return not self.judge.better(self.plain, self._left_out(found), CLEARLY)
