@@ -106,15 +106,15 @@ def merged_ranks(parts: Sequence[Ranks], weights: Sequence[float]) -> Ranks:
     return _thinned(values, at, np.gradient(at) if len(at) > 1 else np.ones(1))
 
 
-def excess(values: Floats, low: Floats, high: Floats) -> Floats:
-    """How far values are beyond a range, in units of its width: log(1 + distance), bounded.
+def excess(values: Floats, low: Floats, high: Floats, width: Floats | None = None) -> Floats:
+    """How far values are beyond a range, in units of its `width`: log(1 + distance), bounded.
 
     Examples
     --------
     >>> excess(np.array([[0.5], [1.0], [3.0], [-1e9]]), np.zeros(1), np.ones(1)).round(2).ravel()
     array([0.  , 0.  , 1.1 , 6.91])
     """
-    width = high - low
+    width = high - low if width is None else width
     size = np.maximum(np.abs(low), NOT_ZERO)
     distance = np.maximum(low - values, values - high)
     with np.errstate(over="ignore"):

@@ -134,7 +134,8 @@ def _misfits(
     unusual = ratio[given].max(axis=1)
     away[unusual < SUSPECTS * unusual.max()] = 0.0
     order = np.argsort(-away, kind="stable").tolist()
-    return [int(given[k, 0]) for k in order if away[k] >= NEARLY * away[order[0]]]
+    worst = given[np.arange(len(given)), ratio[given].argmax(axis=1)].tolist()
+    return [worst[k] for k in order if away[k] >= NEARLY * away[order[0]]]
 
 
 def _plainest(

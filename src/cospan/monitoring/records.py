@@ -127,12 +127,12 @@ def _beyond_others(samples: Sequence[Floats], channels: Channels) -> list[Floats
         warnings.simplefilter("ignore", RuntimeWarning)  # a window may have no value at all
         low = np.array([np.nanmin(own, axis=0) for own in columns])
         high = np.array([np.nanmax(own, axis=0) for own in columns])
-    found = []
+    found, width = [], np.fmax.reduce(high, axis=0) - np.fmin.reduce(low, axis=0)
     for k, own in enumerate(columns):
         rest = np.arange(len(columns)) != k
         first, last = np.fmin.reduce(low[rest], axis=0), np.fmax.reduce(high[rest], axis=0)
         count = np.maximum(np.isfinite(own).sum(axis=0), 1)
-        found.append(np.nansum(excess(own, first, last), axis=0) / count)
+        found.append(np.nansum(excess(own, first, last, width), axis=0) / count)
     return found
 
 

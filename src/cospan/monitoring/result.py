@@ -106,7 +106,7 @@ class Monitoring:
                 "reference, each compared with the others."
             )
         if levels.method == "t":
-            most = f"{windows * min(1.0, levels.promised):.3g}"
+            most = f"{windows * levels.promised:.3g}"
             return (
                 f"About {stated} if windows vary normally, at most {most} whatever they do; from "
                 f"{levels.windows} windows of the reference, each compared with the others."

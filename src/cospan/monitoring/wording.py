@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from cospan.changes.wording import number, quoted, share_text
+from cospan.changes.wording import number, pair_of, quoted, share_text
 from cospan.monitoring.channels import OF_NUMBERS, Channel
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
@@ -61,10 +61,8 @@ def _given(channel: Channel, record: Record, profile: Profile) -> str:
     own = channels.numbers[channels.given].tolist().index(channel.feature)
     unit = float(channels.cost.unit[channels.live.tolist().index(channel.feature)])
     away = float(channels.unexpected(record.means)[own])
-    first, rest = quoted(channel.column), "the other columns"
-    start = (
-        f"{first} does not fit {quoted(channel.second) + ' and ' if channel.second else ''}{rest}"
-    )
+    first = f"{quoted(channel.second)} and " if channel.second else ""
+    start = f"{quoted(channel.column)} does not fit {first}the other columns"
     if abs(away) < _CLEAR:
         return f"{start}: their values do not go together."
     way = "higher" if away > 0 else "lower"
@@ -103,7 +101,8 @@ def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
         )
     if channel.kind in ("mean", *OF_NUMBERS):
         way = "rose" if mean > before else "fell"
-        return f"{column} {way} from {number(before)} to {number(mean)} on average."
+        then, now = pair_of(before, mean)
+        return f"{column} {way} from {then} to {now} on average."
     if channel.kind == "spread":
         way = "more" if deviation > spread else "less"
         return (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cospan._files import write_text
-from cospan._text import number, plural
+from cospan._text import harmless, number, plural
 from cospan.errors import MissingDependencyError
 
 from .html import _policy
@@ -29,6 +29,8 @@ WIDTH, LEFT, RIGHT = 960, 150, 910
 MOST_COLUMNS = 30
 #: Windows with a section of their own, at most: the last ones, and all in alarm.
 MOST_SECTIONS = 500
+#: Characters of a column's name that fit beside the heat map.
+NAME_LENGTH = 18
 #: The heat map's darkest shade: so many times the alarm level.
 _DARKEST = 2.0
 #: And its palest.
@@ -56,7 +58,7 @@ def monitoring_page(found: Monitoring) -> str:
     )  # fmt: skip
     environment.filters["number"] = number
     style = (FOLDER / "monitoring.css").read_text(encoding="utf-8")
-    return environment.get_template("monitoring.html.j2").render(
+    page: str = environment.get_template("monitoring.html.j2").render(
         found=found,
         windows=_with_sections(found.windows),
         key=_key,
@@ -67,6 +69,7 @@ def monitoring_page(found: Monitoring) -> str:
         heat=Markup(_heat(found.windows)),
         left_out=_left_out(found.windows),
     )
+    return harmless(page)
 
 
 def _key(window: WindowResult) -> str:
@@ -185,7 +188,7 @@ def _heat(windows: Sequence[WindowResult]) -> str:
     body = []
     for row, column in enumerate(columns):
         y = 6 + row * size
-        shown = column if len(column) <= 22 else column[:21] + "…"
+        shown = column if len(column) <= NAME_LENGTH else column[: NAME_LENGTH - 1] + "…"
         body.append(f'<text class="tick" x="{LEFT - 8}" y="{y + 13}">{escape(shown)}</text>')
         for i, window in enumerate(windows):
             ratio = window.columns.get(column, 0.0)
