@@ -1,4 +1,4 @@
-"""Hostile files beside the data: configurations, models for embeddings, caches, profiles, pipes.
+"""Hostile files: configurations, models for embeddings, caches, profiles, pipes, endless texts.
 
 Groups of cases for bench_bad_inputs.py. Each case writes what it needs and gives the arguments of
 one command; a folder called "here" is where the command then runs.
@@ -411,4 +411,99 @@ def folders(written):
             yield f"{kind}: file {number} is {name}", make
 
 
-GROUPS = (configurations, embeddings, watching, folders)
+# ---- small files of much text --------------------------------------------------------------------
+
+
+def packed_texts(path, texts, places=None):
+    """Texts in Parquet; with `places`, rows that refer to them, as many as one likes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    column = pa.array(texts)
+    if places is not None:
+        column = pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), column)
+    table = pa.table({"s": column, "x": np.arange(float(len(column)))})
+    pq.write_table(
+        table, path, compression="zstd", store_schema=False, dictionary_pagesize_limit=2**30
+    )
+
+
+def gzipped(path, front, letter, millions, end):
+    import gzip
+
+    with gzip.open(path, "wb", compresslevel=1) as stream:
+        stream.write(front)
+        for _ in range(millions):
+            stream.write(letter * 10**6)
+        stream.write(end)
+
+
+def wide_table(path, columns, rows=50):
+    values = np.random.default_rng(0).normal(size=(rows, columns))
+    np.savetxt(
+        path, values, "%.3f", ",", header=",".join(f"c{j}" for j in range(columns)), comments=""
+    )
+
+
+TEXTS = {
+    "one long text.parquet": lambda path: packed_texts(path, ["a" * 200_000_000]),
+    "two texts.parquet": lambda path: packed_texts(path, ["a" * 20_000_000, "b" * 20_000_000]),
+    "many texts.parquet": lambda path: packed_texts(
+        path, ["a" * 10**6 + str(i) for i in range(200)]
+    ),
+    "words.parquet": lambda path: packed_texts(path, ["a " * 25_000_000, *["b"] * 99]),
+    "shared text.parquet": lambda path: packed_texts(path, ["a" * 20_000_000], [0] * 200),
+    "shared shorter text.parquet": lambda path: packed_texts(path, ["a" * 900_000], [0] * 20_000),
+    "latin.csv": lambda path: path.write_bytes(b"a,b,c\n" + b"1,2,caf\xe9\n" * 20),
+    "open quote.csv": lambda path: path.write_text(
+        "a,b\n" + "1,2\n" * 9 + '1,"2\n' + "1,2\n" * 10**6
+    ),
+    "long line.csv.gz": lambda path: gzipped(path, b"a,b\n1,", b"7", 1000, b"\n"),
+    "long name.csv.gz": lambda path: gzipped(path, b"", b"a", 1000, b",b\n1,2\n"),
+    "wide.csv": lambda path: wide_table(path, 1400),
+    "wider.csv": lambda path: wide_table(path, 6000, 2),
+}
+
+
+def elsewhere(write, path):
+    """Write in another process: memory of this one would count as the command's."""
+    child = os.fork()
+    if child == 0:
+        write(path)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def texts(written):
+    """Texts of gigabytes in kilobytes, lines without end, tables of thousands of columns."""
+    for name, write in TEXTS.items():
+        for command in ("compare", "info", "profile", "compare --text s"):
+            if command.endswith("s") and not name.endswith("parquet"):
+                continue
+
+            def make(folder, name=name, write=write, command=command):
+                elsewhere(write, folder / name)
+                first, *more = command.split()
+                others = [folder / name] if first == "compare" else []
+                more += ["-o", folder / "made.cospan"] if first == "profile" else []
+                before = [] if first == "compare" else [first]
+                return [*before, folder / name, *others, *more]
+
+            yield f"{command}: {name}", make
+    for option in ("--scores", "--summary"):
+
+        def make(folder, option=option):
+            shutil.copy(written(folder, "csv"), folder / "own.csv")
+            (folder / "hard.csv").unlink(missing_ok=True)
+            os.link(folder / "own.csv", folder / "hard.csv")
+            return [
+                folder / "own.csv",
+                written(folder, "csv"),
+                option,
+                folder / "hard.csv",
+            ]
+
+        yield f"{option} is a hard link to an input", make
+
+
+GROUPS = (configurations, embeddings, watching, folders, texts)

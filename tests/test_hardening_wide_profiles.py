@@ -9,7 +9,9 @@ from cospan.errors import InputError, ModelFileError
 from cospan.model_file.container import packed
 from cospan.model_file.parts import Parts
 from cospan.monitoring.files import FORMAT_VERSION, PROFILE, load_profile
+from cospan.monitoring.moments import without_rows
 from cospan.monitoring.taking_apart import profile_parts
+from cospan.summary import Summary
 
 
 def wide(rows, columns, seed=0):
@@ -76,3 +78,16 @@ def test_more_columns_than_a_profile_takes_are_refused_at_once():
         Profile.of(wide(2, 6000))
     with pytest.raises(InputError, match="it has 3,001 features"):
         monitor(np.zeros((20, 3001)), np.zeros((20, 3001)), every=5)
+
+
+@pytest.mark.parametrize("place", [0, 50, 99])
+def test_a_level_or_an_outlier_that_one_row_has_is_no_trouble(place):
+    """Without that row the feature is constant, and not a rounding error of correlation above 1."""
+    frame = pd.DataFrame({"s": ["b"] * 100, "x": np.arange(100.0), "y": np.sin(np.arange(100.0))})
+    frame.loc[place, "s"] = "a"
+    Profile.of(frame)
+    monitor(frame, frame, every=20)
+    frame.loc[place, "y"] = 1e9
+    Profile.of(frame, every=20)
+    without = without_rows(Summary.of(np.array([[0.1], [0.1], [0.1], [7.7]])), np.array([[7.7]]))
+    assert float(without.scatter_about()[0, 0]) == 0.0

@@ -108,6 +108,15 @@ def constant_variance(value: float, eps: float = 2.0**-52) -> float:
     return (64 * eps * value) ** 2
 
 
+def lost_in_difference(whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A sum of squares less a part of it counts as 0 up to this: the rest is rounding.
+
+    The difference is off by a few eps of the whole. What is left with fewer than a quarter of the
+    digits gives correlations above 1, and no Cholesky factor.
+    """
+    return np.asarray(np.finfo(np.float64).eps ** 0.75 * whole)
+
+
 def expansion_keeps_digits(squared_distance: float, eps: float) -> bool:
     """May (y - a)² be computed as y² - 2ya + a², for a at such a squared distance?
 

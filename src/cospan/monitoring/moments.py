@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from cospan._tolerance import lost_in_difference
 from cospan._types import Floats, Index
 from cospan.summary import RowSample, Summary
 
@@ -110,14 +111,19 @@ def padded(summary: Summary, width: int) -> Summary:
 
 
 def without_rows(whole: Summary, rows: Floats) -> Summary:
-    """The summary less some of its rows, at most half of them: no digit that counts is lost."""
+    """The summary less some of its rows, at most half of them: no digit that counts is lost.
+
+    A feature that varied in those rows only (a level that one row has) is constant without them.
+    """
     part = Summary.of(rows, exact=False, sample_size=0)
     n = whole.n - part.n
     mean = np.asarray(whole.mean) + (part.n / n) * (np.asarray(whole.mean) - np.asarray(part.mean))
     step = np.asarray(part.mean) - mean
     scatter = np.asarray(whole.scatter_about()) - np.asarray(part.scatter_about())
     scatter = scatter - (part.n * n / whole.n) * np.outer(step, step)
-    scatter[np.diag_indices_from(scatter)] = np.maximum(np.diag(scatter), 0.0)
+    constant = np.diag(scatter) <= lost_in_difference(np.diag(np.asarray(whole.scatter_about())))
+    scatter[constant, :] = 0.0
+    scatter[:, constant] = 0.0
     return summary_of(
         n,
         whole.count - part.count,

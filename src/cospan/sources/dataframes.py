@@ -158,10 +158,12 @@ class DataframeStream(_InMemory):
                 f"{self.name}: column {wrong!r} holds whole numbers of more than 64 bits; turn "
                 "them into floats."
             )
-        where = f"from row {start} on other values than before" if start else "Python objects"
+        odd = "holds Python objects"
+        if wrong not in self.unreadable:
+            odd = f"changes its type after row {max(start, min(PROBE_ROWS, self.n_rows or 0)) - 1}"
         return (
-            f"{self.name}: column {wrong!r} holds {where} ({first_line(error)}); make its values "
-            f"of one kind, or leave it out with {option('drop')}."
+            f"{self.name}: column {wrong!r} {odd} ({first_line(error)}); make its values of one "
+            f"kind, or leave it out with {option('drop')}."
         )
 
     def _fits(self, part: nw.DataFrame[Any], column: str) -> bool:
