@@ -619,7 +619,7 @@ def test_sentences_have_the_users_units():
     assert "to 100 %; Oslo and Bonn are gone." in text
     assert "age fell from" in text or "age rose from" in text
     text = str(compared(a, later(mixed(284, 2))[0]).verdict)
-    assert "since rose from 2021-0" in text
+    assert "since is later on average: 2021-0" in text
     text = str(compared(a, gone(mixed(284, 2))[0], set_names=("train", "test")).verdict)
     assert "hours is missing in 0 % of train's rows and 3" in text
     text = str(compared(a, opened(mixed(284, 2))[0]).verdict)

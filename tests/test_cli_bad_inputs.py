@@ -235,7 +235,7 @@ def two_columns_of_one_name(folder):
     return "compare", csv(folder / "dup.csv", header="x,x,z"), good(folder)
 
 
-@case(1, "Column 'y' holds values of kind number in good.csv", "'about 5' in odd.csv", "--drop")
+@case(1, "Column 'y' holds .*numbers in good.csv", "'about 5' in odd.csv", "--drop")
 def text_for_a_number(folder):
     (folder / "odd.csv").write_text("x,y,z\n1,about 5,3\n4,5,6\n7,9,8\n")
     return "compare", folder / "odd.csv", good(folder)
@@ -826,5 +826,4 @@ def test_a_threshold_on_a_p_value_that_is_not_there_is_told(tmp_path):
     files = [str(tmp_path / "a.npy"), str(tmp_path / "b.npy")]
     done = CliRunner().invoke(cli.app, ["compare", *files, "--fail-on", "p<0.01"])
     assert done.exit_code == 1
-    message = " ".join(done.stderr.split())
-    assert "there is no p-value here. It takes more rows." in message
+    assert "there is no p-value here. It takes more rows." in " ".join(done.stderr.split())

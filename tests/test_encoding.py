@@ -386,7 +386,7 @@ def test_forced_kinds_and_dropped_columns():
 
 
 def test_numbers_in_one_set_and_words_in_another_are_refused():
-    with pytest.raises(InputError, match=r"'x' holds values of kind number in s0 and text .*'low'"):
+    with pytest.raises(InputError, match=r"'x' holds numbers in s0 and text .*'low'"):
         plan_of([1.0, 2.0], ["low", "3"])
     assert plan_of([1.0, 2.0], ["4", "3"])["x"].kind == "number"
     assert plan_of([1, 2], ["a", "1"], categorical=["x"])["x"].levels == ("1", "2", "a")

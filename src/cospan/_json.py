@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from cospan._text import json_harmless
+
 __all__ = ["json_text", "plain"]
 
 
@@ -49,6 +51,7 @@ def json_text(value: Any, *, indent: int | None = 2) -> str:
     '{"θ":[0.5,null]}'
     """
     separators = (",", ":") if indent is None else None
-    return json.dumps(
+    text = json.dumps(
         plain(value), ensure_ascii=False, indent=indent, separators=separators, allow_nan=False
     )
+    return json_harmless(text)

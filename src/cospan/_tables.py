@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cospan._text import is_number
+from cospan._text import harmless, is_number
 from cospan.errors import InputError, MissingDependencyError
 
 __all__ = ["make_dataframe", "without_formulas"]
@@ -85,15 +85,17 @@ def _plain_text(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
     }
 
 
-#: A cell of text that begins with one of these is a formula to a spreadsheet.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: A cell of text that begins with one of these, also after blanks and in full width, is a formula
+#: to a spreadsheet.
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
     """The same columns for a CSV file: text that a spreadsheet would run begins with a quote.
 
     Names and labels come from data, and ``=cmd|...`` in a cell is a program to some spreadsheets.
-    Numbers are left alone, also where they are text.
+    Numbers are left alone, also where they are text. Escape sequences are spelled out: a CSV file
+    is looked at on a terminal sooner or later.
 
     Examples
     --------
@@ -109,4 +111,6 @@ def _plain_cells(values: Any) -> Any:
 
 
 def _plain(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) and not is_number(text) else text
+    text = harmless(text)
+    formula = text.startswith(("\t", "\\r")) or text.lstrip().startswith(_FORMULA)
+    return f"'{text}" if formula and not is_number(text) else text

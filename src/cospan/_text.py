@@ -2,7 +2,33 @@
 
 from __future__ import annotations
 
-__all__ = ["first_line", "is_number", "number", "plural", "printable"]
+__all__ = ["first_line", "harmless", "is_number", "json_harmless", "number", "plural", "printable"]
+
+#: What a terminal acts on when it is shown: controls but for tabs and line breaks, and signs that
+#: turn the direction of writing round.
+_ACTED_ON = [
+    *(n for n in range(0xA0) if (n < 0x20 or n >= 0x7F) and chr(n) not in "\t\n"),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+]
+_NAMED = {n: repr(chr(n))[1:-1] for n in _ACTED_ON}
+_NAMED_IN_JSON = {n: f"\\u{n:04x}" for n in _ACTED_ON}
+
+
+def harmless(text: str) -> str:
+    r"""Text for a file that may be shown on a terminal: what that would act on is spelled out.
+
+    Examples
+    --------
+    >>> harmless("red \x1b[31m, \u202egpj.exe")
+    'red \\x1b[31m, \\u202egpj.exe'
+    """
+    return text.translate(_NAMED)
+
+
+def json_harmless(text: str) -> str:
+    """The same JSON for every reader, with those characters escaped in its texts."""
+    return text.translate(_NAMED_IN_JSON)
 
 
 def printable(text: object, width: int | None = None) -> str:

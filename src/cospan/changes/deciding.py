@@ -17,8 +17,6 @@ from .columns import LEVEL, FeatureTable
 if TYPE_CHECKING:
     from cospan.significance import ShiftTest
 
-__all__ = ["NO_ROWS", "SIZES", "Decided", "RowsToCheck", "decide", "size_of"]
-
 #: From which AUC on a difference is called so.
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
 #: One column is enough for a verdict of its own if its adjusted p-value is at most this.

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from cospan.significance import Estimate, ShiftTest
     from cospan.sources.encoding import EncodingPlan
 
-__all__ = ["Changes", "find_changes"]
-
 
 @dataclass(frozen=True)
 class Changes:

@@ -28,8 +28,6 @@ from .wording import number, quoted
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
 
-__all__ = ["GivenOthers", "moved_given_others"]
-
 #: Half a standard deviation of what the others leave open is Cohen's medium effect; a column with
 #: less than a tenth of the difference is no news.
 LEAST_SHIFT, LEAST_SHARE, STRICT = 0.5, 0.1, 0.001

@@ -15,8 +15,6 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     from cospan.sources.encoding import ColumnPlan, EncodingPlan, SetProfile
 
-__all__ = ["Column", "Rows", "columns_of", "present", "taken_rows"]
-
 Profiles = tuple["SetProfile", "SetProfile"]
 
 #: Tests look at no more numbers than this (both sets together), drawn at random: sorting them

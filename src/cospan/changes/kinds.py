@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from cospan.frame import JointFrame
     from cospan.significance import ShiftTest
 
-__all__ = ["KINDS", "Kinds", "difference_by_kind", "no_difference"]
-
 KINDS = ("location", "scale", "shape", "levels", "missing")
 #: Shares that have nothing in common are infinitely far apart: this overlap is the least.
 _LEAST_OVERLAP = 1e-3

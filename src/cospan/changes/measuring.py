@@ -20,8 +20,6 @@ from .twosample import OrderedTests, compare_levels, compare_ordered, log_fisher
 if TYPE_CHECKING:
     from cospan.sources.encoding import SetProfile
 
-__all__ = ["SHOWN_LEVELS", "Held", "Measured", "cohen", "measure"]
-
 #: Levels that a row of the table shows.
 SHOWN_LEVELS = 3
 

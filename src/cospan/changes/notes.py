@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from .grouping import Profiles, Rows
 
-__all__ = ["LookedAt", "Quality", "QualityNote", "surely_absent"]
-
 #: A level counts as new or vanished if at least so many rows would be expected to have it.
 EXPECTED_ROWS = 5
 

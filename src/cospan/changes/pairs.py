@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from cospan._tables import make_dataframe
 from cospan._types import Floats
 
-__all__ = ["PairChange", "PairTable", "Relations"]
-
 
 @dataclass(frozen=True)
 class PairChange:

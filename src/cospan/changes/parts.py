@@ -29,9 +29,6 @@ from cospan._types import Floats
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
 
-__all__ = ["FeatureParts", "feature_parts"]
-
-
 #: Directions handled at once, times features.
 _BLOCK = 2**22
 

@@ -16,8 +16,6 @@ from .measuring import Held
 from .notes import LookedAt, QualityNote, surely_absent
 from .wording import number, quoted, value_text
 
-__all__ = ["value_notes"]
-
 #: A set leaves the other's range when it goes beyond it by half of it, and by more than the
 #: other's tail would have it.
 BEYOND = 0.5

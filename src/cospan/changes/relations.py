@@ -32,8 +32,6 @@ from .grouping import Column, Rows, present
 from .pairs import PairChange, PairTable, Relations
 from .twosample import adjusted
 
-__all__ = ["changed_relations"]
-
 ALL_PAIRS = 60
 LEADING = 30
 #: Pairs that the table lists: all that changed up to so many, and some more to compare with.

@@ -94,8 +94,13 @@ def _shape(one: FeatureChange, names: tuple[str, str]) -> str:
         return f"{quoted(one.name)} is distributed differently"
     return (
         f"{quoted(one.name)} is distributed differently: it is at most {value_text(at, one.kind)} "
-        f"in {share_text(a)} of {names[0]}'s rows and {share_text(b)} of {names[1]}'s"
+        f"in {share_text(a)} of {names[0]}'s {_rows(one)} and {share_text(b)} of {names[1]}'s"
     )
+
+
+def _rows(one: FeatureChange) -> str:
+    """What shares are of: rows with a value."""
+    return "known values" if max(one.a.missing, one.b.missing) > 0 else "rows"
 
 
 def _vector(one: FeatureChange) -> str:
@@ -106,9 +111,7 @@ def _vector(one: FeatureChange) -> str:
 def _levels(one: FeatureChange, names: tuple[str, str]) -> str:
     if one.kind == "boolean":
         before, after = share_text(one.a.mean), share_text(one.b.mean)
-        # The share is that of the rows with a value.
-        what = "known values" if max(one.a.missing, one.b.missing) > 0 else "rows"
-        rows = f"{before} of {names[0]}'s {what} and {after} of {names[1]}'s"
+        rows = f"{before} of {names[0]}'s {_rows(one)} and {after} of {names[1]}'s"
         return f"{quoted(one.name)} is {quoted(one.level or 'true')} in {rows}"
     a, b = one.a.levels, one.b.levels
     level = one.level

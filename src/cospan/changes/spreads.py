@@ -12,8 +12,6 @@ from cospan._types import Floats
 
 from .twosample import OrderedTests
 
-__all__ = ["log_spreads", "spread_apart"]
-
 #: Log of the mean's p-value from which on the sets may lie so far apart that Mood's test is blind.
 _MOVED = math.log(0.05)
 

@@ -30,8 +30,6 @@ __all__ = [
 ]
 
 FIRST_FEATURES, FIRST_PAIRS, FIRST_NOTES = 5, 3, 3
-#: So many columns without names are no longer named one by one.
-MANY = 30
 IN_WORDS = {
     "location": "location (where the values are centred)",
     "scale": "scale (how widely all of them spread)",
@@ -99,7 +97,7 @@ def of_columns(
 
     A column that moved against the others comes first where it moved further than the first.
     """
-    if differs and _are_nameless(features):
+    if differs and features.nameless:
         return _of_nameless(features)
     first = features.changed[:FIRST_FEATURES]
     said = [feature_sentence(one, names) for one in first]
@@ -125,19 +123,13 @@ def of_pairs(
     names: tuple[str, str],
 ) -> list[str]:
     """The first relations that changed, and how many more there are."""
-    if not pairs or _are_nameless(features):
+    if not pairs or features.nameless:
         return []
     said = {one.pair for one in features.changed[:FIRST_FEATURES] if "relation" in one.ways}
     more = relations.pairs.n_changed - len(said | set(pairs))
     further = "1 more relation" if more == 1 else f"{more:,} more relations"
     last = [f"{further} between columns changed."] if more > 0 else []
     return [*(pair_sentence(pair, names) for pair in pairs), *last]
-
-
-def _are_nameless(features: FeatureTable) -> bool:
-    """Whether columns are many and called by their places only, as those of embeddings are."""
-    places = {f"x{k}" for k in range(len(features))}
-    return len(features) >= MANY and {one.name for one in features} == places
 
 
 def _of_nameless(features: FeatureTable) -> list[str]:

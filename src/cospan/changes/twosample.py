@@ -29,9 +29,6 @@ from scipy import special, stats
 from cospan._tolerance import DEPENDENT_SCORE, NOT_ZERO
 from cospan._types import Floats
 
-__all__ = ["OrderedTests", "adjusted", "compare_levels", "compare_ordered", "log_fisher"]
-
-
 #: Numbers handled at once: what is made of them stays in the processor's cache.
 _BLOCK = 2**18
 #: A normal or chi-square approximation of counts needs at least so many expected.

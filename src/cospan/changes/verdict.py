@@ -32,8 +32,6 @@ from .telling import (
 if TYPE_CHECKING:
     from cospan.significance import Estimate
 
-__all__ = ["Verdict", "make_verdict"]
-
 
 @dataclass(frozen=True)
 class Verdict:

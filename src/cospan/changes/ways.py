@@ -14,9 +14,8 @@ from cospan._types import Floats
 
 from .grouping import Column, Rows, present
 from .measuring import Measured, cohen
+from .spreads import log_spreads
 from .twosample import compare_ordered
-
-__all__ = ["name_change", "ways_of", "words_of"]
 
 #: A mean or a spread names the change if its p-value is at most this, and it changed by at least
 #: this many standard deviations, or by this factor less 1.
@@ -102,11 +101,13 @@ def name_change(a: Floats, b: Floats) -> list[str]:
     away = [np.abs(x - mid) for x, mid in zip((a, b), mids, strict=True)]
     wide = [np.maximum(x.mean(axis=0), NOT_ZERO) for x in away]
     common = np.maximum(wide[0], wide[1])  # one set may not vary at all
-    # As log p-values of about that strength.
+    # Log p-values; of the mean, and where one set does not vary, about that strength.
+    still = np.minimum(away[0].max(axis=0), away[1].max(axis=0)) == 0
+    rough = -0.5 * _welch(away[0], away[1]) ** 2
     logs = np.stack(
         [
             -0.5 * _welch(a, b) ** 2,
-            -0.5 * _welch(away[0], away[1]) ** 2,
+            np.where(still, rough, log_spreads(a, b)),
             np.maximum(_gap_left(a, b, mids, [common] * 2), _gap_left(a, b, mids, wide)),
         ]
     )

@@ -29,8 +29,7 @@ SHORT = 40
 _WORDS = frozenset(
     ("yes", "no", "true", "false", "none", "null", "nan", "na", "other", "others", "rest", "all",
      "both", "neither", "either", "and", "or", "not", "on", "off", "in", "out", "is", "it", "one",
-     "two", "some", "any", "new", "old", "same", "before", "after", "left", "right", "high", "low",
-     "more", "less")
+     "two", "some", "any", "same", "more", "less")
 )  # fmt: skip
 
 

@@ -21,17 +21,6 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     from cospan.monitoring import WindowResult
 
-__all__ = [
-    "Clause",
-    "Gate",
-    "Judged",
-    "crossed",
-    "parse_gate",
-    "remedy_for",
-    "values_of",
-    "values_of_window",
-]
-
 #: What a condition may be about, and on which side of the bound it is crossed.
 SIDES = {
     "effect": ">",

@@ -1,21 +1,23 @@
 """Where a command may write: never over what it reads.
 
 An input is a file, an array in a file, everything in a folder, or everything that a pattern such
-as ``part-*.csv`` stands for. An output that would replace any of it, or that would be read as part
-of it the next time, is refused before the work begins.
+as ``part-*.csv`` stands for, by whichever name: links of both kinds are followed. An output that
+would replace any of it, or that would be read as part of it the next time, is refused before the
+work begins.
 """
 
 from __future__ import annotations
 
 import fnmatch
+import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cospan._files import check_output
 from cospan.cli.config import file_read
 from cospan.errors import InputError
-from cospan.sources.paths import split_part
+from cospan.sources.paths import folders_below, split_part
 
 
 def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:
@@ -50,10 +52,40 @@ def _conflict(place: str, name: str) -> str | None:
     source = os.path.realpath(name)
     if place == source:
         return "it is an input"
-    if os.path.isdir(source) and place.startswith(os.path.join(source, "")):
-        return f"it is inside the folder {name}, which is an input"
+    if os.path.isdir(source):
+        return _conflict_with_folder(place, source, name)
     pattern = Path(place).match(source) or ("**" in source and fnmatch.fnmatch(place, source))
-    return f"the pattern {name}, which is an input, matches it" if pattern else None
+    if pattern:
+        return f"the pattern {name}, which is an input, matches it"
+    there = [name] if os.path.exists(name) else glob.iglob(name, recursive=True)
+    same = _same_file(place, there)
+    return f"it is the same file as the input {same}" if same is not None else None
+
+
+def _conflict_with_folder(place: str, folder: str, name: str) -> str | None:
+    """The same for a folder: what its links lead to belongs to it."""
+    reached = list(folders_below(Path(folder)))
+    inside = any(place.startswith(os.path.join(os.path.realpath(f), "")) for f, _ in reached)
+    if inside or place.startswith(os.path.join(folder, "")):
+        return f"it is inside the folder {name}, which is an input"
+    same = _same_file(place, (str(f / file) for f, files in reached for file in files))
+    return f"it is the same file as {same} in a folder that is an input" if same else None
+
+
+def _same_file(place: str, names: Iterator[str] | Sequence[str]) -> str | None:
+    """The first of the names that a link of either kind makes another name of `place`."""
+    own = _identity(place)
+    if own is None:
+        return next((name for name in names if os.path.realpath(name) == place), None)
+    return next((name for name in names if _identity(name) == own), None)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 def files_among(*names: str | None) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from cospan._json import json_text
 from cospan._text import plural, printable
 from cospan.cli.gate_files import Case, add_summary, write_junit
 from cospan.cli.gates import Gate, crossed, values_of_window
@@ -18,8 +18,6 @@ from cospan.errors import InputError
 from cospan.monitoring import Monitoring, Profile, WindowResult
 from cospan.monitoring import monitor as monitor_windows
 from cospan.monitoring.files import is_monitoring_file
-
-__all__ = ["monitor", "profile"]
 
 #: Windows printed in full, at most: those in alarm, and the last ones.
 SHOWN = 12
@@ -73,7 +71,7 @@ def monitor(
     if outputs.output is not None:
         _write(found, outputs.output)
     if outputs.json:
-        terminal.result(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        terminal.result(json_text(found.to_dict()))
     else:
         terminal.lines(_lines(found))
     for path in (outputs.save, outputs.output):
@@ -113,7 +111,7 @@ def _write(found: Monitoring, path: Path) -> None:
     elif path.suffix == ".json":
         from cospan._files import write_text
 
-        write_text(path, json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
+        write_text(path, json_text(found.to_dict()) + "\n")
     else:
         with table_file(path) as write:
             write(found.columns())

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison
     from cospan.estimator import AlignmentAngleClassifier
 
-__all__ = ["as_classifier"]
-
 
 def as_classifier(c: ManyComparison) -> AlignmentAngleClassifier:
     """A fitted estimator whose classes are the names of the sets."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison
     from cospan.sources.encoding import EncodingPlan
 
-__all__ = ["MOST_PAIRS", "ComparedPair", "PairChanges"]
-
 MOST_PAIRS = 45  # shown one by one, the closest ones
 MOST_TESTED = 5_000  # features over all pairs: more would take long
 MOST_NUMBERS = 600_000  # that tests look at, over all pairs
@@ -69,7 +67,8 @@ class PairChanges:
             return "no column changed"
         first = listed([one.name for one in changed], FIRST_COLUMNS)
         columns = "1 column" if n == 1 else f"{n:,} columns"
-        return f"{len(changed):,} of {columns} changed ({chance(changed[0].p_adjusted)}): {first}"
+        named = "" if found.changes.features.nameless else f": {first}"
+        return f"{len(changed):,} of {columns} changed ({chance(changed[0].p_adjusted)}){named}"
 
     def to_dict(self) -> list[dict[str, Any]]:
         """The pairs that are shown, closest first, as plain types."""

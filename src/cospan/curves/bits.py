@@ -12,8 +12,6 @@ from scipy.special import ndtri
 
 from cospan._types import Floats
 
-__all__ = ["normals", "uniforms"]
-
 
 def uniforms(seed: int, shape: tuple[int, ...]) -> Floats:
     """Uniform numbers between 0 and 1, neither of them included.

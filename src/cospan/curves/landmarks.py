@@ -31,9 +31,6 @@ from cospan.curves.bits import normals, uniforms
 from cospan.curves.map import median_distance
 from cospan.curves.rows import RowMap
 
-__all__ = ["LandmarkMap", "landmark_map", "landmarks_for"]
-
-
 # Principal axes kept. What the weaker ones of pictures add is noise, and time.
 AXES = 100
 # Landmarks at most, and rows for each of them.

@@ -32,9 +32,6 @@ from cospan._types import Floats
 from cospan.curves.bits import normals, uniforms
 from cospan.curves.rows import RowMap
 
-__all__ = ["MOST_COLUMNS", "CurveMap", "curve_map", "median_distance"]
-
-
 # Frequencies and phases of the features of one column, in its standard deviations. A sine is a
 # cosine a quarter turn later. The sine of the lower frequency is the line x nearly; what is beyond
 # the higher one aliases.

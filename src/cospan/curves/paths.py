@@ -17,9 +17,6 @@ import numpy as np
 from cospan._tolerance import SUMS_TO_TOTAL
 from cospan._types import Floats
 
-__all__ = ["integrated"]
-
-
 # Points on the way: doubled until the sum is right, for the rows where it is not yet.
 _FEWEST_POINTS = 16
 _MOST_POINTS = 2048

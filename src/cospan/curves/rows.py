@@ -17,9 +17,6 @@ from cospan._arrays import Array
 from cospan._tolerance import SQUARES_ARE_SAFE
 from cospan._types import Floats
 
-__all__ = ["RowMap"]
-
-
 # Units from the origin up to which taking the centre off in float32 costs a feature 1e-5 at most.
 _NEAR = 64.0
 

@@ -30,8 +30,6 @@ from cospan.sets.lazy import mapped_classes
 from cospan.summary import Summary
 from cospan.summary.lazy import class_summaries
 
-__all__ = ["AlignmentAngleClassifier"]
-
 Model = TypeVar("Model", JointFrame, SetCosts)
 
 # Rows kept of one class for choosing the shrinkage, the threshold and so on: at most.

@@ -25,8 +25,6 @@ from cospan.sets import SetCosts, Settings
 from cospan.sets.curving import Again
 from cospan.summary import Summary
 
-__all__ = ["ClassSettings", "FittedClasses", "best_threshold"]
-
 
 @dataclass(frozen=True)
 class ClassSettings(Settings):

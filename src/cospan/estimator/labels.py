@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from cospan.errors import InputError
 
-__all__ = ["class_numbers", "classes_in", "shown"]
-
 
 def classes_in(labels: NDArray[Any]) -> NDArray[Any]:
     """The different labels, sorted."""

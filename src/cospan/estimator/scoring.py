@@ -11,9 +11,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cospan._types import Floats
 from cospan.estimator.fitted import FittedClasses
 
-__all__ = ["DTYPES", "Scoring"]
-
-
 DTYPES = (np.float64, np.float32)  # that rows may keep
 
 

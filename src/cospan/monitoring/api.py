@@ -23,8 +23,6 @@ from cospan.monitoring.timing import Every, as_every
 from cospan.monitoring.windows import SAMPLE_ROWS
 from cospan.summary import Summary
 
-__all__ = ["monitor"]
-
 Progress = Callable[[str, int, int | None], None]
 
 

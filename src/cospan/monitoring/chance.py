@@ -13,8 +13,6 @@ from cospan.changes.twosample import log_fisher
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
 
-__all__ = ["p_value"]
-
 
 def p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> float:
     """The smallest p-value of all channels but the effect, times their number.

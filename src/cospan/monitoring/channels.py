@@ -23,17 +23,6 @@ from cospan.monitoring.cost import Cost
 from cospan.monitoring.ranks import Ranks, excess, legendre_means
 from cospan.summary import Summary
 
-__all__ = [
-    "GIVEN",
-    "OF_NUMBERS",
-    "SCORES",
-    "Channel",
-    "Channels",
-    "Measured",
-    "share_angle",
-]
-
-
 #: Scores of number columns, in the order of `ranks.legendre`.
 SCORES = ("mean", "spread", "shape", "shape")
 #: What every number column has besides: how far rows are beyond the range, and the share of rows

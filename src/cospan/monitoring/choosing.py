@@ -20,9 +20,6 @@ from cospan.summary import Summary
 if TYPE_CHECKING:
     from cospan.sources import EncodingPlan
 
-__all__ = ["center_of", "channels_of", "varying"]
-
-
 #: Pairs of features whose relation is watched, at most: the strongest ones.
 MOST_PAIRS = 2_000
 #: A level or truth value rarer than this has no relation that a window's rows could show.
@@ -43,7 +40,12 @@ def varying(summary: Summary) -> Index:
 
 
 def channels_of(
-    names: Sequence[str], plan: EncodingPlan | None, summary: Summary, rows: Floats, share: float
+    names: Sequence[str],
+    plan: EncodingPlan | None,
+    summary: Summary,
+    rows: Floats,
+    share: float,
+    called: str,
 ) -> Channels:
     """The channels that a reference fixes, from its summary and a sample of its rows.
 
@@ -55,7 +57,8 @@ def channels_of(
     live = varying(summary)
     if not len(live):
         raise InputError(
-            "No column of the reference varies, so there is nothing to watch; check the columns."
+            f"No column of the reference ({called}) varies, so there is nothing to watch; check "
+            "the columns."
         )
     ranks = tuple(
         ranks_of(_present(rows, j, g)) for j, g in zip(numbers.tolist(), gaps.tolist(), strict=True)

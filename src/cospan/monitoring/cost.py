@@ -11,8 +11,6 @@ from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats, Index
 from cospan.summary import Summary
 
-__all__ = ["Cost"]
-
 
 class Cost(NamedTuple):
     """What a row costs a set: the squared distance (x - mean)ᵀ (shrunk covariance)⁻¹ (x - mean)."""

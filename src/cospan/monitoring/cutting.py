@@ -17,8 +17,6 @@ from cospan.monitoring.timing import Every
 from cospan.monitoring.windows import Passed, Windows, cut, finished, gathered
 from cospan.sources import EncodingPlan, Source
 
-__all__ = ["windows_of"]
-
 #: Partitions merged by one task.
 FAN_IN = 4
 #: Every partition may have the same to say.

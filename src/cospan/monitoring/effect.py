@@ -15,9 +15,6 @@ from cospan.significance import Estimate
 from cospan.summary import Summary
 from cospan.typicality import below_rate
 
-__all__ = ["Effect", "effect_of", "shrinkage_for"]
-
-
 _CONFIDENCE = 0.95
 _TWO_SIDED = 1.959963984540054
 #: The share of false alarms among rows that are called like neither set.

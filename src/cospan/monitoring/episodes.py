@@ -15,8 +15,6 @@ from typing import Any
 from cospan.changes.wording import listed
 from cospan.monitoring.judging import WindowResult
 
-__all__ = ["Episode", "episodes_of"]
-
 #: A quiet window within an episode.
 _PAUSE = 1
 _NAMED = 3

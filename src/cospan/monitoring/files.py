@@ -19,15 +19,6 @@ from cospan.monitoring.putting_together import Entries, read_monitoring, read_pr
 from cospan.monitoring.result import Monitoring
 from cospan.monitoring.taking_apart import profile_parts, record_tensors
 
-__all__ = [
-    "is_monitoring_file",
-    "is_profile_file",
-    "load_monitoring",
-    "load_profile",
-    "save_monitoring",
-    "save_profile",
-]
-
 PROFILE, MONITORING = "cospan profile", "cospan monitoring"
 FORMAT_VERSION = 1
 

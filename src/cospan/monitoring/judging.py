@@ -19,9 +19,6 @@ from cospan.monitoring.reasons import ALARM, Reason, reasons_of
 from cospan.monitoring.records import FEWEST_ROWS, Record, noise_of
 from cospan.significance import Estimate
 
-__all__ = ["WindowResult", "judge"]
-
-
 PARTS = ("location", "scale", "shape")
 _SMALLEST = 1e-300
 _PART_OF = {

@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 
 from cospan._types import Floats
 
-__all__ = ["BETS", "Bettors", "reserve"]
-
-
 #: How much of the capital is at stake.
 STAKES = (0.3, 0.9)
 BETS = 4 * len(STAKES)

@@ -15,16 +15,6 @@ import numpy as np
 from cospan._types import Floats, Index
 from cospan.summary import RowSample, Summary
 
-__all__ = [
-    "each_left_out",
-    "padded",
-    "restricted",
-    "subset",
-    "summary_of",
-    "thinned",
-    "without_rows",
-]
-
 
 def each_left_out(parts: Sequence[Summary]) -> list[Summary]:
     """For each part the summary of all the others, without rows; two parts at least.

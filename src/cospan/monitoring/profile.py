@@ -27,7 +27,7 @@ from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.effect import shrinkage_for
 from cospan.monitoring.levels import Levels, levels_of
 from cospan.monitoring.moments import sample_of, subset
-from cospan.monitoring.reading import full_plan, opened
+from cospan.monitoring.reading import full_plan, opened, refuse_wide
 from cospan.monitoring.records import Record, noise_of, pooled_rows, record_of, reference_records
 from cospan.monitoring.standing_in import stand_in
 from cospan.monitoring.timing import Every, as_every
@@ -37,9 +37,6 @@ from cospan.summary import RowSample, Summary
 
 if TYPE_CHECKING:
     from cospan.monitoring.judging import WindowResult
-
-__all__ = ["Profile"]
-
 
 #: The chance at which a column of a set that is like the reference is called unusual.
 JUDGED_RATE = 0.01
@@ -134,6 +131,7 @@ class Profile:
         sources = opened(data, time, **options)
         name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
         plan = like.plan if like is not None else full_plan(sources)
+        refuse_wide(sources, plan, name)
         parts = windows_of(
             sources, plan, time, window or _ONE_WINDOW, seed=seed, name=name
         ).ordered()
@@ -146,7 +144,7 @@ class Profile:
         ranked = pooled_rows([part.sample for _, part in parts])
         usual = float(np.median([part.count for _, part in parts]))
         share = shrinkage_for(usual if window else whole.n, whole.n_features)
-        channels = like.channels if like else channels_of(names, plan, whole, ranked, share)
+        channels = like.channels if like else channels_of(names, plan, whole, ranked, share, name)
         drawn = None if keep else stand_in(whole, channels, plan, SAMPLE_ROWS)
         center = np.append(center_of(whole, ranked, channels), 0.5)
         return cls(

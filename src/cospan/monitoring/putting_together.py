@@ -18,14 +18,12 @@ from cospan.monitoring.profile import Profile
 from cospan.monitoring.ranks import Ranks
 from cospan.monitoring.records import Record
 from cospan.monitoring.result import Monitoring
+from cospan.monitoring.scatter import read_scatter
 from cospan.monitoring.taking_apart import EFFECT
 from cospan.monitoring.timing import as_every
 from cospan.significance import Estimate
 from cospan.sources import EncodingPlan
 from cospan.summary import Summary
-
-__all__ = ["Entries", "read_monitoring", "read_profile"]
-
 
 _MOST = 2**31
 
@@ -103,12 +101,7 @@ def _checked_plan(plan: EncodingPlan, names: tuple[str, ...]) -> EncodingPlan:
 
 def _summary(read: Entries, names: tuple[str, ...]) -> Summary:
     d = len(names)
-    scatter = np.zeros((d, d))
-    upper = np.triu_indices(d)
-    scatter[upper] = read.floats("scatter", len(upper[0]))
-    scatter = scatter + np.triu(scatter, 1).T
-    if np.any(np.diag(scatter) < 0):
-        raise ModelFileError("The file's array 'scatter' is out of its range.")
+    scatter = read_scatter(read, d)
     rows = read.floats("rows", None, d)
     n = read.number("n", least=1.0)
     return summary_of(

@@ -29,16 +29,8 @@ from cospan.sources.encoding.readings import parsed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "Timed",
-    "as_list",
-    "check_columns",
-    "full_plan",
-    "opened",
-    "timed_rows",
-]
-
-
+#: Every two features have a covariance, and memory and time grow with them: about half a gigabyte.
+MOST_FEATURES = 3_000
 #: Values encoded at once: enough that the columns' overhead is small, few enough for the cache.
 _BLOCK_VALUES = 2**21
 #: Ways of writing a date that leave no doubt, whatever a block of rows happens to hold.
@@ -91,6 +83,18 @@ def _refuse_kept(data: Any) -> None:
         kept = next((kind for kind in kinds if is_file_of(data, f"cospan {kind}")), None)
         if kept is not None:
             raise InputError(f"{os.fspath(data)} is a {kept}, which holds no data; name the data.")
+
+
+def refuse_wide(sources: Sequence[Source], plan: EncodingPlan | None, name: str) -> None:
+    """Say before the work begins that it would not end well."""
+    features = plan.n_features if plan is not None else sources[0].n_features
+    if features > MOST_FEATURES:
+        columns = f"{len(plan.used):,} columns make " if plan is not None else "it has "
+        raise InputError(
+            f"{name}: {columns}{features:,} features (missing values count as one more for each "
+            f"column), and a profile takes at most {MOST_FEATURES:,}; choose some with "
+            f"{option('columns')}, or compare the files themselves."
+        )
 
 
 def full_plan(sources: Sequence[Source]) -> EncodingPlan | None:

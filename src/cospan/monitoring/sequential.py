@@ -33,8 +33,6 @@ from cospan.monitoring.windows import cut
 from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
-__all__ = ["SequentialAlarm"]
-
 Cells = NDArray[np.intp]
 
 #: Rows of the reference that are set aside: at most these, and at most half of it.

@@ -21,9 +21,6 @@ from cospan.monitoring.channels import Channels
 from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
-__all__ = ["stand_in"]
-
-
 #: Rows of a trial draw, and how often the correlations are moved by what it lacks.
 _TRIAL_ROWS, _TRIALS = 4_000, 12
 #: With more features the trials would take longer than all else.

@@ -13,8 +13,7 @@ from cospan.monitoring.cost import Cost
 from cospan.monitoring.effect import Effect
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
-
-__all__ = ["EFFECT", "profile_parts", "record_tensors"]
+from cospan.monitoring.scatter import scatter_parts
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -37,25 +36,27 @@ def profile_parts(profile: Profile) -> tuple[dict[str, Any], Tensors]:
         "far": float(channels.far),
         "shrinkage": float(channels.shrinkage),
     }
-    upper = np.triu_indices(summary.n_features)
     sketches = (*channels.ranks, channels.cost_ranks)
-    tensors: Tensors = {
-        "mean": np.asarray(summary.mean, dtype=np.float64),
-        "scatter": np.asarray(summary.scatter_about())[upper],
-        "rows": summary.sample.rows,
-        "numbers": channels.numbers.astype(np.int64),
-        "gaps": channels.gaps.astype(np.int64),
-        "shares": channels.shares.astype(np.int64),
-        "levels": _ends(channels.levels),
-        "live": channels.live.astype(np.int64),
-        "pairs": channels.pairs.astype(np.int32),
-        "related": channels.related,
-        "variance": channels.variance,
-        "center": profile.center,
-        "ranks.sizes": np.array([len(one.values) for one in sketches], dtype=np.int64),
-        "ranks.values": np.concatenate([one.values for one in sketches]),
-        "ranks.at": np.concatenate([one.at for one in sketches]).astype(np.float32),
-    } | _cost(profile)
+    tensors: Tensors = (
+        {
+            "mean": np.asarray(summary.mean, dtype=np.float64),
+            "rows": summary.sample.rows,
+            "numbers": channels.numbers.astype(np.int64),
+            "gaps": channels.gaps.astype(np.int64),
+            "shares": channels.shares.astype(np.int64),
+            "levels": _ends(channels.levels),
+            "live": channels.live.astype(np.int64),
+            "pairs": channels.pairs.astype(np.int32),
+            "related": channels.related,
+            "variance": channels.variance,
+            "center": profile.center,
+            "ranks.sizes": np.array([len(one.values) for one in sketches], dtype=np.int64),
+            "ranks.values": np.concatenate([one.values for one in sketches]),
+            "ranks.at": np.concatenate([one.at for one in sketches]).astype(np.float32),
+        }
+        | scatter_parts(summary)
+        | _cost(profile)
+    )
     # Means and deviations of the reference's own windows are not needed again, and six digits of
     # their channels are enough: a year of days stays at a few hundred kilobytes.
     kept = record_tensors(profile.windows, "windows", 0, np.float32)

@@ -17,8 +17,6 @@ from cospan._surface import option
 from cospan._types import Floats
 from cospan.errors import InputError
 
-__all__ = ["Every", "as_every"]
-
 Codes = NDArray[np.int64]
 
 #: Windows in a year; windows of rows have no calendar, and a "year" of them is 365.

@@ -23,9 +23,6 @@ from cospan.monitoring.timing import Every
 from cospan.sources.ahead import read_ahead
 from cospan.summary import Summary
 
-__all__ = ["SAMPLE_ROWS", "Passed", "Windows", "cut", "finished", "gathered"]
-
-
 #: What is to be done with windows that time has passed.
 Passed = Callable[[list[tuple[int, Summary]]], None]
 #: Rows of a window that its ranks, relations and angles are computed from, at most.

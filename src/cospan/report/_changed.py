@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from cospan.changes import FeatureChange, FeatureTable, PairTable
     from cospan.comparison import Comparison
 
-__all__ = ["features_of", "relations_of", "untested"]
-
 MOST_FEATURES = 5_000
 DRAWN_FEATURES = 300  # with a histogram each
 DRAWN_PIXELS = 40  # where features are pixels: pictures show the rest

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from cospan.changes.measuring import Held
 
-__all__ = ["Columns", "held_text"]
-
 BINS = 24
 SHOWN_LEVELS = 8
 TAILS = 0.005  # beyond these quantiles values are counted in the first and the last bin

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from cospan.panel import Panel
     from cospan.studies import Sensitivity
 
-__all__ = ["Origin", "made_of"]
-
 VERSIONS = ("numpy", "scipy", "scikit-learn")
 DECIDED = ("exact", "score_all")  # by the data, where they were left open
 SETTLED_BY_PRESET = (

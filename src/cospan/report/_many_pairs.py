@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from cospan.comparison import ManyComparison
 
-__all__ = ["Pairing", "command_for"]
-
 BINS = 30
 MOST_COMMANDS = 300  # of pairs that are not
 MOST_FEATURES, FEWEST_FEATURES, ALL_FEATURES = 12, 5, 240  # of a pair, and of all together

@@ -18,8 +18,6 @@ from .pieces import Nearest, Row, Tab, Value
 if TYPE_CHECKING:
     from cospan.comparison import ManyComparison
 
-__all__ = ["ManyRows"]
-
 LISTED = 50  # rows in a tab
 LISTED_OF_PAIRS = 160  # beside those: of all pairs together
 MOST_NUMBERS = 20_000  # weights of rows in the page

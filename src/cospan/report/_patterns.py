@@ -16,8 +16,6 @@ from .pieces import Direction, Patterns, Picture
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
 
-__all__ = ["patterns_of", "pictures_of"]
-
 TOP = 8  # directions named one by one
 TOP_FEATURES = 12  # they are made of
 MOST_DOTS = 400

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PictureShape", "grey_png", "png", "signed_png"]
-
 LONGEST_SIDE = 48
 # From A's colour over a light grey to B's; readable on a light and on a dark page.
 _BLUE, _MIDDLE, _ORANGE = (10, 102, 173), (244, 243, 240), (189, 75, 6)

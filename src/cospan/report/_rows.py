@@ -114,14 +114,13 @@ def _tabs(c: Comparison, groups: dict[str, _Group]) -> Iterator[tuple[Tab, list[
         meaning = f"Rows of {names[own]} that look at least four times as much like {names[other]}."
         yield _tab(f"{other}-in-{own}".lower(), title, meaning,
                    [(own, i) for i in _astray(c, groups[own])], True)  # fmt: skip
-    strange = _strange(groups)
-    yield _tab("neither", "Like neither", "Rows that are unusual for both sets.", strange, True)
+    meaning = "Rows that are unusual for both sets."
+    yield _tab("neither", "Like neither", meaning, _strange(groups), True)
     if c.separated and (c.verdict is None or c.verdict.differs):
         yield _tab("border", "Borderline", "Rows that could as well be of either set.",
                    _border(groups), False)  # fmt: skip
     if "Z" in groups:
-        z = groups["Z"]
-        title = f"{clean(z.group.name, 40)}, all"
+        z, title = groups["Z"], f"{clean(groups['Z'].group.name, 40)}, all"
         order = np.arange(len(z.theta)) if len(z.theta) <= LISTED else _spread(z, LISTED)
         yield _tab("z", title, "Rows that were scored, over all angles.",
                    [("Z", int(i)) for i in order], False, total=z.group.n)  # fmt: skip

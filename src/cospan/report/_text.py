@@ -10,8 +10,6 @@ import unicodedata
 
 from cospan.changes.wording import set_name
 
-__all__ = ["called", "clean", "count", "percent", "significant"]
-
 LONGEST_NAME = 120
 _TAIL = 24  # file names and identifiers often differ at their end only
 # Marks that turn the reading direction of the text after them; letters themselves need none.

@@ -19,24 +19,6 @@ if TYPE_CHECKING:
     from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
-__all__ = [
-    "GLOSSARY",
-    "badge_of",
-    "curve_of",
-    "fallback_verdict",
-    "filled",
-    "isolated",
-    "measures",
-    "of_hundred",
-    "opening_of",
-    "said",
-    "settings_of",
-    "spoken",
-    "time_cells",
-    "time_words",
-    "warnings_of",
-]
-
 LONGEST_IN_SENTENCE = 60
 BADGES = {
     "none": "no evidence of a difference",

@@ -16,8 +16,6 @@ from . import pieces
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
 
-__all__ = ["ReportContent", "content_of"]
-
 
 @dataclass(frozen=True)
 class ReportContent:

@@ -25,8 +25,6 @@ from .content import ReportContent
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["notebook_fragment", "page"]
-
 FOLDER = Path(__file__).parent / "page"
 SHORT_NAME = 10
 # Characters with a meaning to an HTML parser or, in older engines, to a script's line counting.

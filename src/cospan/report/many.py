@@ -150,7 +150,9 @@ def _tiles(
     names = " and ".join(clean(c.names[k], 30) for k in near)
     large = sum(_differ_clearly(c, auc, pair) for pair in order)
     first = ""
-    if pairs and pairs[0].features:
+    tested = c.pair_changes.if_shown(*near)
+    nameless = tested is not None and tested.changes.features.nameless
+    if pairs and pairs[0].features and not nameless:
         first = f"between the closest, first in {clean(pairs[0].features[0].name, 30)}"
     clearly = f"{large} of {len(order)}"
     closest = _words.of_hundred(float(auc[near]))

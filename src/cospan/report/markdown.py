@@ -10,8 +10,6 @@ from ._words import filled, p_text, time_cells, time_words
 from .content import ReportContent
 from .pieces import Pair, Tab
 
-__all__ = ["escaped", "markdown_of"]
-
 MOST_ROWS = 50
 TIME_HEADS = ("rows", "median angle (quartiles)", "like B")
 # What could become a tag, a link, emphasis, code, a formula, a mention or a table cell.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cospan._files import write_text
-from cospan._text import number, plural
+from cospan._text import harmless, number, plural
 from cospan.errors import MissingDependencyError
 
 from .html import _policy
@@ -58,7 +58,7 @@ def monitoring_page(found: Monitoring) -> str:
     )  # fmt: skip
     environment.filters["number"] = number
     style = (FOLDER / "monitoring.css").read_text(encoding="utf-8")
-    return environment.get_template("monitoring.html.j2").render(
+    page: str = environment.get_template("monitoring.html.j2").render(
         found=found,
         windows=_with_sections(found.windows),
         key=_key,
@@ -69,6 +69,7 @@ def monitoring_page(found: Monitoring) -> str:
         heat=Markup(_heat(found.windows)),
         left_out=_left_out(found.windows),
     )
+    return harmless(page)
 
 
 def _key(window: WindowResult) -> str:

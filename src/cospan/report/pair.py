@@ -25,8 +25,6 @@ from .pieces import Angles, Bare, Feature, Note, Part, Relation, SetInfo, Tile, 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
 
-__all__ = ["pair_content"]
-
 FIRST_FINDINGS = 4
 MOST_NOTES = 100
 LEAST_PART = 0.0005  # of the difference: less would read as 0 %

@@ -8,30 +8,6 @@ from typing import Any
 
 from cospan.comparison.timelines import Moment
 
-__all__ = [
-    "Angles",
-    "Bare",
-    "Direction",
-    "Feature",
-    "Histogram",
-    "Measure",
-    "Nearest",
-    "Note",
-    "Pair",
-    "Part",
-    "Patterns",
-    "Picture",
-    "Point",
-    "Relation",
-    "Row",
-    "SetInfo",
-    "Setting",
-    "Tab",
-    "Tile",
-    "TimeChart",
-    "Value",
-]
-
 
 @dataclass(frozen=True)
 class SetInfo:

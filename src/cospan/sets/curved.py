@@ -32,9 +32,6 @@ from cospan.typicality import Typicality
 if TYPE_CHECKING:
     from cospan.sets.costs import SetCosts
 
-__all__ = ["CurvedSets", "Plain", "as_fitted", "mapped_summary", "with_curve", "without_curve"]
-
-
 # A joint frame, or costs to K sets.
 _Model = TypeVar("_Model", bound=Any)
 

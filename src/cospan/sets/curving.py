@@ -29,8 +29,6 @@ from cospan.summary.row_sample import RowSample
 if TYPE_CHECKING:
     from cospan.sets.costs import SetCosts
 
-__all__ = ["Again", "as_curve", "fitted_curve"]
-
 #: Reads the rows of all sets once more, through the map: one summary for each set. Where it has an
 #: attribute `at_hand` that is true, the rows are in memory, and reading them costs little.
 Again = Callable[[RowMap], Sequence[Summary]]

@@ -26,9 +26,6 @@ from cospan.significance.bootstrap import (
 from cospan.significance.estimate import Estimate
 from cospan.significance.recalibrating import smooth_spread
 
-__all__ = ["RAW_BINS", "Separation", "pair_separation", "separation"]
-
-
 #: Bins of the histograms of raw angles, 3° each, as the paper has them.
 RAW_BINS = 30
 # Standard deviations between two normal distributions whose AUC is 1 for all that a few rows say.

@@ -32,22 +32,6 @@ from scipy.special import ndtri
 from cospan._types import Floats
 from cospan.distribution import bin_index
 
-__all__ = [
-    "Measures",
-    "arc_of",
-    "auc_interval",
-    "auc_of",
-    "auc_spread",
-    "interval",
-    "normal_interval",
-    "oriented",
-    "position_of",
-    "resample",
-    "spread",
-    "widened",
-]
-
-
 # Cells beyond this many change an interval in the fourth digit only.
 MAX_CELLS = 1000
 # Below two, gaps of small samples pass for true gaps; coverage hardly changes from two to five.

@@ -18,9 +18,6 @@ from scipy.special import gammaincc
 from cospan._tolerance import LEAST_VARIANCE, SAME_STATISTIC, SMALLEST_TAIL
 from cospan._types import Floats
 
-__all__ = ["combine", "holm", "rank_pvalue", "standardise"]
-
-
 # A gamma distribution with less skewness is a normal one; with more, it has no body left.
 _SKEWNESS = (0.05, 6.0)
 # With fewer values, three moments of the others are no better than guesses.

@@ -24,9 +24,6 @@ from numpy.typing import NDArray
 
 from cospan._types import Floats, Index
 
-__all__ = ["BOTH", "IN_A", "IN_B", "Units", "row_hashes", "row_kinds", "settle_copies"]
-
-
 # The place of a unit.
 IN_A, IN_B, BOTH = 0, 1, 2
 # Rows meet by chance if chance explains at least this part of the pairs of identical rows.

@@ -27,8 +27,6 @@ from cospan.significance.bootstrap import auc_spread, interval
 from cospan.significance.estimate import Estimate
 from cospan.significance.views import VIEWS, Coordinates, witness
 
-__all__ = ["SPLITS", "cross_fit", "held_out_effect", "quarters"]
-
 # Replicates behind the interval of the effect: its ends are good to a hundredth of its width.
 _REPLICATES = 400
 # How often the sets are halved. What the halves add to the error of the mean is below a quarter of

@@ -35,9 +35,11 @@ _LOCATION_POWER = 2.25
 # Directions whose second moments are compared.
 _MAX_SHAPE = 20
 # Rows of the smaller set for each column from which on it weighs as much as the larger one.
-_ROWS = 20
+_ROWS, _ROWS_SHAPE = 3, 20
 # Share of the mean variance under the variances of directions.
 _FLOOR = 0.1
+# A row that is nearly all of a direction's variance is taken to leave so much of it.
+_LEAST_LEFT = 0.1
 
 
 def part_pvalues(
@@ -52,20 +54,28 @@ def part_pvalues(
     fewest, width = min(np.count_nonzero(in_a), np.count_nonzero(~in_a)), residuals.shape[1]
     # Both sets weigh the same, as in the frame: else a change of shape would pass for one of scale.
     # Few rows of one set would then make the directions, and fit them better than other rows do.
-    weight = np.where(in_a, 0.5 / share, 0.5 / (1 - share)) if fewest >= _ROWS * width else 1.0
-    directions, variances = principal(residuals * np.sqrt(weight * np.ones(len(rows)))[:, None])
-    damped = variances + _FLOOR * np.sum(variances) / residuals.shape[1]
-    along = residuals @ (directions / np.sqrt(damped))
+    even = np.where(in_a, 0.5 / share, 0.5 / (1 - share))
+    weights = [even if fewest >= n * width else np.ones(len(rows)) for n in (_ROWS, _ROWS_SHAPE)]
+    along, _ = _at_equal_variance(residuals, weights[0])
     steps = {
         "columns": _studentised(columns, share, contrasts, _LOCATION_POWER),
         "across": _studentised(_across(at, columns), share, contrasts, 2.0),
     }
     return {
         "location": rank_pvalue(combine(steps, dict.fromkeys(steps, 1.0))),
-        "scale": rank_pvalue(_scale(along, share, contrasts)),
+        "scale": rank_pvalue(_scale(along, weights[0] / len(rows), share, contrasts)),
         "shape": 1.0 if fewest <= min(width, _MAX_SHAPE)  # too few rows for as many directions
-        else rank_pvalue(_shape(along, damped**0.25, in_a, share, contrasts)),
+        else rank_pvalue(
+            _shape(*_at_equal_variance(residuals, weights[1]), in_a, share, contrasts)
+        ),
     }  # fmt: skip
+
+
+def _at_equal_variance(residuals: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Coordinates along the directions of weighted rows, divided by their deviations; and these."""
+    directions, variances = principal(residuals * np.sqrt(weight)[:, None])
+    damped = variances + _FLOOR * np.sum(variances) / residuals.shape[1]
+    return residuals @ (directions / np.sqrt(damped)), np.sqrt(damped)
 
 
 def _across(at: Coordinates, columns: Floats) -> Floats:
@@ -100,9 +110,15 @@ def _errors(
     return np.asarray(np.sqrt(np.maximum(error, least_error(mean_square, n))))
 
 
-def _scale(along: Floats, share: float, contrasts: NDArray[np.floating]) -> Floats:
-    """Welch's t of the squared lengths; in every labelling about the mean of each set."""
-    squared = np.sum(along**2, axis=1, keepdims=True)
+def _scale(along: Floats, part: Floats, share: float, contrasts: NDArray[np.floating]) -> Floats:
+    """Welch's t of the squared lengths; in every labelling about the mean of each set.
+
+    `part` is each row's part in the covariance that makes the directions. Few rows with a large
+    part fit them well and are short for that reason: each length is that in the covariance
+    without the row itself.
+    """
+    squared = np.sum(along**2, axis=1)
+    squared = (squared / np.maximum(1 - part * squared, _LEAST_LEFT))[:, None]
     middle = float(np.mean(squared))
     difference = _apart(contrasts, squared - middle)
     between = np.sum(_apart(contrasts, along) ** 2, axis=1, keepdims=True)
@@ -115,7 +131,7 @@ def _scale(along: Floats, share: float, contrasts: NDArray[np.floating]) -> Floa
 
 
 def _shape(
-    along: Floats, tilt: Floats, in_a: Bools, share: float, contrasts: NDArray[np.floating]
+    along: Floats, deviations: Floats, in_a: Bools, share: float, contrasts: NDArray[np.floating]
 ) -> Floats:
     """Squared difference of the second moments that no common factor explains.
 
@@ -127,6 +143,7 @@ def _shape(
     along = along / np.sqrt(scale)[:, None]
     lengths = np.sum(along**2, axis=1, keepdims=True)
     apart = _apart(contrasts, along)
+    tilt = np.sqrt(deviations)  # halfway between strong directions alone and all alike
     kept = (along * tilt)[:, :_MAX_SHAPE]
     first, second = np.triu_indices(kept.shape[1])
     off = np.where(first == second, 1, np.sqrt(2))

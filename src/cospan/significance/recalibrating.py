@@ -14,9 +14,6 @@ from cospan._tolerance import LARGEST_LOG_ODDS, singular_ridge
 from cospan._types import Floats
 from cospan.significance.bootstrap import Measures, arc_of, auc_of, position_of, resample
 
-__all__ = ["smooth_spread"]
-
-
 # Neighbouring angles are fitted as one beyond this many: gains change in the fourth digit.
 _MOST_CELLS = 250
 # Newton's steps: replicates start from the fit to all rows, a step or two away.

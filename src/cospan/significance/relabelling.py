@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from cospan.significance.copies import BOTH, IN_A, IN_B, Units
 from cospan.significance.views import SINGLE_PRECISION
 
-__all__ = ["contrasts"]
-
 
 def contrasts(units: Units, count: int, rng: np.random.Generator) -> NDArray[np.floating]:
     """Weights that turn values into their mean over A minus that over B, (1 + count, units).

@@ -36,9 +36,6 @@ from cospan.summary import Summary
 if TYPE_CHECKING:
     from cospan.frame import JointFrame
 
-__all__ = ["fit_reliabilities", "fit_reliability"]
-
-
 # With fewer rows a half has no spread to fit.
 _FEWEST_ROWS = 4
 

@@ -28,9 +28,6 @@ from cospan.significance.parts import part_pvalues
 from cospan.significance.relabelling import contrasts
 from cospan.significance.views import VIEWS, Coordinates, statistic
 
-__all__ = ["ShiftTest", "shift_test"]
-
-
 # Halves and quarters of each set are compared: with fewer rows, a quarter would be empty.
 _FEWEST_ROWS = 4
 

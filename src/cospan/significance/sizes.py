@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from cospan._types import Floats
 
-__all__ = ["Eigenvalues", "PowerSum"]
-
-
 # Numbers in a block of matrices, 16 MB.
 _BLOCK = 2_000_000
 

@@ -38,9 +38,6 @@ from cospan._tolerance import constant_column, rank_in_gram
 from cospan._types import Floats
 from cospan.significance.sizes import Eigenvalues, PowerSum
 
-__all__ = ["VIEWS", "Coordinates", "View", "principal", "statistic", "witness"]
-
-
 # Columns whose ranks are looked at one by one, and in pairs. Pairs are three features each: 40
 # columns make 2,340. Of wider rows the leading directions are taken instead, and not as many in
 # pairs: columns mean something, and the weaker directions little.

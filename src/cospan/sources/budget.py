@@ -22,6 +22,9 @@ MAX_LIST = 2**22
 FREE_BLOCK = 2**28
 #: ... and more only if the file holds at least one byte for this many.
 BLOCK_RATIO = 200
+#: Texts are copied several times while they are decoded, and no text packs as well as zeros do.
+FREE_TEXTS = 2**26
+TEXT_RATIO = 100
 #: The same for what is read in pieces: about twenty seconds' work without question.
 FREE_STREAM = 2**31
 STREAM_RATIO = 2000
@@ -62,6 +65,15 @@ refused as a decompression bomb.
         raise SourceError(
             f"{name}: {stored:,} bytes claim to hold {claimed:,} bytes in one block; refused as a "
             "decompression bomb."
+        )
+
+
+def check_texts(name: str, claimed: int, stored: int) -> None:
+    """Refuse texts of `claimed` bytes that are decoded together and take `stored` bytes."""
+    if claimed > FREE_TEXTS and claimed > TEXT_RATIO * stored:
+        raise SourceError(
+            f"{name}: {stored:,} bytes claim to hold {claimed:,} bytes of text in one group of "
+            "rows; refused as a decompression bomb."
         )
 
 

@@ -18,7 +18,9 @@ from cospan.errors import SourceError
 from .arrow_claims import check_batches
 from .arrow_rows import has_gaps, is_list, is_numeric, select
 from .base import listing
-from .budget import FREE_BLOCK, check_block, check_features, check_list, check_stream
+from .budget import FREE_BLOCK, check_stream
+from .long_texts import decoded
+from .parquet_claims import SMALL_FILE, bytes_per_row, check_claims, shared_texts
 from .paths import check_readable, reading
 
 if TYPE_CHECKING:
@@ -103,23 +105,28 @@ class ParquetFiles(_Files):
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(file) as parquet:
-            _check_claims(file, parquet.metadata)
+            check_claims(file, parquet.metadata)
             return parquet.schema_arrow, parquet.metadata.num_rows
 
     def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
 
         buffer = max(4096, BUFFER_BYTES // max(1, len(columns)))
-        with pq.ParquetFile(file, buffer_size=buffer, pre_buffer=False) as parquet:
-            groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
-            row_bytes = sum(g.total_byte_size for g in groups) // max(1, parquet.metadata.num_rows)
-            row_bytes = max(row_bytes, *(_longest(group) for group in groups), 1)
+        stored, read = file.stat().st_size, 0
+        shared = shared_texts(file, columns)
+        options: Any = {"buffer_size": buffer, "pre_buffer": False, "read_dictionary": shared}
+        with pq.ParquetFile(file, **options) as parquet:
+            apart = set(columns) - set(shared)
+            row_bytes = bytes_per_row(parquet.metadata, apart, small=stored <= SMALL_FILE)
             batch = DECODE_BYTES // max(4 * len(columns), row_bytes)
             few = min(64, 1 + FREE_BLOCK // 4 // row_bytes)  # of rows that are lists of a million
             # Asking for "a" also gives a column "a.b"; the caller selects once more.
             for found in parquet.iter_batches(min(size, max(few, batch)), columns=columns):
                 found.validate(full=True)  # text that is none would come to light much later
-                yield found
+                for part in decoded(found, shared) if shared else (found,):
+                    read += part.nbytes
+                    check_stream(str(file), read, stored)
+                    yield part
 
     def _no_nulls(self, file: Path, columns: list[str]) -> bool:
         import pyarrow.parquet as pq
@@ -164,26 +171,6 @@ class ArrowFiles(_Files):
         with reading(file, self.kind), closing(_mapped(file)) as stream:
             batches = _ipc_batches(stream, _is_file_format(file), columns)
             return not any(b.column(column).null_count for b in batches for column in columns)
-
-
-def _longest(group: Any) -> int:
-    """Bytes of the longest lists in a row group, about: numbers that repeat take none in it."""
-    most = max((group.column(j).num_values for j in range(group.num_columns)), default=0)
-    return int(16 * most // max(1, group.num_rows)) if most > group.num_rows else 0
-
-
-def _check_claims(file: Path, metadata: Any) -> None:
-    """Refuse lists that are too long for a row, and rows that no file of this size can hold."""
-    size, numbers = file.stat().st_size, 0
-    for group in (metadata.row_group(i) for i in range(metadata.num_row_groups)):
-        for column in (group.column(j) for j in range(group.num_columns)):
-            numbers += column.num_values
-            longest = column.num_values // max(1, group.num_rows)
-            check_list(f"{file}: column {column.path_in_schema!r}", longest)
-            check_features(str(file), longest, size)
-            # a page has to be in memory at once, and a column may have one page
-            check_block(str(file), column.total_uncompressed_size, column.total_compressed_size)
-    check_stream(str(file), 8 * numbers, size)
 
 
 def saved_dataset(folder: Path, part: str | None) -> ArrowFiles | None:

@@ -69,6 +69,7 @@ def hdf5_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
 
     with reading(path, "HDF5"), h5py.File(path, "r") as file:
         file.visititems(note)
+        _refuse_links(path, file, part, found)
         member = choose_part(path, _matrices(found, part), part, options.label)
         shape, dtype = file[member].shape, file[member].dtype
         _check_hdf5(f"{path}::{member}", file[member])
@@ -90,6 +91,22 @@ def hdf5_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
 
     name = path.name if part is None else f"{path.name}::{member}"
     return ArrayReader(name, shape, dtype, pieces, options, lookup=lookup)
+
+
+def _refuse_links(path: Path, file: Any, part: str | None, found: dict[str, int]) -> None:
+    """Say of what is asked for, or of all there is, that it lies in another file."""
+    h5py = _require("h5py", f"{path}: reading HDF5")
+    wanted = [part] if part is not None else [] if found else list(file)
+    asked = [
+        name
+        for name in wanted
+        if isinstance(file.get(name, getlink=True, default=None), h5py.ExternalLink)
+    ]
+    if asked:
+        raise SourceError(
+            f"{path}::{asked[0]}: is a link to another file, which is not read; name that file, or "
+            "copy the array into this one."
+        )
 
 
 def _check_hdf5(name: str, dataset: Any) -> None:

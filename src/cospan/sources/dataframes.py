@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from cospan._packages import needed
+from cospan._surface import option
 from cospan._text import first_line
 from cospan.errors import InputError
 
@@ -24,6 +25,7 @@ PROBE_ROWS = 1000
 #: Rows in one step of a search for missing values.
 SCAN_ROWS = 2**16
 INDEX = "__index__"
+MOST_BITS = 1023  # of whole numbers: there is no float above
 #: What gives away a dataframe, before narwhals is loaded to make sure.
 TABLE_ATTRIBUTES = (
     "__arrow_c_stream__",
@@ -64,11 +66,29 @@ def _table_of(obj: Any) -> pa.Table:
 
     try:
         return pa.table(dict(obj) if isinstance(obj, Mapping) else obj)
+    except OverflowError as error:
+        raise InputError(
+            f"The {type(obj).__name__} holds whole numbers of more than 64 bits in column "
+            f"{_too_large(obj)!r}; turn them into floats."
+        ) from error
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(
             f"The {type(obj).__name__} is not a table ({first_line(error)}); give columns of one "
             "length by their names, or a dataframe (to_frame() makes one of a single column)."
         ) from error
+
+
+def _too_large(columns: Any) -> str:
+    import pyarrow as pa
+
+    for name, values in dict(columns).items():
+        try:
+            pa.array(values)
+        except OverflowError:
+            return str(name)
+        except (pa.ArrowException, TypeError, ValueError):
+            continue
+    return "?"
 
 
 class _InMemory:
@@ -121,16 +141,37 @@ class DataframeStream(_InMemory):
         for start in range(0, self.n_rows or 0, size):
             try:
                 table = self._arrow(self._data[start : start + size], own)
-            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-                raise InputError(
-                    f"{self.name}: a column changes its type after row {start} "
-                    f"({first_line(error)})."
-                ) from error
+            except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError) as error:
+                raise InputError(self._complaint(start, size, own, error)) from error
             if self._index is not None and INDEX in columns:
                 values = self._index[start : start + size]
                 index = values if self._integer_index else [str(value) for value in values]
                 table = table.append_column(INDEX, pa.array(index))
             yield from table.combine_chunks().select(list(columns)).to_batches()
+
+    def _complaint(self, start: int, size: int, columns: list[str], error: Exception) -> str:
+        """Which column cannot be read from a row on, and why."""
+        part = self._data[start : start + size]
+        wrong = next((c for c in columns if not self._fits(part, c)), columns[0])
+        if isinstance(error, OverflowError):
+            return (
+                f"{self.name}: column {wrong!r} holds whole numbers of more than 64 bits; turn "
+                "them into floats."
+            )
+        where = f"from row {start} on other values than before" if start else "Python objects"
+        return (
+            f"{self.name}: column {wrong!r} holds {where} ({first_line(error)}); make its values "
+            f"of one kind, or leave it out with {option('drop')}."
+        )
+
+    def _fits(self, part: nw.DataFrame[Any], column: str) -> bool:
+        import pyarrow as pa
+
+        try:
+            self._arrow(part, [column])
+        except (pa.ArrowException, OverflowError, TypeError):
+            return False
+        return True
 
     def _arrow(self, part: nw.DataFrame[Any], columns: list[str]) -> pa.Table:
         """Some rows as an Arrow table; what mixes numbers and texts becomes text."""
@@ -153,7 +194,7 @@ class DataframeStream(_InMemory):
         import pyarrow as pa
 
         head = self._data[: min(PROBE_ROWS, self._data.shape[0])]
-        refused = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+        refused = (pa.ArrowException, OverflowError, TypeError)
         mixed = set()
         try:
             schema = head.to_arrow().schema  # pandas may add its index
@@ -183,8 +224,8 @@ def _in_narwhals(obj: Any) -> nw.DataFrame[Any] | None:
     with needed("Reading a dataframe"):
         import narwhals as nw
 
-    if nw.dependencies.is_pandas_dataframe(obj) and any(type(c) is not str for c in obj.columns):
-        obj = obj.set_axis([str(column) for column in obj.columns], axis=1)
+    if nw.dependencies.is_pandas_dataframe(obj):
+        obj = _plain_pandas(obj)
     try:
         data = nw.from_native(obj, pass_through=True)
     except nw.exceptions.DuplicateError as error:
@@ -196,6 +237,20 @@ def _in_narwhals(obj: Any) -> nw.DataFrame[Any] | None:
     if isinstance(data, nw.LazyFrame):
         return data.collect()
     return data if isinstance(data, nw.DataFrame) else None
+
+
+def _plain_pandas(frame: Any) -> Any:
+    """Names as texts, sparse columns as dense ones, and intervals as categories."""
+    if any(type(column) is not str for column in frame.columns):
+        frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
+    changed = {}
+    for place, (column, kind) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
+        values = frame.iloc[:, place]
+        if hasattr(kind, "fill_value"):
+            changed[column] = values.sparse.to_dense()
+        elif hasattr(getattr(kind, "categories", kind), "closed"):
+            changed[column] = values.astype("string").astype("category")
+    return frame.assign(**changed) if changed else frame
 
 
 def _own_index(index: Any) -> Any | None:
@@ -213,6 +268,8 @@ def _as_texts(values: list[Any]) -> list[str | None] | None:
             texts.append(None)
         elif isinstance(value, float) and value.is_integer():
             texts.append(str(int(value)))
+        elif isinstance(value, int) and value.bit_length() > MOST_BITS:
+            return None
         elif isinstance(value, str | bool | int | float | Decimal):
             texts.append(str(value))
         else:

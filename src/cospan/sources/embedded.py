@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 
 #: Texts that are read and embedded at a time.
 TEXTS = 4096
+#: Bytes of a text that a model of ours is given, far more than any takes.
+LONGEST_TEXT = 2**18
 #: Lines that decide whether a file holds prose.
 LOOKED_AT = 50
 #: Characters of a text that name its row.
 SHOWN = 60
+LOOKED_INTO = 20 * SHOWN  # blanks among them
 LINE = "text"  # what the only column of a file of lines is called
 UNREADABLE = "\ufffd"  # what takes the place of bytes that are not UTF-8
 ABOUT_COLUMNS = (
@@ -135,9 +138,9 @@ class EmbeddedTexts(_Embedded):
         self._named = options.id_column is not None or table.stream.index is not None
 
     def blocks(self, size: int) -> Iterator[Chunk]:
-        for block in taken(
-            RawColumns(self._table, [self._column]), self._options, TEXTS, self.name
-        ):
+        most = LONGEST_TEXT if self._kept is None else None  # a function of yours gets it all
+        raw = RawColumns(self._table, [self._column], most)
+        for block in taken(raw, self._options, TEXTS, self.name):
             texts = block.rows.column(0)
             if texts.null_count:
                 missing = plural(texts.null_count, "missing text")
@@ -177,12 +180,9 @@ def _check_texts(table: Table, column: str) -> None:
 
 def _called(numbers: NDArray[Any], texts: list[str]) -> NDArray[Any]:
     """Row numbers with the beginning of the text: what a reader knows it by."""
-    return np.array(
-        [
-            f"{n}: {text if len(text) <= SHOWN else text[: SHOWN - 1] + '…'}"
-            for n, text in zip(numbers, (" ".join(text.split()) for text in texts), strict=True)
-        ]
-    )
+    fronts = [" ".join(text[:LOOKED_INTO].split()) for text in texts]
+    shown = [text if len(text) <= SHOWN else text[: SHOWN - 1] + "…" for text in fronts]
+    return np.array([f"{n}: {text}" for n, text in zip(numbers, shown, strict=True)])
 
 
 class EmbeddedImages(_Embedded):

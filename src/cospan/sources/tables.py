@@ -23,6 +23,7 @@ from cospan.errors import InputError, SourceError
 from . import arrow_rows
 from .base import Chunk, Options, listing, require, warn
 from .budget import check_list
+from .long_texts import MOST_BYTES, cut_texts
 from .pixels import Decoder, image_rows, is_image, learn_size
 
 if TYPE_CHECKING:
@@ -98,12 +99,15 @@ class Table:
         view.columns = list(columns)
         return view
 
-    def blocks(self, columns: Sequence[str], size: int) -> Iterator[RawBlock]:
-        """These columns with the rows' identifiers and labels."""
+    def blocks(
+        self, columns: Sequence[str], size: int, most: int | None = MOST_BYTES
+    ) -> Iterator[RawBlock]:
+        """These columns with the rows' identifiers and labels; texts of at most `most` bytes."""
         extra = [column for column in (self._label, self._id) if column is not None]
         wanted = list(dict.fromkeys([*columns, *extra]))
         start = 0
         for batch in self.stream.batches(wanted, size):
+            batch = batch if most is None else cut_texts(batch, most)
             n = batch.num_rows
             ids = np.arange(start, start + n)
             if self._id is not None:
@@ -155,6 +159,11 @@ class Table:
             require(self.stream.schema.names, [label], self.name, "label")
             return label
         self._labels = np.asarray(label)
+        if self._labels.ndim != 1:
+            raise InputError(
+                f"{self.name}: the labels have the shape {self._labels.shape}; give one label for "
+                "each row, in one dimension."
+            )
         if self.n_rows is not None and self._labels.shape != (self.n_rows,):
             raise InputError(
                 f"{self.name}: there are {len(self._labels):,} labels for {self.n_rows:,} rows."
@@ -185,9 +194,10 @@ class RawColumns(NamedTuple):
 
     table: Table
     columns: Sequence[str]
+    most: int | None = MOST_BYTES  # bytes of a text that are read
 
     def blocks(self, size: int) -> Iterator[RawBlock]:
-        return self.table.blocks(self.columns, size)
+        return self.table.blocks(self.columns, size, self.most)
 
 
 class _Feature(NamedTuple):

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 4 * 2**20
 HEAD_BYTES = 2**20
-#: Lines may be longer than a block, up to this.
-MAX_LINE_BYTES = 64 * BLOCK_BYTES
+#: Lines may be longer than a block, up to this; Arrow holds some copies of the longest.
+MAX_LINE_BYTES = 16 * BLOCK_BYTES
+_LARGER = 4  # blocks, where a line does not fit
 #: Arrow's words for a line that is.
 LONG_LINE = re.compile("straddl|cannot infer number of columns")
 DELIMITERS = ",;\t|"
@@ -82,12 +83,16 @@ class TextFiles:
         return False
 
     def _text_where_unknown(self) -> pa.Schema:
-        """A column that is empty at the beginning may hold anything later."""
+        """A column that is empty at the beginning may hold anything later.
+
+        What Arrow takes for binary is text that is not UTF-8: to be told of when it is read.
+        """
         import pyarrow as pa
 
+        unknown = (pa.types.is_null, pa.types.is_binary)
         return pa.schema(
             pa.field(field.name, pa.string())
-            if pa.types.is_null(field.type) or field.name in self._as_text
+            if field.name in self._as_text or any(of(field.type) for of in unknown)
             else field
             for field in self.schema
         )
@@ -120,12 +125,16 @@ class TextFiles:
             except pa.ArrowInvalid as error:
                 if not LONG_LINE.search(str(error)):
                     raise
-                if self._block >= MAX_LINE_BYTES:
-                    raise SourceError(
-                        f"{file}: has a line of more than {MAX_LINE_BYTES:,} bytes; see whether a "
-                        "quotation mark is never closed."
-                    ) from error
-                self._block *= 8
+                self._enlarge(file, error)
+
+    def _enlarge(self, file: Path, error: Exception) -> None:
+        """Larger blocks, for a line that is longer than one."""
+        if self._block >= MAX_LINE_BYTES:
+            raise SourceError(
+                f"{file}: has a line of more than {MAX_LINE_BYTES:,} bytes; see whether a "
+                "quotation mark is never closed."
+            ) from error
+        self._block *= _LARGER
 
     def _refuse_empty(self) -> None:
         """A header alone looks like columns of nothing."""
@@ -161,9 +170,9 @@ class TextFiles:
                 with self._open(file, None) as reader:
                     return reader.schema
             except pa.ArrowInvalid as error:
-                if not LONG_LINE.search(str(error)) or self._block >= MAX_LINE_BYTES:
+                if not LONG_LINE.search(str(error)):
                     raise
-                self._block *= 8
+                self._enlarge(file, error)
 
     def _open(self, file: Path, columns: Sequence[str] | None, *, threads: bool = True) -> Any:
         import pyarrow as pa
@@ -209,12 +218,25 @@ class TextFiles:
         if ragged:
             line, expected, found = ragged.groups()
             return f"line {line or '?'} has {found} fields where the first line has {expected}"
-        wrong = re.search(
-            r"column #(\d+): " + where + r"CSV conversion error to (\w+): invalid value '(.*)'",
-            complaint,
-        )
+        column = r"column #(\d+): " + where + r"CSV conversion error to "
+        encoded = re.search(column + "string: invalid UTF8", complaint)
+        if encoded:
+            number, line = encoded.groups()
+            return (
+                f"column {self.schema.names[int(number)]!r} holds text in line {line or '?'} that "
+                f"is not UTF-8; save the file as UTF-8, or leave the column out with "
+                f"{option('drop')}"
+            )
+        wrong = re.search(column + r"(\w+): invalid value '(.*)", complaint, re.DOTALL)
         if wrong:
             number, line, kind, value = wrong.groups()
+            value = value.removesuffix("'")
+            if "\n" in value:
+                return (
+                    f"line {line or '?'} opens a quotation mark in column "
+                    f"{self.schema.names[int(number)]!r} that is closed "
+                    f"{value.count(chr(10)):,} lines later, or never; close it"
+                )
             return (
                 f"column {self.schema.names[int(number)]!r} holds {value!r} in line {line or '?'} "
                 f"after values of type {kind} in its first rows; correct it, leave the column out "
@@ -254,7 +276,13 @@ def _layout(file: Path) -> tuple[str, bool]:
     except StopIteration:
         raise SourceError(f"{file}: holds nothing but blank space.") from None
     delimiter = max(DELIMITERS, key=line.count)
-    fields = next(csv.reader([line], delimiter=delimiter))
+    try:
+        fields = next(csv.reader([line], delimiter=delimiter))
+    except csv.Error:
+        raise SourceError(
+            f"{file}: its first line has a field of more than {csv.field_size_limit():,} letters, "
+            "which is no name of a column; see whether it is a table."
+        ) from None
     counting = [str(i) for i in range(len(fields))]
     counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
     return delimiter, counted or not all(is_number(field) for field in fields)

@@ -39,7 +39,7 @@ def family(type_: pa.DataType) -> str:
     if types.is_null(type_):
         return "nothing"
     if types.is_dictionary(type_):
-        return "dictionary"
+        return "other" if types.is_nested(type_.value_type) else "dictionary"
     if is_list(type_):
         return "vector" if is_numeric(type_) else "other"
     if types.is_boolean(type_):

@@ -28,6 +28,8 @@ MOST_LEVELS = 4096
 #: Hashes kept to estimate the number of different values: the error is 1/√2048 = 2.2 %.
 HASHES = 2048
 _ALL_HASHES = 2.0**64
+#: Bytes of texts that are hashed at once; each takes some forty bytes of memory meanwhile.
+HASHED_BYTES = 2**22
 
 
 @dataclass
@@ -188,7 +190,7 @@ def text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
     """One hash for each text of an Arrow array without nulls and without empty texts.
 
     Python's own hash differs from process to process, and the workers of a cluster must agree. So
-    this is a polynomial in the bytes, modulo 2⁶⁴, computed for all texts at once and mixed.
+    this is a polynomial in the bytes, modulo 2⁶⁴, computed for many texts at once and mixed.
     """
     import pyarrow as pa
 
@@ -196,15 +198,28 @@ def text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
         return np.empty(0, np.uint64)
     wide = pa.types.is_large_string(texts.type)
     _, ends, data = texts.buffers()
-    places = np.frombuffer(ends, np.int64 if wide else np.int32)
-    places = places[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    letters = np.frombuffer(data, np.uint8)[places[0] : places[-1]].astype(np.uint64)
+    offsets = np.frombuffer(ends, np.int64 if wide else np.int32)
+    offsets = offsets[texts.offset : texts.offset + len(texts) + 1]
+    places: NDArray[np.int64] = offsets.astype(np.int64)
+    letters = np.frombuffer(data, np.uint8)
+    found, start = [], 0
+    while start < len(texts):
+        stop = int(np.searchsorted(places, places[start] + HASHED_BYTES, side="right")) - 1
+        stop = max(start + 1, stop)
+        found.append(_polynomials(letters, places[start : stop + 1]))
+        start = stop
+    return _mixed(np.concatenate(found))
+
+
+def _polynomials(data: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The polynomials of the texts between `places`, without the finish."""
+    letters = data[places[0] : places[-1]].astype(np.uint64)
     starts = places[:-1] - places[0]
     lengths = np.diff(places)
     inside = np.arange(len(letters)) - np.repeat(starts, lengths)
     powers = np.cumprod(np.full(int(lengths.max()), 0x9E3779B97F4A7C15, np.uint64))
     sums = np.add.reduceat((letters + np.uint64(1)) * powers[inside], starts)
-    return _mixed(sums + lengths.astype(np.uint64))
+    return np.asarray(sums + lengths.astype(np.uint64))
 
 
 def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -18,6 +18,7 @@ from cospan.errors import InputError
 from cospan.sources import arrow_rows
 from cospan.sources.base import CHUNK_BYTES, Chunk, Options, Reader, listing
 from cospan.sources.cleaning import classes_in, taken
+from cospan.sources.long_texts import JOINED_BYTES, cut_texts
 from cospan.sources.tables import RawBlock, RawColumns, Table, TableReader, TableStream
 
 from .apply import Encoder
@@ -121,7 +122,7 @@ class EncodableTable:
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         """These columns as they come, in Arrow batches of at most `size` rows."""
-        return self._table.stream.batches(list(columns), size)
+        return map(cut_texts, self._table.stream.batches(list(columns), size))
 
     def classes(self) -> list[Any]:
         """The different labels, from a pass over the label alone."""
@@ -175,19 +176,23 @@ class EncodedReader:
 
 
 def _even(blocks: Iterator[RawBlock], size: int) -> Iterator[RawBlock]:
-    """Blocks of `size` rows: joining columns is cheaper than joining the rows made of them."""
+    """Blocks of `size` rows: joining columns is cheaper than joining the rows made of them.
+
+    Where texts are long, blocks have fewer rows.
+    """
     waiting: list[RawBlock] = []
-    n = 0
+    n = held = 0
     for block in blocks:
         start = 0
         while start < len(block.ids):
             piece = block.take(slice(start, start + size - n))
             start += len(piece.ids)
             n += len(piece.ids)
+            held += piece.rows.nbytes
             waiting.append(piece)
-            if n == size:
+            if n == size or held > JOINED_BYTES:
                 yield _joined(waiting)
-                waiting, n = [], 0
+                waiting, n, held = [], 0, 0
     if waiting:
         yield _joined(waiting)
 

@@ -1,0 +1,184 @@
+"""Odd inputs: what is said of them names the file, the column and the cause; or they just work."""
+
+import gzip
+import json
+import re
+
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from cospan import Profile, compare, monitor
+from cospan._json import json_text
+from cospan._tables import without_formulas
+from cospan._text import harmless
+from cospan.cli import app
+from cospan.errors import CospanError, InputError, SourceError
+from cospan.sources import open_source
+from cospan.sources import text as text_files
+
+rng = np.random.default_rng(0)
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, [str(x) for x in arguments])
+
+
+def rows(source, **options):
+    return open_source(source, **options).read().rows
+
+
+def table(path, n=40, words=None, seed=0):
+    made = np.random.default_rng(seed)
+    second = made.choice(words, n) if words else made.random(n)
+    pd.DataFrame({"a": made.random(n), "b": second}).to_csv(path, index=False)
+    return path
+
+
+# ---- text files ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [None, ["x", "y"]])
+def test_a_file_that_is_not_utf8_is_told_by_column_and_line(words, tmp_path):
+    (tmp_path / "lat.csv").write_bytes(b"a,b\n1,ok\n" + b"2,caf\xe9\n" * 20)
+    other = table(tmp_path / "g.csv", words=words)
+    for command in (
+        ("compare", tmp_path / "lat.csv", other),
+        ("compare", other, tmp_path / "lat.csv"),
+        ("monitor", other, tmp_path / "lat.csv", "--every", "5-rows"),
+    ):
+        found = invoke(*command)
+        assert found.exit_code == 1
+        said = " ".join(found.stderr.split())
+        assert "column 'b' holds text in line 3 that is not UTF-8; save the file as UTF-8" in said
+    assert rows(str(tmp_path / "lat.csv"), drop=["b"]).shape == (21, 1)
+
+
+def test_an_endless_line_is_told_in_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 2**14)
+    monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 2**18)
+    said = r"has a line of more than 262,144 bytes; see whether a quotation mark is never closed\.$"
+    endless = (b"a,b\n1," + b"7" * 2**20, b"a,b\n" + b"1,2\n" * 9 + b"1" * 2**20)
+    for number, content in enumerate(endless):
+        path = tmp_path / f"{number}.csv.gz"
+        path.write_bytes(gzip.compress(content + b"\n"))
+        with pytest.raises(SourceError, match=said):
+            rows(str(path))
+    (tmp_path / "name.csv").write_text("a" * 300_000 + ",b\n1,2\n3,4\n")
+    with pytest.raises(SourceError, match="first line has a field of more than 131,072 letters"):
+        rows(str(tmp_path / "name.csv"))
+
+
+def test_a_quotation_mark_that_is_never_closed_is_what_is_told(tmp_path):
+    path = tmp_path / "quote.csv"
+    path.write_text("a,b\n" + "1,2\n" * 2_000_000 + '1,"2\n' + "1,2\n" * 3000)
+    with pytest.raises(SourceError, match="line 2000002 opens a quotation mark in column 'b'"):
+        rows(str(path))
+
+
+# ---- what is written -------------------------------------------------------------------------
+
+NASTY = "\x1b[31m\x9b2J\u202egpj\u2066.\x7f\r\x07"
+
+
+def test_no_cell_of_a_csv_file_is_a_formula_or_moves_a_terminal():
+    wide = [chr(0xFEE0 + ord(sign)) + "1+1" for sign in "=+-@"]  # in full width
+    formulas = ["=1", " =1", "\u00a0+1+1", "\t=1", *wide]
+    kept = ["-2.5", " -2.5", "a\tb\nc", "a=b"]
+    found = without_formulas({"id": [*formulas, *kept, NASTY]})["id"]
+    assert all(text.startswith("'") for text in found[: len(formulas)])
+    assert found[len(formulas) : -1] == kept
+    assert found[-1] == r"\x1b[31m\x9b2J\u202egpj\u2066.\x7f\r\x07"
+    assert harmless("שלום, Ünïcödé\n\t") == "שלום, Ünïcödé\n\t"
+
+
+def test_json_says_the_same_without_them():
+    text = json_text({"name": NASTY + "ü"})
+    assert json.loads(text) == {"name": NASTY + "ü"}
+    assert "ü" in text
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+
+
+def test_pages_and_json_of_a_monitoring_hold_none(tmp_path):
+    frame = pd.DataFrame({f"a{NASTY}": rng.normal(size=200), "b": rng.normal(size=200)})
+    found = monitor(frame, frame + 3, every=50)
+    found.save_html(tmp_path / "m.html")
+    page = (tmp_path / "m.html").read_text(encoding="utf-8")
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
+
+
+# ---- what is said ----------------------------------------------------------------------------
+
+
+def test_labels_of_two_dimensions_are_told_by_their_shape():
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    with pytest.raises(InputError, match=r"labels have the shape \(60, 1\); give one label"):
+        rows(frame, label=[[1]] * 60)
+
+
+def test_a_link_to_another_hdf5_file_is_told(tmp_path):
+    with h5py.File(tmp_path / "linked.h5", "w") as file:
+        file["x"] = h5py.ExternalLink("other.h5", "x")
+        file["g/y"] = h5py.ExternalLink("other.h5", "x")
+    for name in ("linked.h5", "linked.h5::x", "linked.h5::g/y"):
+        with pytest.raises(SourceError, match="is a link to another file, which is not read"):
+            open_source(str(tmp_path / name))
+    with pytest.raises(SourceError, match="has no array 'z'"):
+        open_source(str(tmp_path / "linked.h5::z"))
+
+
+def test_python_objects_are_told_by_their_column():
+    frame = pd.DataFrame({"a": rng.normal(size=30), "o": [object() for _ in range(30)]})
+    with pytest.raises(InputError, match="column 'o'"):
+        rows(frame, columns=["a", "o"])
+    late = pd.DataFrame({"a": rng.normal(size=1500), "o": [1.5] * 1400 + [object()] * 100})
+    with pytest.raises(InputError, match="column 'o'"):
+        rows(late)
+
+
+def test_a_reference_that_does_not_vary_is_named(tmp_path):
+    path = tmp_path / "flat.csv"
+    path.write_text("a,b\n" + "1,2\n" * 30)
+    with pytest.raises(InputError, match=r"No column of the reference \(flat\.csv\) varies"):
+        Profile.of(str(path))
+
+
+# ---- pandas ----------------------------------------------------------------------------------
+
+
+def test_sparse_columns_and_intervals_are_read():
+    values = rng.normal(size=60).round(1)
+    plain = pd.DataFrame({"a": values, "s": np.where(values > 0, values, 0.0)})
+    sparse = plain.assign(s=pd.arrays.SparseArray(plain["s"], fill_value=0.0))
+    np.testing.assert_array_equal(rows(sparse), rows(plain))
+    cut = pd.cut(plain["a"], [-9, -1, 0, 1, 9])
+    interval = pd.Series(pd.arrays.IntervalArray(cut.tolist()))
+    for column in (cut, interval):
+        source = open_source(plain.assign(c=column))
+        assert "c = (-1, 0]" in " ".join(source.feature_names)
+    packed = pa.DictionaryArray.from_arrays([0, 1] * 30, pa.array([{"l": 1}, {"l": 2}]))
+    with pytest.warns(UserWarning, match="Left out: 'c'"):
+        assert rows(pa.table({"a": values, "c": packed})).shape == (60, 1)
+    gap = cut.copy()
+    gap[3] = None
+    compare(plain.assign(c=gap), plain.assign(c=cut))
+
+
+def test_numbers_beyond_64_bits_are_read_or_told_by_their_column():
+    big = [10**40 * k for k in range(1, 31)]
+    frame = pd.DataFrame({"a": rng.normal(size=30), "n": pd.Series(big, dtype=object)})
+    np.testing.assert_allclose(rows(frame)[:, 1], np.array(big, dtype=float))
+    later = pd.DataFrame({"n": pd.Series([1] * 1200 + big, dtype=object)})
+    for call in (
+        lambda: rows(later),
+        lambda: rows({"a": [1.0] * 30, "n": big}),
+        lambda: Profile.of(later),
+    ):
+        with pytest.raises(InputError, match=r"'n'.*; turn them into floats"):
+            call()
+    huge = pd.DataFrame({"n": pd.Series([10**5000] * 30, dtype=object)})
+    with pytest.raises(CospanError, match="'n'"):
+        rows(huge)
