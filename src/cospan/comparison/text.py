@@ -173,11 +173,16 @@ def _numbers(c: Comparison) -> Iterator[str]:
     yield f"  overlap     {s.overlap}  what both have in common"
     if c.shift is None:
         return
-    p = float(c.shift.pvalue)
+    p, least = float(c.shift.pvalue), 1 / (c.shift.n_permutations + 1)
     word = "the two sets differ" if p <= 0.05 else "no evidence that the two sets differ"
-    yield f"  p-value     {p:.4g}  {word} ({c.shift.n_permutations} permutations)"
-    parts = ", ".join(f"{name} {float(p):.3g}" for name, p in c.shift.parts.items())
+    yield f"  p-value     {_p(p, least)}  {word} ({c.shift.n_permutations} permutations)"
+    parts = ", ".join(f"{name} {_p(p, 3 * least)}" for name, p in c.shift.parts.items())
     yield f"  p-values    {parts}  (adjusted for all three)"
+
+
+def _p(p: float, least: float) -> str:
+    """A p-value; the least that so many permutations can give is a bound, not a measurement."""
+    return f"{'at most ' if p <= least else ''}{p:.3g}"
 
 
 def _columns(c: Comparison, width: int) -> Iterator[str]:

@@ -236,7 +236,7 @@ class JointFrame(ScoringFrame):
             calibration = calibrated(frame, rows, costs)
             frame = replace(frame, geometry=frame.geometry.with_calibration(calibration))
         plain = Plain(frame.geometry.calibration, frame.typicality)
-        curved = fitted_curve(found.working, settings, trial, squared, plain, again)
+        curved = fitted_curve(found.working, trial, squared, settings, plain, again)
         return frame if curved is None else with_curve(frame, curved)
 
     # ---- looking ------------------------------------------------------------------------------

@@ -173,15 +173,15 @@ def measures(c: Comparison) -> tuple[Measure, ...]:
     meaning = f"of {count(n)} random regroupings of the rows, how many come out as far apart"
     found.append(Measure("p-value", p_text(float(c.shift.pvalue), n), "", meaning))
     for part, p in dict(getattr(c.shift, "parts", {})).items():
-        text = p_text(float(p), n)
+        text = p_text(float(p), n, tests=3)
         found.append(Measure(f"p-value, {part}", text, "", f"of a change in {part} alone"))
     return tuple(found)
 
 
-def p_text(p: float, n_permutations: int | None = None) -> str:
-    """A p-value; the smallest that so many permutations can give is "at most" that."""
-    if n_permutations and p <= 1.5 / (n_permutations + 1):
-        return f"at most {significant(1 / (n_permutations + 1), 1)}"
+def p_text(p: float, n_permutations: int | None = None, tests: int = 1) -> str:
+    """A p-value; the smallest that permutations can give, over all tests, is "at most" that."""
+    if n_permutations and p <= (tests + 0.5) / (n_permutations + 1):
+        return f"at most {significant(tests / (n_permutations + 1), 1)}"
     return "< 0.0001" if p < 1e-4 else significant(p, 2)
 
 

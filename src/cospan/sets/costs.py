@@ -33,7 +33,7 @@ from cospan.errors import InputError
 from cospan.sets.asking import chosen_sets, resolved_calibration
 from cospan.sets.choice import more_rows, tried_rows
 from cospan.sets.curved import CurvedSets, Plain, with_curve
-from cospan.sets.curving import Again, fitted_curve
+from cospan.sets.curving import Again, TriedSets, fitted_curve
 from cospan.sets.geometry import Geometry
 from cospan.sets.leaving import LeavingRows, removed_weights
 from cospan.sets.maps import inverse_triangle, maps_of, working_rows
@@ -107,12 +107,36 @@ class SetCosts:
             raise InputError(
                 f"{option('weighting', 'frame')} belongs to {option('span', 'linear')}; give both."
             )
+        costs, tried = cls._plain(summaries, settings, labels, weighting, picture)
+        if tried is None or weighting == "frame":
+            return costs
+        plain = Plain(costs.geometry.calibration, costs.typicality)
+        curved = fitted_curve(*tried, settings, plain, again)
+        return costs if curved is None else with_curve(costs, curved)
+
+    @classmethod
+    def without_curve(
+        cls, summaries: Sequence[Summary], settings: Settings
+    ) -> tuple[SetCosts, np.ndarray | None]:
+        """Plain costs, and the leave-one-out squared costs (n, K) of the rows they are tried on."""
+        costs, tried = cls._plain(summaries, settings, None, "cost", False)
+        return costs, None if tried is None else tried.squared
+
+    @classmethod
+    def _plain(
+        cls,
+        summaries: Sequence[Summary],
+        settings: Settings,
+        labels: Sequence[str] | None,
+        weighting: str,
+        picture: bool,
+    ) -> tuple[SetCosts, TriedSets | None]:
         working, geometry, squared = chosen_sets(summaries, settings, labels, picture)
         maps = maps_of(working, geometry, weighting)
         costs = cls(geometry, weighting, tuple(maps), working.basis)
         calibrates = resolved_calibration(settings.calibrate, geometry)
         if weighting == "frame" and not calibrates:
-            return costs
+            return costs, None
         trial = working.trial(tried_rows(geometry.n_sets))
         if squared is None:
             squared = trial_costs(costs, trial)
@@ -123,11 +147,7 @@ class SetCosts:
             rows, more = (working.trial(most), None) if most else (trial, squared)
             found = calibrated(costs, rows, more)
             costs = replace(costs, geometry=geometry.with_calibration(found))
-        if weighting == "frame":
-            return costs
-        plain = Plain(costs.geometry.calibration, costs.typicality)
-        curved = fitted_curve(working, settings, trial, squared, plain, again)
-        return costs if curved is None else with_curve(costs, curved)
+        return costs, TriedSets(working, trial, squared)
 
     # ---- looking ------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,8 @@ MOST_FEATURES = 4000
 # Up to so many times the sampled rows all rows are mapped for the trial. A plain model of all rows
 # has an advantage over a curved one of a few hundred; over one of some thousands it has none.
 _MAPPED_AT_ONCE = 4
+# With fewer features than this a pooling is looked for in no time.
+_FEW_FEATURES = 100
 
 
 def as_curve(curve: Any) -> int | str | None:
@@ -57,11 +59,19 @@ def as_curve(curve: Any) -> int | str | None:
     )
 
 
+class TriedSets(NamedTuple):
+    """The plain sets, sampled rows of theirs, and what those cost, each left out of its own."""
+
+    working: WorkingSets
+    trial: TrialRows | None
+    squared: np.ndarray | None
+
+
 def fitted_curve(
     working: WorkingSets,
-    settings: Settings,
     trial: TrialRows | None,
     squared: np.ndarray | None,
+    settings: Settings,
     plain: Plain,
     again: Again | None,
 ) -> CurvedSets | None:
@@ -97,14 +107,14 @@ def fitted_curve(
     trials = _Trials(working, summaries, mapping, trial, squared)
     if asked == "auto" and not trials.promising(mapped, settings):
         return None
-    costs = trials.costs(mapped, settings)
-    if asked == "auto" and not trials.better(costs):
+    costs, squared = trials.costs(mapped, settings)
+    if asked == "auto" and not trials.better(costs, squared):
         return None
     if not whole:
         assert again is not None
         g = costs.geometry
         chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-        costs = trials.costs(again(mapping), chosen)
+        costs, _ = trials.costs(again(mapping), chosen)
     return CurvedSets(mapping, costs, plain)
 
 
@@ -204,16 +214,21 @@ class _Trials:
         self.judge = Judge(trial)
         self.plain = None if squared is None else self._candidate(squared)
 
-    def costs(self, mapped: Sequence[Summary], settings: Settings) -> SetCosts:
-        """Costs of mapped rows, chosen and calibrated on the samples of the plain ones."""
+    def costs(
+        self, mapped: Sequence[Summary], settings: Settings
+    ) -> tuple[SetCosts, np.ndarray | None]:
+        """Costs of mapped rows, chosen and calibrated on the samples of the plain ones.
+
+        And the leave-one-out squared costs of those, where they are known.
+        """
         from cospan.sets.costs import SetCosts  # it is made of this module
 
         whole = []
         for part, known in zip(mapped, self.summaries, strict=True):
             rows = _mapped(self.mapping, known.sample.rows)
             whole.append(replace(part, sample=replace(known.sample, rows=rows)))
-        options = settings.of_the_sets() | {"units": self.mapping.units, "curve": None}
-        return SetCosts.from_summaries(whole, **options)
+        of_maps = replace(settings, units=self.mapping.units, curve=None)
+        return SetCosts.without_curve(whole, of_maps)
 
     def promising(self, mapped: Sequence[Summary], settings: Settings) -> bool:
         """Is it worth it to look for a pooling?
@@ -221,23 +236,24 @@ class _Trials:
         That takes a factor for every two sets. Where curves without one are clearly worse than the
         plain model, many sets are spared it.
         """
-        if self.plain is None or self.working.n_sets == 2:
+        quick = self.working.n_sets == 2 or self.mapping.n_features < _FEW_FEATURES
+        if self.plain is None or quick:
             return self.plain is not None
         found = self.costs(mapped, replace(settings, pooling=0.0))
-        return not self.judge.better(self.plain, self._left_out(found), CLEARLY)
+        return not self.judge.better(self.plain, self._left_out(*found), CLEARLY)
 
-    def better(self, costs: SetCosts) -> bool:
+    def better(self, costs: SetCosts, squared: np.ndarray | None) -> bool:
         assert self.plain is not None  # it was promising
-        return self.judge.better(self._left_out(costs), self.plain, CLEARLY)
+        return self.judge.better(self._left_out(costs, squared), self.plain, CLEARLY)
 
-    def _left_out(self, costs: SetCosts) -> Candidate:
-        most = tried_rows(len(self.summaries))
-        rows = np.concatenate([part.sample.rows[:most] for part in self.summaries])
-        trial = self.trial
-        squared = costs.left_out_costs(
-            _mapped(self.mapping, rows), trial.own, sample_weight=trial.removed
-        )
-        return self._candidate(arrays.to_numpy(squared))
+    def _left_out(self, costs: SetCosts, squared: np.ndarray | None) -> Candidate:
+        if squared is None:
+            most = tried_rows(len(self.summaries))
+            rows = np.concatenate([part.sample.rows[:most] for part in self.summaries])
+            mapped, removed = _mapped(self.mapping, rows), self.trial.removed
+            found = costs.left_out_costs(mapped, self.trial.own, sample_weight=removed)
+            squared = arrays.to_numpy(found)
+        return self._candidate(squared)
 
     def _candidate(self, squared: np.ndarray) -> Candidate:
         return self.judge.candidate(self.working, squared.T, 0.0, 0.0, 0.0)
