@@ -142,7 +142,7 @@ def test_python_objects_are_told_by_their_column():
 def test_a_reference_that_does_not_vary_is_named(tmp_path):
     path = tmp_path / "flat.csv"
     path.write_text("a,b\n" + "1,2\n" * 30)
-    with pytest.raises(InputError, match=r"No column of the reference \(flat\.csv\) varies"):
+    with pytest.raises(InputError, match=r"No column of the reference varies \(flat\.csv\)"):
         Profile.of(str(path))
 
 

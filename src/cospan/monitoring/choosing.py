@@ -57,7 +57,7 @@ def channels_of(
     live = varying(summary)
     if not len(live):
         raise InputError(
-            f"No column of the reference ({called}) varies, so there is nothing to watch; check "
+            f"No column of the reference varies ({called}), so there is nothing to watch; check "
             "the columns."
         )
     ranks = tuple(
