@@ -157,7 +157,7 @@ BAD = {
     "object": (lambda x: x.astype(object), ("object",)),
     "text": (lambda x: x.astype(str), ("not numeric",)),
     "one dimension": (lambda x: x[0], ("two dimensions",)),
-    "three dimensions": (lambda x: x[None], ("two dimensions",)),
+    "three dimensions": (lambda x: x[None], ("stack of matrices", "single one")),
     "NaN": (lambda x: spoiled(x, 7, 3, np.nan), ("NaN", "row 7", "column 3")),
     "Inf": (lambda x: spoiled(x, 2, 4, np.inf), ("Inf", "row 2", "column 4")),
     "-Inf": (lambda x: spoiled(x, 0, 1, -np.inf), ("Inf", "row 0", "column 1")),
