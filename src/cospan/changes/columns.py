@@ -28,8 +28,6 @@ __all__ = ["LEVEL", "FeatureChange", "FeatureTable", "feature_table"]
 
 #: Adjusted p-values up to this are evidence of a change.
 LEVEL = 0.05
-#: So many columns without names are not named one by one.
-MANY = 30
 
 
 @dataclass(frozen=True)
@@ -146,8 +144,8 @@ class FeatureTable:
     @property
     def nameless(self) -> bool:
         """Whether columns are many and called by their places only, as those of embeddings are."""
-        places = {f"x{k}" for k in range(len(self.rows))}
-        return len(self.rows) >= MANY and {row.name for row in self.rows} == places
+        many, places = 30, {f"x{k}" for k in range(len(self.rows))}
+        return len(self.rows) >= many and {row.name for row in self.rows} == places
 
     def with_shares(self, shares: Mapping[str, float]) -> FeatureTable:
         """The same with these shares of the difference, by column."""

@@ -87,21 +87,10 @@ class SetCosts:
         weighting: str = "cost",
         picture: bool = False,
         again: Again | None = None,
-        **settings: Unpack[Given],
+        **given: Unpack[Given],
     ) -> SetCosts:
         """Prepare K ≥ 2 sets; as :meth:`cospan.JointFrame.from_summaries` does two."""
-        return cls._of(summaries, Settings.of(**settings), labels, weighting, picture, again)
-
-    @classmethod
-    def _of(
-        cls,
-        summaries: Sequence[Summary],
-        settings: Settings,
-        labels: Sequence[str] | None,
-        weighting: str,
-        picture: bool,
-        again: Again | None,
-    ) -> SetCosts:
+        settings = Settings.of(**given)
         weighting = as_option(weighting, "weighting", ("cost", "frame"))
         if weighting == "frame" and settings.span == "affine":
             raise InputError(
