@@ -188,13 +188,22 @@ def _even(blocks: Iterator[RawBlock], size: int) -> Iterator[RawBlock]:
             piece = block.take(slice(start, start + size - n))
             start += len(piece.ids)
             n += len(piece.ids)
-            held += piece.rows.nbytes
+            held += _bytes_of(piece.rows)
             waiting.append(piece)
             if n == size or held > JOINED_BYTES:
                 yield _joined(waiting)
                 waiting, n, held = [], 0, 0
     if waiting:
         yield _joined(waiting)
+
+
+def _bytes_of(batch: pa.RecordBatch) -> int:
+    import pyarrow as pa
+
+    try:
+        return int(batch.nbytes)
+    except pa.ArrowTypeError:  # pyarrow 17 cannot say this of views of texts
+        return int(batch.get_total_buffer_size())
 
 
 def _joined(blocks: list[RawBlock]) -> RawBlock:
