@@ -55,7 +55,7 @@ class ShiftTest:
         relabellings: ``"location"``, means of columns; ``"discriminant"``, means in all
         directions; ``"spread"``, covariances; ``"length"``, the rows' squared lengths, so scale
         and rows far out; ``"margins"``, skewness, tails and modes of columns; ``"pairs"``, the
-        dependence of two columns.
+        dependence of two columns; ``"relations"``, what other columns leave of a column.
     parts : mapping
         A p-value for each of ``"location"``, ``"scale"`` and ``"shape"``, adjusted (Holm) so that
         all three can be read at once.
@@ -98,7 +98,7 @@ def shift_test(
 ) -> ShiftTest:
     """Test whether the rows of A and of B come from one distribution.
 
-    Means of many features of the rows are compared, in six views, with those of relabelled
+    Means of many features of the rows are compared, in seven views, with those of relabelled
     rows. The p-value is exact whatever the distribution, the sizes and the dimension: under "no
     shift" it falls below 0.05 in 5 % of the cases. The units of the columns do not matter.
 
