@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from cospan._tolerance import LEAST_RESIDUAL, NOT_ZERO
+from cospan._tolerance import LEAST_RESIDUAL, LEAST_RIDGE, NOT_ZERO
 from cospan._types import Floats
 
 # Columns that are fitted, those that others leave the least of; and the companions of each.
@@ -102,7 +102,7 @@ def _fitted(X: Floats, y: Floats) -> tuple[Floats, float, float]:
     """Slopes of a robust regression, its intercept, and the median size of the residuals."""
     X = np.column_stack([X, np.ones(len(y))])
     weight = np.ones(len(y))
-    ridge = LEAST_RESIDUAL * len(y) * np.eye(X.shape[1])
+    ridge = LEAST_RIDGE * len(y) * np.eye(X.shape[1])
     for _ in range(1 + _STEPS):
         weighted = X * weight[:, None]
         slopes = scipy.linalg.solve(weighted.T @ X + ridge, weighted.T @ y, assume_a="pos")
