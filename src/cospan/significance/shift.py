@@ -26,7 +26,7 @@ from cospan.significance.effect import SPLITS, held_out_effect, quarters
 from cospan.significance.estimate import Estimate
 from cospan.significance.parts import part_pvalues
 from cospan.significance.relabelling import contrasts
-from cospan.significance.views import VIEWS, Coordinates, statistic
+from cospan.significance.views import VIEWS, Coordinates, statistic, views_with_features
 
 # Halves and quarters of each set are compared: with fewer rows, a quarter would be empty.
 _FEWEST_ROWS = 4
@@ -148,7 +148,8 @@ def shift_test(
     at = Coordinates.fit(units.rows)
     labels = contrasts(units, count, rng)
     seen = {view.name: statistic(view, at, units.rows, labels) for view in VIEWS}
-    combined = combine(seen, {view.name: view.weight(at) for view in VIEWS})
+    weights = {view.name: view.weight(at) for view in views_with_features(at)}
+    combined = combine(seen, dict.fromkeys(seen, 0.0) | weights)
     sets, unit = units.apart()
     in_a = sets.places == IN_A
     if not np.array_equal(unit, np.arange(len(units.rows))):
