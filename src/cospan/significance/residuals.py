@@ -75,7 +75,7 @@ class Relations(NamedTuple):
                 partial = np.abs(inverse[j]) / np.sqrt(left)
                 partial[j] = -1
                 companions = np.argsort(-partial, kind="stable")[:most]
-                slopes, middle, size = _fitted(columns[:, companions], columns[:, j])
+                slopes, middle, size = robust_fit(columns[:, companions], columns[:, j])
                 if size < _KEPT * _median_size(columns[:, j]):
                     weights = np.zeros(d)
                     weights[j], weights[companions] = 1, -slopes
@@ -98,8 +98,11 @@ def _median_size(values: Floats) -> float:
     return float(np.median(np.abs(values - np.median(values))))
 
 
-def _fitted(X: Floats, y: Floats) -> tuple[Floats, float, float]:
-    """Slopes of a robust regression, its intercept, and the median size of the residuals."""
+def robust_fit(X: Floats, y: Floats) -> tuple[Floats, float, float]:
+    """Slopes of a robust regression, its intercept, and the median size of the residuals.
+
+    X, (n, k), and y, (n,), are in units of their standard deviations, or near them.
+    """
     X = np.column_stack([X, np.ones(len(y))])
     weight = np.ones(len(y))
     ridge = LEAST_RIDGE * len(y) * np.eye(X.shape[1])
