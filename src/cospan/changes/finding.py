@@ -117,7 +117,8 @@ def find_changes(
     parts = feature_parts(frame)
     measured = measure(columns, rows, profiles)
     relations = changed_relations(columns, called, rows, parts.spread, LEVEL)
-    broken = scattered_given_others(columns, rows, relations.leads)
+    with arrays.one_blas_thread():  # many small products: threads would wait for each other
+        broken = scattered_given_others(columns, rows, relations.leads)
     relations = relations._replace(broken=broken)
     own_pulls = None if pulls is None else _grouped(columns, np.asarray(pulls, dtype=np.float64))
     table = feature_table(measured, relations, rows, _grouped(columns, parts.total), own_pulls)

@@ -7,6 +7,9 @@ and its distances from the prediction are taken on the other half. They are comp
 (Wilcoxon's test). A column is named where the others predict it in one set, its distances are at
 least twice as large in the other, and its own spread does not explain that.
 
+Rows without a value have no part in this, and columns that often have none predict no other:
+what stands for missing values breaks relations.
+
 A broken relation of several columns shows in each of them. The one that is left most open where
 it is broken is named, and of several left about as open one that accounts for changed
 correlations; then the others are asked again without it.
@@ -39,6 +42,8 @@ PREDICTED, EXACTLY, TWICE, STRICT = 0.5, 1e-4, 2.0, 0.001
 ABOUT = 0.8
 #: Halves of fewer rows fit no relation.
 _FEWEST_ROWS = 40
+#: A column with more gaps than this in one set predicts no other.
+MOST_MISSING = 0.2
 
 
 class Scattered(NamedTuple):
@@ -111,14 +116,16 @@ def scattered_given_others(
     d = rows.a.shape[1]
     if len(columns) < 2 or d > MOST_FEATURES or min(len(rows.a), len(rows.b)) < _FEWEST_ROWS:
         return {}
-    sets, units = _standardised(rows)
+    sets, units = _standardised(columns, rows)
+    gappy = [j for k, c in enumerate(columns) for j in _places(c)
+             if any(np.mean(one.there[:, k]) < 1 - MOST_MISSING for one in sets)]  # fmt: skip
     asked = [k for k, c in enumerate(columns) if c.ordered and c.kind != "boolean"]
     asked = [k for k in asked if len(columns[k].features) == 1][:MOST_ASKED]
     found: dict[int, Scattered] = {}
     while asked and len(found) < MOST_NAMED:
         of_named = [j for k in found for j in _places(columns[k])]
         used = np.setdiff1d(np.flatnonzero(units > 0), of_named)
-        broken = _broken(columns, sets, units, asked, used)
+        broken = _broken(columns, sets, units, asked, used, np.setdiff1d(used, gappy))
         if not broken:
             break
         most = max(share for share, _ in broken.values())
@@ -130,17 +137,27 @@ def scattered_given_others(
     return found
 
 
-def _standardised(rows: Rows) -> tuple[list[tuple[Floats, Floats]], Floats]:
-    """Rows of both sets, in random order, and the same in one unit for each feature; the units.
+class _Set(NamedTuple):
+    """Rows of one set, in random order: features in one unit for both sets; who has a value."""
 
-    A feature that is constant has the unit 0.
-    """
+    z: Floats
+    there: NDArray[np.bool_]  # (rows, columns)
+
+
+def _standardised(columns: Sequence[Column], rows: Rows) -> tuple[list[_Set], Floats]:
+    """Both sets, and the units of the features; 0 for one that is constant."""
     rng = np.random.default_rng(0)
     taken = [x[rng.permutation(len(x))[:MOST_ROWS]] for x in rows[:2]]
     both = np.concatenate(taken)
     units = np.where(np.ptp(both, axis=0) > constant_column(both), both.std(axis=0), 0.0)
-    per = np.where(units > 0, units, 1.0)
-    return [(x, (x - both.mean(axis=0)) / per) for x in taken], units
+    per, found = np.where(units > 0, units, 1.0), []
+    for x in taken:
+        there = np.ones((len(x), len(columns)), dtype=bool)
+        for k, column in enumerate(columns):
+            mask = present(x, column)
+            there[:, k] = True if mask is None else mask
+        found.append(_Set((x - both.mean(axis=0)) / per, there))
+    return found, units
 
 
 def _places(column: Column) -> list[int]:
@@ -149,27 +166,21 @@ def _places(column: Column) -> list[int]:
 
 def _broken(
     columns: Sequence[Column],
-    sets: Sequence[tuple[Floats, Floats]],
+    sets: Sequence[_Set],
     units: Floats,
     asked: Sequence[int],
     used: NDArray[np.intp],
+    helpful: NDArray[np.intp],
 ) -> dict[int, tuple[float, Scattered]]:
     """Columns that scatter more widely, with the share that is left open where they do."""
-    inverses = []
-    for _, z in sets:
-        moments = np.cov(z[:, used], rowvar=False).reshape(len(used), len(used))
-        inverses.append(linalg.inv(moments + LEAST_RESIDUAL * np.eye(len(used))))
-    owner = {j: column.name for column in columns for j in _places(column)}
+    owner = {j: k for k, column in enumerate(columns) for j in _places(column)}
     found = {}
     for k in asked:
         j = columns[k].features[0]
-        if not np.any(used == j):
+        others = np.setdiff1d(helpful, _places(columns[k]))
+        if not np.any(used == j) or not len(others):
             continue
-        sides = [
-            _left(x, z[:, used], inverse, columns[k], used)
-            for (x, z), inverse in zip(sets, inverses, strict=True)
-        ]
-        a, b = sides
+        a, b = (_left(one, j, others, owner) for one in sets)
         if a is None or b is None or not _is_news(a, b):
             continue
         log_p = float(compare_ordered(a.off[:, None], b.off[:, None]).mean[0])
@@ -181,7 +192,7 @@ def _broken(
             max(a.share, b.share),
             Scattered(
                 columns[k].name,
-                owner[narrow.companion],
+                columns[owner[narrow.companion]].name,
                 float(np.median(a.off) * units[j]),
                 float(np.median(b.off) * units[j]),
                 narrow.share <= EXACTLY,
@@ -191,26 +202,30 @@ def _broken(
     return found
 
 
-def _left(
-    rows: Floats, z: Floats, inverse: Floats, column: Column, used: NDArray[np.intp]
-) -> _Left | None:
-    """Fit one half of a set's rows with a value, look at the other, and the other way round."""
-    there = present(rows, column)
-    z = z if there is None else z[there]
-    most = min(MAX_COMPANIONS, len(z) // _FEWEST_ROWS, len(used) - 1)
-    j = int(np.flatnonzero(used == column.features[0])[0])
-    y = z[:, j]
-    partial = np.abs(inverse[j]) / np.sqrt(np.diag(inverse))
-    partial[np.isin(used, _places(column))] = -1
-    companions = np.argsort(-partial, kind="stable")[:most]
-    companions = companions[partial[companions] >= 0]
-    if not len(companions):
+def _left(one: _Set, j: int, others: NDArray[np.intp], owner: dict[int, int]) -> _Left | None:
+    """Fit one half of the rows with all values, look at the other, and the other way round."""
+    own = one.there[:, owner[j]]
+    most = min(MAX_COMPANIONS, np.count_nonzero(own) // _FEWEST_ROWS)
+    if not most:
         return None
-    off = np.empty(len(z))
+    companions = others[_by_help(one.z[own], j, others)[:most]]
+    rows = own & one.there[:, [owner[k] for k in companions]].all(axis=1)
+    if np.count_nonzero(rows) < _FEWEST_ROWS:
+        return None
+    X, y = one.z[np.ix_(rows, companions)], one.z[rows, j]
+    off = np.empty(len(y))
     for half in (0, 1):
-        slopes, middle, _ = robust_fit(z[half::2, companions], y[half::2])
-        off[1 - half :: 2] = np.abs(y - z[:, companions] @ slopes - middle)[1 - half :: 2]
-    return _Left(off, float(np.median(np.abs(y - np.median(y)))), int(used[companions[0]]))
+        slopes, middle, _ = robust_fit(X[half::2], y[half::2])
+        off[1 - half :: 2] = np.abs(y - X @ slopes - middle)[1 - half :: 2]
+    return _Left(off, float(np.median(np.abs(y - np.median(y)))), int(companions[0]))
+
+
+def _by_help(z: Floats, j: int, others: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The order of the others by their partial correlations with feature j."""
+    moments = np.cov(z[:, [j, *others]], rowvar=False)
+    inverse = linalg.inv(moments + LEAST_RESIDUAL * np.eye(len(moments)))
+    partial = np.abs(inverse[0, 1:]) / np.sqrt(np.diag(inverse)[1:])
+    return np.argsort(-partial, kind="stable")
 
 
 def _is_news(a: _Left, b: _Left) -> bool:
