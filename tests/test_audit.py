@@ -183,7 +183,7 @@ def test_a_common_class_is_more_probable_beforehand():
     assert_allclose(1 - audit.suspicion, probable, atol=2e-3)  # every class has one row more
 
 
-@pytest.mark.parametrize("distance", [6.0, 10.0, 20.0])
+@pytest.mark.parametrize("distance", [8.0, 10.0, 20.0])
 @pytest.mark.parametrize("share", [0.02, 0.1])
 def test_flips_across_an_empty_gap_are_found(distance, share):
     """The labels alone fit a nature that errs as often: the gap says that it does not."""

@@ -45,7 +45,7 @@ _LARGEST_RATE = 0.4
 # Above this, flips count only where at most so many other rows are on the wrong side.
 _MANY, _FEW_OTHERS = 0.12, 0.03
 # An empty gap between two classes: in units of the spread of both, and how far apart they are.
-_GAP, _APART = 1.0, 4.0
+_GAP, _APART = 0.5, 4.0
 # Logarithm of the odds at the edges of such a gap: next to certain.
 _SURE = 12.0
 _LOG_RATES = (math.log(1e-6), math.log(_LARGEST_RATE))
@@ -143,7 +143,7 @@ def _across_a_gap(odds: Floats, own: NDArray[np.intp]) -> Flips | None:
     >>> own[[5, 60, 61]] = 1, 0, 0
     >>> flips = _across_a_gap(odds, own)
     >>> flips.rates.round(3).tolist()
-    [0.05, 0.025]
+    [0.025, 0.05]
     """
     second = odds > 0
     if second.all() or not second.any():
