@@ -3,6 +3,8 @@
 import dataclasses
 import os
 import re
+import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from cospan import Monitoring, Profile, Summary, monitor
 from cospan.errors import CospanWarning, InputError, ModelFileError
 from cospan.monitoring.cost import Cost
 from cospan.monitoring.cutting import windows_of
+from cospan.monitoring.episodes import episodes_of
 from cospan.monitoring.levels import _alarms, _spread, _without_each, levels_of
 from cospan.monitoring.moments import each_left_out
 from cospan.monitoring.ranks import legendre, legendre_means, merged_ranks, ranks_of
@@ -413,6 +416,43 @@ def test_an_episode_ends_and_began_before_its_first_alarm(profile):
     assert " to 2020-04-10: " in found.episodes[0].text
 
 
+def watched(z, column="weather", kind="levels"):
+    """Windows of one channel with these z and a level of 4, as episodes see them."""
+    columns = [column] * len(z) if isinstance(column, str) else column
+    return [
+        SimpleNamespace(
+            label=f"w{i}",
+            alarm=abs(size) > 4,
+            score=abs(size) / 4,
+            mostly=kind,
+            reasons=[SimpleNamespace(column=name, second="", ratio=abs(size) / 4, channel=0)],
+            z=np.array([size]),
+        )
+        for i, (size, name) in enumerate(zip(z, columns, strict=True))
+    ]
+
+
+def test_an_episode_that_goes_on_below_the_level_is_one():
+    # The second run is dated back to where the first one ended: 3.5 is on the way to 5.
+    (one,) = episodes_of(watched([0, 5, 6, 3.5, 3.5, 3.5, 5, 5, 0]))
+    assert (one.since, one.until, one.windows) == ("w1", "w7", 7)
+    assert one.text == "w1 to w7: mostly levels: weather"
+    (one,) = episodes_of(watched([0, 5, 6, 0, 3.5, 3.5, 5, 5]))  # one quiet window is no end
+    assert one.text == "since w1: mostly levels: weather"
+
+
+def test_episodes_with_quiet_windows_between_or_of_something_else_stay_two():
+    z = [0, 5, 6, 3.5, 3.5, 3.5, 5, 5, 0]
+    assert len(episodes_of(watched([0, 5, 6, 0, 0, 3.5, 5, 5, 0]))) == 2
+    assert len(episodes_of(watched([0, 5, 6, 0, 0, 0, -5, -5, 0]))) == 2
+    other = [*["weather"] * 5, *["wind"] * 4]
+    first, second = episodes_of(watched(z, other))
+    assert (first.until, second.since) == ("w2", "w3")
+    assert (first.columns, second.columns) == (("weather",), ("wind",))
+    kinds = [*watched(z)[:5], *watched(z, kind="missing")[5:]]
+    assert [one.mostly for one in episodes_of(kinds)] == ["levels", "missing"]
+
+
 def test_results_come_as_tables_and_plain_values(profile, later):
     import json
 
@@ -628,6 +668,24 @@ def test_columns_and_zones_that_the_reference_does_not_have_are_told(profile, la
         monitor(profile, later.assign(time=texts))
 
 
+@pytest.mark.parametrize("zone", ["Z", "+02:00"])
+def test_times_of_which_some_have_a_zone_are_told_wherever_they_stand(zone, tmp_path):
+    rows = 40_000  # several blocks: the first has no zone in it
+    time = pd.date_range("2020-01-01", periods=rows, freq="min").strftime("%Y-%m-%dT%H:%M:%S")
+    x = np.random.default_rng(0).normal(size=(rows, 60))
+    data = pd.DataFrame(x).add_prefix("x").assign(time=time)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Profile.of(data, time="time", every="day")
+    data.loc[rows - 5 :, "time"] += zone
+    with pytest.warns(CospanWarning, match="some times of 'time' have a time zone and others"):
+        Profile.of(data, time="time", every="day")
+    path = tmp_path / "mixed.csv"
+    data[["time", "x0"]].to_csv(path, index=False)
+    with pytest.warns(CospanWarning, match="others have none; the latter are taken to be in UTC"):
+        Profile.of(path, time="time", every="day")
+
+
 @pytest.mark.parametrize("how", ["%Y/%m/%d", "%d.%m.%Y"])
 def test_dates_are_read_as_people_write_them(profile, later, how):
     expected = monitor(profile, later.assign(time=later.time.dt.floor("D")))
@@ -686,11 +744,29 @@ def test_dates_are_no_features(usual):
         ({"time": "site"}, "is not a date"),
         ({"time": "temp"}, "not dates"),
         ({"false_alarms": 0}, "above 0"),
+        ({"false_alarms": True}, "True is not a number of false alarms"),
+        ({"false_alarms": 10**400}, "is not a number of false alarms"),
     ],
 )
 def test_bad_arguments_get_one_sentence(profile, later, change, message):
     with pytest.raises(InputError, match=message):
         monitor(profile, later, **change)
+
+
+def test_arguments_that_there_are_not_name_the_function_that_was_called(profile, later):
+    with pytest.raises(TypeError, match="monitor has no argument fals_alarms=; did you mean fal"):
+        monitor(profile, later, fals_alarms=2)
+    with pytest.raises(TypeError, match="monitor has no argument columnz=; did you mean columns="):
+        monitor(later, later, every="day", columnz=["temp"])
+    with pytest.raises(TypeError, match=r"^Profile\.of has no argument evry=; did you mean every="):
+        Profile.of(later, time="time", evry="day")
+    with pytest.raises(TypeError, match=r"no argument quux=; help\(cospan\.Profile\.of\) lists"):
+        Profile.of(later, quux=1)
+
+
+def test_a_monitoring_that_goes_on_refuses_what_is_no_number_of_alarms(profile, later):
+    with pytest.raises(InputError, match="True is not a number of false alarms"):
+        monitor(monitor(profile, later), later, false_alarms=True)
 
 
 def test_columns_that_are_missing_are_named(profile, later):
