@@ -17,7 +17,7 @@ from cospan.errors import CospanWarning, InputError, ModelFileError
 from cospan.monitoring.cost import Cost
 from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.episodes import episodes_of
-from cospan.monitoring.levels import _alarms, _spread, _without_each, levels_of
+from cospan.monitoring.levels import _alarms, _beyond, _spread, _without_each, levels_of
 from cospan.monitoring.moments import each_left_out
 from cospan.monitoring.ranks import legendre, legendre_means, merged_ranks, ranks_of
 from cospan.monitoring.reading import Timed
@@ -248,10 +248,67 @@ def test_what_happened_once_to_one_column_does_not_hide_everything_else():
     rng = np.random.default_rng(0)
     scores = rng.uniform(0.2, 0.9, size=(2, 60))
     scores[0, 7] = 70.0
-    factors, method = _alarms(scores, 1 / 365)
-    assert (factors.tolist(), method) == ([4.0, 1.0], "t")
+    (first, second), method = _alarms(scores, 1 / 365)
+    assert (first, method) == (4.0, "t")
+    assert 1 <= second < 1.5
+    scores[0, 7] = 5.0  # one window of sixteen that the tail is made of
+    (first, again), _ = _alarms(scores, 1 / 365)
+    assert (first < 3, again) == (True, second)
+    scores[0, 7] = 70.0
     factors, method = _alarms(scores, 0.033)  # ranks could promise it, at a level of 70
-    assert (factors.tolist(), method) == ([4.0, 1.0], "t")
+    assert method == "t"
+    assert factors.max() <= 4
+
+
+def test_a_tail_is_continued_by_hill_and_weissman():
+    scores = np.array([0.5, 0.4, 1.6, 0.8, 0.4, 0.4, 3.2, 0.4])  # 8 windows: the 4 largest, by hand
+    index = (np.log(8) + np.log(4) + np.log(2) + np.log(1.25)) / 4
+    assert _beyond(scores, 0.01) == pytest.approx(0.4 * (4 / (9 * 0.01)) ** index)
+
+
+@pytest.mark.parametrize("power", [2, 4, 10])
+def test_a_tail_that_is_a_power_is_found(power):
+    m, rate = 900, 1e-4
+    scores = 0.3 * (np.arange(1, m + 1) / (m + 1)) ** (-1 / power)
+    assert _beyond(scores, rate) == pytest.approx(0.3 * rate ** (-1 / power), rel=0.25 / power)
+
+
+def test_scores_of_nothing_are_no_tail():
+    """Two windows of a hundred have a gap at all: the others' zeros are not where a tail begins."""
+    scores = np.zeros(100)
+    assert _beyond(scores, 1e-3) <= 1
+    scores[[3, 7]] = 0.4, 0.5
+    assert _beyond(scores, 1e-3) < 1.5
+    (factor,), _ = _alarms(scores[None], 1e-3)
+    assert 1 <= factor < 1.5
+
+
+def test_wild_categories_do_not_hide_that_a_column_without_gaps_has_some():
+    rng = np.random.default_rng(0)
+    m, kinds = 60, ["levels"] * 3 + ["missing"] * 3
+    y, noise = rng.standard_t(2, size=(m, 6)), np.full((m, 6), 0.04)
+    y[:, 3:] = 0.0
+    sizes = np.full(m, 25.0)
+    own = levels_of(y, noise, sizes, np.ones(6), np.zeros(6), 1 / 365, kinds).own
+    np.testing.assert_allclose(own[3:], stats.t.isf(1 / 365 / 12, m - 1))
+    assert own[:3].min() > 1.5 * own[3]
+
+
+@pytest.mark.parametrize("m", [12, 60])
+def test_long_tails_of_all_families_keep_about_the_stated_rate(m):
+    """Where nothing was above 1 in a short reference, its tail is no shorter for that."""
+    rng = np.random.default_rng(m)
+    rate, alarms, years = 0.02, 0, 300
+    kinds = ["mean"] * 10 + ["relation"] * 10 + ["levels"] * 10
+    for _ in range(years):
+        y = np.exp(0.5 * rng.normal(size=(m + 10, 30)))
+        noise = np.full((m + 10, 30), 0.01)
+        level = levels_of(
+            y[:m], noise[:m], np.full(m, 100.0), np.ones(30), np.ones(30), rate, kinds
+        )
+        score = level.ratios(level.standardised(y[m:], noise[m:])).max(axis=1)
+        alarms += np.count_nonzero(score > 1)
+    assert alarms / (10 * years) <= 1.5 * rate
 
 
 def test_a_family_in_which_nothing_ever_happened_keeps_a_level():

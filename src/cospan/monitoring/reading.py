@@ -36,8 +36,11 @@ MOST_FEATURES = 3_000
 _BLOCK_VALUES = 2**21
 #: Ways of writing a date that leave no doubt, whatever a block of rows happens to hold.
 _UNAMBIGUOUS = ("iso date", "year/month/day", "day.month.year")
-#: The end of a text with a time and its zone.
-_ZONE = r":\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?(?:\d\d)?)$"
+#: The end of a text with a time and its zone, by what that is.
+_ZONES = {
+    "UTC": r":\d\d(?:\.\d+)?(?:Z|[+-]00:?(?:00)?)$",
+    "other": r":\d\d(?:\.\d+)?[+-](?:[1-9]\d:?(?:\d\d)?|0[1-9]:?(?:\d\d)?|00:?(?:[1-9]\d|0[1-9]))$",
+}
 _MOVING = "dates and times move from window to window by themselves"
 
 
@@ -187,11 +190,11 @@ def _blocks(
     table: Any = source.table
     encoder = Encoder(plan, np.dtype(np.float64), source.name)
     wanted = list(dict.fromkeys([*encoder.columns, *([] if time is None else [time])]))
-    zoned: set[bool] = set()
+    zones: set[str] = set()
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
-        days = None if time is None else _days(batch.column(time), time, source.name, zoned)
+        days = None if time is None else _days(batch.column(time), time, source.name, zones)
         yield Timed(encoder.rows(batch, bare=bare), days)
-    _tell_zone(zoned, time, source.name)
+    _tell_zone(zones, time, source.name)
     for note in encoder.notes():  # levels that the reference does not have, with an example
         warn(note)
 
@@ -212,22 +215,21 @@ def check_columns(source: Source, plan: EncodingPlan) -> None:
         warn(f"{source.name}: column {listing(more)} is not in the reference, and is not watched.")
 
 
-def _days(array: pa.Array, column: str, name: str, zoned: set[bool]) -> Floats:
+def _days(array: pa.Array, column: str, name: str, zones: set[str]) -> Floats:
     """Days since 1970 of a column of dates, times or ISO texts; NaN where missing.
 
-    Whether times have a zone is put into `zoned`: both, where some have one and others have not.
+    What time zones there are is added to `zones`: "UTC", "other" and "none".
     """
     kind = family(array.type)
     if kind == "date":
-        zoned.add(getattr(array.type, "tz", None) is not None)
+        # Of a file's times with an offset Arrow says that they are in UTC: as they are now.
+        zones.add("none" if getattr(array.type, "tz", None) is None else "other")
         return numbers(array)
     if kind in ("text", "dictionary"):
         found = coded(array)
         values = _read_days(found.texts)
         if not np.isnan(values).any():
-            import pyarrow.compute as pc
-
-            zoned.update(pc.match_substring_regex(found.texts, pattern=_ZONE).unique().to_pylist())
+            zones |= _zones_of(found.texts)
             return np.asarray(np.append(values, np.nan)[found.codes])
         odd = found.texts[int(np.flatnonzero(np.isnan(values))[0])].as_py()
         raise InputError(
@@ -248,13 +250,24 @@ def _read_days(texts: pa.Array) -> Floats:
     return next((days for days in tried if not np.isnan(days).any()), tried[0])
 
 
-def _tell_zone(zoned: set[bool], column: str | None, name: str) -> None:
-    if len(zoned) > 1:
+def _zones_of(texts: pa.Array) -> set[str]:
+    import pyarrow.compute as pc
+
+    count = {
+        zone: pc.sum(pc.match_substring_regex(texts, pattern=end)).as_py() or 0
+        for zone, end in _ZONES.items()
+    }
+    count["none"] = len(texts) - sum(count.values())
+    return {zone for zone, n in count.items() if n}
+
+
+def _tell_zone(zones: set[str], column: str | None, name: str) -> None:
+    if "none" in zones and len(zones) > 1:
         warn(
             f"{name}: some times of {column!r} have a time zone and others have none; the latter "
             "are taken to be in UTC, in which windows begin and end."
         )
-    elif True in zoned:
+    elif "other" in zones:  # of times that are written in UTC everybody knows
         warn(f"{name}: the times of {column!r} have a time zone; windows begin and end in UTC.")
 
 
