@@ -545,7 +545,7 @@ def air():
         late = changed.time >= "2013-07-01"
         change(changed, late)
         found = monitor(reference, changed, time="time", every="week")
-        since = [one.text for one in found.episodes if one.since >= "2013-06-24"][:1]
+        since = [one.text for one in found.episodes if (one.until or "9") >= "2013-07-01"][:1]
         print(f"air quality, {what} from July 2013 on: {since[0] if since else 'not seen'}")
 
 

@@ -473,6 +473,20 @@ def test_an_episode_ends_and_began_before_its_first_alarm(profile):
     assert " to 2020-04-10: " in found.episodes[0].text
 
 
+def test_a_warm_spell_before_is_no_part_of_a_change_of_units():
+    """The beginning is that of the channel which raised the alarm, not of the one it is named by."""
+    rng = np.random.default_rng(0)
+
+    def temperatures(days):
+        return (np.asarray(days)[:, None] + rng.normal(size=(len(days), 100))).reshape(-1, 1)
+
+    usual = temperatures(3 * rng.normal(size=60))
+    later = temperatures([0, -1, 1, 0, 4, 4, 4, 3, 3, 2, 3, 4])
+    later[800:] = later[800:] * 1.8 + 32
+    (episode,) = monitor(usual, later, every=100).episodes
+    assert episode.text == "since rows 801 to 900: mostly location: x0"
+
+
 def watched(z, column="weather", kind="levels"):
     """Windows of one channel with these z and a level of 4, as episodes see them."""
     columns = [column] * len(z) if isinstance(column, str) else column
