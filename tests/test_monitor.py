@@ -474,7 +474,7 @@ def test_an_episode_ends_and_began_before_its_first_alarm(profile):
 
 
 def test_a_warm_spell_before_is_no_part_of_a_change_of_units():
-    """The beginning is that of the channel which raised the alarm, not of the one it is named by."""
+    """The beginning is that of the channel that raised the alarm, not of the one that names it."""
     rng = np.random.default_rng(0)
 
     def temperatures(days):
