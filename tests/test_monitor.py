@@ -223,7 +223,7 @@ def test_the_ranks_keep_their_rate_whatever_the_distribution(m, rate):
     alarms = 0
     for _ in range(4000):
         scores = np.arctan(np.abs(rng.standard_cauchy((2, m + 1))))
-        levels, method = _alarms(scores[:, :-1], rate)
+        levels, method = _alarms(scores[:, :-1], rate, 4.0)
         assert method == "rank"
         alarms += any(scores[:, -1] > levels)
     assert alarms / 4000 <= rate + 3 * np.sqrt(rate / 4000)
@@ -248,14 +248,14 @@ def test_what_happened_once_to_one_column_does_not_hide_everything_else():
     rng = np.random.default_rng(0)
     scores = rng.uniform(0.2, 0.9, size=(2, 60))
     scores[0, 7] = 70.0
-    (first, second), method = _alarms(scores, 1 / 365)
+    (first, second), method = _alarms(scores, 1 / 365, 4.0)
     assert (first, method) == (4.0, "t")
     assert 1 <= second < 1.5
     scores[0, 7] = 5.0  # one window of sixteen that the tail is made of
-    (first, again), _ = _alarms(scores, 1 / 365)
+    (first, again), _ = _alarms(scores, 1 / 365, 4.0)
     assert (first < 3, again) == (True, second)
     scores[0, 7] = 70.0
-    factors, method = _alarms(scores, 0.033)  # ranks could promise it, at a level of 70
+    factors, method = _alarms(scores, 0.033, 4.0)  # ranks could promise it, at a level of 70
     assert method == "t"
     assert factors.max() <= 4
 
@@ -263,23 +263,35 @@ def test_what_happened_once_to_one_column_does_not_hide_everything_else():
 def test_a_tail_is_continued_by_hill_and_weissman():
     scores = np.array([0.5, 0.4, 1.6, 0.8, 0.4, 0.4, 3.2, 0.4])  # 8 windows: the 4 largest, by hand
     index = (np.log(8) + np.log(4) + np.log(2) + np.log(1.25)) / 4
-    assert _beyond(scores, 0.01) == pytest.approx(0.4 * (4 / (9 * 0.01)) ** index)
+    assert _beyond(scores, 0.01, 5.0) == pytest.approx(0.4 * (4 / (9 * 0.01)) ** index)
+
+
+@pytest.mark.parametrize("m", [12, 60, 300])
+def test_the_tail_of_a_t_distribution_is_left_to_its_limit(m):
+    """Deviations at the quantiles of t, of which a score of 1 is the limit; and their squares."""
+    z = stats.t.isf((np.arange(m) + 0.5) / (2 * m), m - 2)
+    limit = stats.t.isf(1e-4, m - 1)
+    assert _beyond(z / limit, 1e-3, limit) == 1
+    longer = z * (z / np.median(z))  # logarithms of twice the size
+    assert _beyond(longer / limit, 1e-3, limit) > 1.5
 
 
 @pytest.mark.parametrize("power", [2, 4, 10])
 def test_a_tail_that_is_a_power_is_found(power):
     m, rate = 900, 1e-4
     scores = 0.3 * (np.arange(1, m + 1) / (m + 1)) ** (-1 / power)
-    assert _beyond(scores, rate) == pytest.approx(0.3 * rate ** (-1 / power), rel=0.25 / power)
+    assert _beyond(scores, rate, 10.0) == pytest.approx(
+        0.3 * rate ** (-1 / power), rel=0.25 / power
+    )
 
 
 def test_scores_of_nothing_are_no_tail():
     """Two windows of a hundred have a gap at all: the others' zeros are not where a tail begins."""
     scores = np.zeros(100)
-    assert _beyond(scores, 1e-3) <= 1
+    assert _beyond(scores, 1e-3, 4.0) <= 1
     scores[[3, 7]] = 0.4, 0.5
-    assert _beyond(scores, 1e-3) < 1.5
-    (factor,), _ = _alarms(scores[None], 1e-3)
+    assert _beyond(scores, 1e-3, 4.0) < 1.5
+    (factor,), _ = _alarms(scores[None], 1e-3, 4.0)
     assert 1 <= factor < 1.5
 
 
@@ -313,7 +325,9 @@ def test_long_tails_of_all_families_keep_about_the_stated_rate(m):
 
 def test_a_family_in_which_nothing_ever_happened_keeps_a_level():
     """Ranks among zeros are 0, and a level of 0 is no level."""
-    (first, second), method = _alarms(np.stack([np.linspace(0.1, 0.9, 99), np.zeros(99)]), 0.05)
+    (first, second), method = _alarms(
+        np.stack([np.linspace(0.1, 0.9, 99), np.zeros(99)]), 0.05, 4.0
+    )
     assert (method, second) == ("rank", 0.8)
     assert first == pytest.approx(np.linspace(0.1, 0.9, 99)[97])
     rng = np.random.default_rng(0)

@@ -21,10 +21,10 @@ those comparisons stray sets the levels:
   scores is continued. The k largest of them, k = 2√m (half of them at most), fall like a power:
   its inverse ξ is the mean of log(score/u), u being the next one (Hill's estimate), and the factor
   is u(k/((m+1)rate/F))^ξ, the score that this tail exceeds with the family's share of the rate
-  (Weissman's). It is at least 1: of windows that vary normally the t limit knows the tail, and
-  Hill's estimate errs towards long ones. One strange window hardly moves it, as it is one of k;
-  many long ones do, below 1 as well as above. (F + j)/(m + 1), the ranks' promise, holds whatever
-  the distribution is, where j of the reference's scores are beyond their factors.
+  (Weissman's). So it is where ξ is clearly larger than a t distribution's mean of log(|t|/u) beyond
+  u; else the t limit knows the tail, and the factor is 1. One strange window hardly moves ξ, as it
+  is one of k; many long ones do, those below 1 as well. (F + j)/(m + 1), the ranks' promise, holds
+  whatever the distribution is, where j of the reference's scores are beyond their factors.
 """
 
 from __future__ import annotations
@@ -60,6 +60,12 @@ _TAIL_FROM = 0.3
 #: No family's level is less than this share of the t limit, though its ranks would allow it: a
 #: reference in which nothing was ever missing would make an alarm of a single gap.
 _LEAST = 0.8
+#: A tail is longer than a t distribution's where its index is larger by this many of its standard
+#: errors. Measured: with a whole one, references of twelve windows with long tails raise half as
+#: many false alarms again; with none, drifts of data that varies normally are seen a tenth later.
+_CLEARLY = 0.5
+#: Chances at which a mean over a distribution is taken.
+_EVENLY = (np.arange(50) + 0.5) / 50
 #: Nor more than this, and then it is no rank: what happened to one column in one window only would
 #: hide whatever happens to all others. Measured on windows of real tables in random order: it
 #: raises as many false alarms as no bound does, and bounds below 3 raise more.
@@ -133,11 +139,12 @@ def levels_of(
     others = _without_each(values, noise, sizes, variance)
     z = others.z(values, noise)
     among = np.abs(values - mean) / np.sqrt(natural * (1 + 1 / m) + noise + error)
-    own = np.maximum(stats.t.isf(rate / (2 * channels), m - 1), among.max(axis=0))
+    limit = float(stats.t.isf(rate / (2 * channels), m - 1))
+    own = np.maximum(limit, among.max(axis=0))
     ratios = np.abs(z) / _others_levels(values, noise, among, others, rate)
     families = _families(kinds)
     largest = np.array([ratios[:, one].max(axis=1) for one in families])
-    factors, method = _alarms(largest, rate)
+    factors, method = _alarms(largest, rate, limit)
     for one, factor in zip(families, factors.tolist(), strict=True):
         own[one] *= factor
     # Of one more window each family's score is as likely as any to be the next above its factor.
@@ -202,10 +209,11 @@ def _others_levels(
     return found
 
 
-def _alarms(scores: Floats, rate: float) -> tuple[Floats, str]:
+def _alarms(scores: Floats, rate: float, limit: float) -> tuple[Floats, str]:
     """By what the own levels of each family are multiplied, and how that was found.
 
-    The rate is split evenly. Where ranks cannot promise so little, tails are continued.
+    The rate is split evenly. Where ranks cannot promise so little, tails are continued; `limit` is
+    the deviation that a score of 1 stands for, where deviations follow a t distribution.
     """
     families, m = scores.shape
     share = rate / families
@@ -213,19 +221,25 @@ def _alarms(scores: Floats, rate: float) -> tuple[Floats, str]:
         ranked = np.array([max(_LEAST, _ranked(one, share)) for one in scores])
         if ranked.max() <= _MOST:
             return ranked, "rank"
-    return np.array([min(max(1.0, _beyond(one, share)), _MOST) for one in scores]), "t"
+    return np.array([min(max(1.0, _beyond(one, share, limit)), _MOST) for one in scores]), "t"
 
 
-def _beyond(scores: Floats, rate: float) -> float:
-    """The score that a further one exceeds with this probability, by the tail of the largest."""
+def _beyond(scores: Floats, rate: float, limit: float) -> float:
+    """The score that a further one exceeds with this probability, by the tail of the largest.
+
+    1 where their tail is no longer than that of a t distribution.
+    """
     m = len(scores)
     k = min(2 * math.ceil(math.sqrt(m)), m // 2)
     largest = np.sort(scores)[m - k - 1 :]
     start = max(float(largest[0]), _TAIL_FROM)
     tail = largest[largest > start]
     if not len(tail):
-        return start
-    index = float(np.log(tail / start).mean())
+        return 1.0
+    index, z = float(np.log(tail / start).mean()), start * limit
+    usual = float(np.log(stats.t.isf(stats.t.sf(z, m - 2) * _EVENLY, m - 2) / z).mean())
+    if index <= usual * (1 + _CLEARLY / math.sqrt(len(tail))):
+        return 1.0
     return float(start * (len(tail) / ((m + 1) * rate)) ** index)
 
 
