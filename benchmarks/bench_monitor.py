@@ -506,7 +506,7 @@ def _days_of(alarms, length):
     """The windows that raise most of the alarms, and how often."""
     first = pd.Timestamp("1970-01-05")
     named = [
-        f"{(first + pd.Timedelta(days=int(code) * length)).date()} {n} times"
+        f"{(first + pd.Timedelta(days=int(code) * length)).date()} ({n})"
         for code, n in alarms.most_common(4)
     ]
     rest = len(alarms) - len(named)
