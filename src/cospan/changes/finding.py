@@ -126,7 +126,7 @@ def find_changes(
     decided = decide(table, shift)
     kinds = no_difference(frame.parts.total)
     if decided.differs:
-        kinds = difference_by_kind(frame, columns, parts, table, shift)
+        kinds = difference_by_kind(frame, columns, parts, table, shift, rows)
     table = table.with_shares(kinds.columns)
     verdict = make_verdict(
         table,

@@ -34,9 +34,11 @@ from cospan._types import Floats
 from .correlating import apart, correlated, standard_ranks
 from .grouping import Column, Rows, present
 from .pairs import PairChange, PairTable, Relations
-from .twosample import adjusted
+from .twosample import adjusted, log_fisher
 
 ALL_PAIRS = 60
+#: p-values up to this say that values are missing more often in one set.
+_AS_OFTEN = 0.05
 LEADING = 30
 #: Pairs that the table lists: all that changed up to so many, and some more to compare with.
 MOST_PAIRS, FEWEST_PAIRS = 200, 10
@@ -187,7 +189,7 @@ def _prepared(
         places = column.features[:1] if _is_mirrored(column) else column.features
         features.extend(_Feature(place, owner) for place in places)
         gaps.extend([gap] * len(places))
-        if column.indicator is not None:
+        if column.indicator is not None and _as_often_missing(*gap, rows):
             features.append(_Feature(column.indicator, owner))
             gaps.append((None, None))
     at = [f.place for f in features]
@@ -201,6 +203,12 @@ def _prepared(
         for side, (part, ranks) in enumerate(((rows.a, a[0]), (rows.b, b[0])))
     ]
     return [features[j] for j in kept], (found[0], found[1])
+
+
+def _as_often_missing(a: Any, b: Any, rows: Rows) -> bool:
+    """Whether values are missing as often in B as in A: new gaps are news by themselves."""
+    counts = [0 if there is None else len(there) - int(there.sum()) for there in (a, b)]
+    return bool(log_fisher(counts[0], len(rows.a), counts[1], len(rows.b))[0] > math.log(_AS_OFTEN))
 
 
 def _is_mirrored(column: Column) -> bool:

@@ -3,9 +3,10 @@
 Depth is 200 z/(x + y): a column that is shuffled, or joined to the wrong rows, keeps its mean, its
 spread and much of its rank correlations, but no longer what the others say of it. So every column
 of numbers is regressed on its companions in each set by itself, robustly, on one half of the rows,
-and its distances from the prediction are taken on the other half. They are compared by ranks
-(Wilcoxon's test). A column is named where the others predict it in one set, its distances are at
-least twice as large in the other, and its own spread does not explain that.
+and its distances from the prediction are taken on the other half. Where the other set's fit
+predicts it better, that one counts: a robust fit may miss what is there. Distances are compared by
+ranks (Wilcoxon's test). A column is named where the others predict it in one set, its distances are
+at least twice as large in the other, and its own spread does not explain that.
 
 Rows without a value have no part in this, and columns that often have none predict no other:
 what stands for missing values breaks relations.
@@ -44,6 +45,8 @@ ABOUT = 0.8
 _FEWEST_ROWS = 40
 #: A column with more gaps than this in one set predicts no other.
 MOST_MISSING = 0.2
+#: Rows of one value, such as no children, up to which a column is one of numbers.
+MOST_EQUAL = 0.25
 
 
 class Scattered(NamedTuple):
@@ -180,7 +183,7 @@ def _broken(
         others = np.setdiff1d(helpful, _places(columns[k]))
         if not np.any(used == j) or not len(others):
             continue
-        a, b = (_left(one, j, others, owner) for one in sets)
+        a, b = _left(sets, j, others, owner)
         if a is None or b is None or not _is_news(a, b):
             continue
         log_p = float(compare_ordered(a.off[:, None], b.off[:, None]).mean[0])
@@ -202,22 +205,41 @@ def _broken(
     return found
 
 
-def _left(one: _Set, j: int, others: NDArray[np.intp], owner: dict[int, int]) -> _Left | None:
-    """Fit one half of the rows with all values, look at the other, and the other way round."""
-    own = one.there[:, owner[j]]
-    most = min(MAX_COMPANIONS, np.count_nonzero(own) // _FEWEST_ROWS)
+def _left(
+    sets: Sequence[_Set], j: int, others: NDArray[np.intp], owner: dict[int, int]
+) -> tuple[_Left | None, _Left | None]:
+    """What the others leave of feature j in both sets, among the rows that have all values."""
+    fewest = min(np.count_nonzero(one.there[:, owner[j]]) for one in sets)
+    most = min(MAX_COMPANIONS // 2, fewest // (2 * _FEWEST_ROWS))
     if not most:
-        return None
-    companions = others[_by_help(one.z[own], j, others)[:most]]
-    rows = own & one.there[:, [owner[k] for k in companions]].all(axis=1)
-    if np.count_nonzero(rows) < _FEWEST_ROWS:
-        return None
-    X, y = one.z[np.ix_(rows, companions)], one.z[rows, j]
-    off = np.empty(len(y))
-    for half in (0, 1):
-        slopes, middle, _ = robust_fit(X[half::2], y[half::2])
-        off[1 - half :: 2] = np.abs(y - X @ slopes - middle)[1 - half :: 2]
-    return _Left(off, float(np.median(np.abs(y - np.median(y)))), int(companions[0]))
+        return None, None
+    first = [others[_by_help(one.z[one.there[:, owner[j]]], j, others)[:most]] for one in sets]
+    companions = np.array(list(dict.fromkeys([*first[0].tolist(), *first[1].tolist()])))
+    known = [one.there[:, [owner[k] for k in (j, *companions)]].all(axis=1) for one in sets]
+    if min(map(np.count_nonzero, known)) < _FEWEST_ROWS:
+        return None, None
+    if any(_often_the_same(one.z[rows, j]) for one, rows in zip(sets, known, strict=True)):
+        return None, None
+    X = [one.z[np.ix_(rows, companions)] for one, rows in zip(sets, known, strict=True)]
+    y = [one.z[rows, j] for one, rows in zip(sets, known, strict=True)]
+    fits = [[robust_fit(x[h::2], v[h::2])[:2] for h in (0, 1)] for x, v in zip(X, y, strict=True)]
+    found = []
+    for k in (0, 1):
+        own, theirs = (
+            np.stack([np.abs(y[k] - X[k] @ slopes - middle) for slopes, middle in fits[m]])
+            for m in (k, 1 - k)
+        )
+        own[0, ::2] = own[1, ::2]  # no row is predicted by a fit that it had a part in
+        off = min(own[0], *theirs, key=np.median)
+        size = float(np.median(np.abs(y[k] - np.median(y[k]))))
+        found.append(_Left(off, size, int(first[k][0])))
+    return found[0], found[1]
+
+
+def _often_the_same(values: Floats) -> bool:
+    """Whether one value is so frequent that a robust fit settles on it."""
+    times = np.unique(values, return_counts=True)[1]
+    return bool(times.max() > MOST_EQUAL * len(values))
 
 
 def _by_help(z: Floats, j: int, others: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -232,7 +254,10 @@ def _is_news(a: _Left, b: _Left) -> bool:
     """Predicted in one set, twice as far off in the other, and not for a spread of its own."""
     if min(a.size, b.size) == 0 or min(a.share, b.share) > PREDICTED:
         return False
-    off = [max(float(np.median(x.off)), LEAST_RESIDUAL) for x in (a, b)]
-    wider = math.log(off[1] / off[0])
-    beyond = wider - math.log(b.size / a.size)
-    return wider * beyond > 0 and min(abs(wider), abs(beyond)) >= math.log(TWICE)
+    own = math.log(b.size / a.size)
+    found = []
+    for part in (0.5, 0.75):  # most rows, and not only those in the middle
+        off = [max(float(np.quantile(x.off, part)), LEAST_RESIDUAL) for x in (a, b)]
+        wider = math.log(off[1] / off[0])
+        found += [wider, wider - own]
+    return abs(sum(map(np.sign, found))) == len(found) and min(map(abs, found)) >= math.log(TWICE)
