@@ -51,6 +51,8 @@ class ReportContent:
     timelines : tuple of TimeChart
         Angles over time, or over the order of the rows, where there is one.
     patterns : Patterns or None
+    charts : tuple of Chart
+        Charts that need no place of their own, in the order in which their sections show them.
     quality : tuple of Note
     measures : tuple of Measure
     sensitivity : tuple of Setting
@@ -87,6 +89,7 @@ class ReportContent:
     tabs: tuple[pieces.Tab, ...] = ()
     timelines: tuple[pieces.TimeChart, ...] = ()
     patterns: pieces.Patterns | None = None
+    charts: tuple[pieces.Chart, ...] = ()
     quality: tuple[pieces.Note, ...] = ()
     measures: tuple[pieces.Measure, ...] = ()
     sensitivity: tuple[pieces.Setting, ...] = ()

@@ -73,10 +73,12 @@ def _environment() -> Environment:
     )
 
     def drawn(chart: Any) -> Any:
-        return lambda *given: Markup(chart(*given))
+        return lambda *given, **numbers: Markup(chart(*given, **numbers))
 
-    for module in (svg, svg_many, svg_time):
-        made.globals.update({name: drawn(getattr(module, name)) for name in module.__all__})
+    modules = (svg, svg_many, svg_time)
+    drawings = {name: drawn(getattr(one, name)) for one in modules for name in one.__all__}
+    made.globals.update(drawings)
+    made.globals["draw"] = lambda content, one: drawings[one.drawing](content, **one.numbers)
     made.globals.update(map_place=svg.map_place, below=_below, heat=_heat, time_cells=time_cells)
     made.globals.update(short_names=_short_names, filled=filled, time_words=time_words)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
