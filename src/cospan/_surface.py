@@ -23,8 +23,6 @@ _with_flags: ContextVar[bool] = ContextVar("cospan_with_flags", default=False)
 def option(name: str, value: object = None) -> str:
     """An argument, with the value to give it where there is one, as the reader writes it.
 
-    Examples
-    --------
     >>> option("columns"), option("missing", "drop"), option("score_all", True)
     ('columns=', 'missing="drop"', 'score_all=True')
     >>> with on_command_line():

@@ -97,8 +97,6 @@ def without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
     Numbers are left alone, also where they are text. Escape sequences are spelled out: a CSV file
     is looked at on a terminal sooner or later.
 
-    Examples
-    --------
     >>> without_formulas({"id": ["=1+1", "-2.5", "x"], "n": np.array([-1])})
     {'id': ["'=1+1", '-2.5', 'x'], 'n': array([-1])}
     """

@@ -201,8 +201,6 @@ def fisher_rao_samples(theta: ArrayLike, other: ArrayLike) -> Floats:
 
     An angle θ stands for the posterior (cos²θ, sin²θ) over "A" and "B". Arguments broadcast.
 
-    Examples
-    --------
     >>> from cospan.distribution import fisher_rao_samples
     >>> fisher_rao_samples(np.radians([0.0, 30.0]), np.radians(45.0)).round(4)
     array([1.5708, 0.5236])
@@ -268,8 +266,6 @@ def angle_auc(theta_a: ArrayLike, theta_b: ArrayLike) -> float:
 
     0.5: the angles tell nothing apart; 1: every B lies above every A.
 
-    Examples
-    --------
     >>> from cospan.distribution import angle_auc
     >>> angle_auc(np.radians([10, 20, 40]), np.radians([40, 60]))
     0.9166666666666666

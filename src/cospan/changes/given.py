@@ -65,8 +65,6 @@ def moved_given_others(
 ) -> tuple[GivenOthers, ...]:
     """Columns of numbers whose move shows only beside the others, the surest by itself first.
 
-    Examples
-    --------
     >>> from cospan import JointFrame
     >>> from cospan.changes import find_changes
     >>> rng = np.random.default_rng(0)

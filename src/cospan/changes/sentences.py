@@ -16,8 +16,6 @@ GONE_LEVELS = 3
 def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
     """One sentence on a column that changed.
 
-    Examples
-    --------
     >>> from cospan.changes import FeatureChange, feature_sentence
     >>> from cospan.changes.measuring import Held
     >>> a, b = Held(mean=32.4, deviation=24.6), Held(mean=45.1, deviation=24.4)

@@ -18,8 +18,6 @@ def score_columns(names: Sequence[str], sets: Any, scored: Scored) -> dict[str, 
     `names` are those of the K sets; `sets` is what to write in the column "set", for all rows or
     one by one. Two sets with a joint frame have costs and shares, others a weight for each set.
 
-    Examples
-    --------
     >>> scored = Scored(np.array([[0.75, 0.25]]), np.array([[1.0, 0.5]]), None, np.array([7]), None)
     >>> columns = score_columns(("x", "y"), "x", scored)
     >>> {name: column.tolist() for name, column in columns.items() if name != "entropy"}
@@ -54,8 +52,6 @@ def score_columns(names: Sequence[str], sets: Any, scored: Scored) -> dict[str, 
 def ambiguity(weights: Floats) -> Floats:
     """Entropy of each row of weights: 0 for one set alone, 1 for all sets alike.
 
-    Examples
-    --------
     >>> ambiguity(np.array([[1.0, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3]])).round(9)
     array([0., 1.])
     """
@@ -66,8 +62,6 @@ def ambiguity(weights: Floats) -> Floats:
 def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Concatenate; identifiers of different kinds (row numbers, file names) become text.
 
-    Examples
-    --------
     >>> joined([np.array([1, 2]), np.array(["x.png"])]).tolist()
     ['1', '2', 'x.png']
     """

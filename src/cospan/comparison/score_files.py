@@ -31,8 +31,6 @@ class TableWriter(Protocol):
 def check_table_path(path: str | os.PathLike[str]) -> Path:
     """Refuse an ending that no writer knows.
 
-    Examples
-    --------
     >>> check_table_path("scores.xlsx")
     Traceback (most recent call last):
         ...
@@ -51,8 +49,6 @@ of .parquet, .arrow, .feather, .csv, .tsv.
 def with_text_ids(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The columns with identifiers as text: one set may number its rows, another name them.
 
-    Examples
-    --------
     >>> with_text_ids({"id": np.array([3, 4])})["id"].tolist()
     ['3', '4']
     """
@@ -63,8 +59,6 @@ def with_text_ids(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]
 def table_file(path: str | os.PathLike[str]) -> Iterator[TableWriter]:
     """Write a table in pieces; the file appears when the block ends well.
 
-    Examples
-    --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
     >>> with table_file(path) as write:

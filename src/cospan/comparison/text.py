@@ -46,8 +46,6 @@ def bars(counts: NDArray[Any] | Sequence[float], width: int) -> str:
 
     A bin that is not empty always shows at least the lowest bar: a few stray rows matter.
 
-    Examples
-    --------
     >>> bars([0, 0, 1, 8, 16, 16, 100, 400], 4)
     ' ▁▁█'
     """

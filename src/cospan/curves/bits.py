@@ -16,8 +16,6 @@ from cospan._types import Floats
 def uniforms(seed: int, shape: tuple[int, ...]) -> Floats:
     """Uniform numbers between 0 and 1, neither of them included.
 
-    Examples
-    --------
     >>> uniforms(0, (3,)).round(6)
     array([0.636962, 0.269787, 0.040974])
     """
@@ -28,8 +26,6 @@ def uniforms(seed: int, shape: tuple[int, ...]) -> Floats:
 def normals(seed: int, shape: tuple[int, ...]) -> Floats:
     """Normal numbers of mean 0 and variance 1.
 
-    Examples
-    --------
     >>> normals(0, (3,)).round(6)
     array([ 0.350349, -0.613458, -1.739499])
     """

@@ -129,8 +129,6 @@ class LandmarkMap(RowMap):
 def landmarks_for(n_rows: int) -> int:
     """How many landmarks so many rows can have.
 
-    Examples
-    --------
     >>> landmarks_for(90), landmarks_for(1700), landmarks_for(100_000)
     (30, 566, 1500)
     """

@@ -48,8 +48,6 @@ _DISTANCE_ROWS = 500
 class CurveMap(RowMap):
     """A fixed map of rows to themselves, standardised, and their curved features.
 
-    Examples
-    --------
     >>> plain = CurveMap(np.zeros(1), np.ones(1), np.array([[1.0]]), np.array([0.0]))
     >>> plain(np.array([[0.0], [np.pi]])).round(3)
     array([[ 0.   ,  1.414],

@@ -113,8 +113,6 @@ def _left_out_threshold(frame: JointFrame, summaries: Sequence[Summary], weighti
 def best_threshold(theta: Floats, own: NDArray[np.intp], count: Floats) -> float:
     """The θ between two classes with the best balanced accuracy; ties: the nearest to 45°.
 
-    Examples
-    --------
     >>> theta = np.array([0.1, 0.2, 0.9, 1.0, 1.2])
     >>> best_threshold(theta, own=np.array([0, 0, 0, 1, 1]), count=np.ones(5))
     0.95

@@ -32,8 +32,6 @@ def frechet_distance(A: Floats, B: Floats) -> float:
     trace of the root is the sum of the singular values of R_A R_Bᵀ, with R the triangular factors
     of the centred rows: no root of a matrix is taken.
 
-    Examples
-    --------
     >>> A = np.random.default_rng(0).normal(size=(50, 3))
     >>> round(frechet_distance(A, A + [2, 0, 0]), 10)
     4.0
@@ -55,8 +53,6 @@ def mmd(A: Floats, B: Floats, *, permutations: int = 199, random_state: int = 0)
     The bandwidth is the median distance between rows of both sets. Unbiased means that it can be
     a little below 0 where nothing differs.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> found = mmd(rng.normal(size=(60, 2)), rng.normal(1, size=(60, 2)))
     >>> round(found.value, 3), found.p_value
@@ -80,8 +76,6 @@ def energy_distance(
 
     For one feature it is what `scipy.stats.energy_distance` returns.
 
-    Examples
-    --------
     >>> from scipy import stats
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(40, 1)), rng.normal(size=(30, 1))
@@ -109,8 +103,6 @@ def sliced_wasserstein(
 def largest_column_distance(A: Floats, B: Floats) -> tuple[int, Tested]:
     """The column with the largest Kolmogorov-Smirnov distance; p times the number of columns.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + [0, 0, 1]
     >>> column, found = largest_column_distance(A, B)

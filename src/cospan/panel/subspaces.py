@@ -15,8 +15,6 @@ def linear_cka(X: Floats, Y: Floats) -> float:
     1 where one is a rotated and scaled copy of the other, 0 where no feature of one correlates
     with any of the other. The two may have different numbers of features.
 
-    Examples
-    --------
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> round(linear_cka(X, 2 * X[:, ::-1] + 1), 12)
     1.0
@@ -35,8 +33,6 @@ def covariance_cka(A: Floats, B: Floats) -> float:
 
     1 where one covariance is a multiple of the other; blind to the means.
 
-    Examples
-    --------
     >>> A = np.random.default_rng(0).normal(size=(50, 3))
     >>> round(covariance_cka(A, 3 * A + 7), 12)
     1.0
@@ -51,8 +47,6 @@ def principal_angles(A: Floats, B: Floats, *, share: float = 0.9) -> Floats:
     The subspaces have the dimension in which the first of the two reaches `share` of its
     variance. Blind to the means and to how much variance there is.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> A = rng.normal(size=(500, 3)) * [10, 1, 1]
     >>> principal_angles(A, A[:, [1, 0, 2]]).round()

@@ -53,8 +53,6 @@ class SetCosts:
 
     Make one with :meth:`from_summaries`.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_iris
     >>> from cospan import Summary
     >>> X, y = load_iris(return_X_y=True)

@@ -56,8 +56,6 @@ def oriented(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
     The larger set comes first; of two equally large ones, that whose angles are nearer to an end.
 
-    Examples
-    --------
     >>> a, b = np.array([0.2, 0.3]), np.array([1.0, 1.1, 1.2])
     >>> [x.round(2).tolist() for x in oriented(a, b)]
     [[0.57, 0.47, 0.37], [1.37, 1.27]]

@@ -145,8 +145,6 @@ def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     The blocks' own summaries merge on the workers, so that the whole never comes together; only
     the last merged summary comes here.
 
-    Examples
-    --------
     >>> import dask.array as da
     >>> from cospan import Summary
     >>> X = np.arange(24.0).reshape(12, 2) ** 2

@@ -23,8 +23,6 @@ FEWEST_ROWS = 200
 def rows_within(n_bytes: int, n_features: int, most: int, fewest: int | None = None) -> int:
     """How many float64 rows fit into so many bytes: at most `most`, but never just a handful.
 
-    Examples
-    --------
     >>> rows_within(2**25, 64, 2_000), rows_within(2**25, 100_000, 2_000)
     (2000, 200)
     """
@@ -39,8 +37,6 @@ class Reservoir(Generic[T]):
     on the host, or anything with ``column[index]`` and ``concatenate``; None for a column that is
     not there).
 
-    Examples
-    --------
     >>> from cospan.sources import Chunk
     >>> sample = Reservoir(3, seed=0)
     >>> for start in range(0, 1000, 100):
