@@ -40,7 +40,10 @@ from cospan._arrays.namespaces import (
     zeros,
 )
 from cospan._arrays.process import (
+    host_threads,
+    in_threads,
     one_blas_thread,
+    one_thread,
 )
 from cospan._arrays.products import (
     add_gram,
@@ -53,11 +56,6 @@ from cospan._arrays.products import (
     shifted_gram,
     stacked,
     sum_of_squares,
-)
-from cospan._arrays.threads import (
-    host_threads,
-    in_threads,
-    one_thread,
 )
 from cospan._arrays.types import (
     Array,

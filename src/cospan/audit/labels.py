@@ -13,8 +13,7 @@ from cospan._tables import make_dataframe
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_rows, as_shrinkage, feature_names_of
-from cospan.audit.flips import fit_flips, fit_rate
-from cospan.audit.separating import separates
+from cospan.audit.flips import fit_flips, fit_rate, separates
 from cospan.errors import InputError
 from cospan.frame.fitting import RowsAgain
 from cospan.sets import SetCosts, calibrated_weights

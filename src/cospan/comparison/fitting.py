@@ -5,22 +5,29 @@ This is the one place that decides between the two. What follows is written for 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cospan import _arrays as arrays
 from cospan.comparison.reading import ReadSet
 from cospan.comparison.settings import Settings
+from cospan.errors import InputError
 from cospan.frame import JointFrame, ManyFrame
-from cospan.sets import Calibration, SetCosts
+from cospan.sets import Calibration, Geometry, SetCosts
 from cospan.sets.curved import CurvedSets, Plain
 from cospan.sets.curving import Again
 from cospan.sources import Source
 from cospan.summary import Summary
 from cospan.typicality import Typicality
+
+if TYPE_CHECKING:
+    from cospan.comparison.many import ManyComparison
+    from cospan.estimator import AlignmentAngleClassifier
+
 
 Model = JointFrame | SetCosts
 
@@ -151,3 +158,32 @@ def _directions_arranged(frame: ManyFrame, places: list[int]) -> ManyFrame:
         sigma=frame.sigma[places],
         present=frame.present[places],
     )
+
+
+def as_classifier(c: ManyComparison) -> AlignmentAngleClassifier:
+    """A fitted estimator whose classes are the names of the sets."""
+    from cospan.estimator import AlignmentAngleClassifier, FittedClasses
+
+    if len(c.names) == 2:
+        raise InputError("Two sets have a joint frame; take compare(A, B).frame.")
+    order = sorted(range(len(c.names)), key=c.names.__getitem__)
+    costs = arranged(c.costs, order)
+    g = costs.geometry
+    linear = {} if g.affine else {"center": _center(g), "balance": g.balance}
+    affine = {"units": g.units, "pooling": g.pooling, "dof": g.dof} if g.affine else {}
+    return AlignmentAngleClassifier.from_fitted(
+        FittedClasses(costs, costs.weighting, math.pi / 4),
+        np.array([c.names[k] for k in order]),
+        costs.n_features,
+        costs.feature_names,
+        span=g.span,
+        shrinkage=g.shrinkage,
+        weighting=costs.weighting,
+        tol=g.tol,
+        **linear,
+        **affine,
+    )
+
+
+def _center(geometry: Geometry) -> Any:
+    return geometry.center if geometry.center_mode == "given" else geometry.center_mode

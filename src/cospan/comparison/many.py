@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from cospan._types import Floats
 from cospan.audit import LabelAudit
 from cospan.changes.wording import set_name
-from cospan.comparison.classifying import as_classifier
-from cospan.comparison.columns import ambiguity, joined, score_columns
+from cospan.comparison.fitting import as_classifier
 from cospan.comparison.pair_changes import PairChanges
 from cospan.comparison.pairs import Pairs
 from cospan.comparison.plain import many_dict
 from cospan.comparison.result import Line, Result, View, shared
+from cospan.comparison.score_files import ambiguity, joined, score_columns
 from cospan.comparison.scorer import LikeNeither, Scored, like_neither, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.telling import KeptRows

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.alignment import strange_p
-from cospan.comparison.columns import joined, score_columns
 from cospan.comparison.plain import pair_dict
 from cospan.comparison.result import Line, Result, View, shared
+from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import ScoredGroup
 from cospan.comparison.text import pair_lines

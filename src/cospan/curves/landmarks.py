@@ -27,8 +27,7 @@ from cospan._arrays import Array
 from cospan._text import plural
 from cospan._tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE
 from cospan._types import Floats
-from cospan.curves.bits import normals, uniforms
-from cospan.curves.map import median_distance
+from cospan.curves.map import median_distance, normals, uniforms
 from cospan.curves.rows import RowMap
 
 # Principal axes kept. What the weaker ones of pictures add is noise, and time.

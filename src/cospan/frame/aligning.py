@@ -23,9 +23,8 @@ from cospan.frame import lazy
 from cospan.frame.properties import FrameProperties, inverse_square
 from cospan.frame.scoring import Scorer
 from cospan.sets import LeavingRows
-from cospan.sets.leaving import removed_weights
+from cospan.sets.leaving import leaving_rows, removed_weights
 from cospan.sets.maps import working_rows
-from cospan.sets.spectral import leaving_rows
 
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame

@@ -14,8 +14,14 @@ from cospan.errors import InputError
 from cospan.frame.aligning import ScoringFrame
 from cospan.frame.differences import Parts, differences_of, parts_of
 from cospan.frame.directions import Directions, directions_of
-from cospan.frame.fitting import RowsAgain, fitted, pseudo_inverse, warn_if_nothing_shared
-from cospan.frame.prepared_rows import prepare_rows, with_left_factors
+from cospan.frame.fitting import (
+    RowsAgain,
+    fitted,
+    prepare_rows,
+    pseudo_inverse,
+    warn_if_nothing_shared,
+    with_left_factors,
+)
 from cospan.frame.properties import Derived
 from cospan.frame.truncation import truncated
 from cospan.sets import Settings, calibrated

@@ -35,11 +35,16 @@ from cospan.sets.choice import more_rows, tried_rows
 from cospan.sets.curved import CurvedSets, Plain, with_curve
 from cospan.sets.curving import Again, TriedSets, fitted_curve
 from cospan.sets.geometry import Geometry
-from cospan.sets.leaving import LeavingRows, removed_weights
+from cospan.sets.leaving import (
+    LeavingRows,
+    leaving_rows,
+    matrix_of,
+    pooled_matrices,
+    removed_weights,
+)
 from cospan.sets.maps import inverse_triangle, maps_of, working_rows
 from cospan.sets.model import calibrated, calibrated_weights, trial_costs, typicality_of
 from cospan.sets.settings import Given, Settings
-from cospan.sets.spectral import leaving_rows, matrix_of, pooled_matrices
 from cospan.summary import Summary
 from cospan.typicality import Typicality
 

@@ -22,8 +22,7 @@ from cospan._validate import (
     feature_names_of,
 )
 from cospan.errors import InputError
-from cospan.summary.checks import check_range
-from cospan.summary.moments import MomentSum, MomentTree
+from cospan.summary.moments import MomentSum, MomentTree, check_range
 from cospan.summary.reservoir import Reservoir, rows_within
 from cospan.summary.row_sample import RowSample, WeightedRows
 from cospan.summary.summary import Summary
