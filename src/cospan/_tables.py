@@ -23,19 +23,8 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None) -> Any:
     """A dataframe with these columns, in this order.
 
-    Parameters
-    ----------
-    columns
-        One-dimensional columns of one length, by name.
-    backend
-        ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the first of them installed.
+    The backend is ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the first one installed.
 
-    Returns
-    -------
-    pandas.DataFrame, polars.DataFrame or pyarrow.Table
-
-    Examples
-    --------
     >>> from cospan._tables import make_dataframe
     >>> make_dataframe({"id": ["x", "y"], "theta": [0.1, 1.2]}, backend="pandas")
       id  theta

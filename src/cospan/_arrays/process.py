@@ -24,13 +24,8 @@ from cospan._arrays.types import Array
 class Held:
     """A setting that stays changed as long as anybody holds it.
 
-    Parameters
-    ----------
-    change : callable
-        Changes the setting and returns how to put it back.
+    `change` changes it and returns how to put it back.
 
-    Examples
-    --------
     >>> light = ["off"]
     >>> def switch_on():
     ...     light[0] = "on"

@@ -74,15 +74,9 @@ class Flips(NamedTuple):
 def fit_flips(weights: Floats, own: NDArray[np.intp]) -> Flips:
     """Estimate the rates of flips and the probabilities behind them.
 
-    Parameters
-    ----------
-    weights : (n, K)
-        The probability of each class, every row left out of its own.
-    own : (n,)
-        The number of each row's class, as labelled.
+    `weights` (n, K) are the probabilities of the classes, every row left out of its own, and `own`
+    (n,) the numbers of the rows' classes, as labelled.
 
-    Examples
-    --------
     >>> lean = np.append(np.linspace(0.001, 0.5, 50), np.linspace(0.5, 0.999, 50))
     >>> own = np.repeat([0, 1], 50)
     >>> weights = np.column_stack([1 - lean, lean])
@@ -228,20 +222,9 @@ _ERRORS_ABOVE_CHANCE = 3.0
 def separates(weights: Floats, own: NDArray[np.intp], i: int, j: int) -> bool:
     """Do left-out rows of classes i and j lean to their own class more than by chance?
 
-    Judged by the AUC of the weights of the two against its standard error under chance. Classes
-    of two or three rows never pass.
+    Judged by the AUC of the weights of the two against its standard error under chance. Classes of
+    two or three rows never pass; where one has no rows, nothing is known against them.
 
-    Parameters
-    ----------
-    weights : (n, K)
-        Each row left out of its own class.
-    own : (n,)
-        Number of each row's class.
-    i, j : int
-        The two classes. Where one of them has no rows, nothing is known against them.
-
-    Examples
-    --------
     >>> own = np.repeat([0, 1], 10)
     >>> lean = np.where(own == 1, 0.8, 0.3)
     >>> separates(np.column_stack([1 - lean, lean]), own, 0, 1)

@@ -155,18 +155,12 @@ class CurveMap(RowMap):
 
 
 def curve_map(center: Floats, scale: Floats, sample: Floats, size: int | None = None) -> CurveMap:
-    """The map for columns of this centre and scale.
+    """The map for columns of this centre and scale, which is 0 for a constant column.
 
-    Parameters
-    ----------
-    center, scale : ndarray, (d,)
-        `scale` is 0 for a constant column.
-    sample : ndarray, (k, d)
-        Some rows of all sets, as they are: for the number of different values of each column and
-        for the distances between rows.
-    size : int, optional
-        How many features. Those of single columns come first if there is room for all of them;
-        the rest are random. By default those of single columns.
+    `sample` are some rows of all sets, as they are: for the number of different values of each
+    column and for the distances between rows. Of `size` features those of single columns come first
+    if there is room for all of them, and the rest are random; by default there are those of single
+    columns.
     """
     per_unit = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
     varies = np.flatnonzero(scale > 0)

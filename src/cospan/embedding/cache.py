@@ -25,16 +25,10 @@ def default_cache() -> Path:
 
 
 class EmbeddingCache:
-    """Rows that were computed before.
+    """Rows that were computed before, in a file in the user's cache folder (or ``COSPAN_CACHE``).
 
-    Parameters
-    ----------
-    path : path, optional
-        The file; by default one in the user's cache folder (or in ``COSPAN_CACHE``). A file that
-        cannot be used is a cache that stays empty: embeddings are then computed each time.
+    A file that cannot be used is a cache that stays empty: embeddings are then computed each time.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -227,16 +227,9 @@ def reproduce_embeddings(
 ) -> str:
     """Compare texts, pictures and models in learned features; write a page; return its tables.
 
-    Parameters
-    ----------
-    data, output, progress
-        As for :func:`cospan.experiments.reproduce`.
-    texts : int
-        Texts of each corpus.
-    quick : bool
-        At most 150 texts of each corpus, five random halves, one pair of each set of pictures.
-    model : optional
-        The text model, as for :func:`cospan.embed_texts`.
+    `data`, `output` and `progress` are as for :func:`cospan.experiments.reproduce`, `model` as for
+    :func:`cospan.embed_texts`. There are so many `texts` of each corpus; if it is to be `quick`, at
+    most 150, five random halves, and one pair of each set of pictures.
     """
     started = time.perf_counter()
     texts = as_count(texts, "texts", least=FEWEST_TEXTS)

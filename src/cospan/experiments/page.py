@@ -160,24 +160,10 @@ def reproduce(
 ) -> str:
     """Repeat the paper's experiments; write figures, tables and a page; return the tables.
 
-    Parameters
-    ----------
-    data : path, optional
-        Folder that holds ``mnist`` and ``fashion-mnist``; default: ``COSPAN_DATA``, else a
-        download. The word ``"digits"`` takes the small digits inside scikit-learn instead.
-    output : path
-        Folder for the results; made if it is not there.
-    draws : int
-        Random draws of training images for the paper's pairs.
-    quick : bool
-        Two draws, and only the paper's pairs.
-    progress : callable, optional
-        Called with (what, done, total).
-
-    Returns
-    -------
-    str
-        The tables and findings as text, ending with the path of the page.
+    `data` is the folder that holds ``mnist`` and ``fashion-mnist`` (default: ``COSPAN_DATA``, else
+    a download), or the word ``"digits"`` for the small digits inside scikit-learn. There are so
+    many random `draws` of training images for the paper's pairs; if it is to be `quick`, two, and
+    no other pairs. `progress` is called with (what, done, total).
     """
     if draws < 2:
         raise InputError(f"draws is {draws}; at least 2 are needed for a standard deviation.")

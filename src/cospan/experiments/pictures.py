@@ -33,22 +33,12 @@ LEARNED = 1_500  # pictures of each other class that the network learns from
 
 @dataclass(frozen=True, eq=False)
 class Separated:
-    """How well test pictures are separated in one space.
+    """How well test pictures are separated in one space."""
 
-    Attributes
-    ----------
-    angle, logistic : float
-        Test AUC of the angles and of logistic regression on the same rows.
-    theta : pair of ndarray
-        The angles of the test pictures of both classes.
-    null_p : tuple of float
-        p-values of the shift test on random halves of the first class.
-    """
-
-    angle: float
+    angle: float  # Test AUC of the angles, and of logistic regression on the same rows
     logistic: float
-    theta: tuple[Floats, Floats]
-    null_p: tuple[float, ...]
+    theta: tuple[Floats, Floats]  # the angles of the test pictures of both classes
+    null_p: tuple[float, ...]  # p-values of the shift test on random halves of the first class
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,31 +31,16 @@ class Shared:
     """What two models' features of the same rows have in common.
 
     The fields that end in ``_shuffled`` are the same for rows whose partners were shuffled.
-
-    Attributes
-    ----------
-    names : pair of str
-        The two models.
-    rows : int
-        The held-out rows that are looked up.
-    cka, cka_shuffled : float
-        Linear CKA: 1 is the same up to rotation and one factor.
-    directions : pair of int
-        How many directions of the frame are shared, and how many there are.
-    residual, residual_shuffled : float
-        Of relative Procrustes on the rows it was fitted to: 0 is a perfect fit.
-    found, found_shuffled : float
-        Share of the held-out rows whose partner is the nearest of all in the other model.
     """
 
     names: tuple[str, str]
-    rows: int
-    cka: float
+    rows: int  # that were held out, and are looked up
+    cka: float  # linear CKA: 1 is the same up to rotation and one factor
     cka_shuffled: float
-    directions: tuple[int, int]
-    residual: float
+    directions: tuple[int, int]  # of the frame: those shared, and all
+    residual: float  # of relative Procrustes on the rows it was fitted to: 0 is a perfect fit
     residual_shuffled: float
-    found: float
+    found: float  # share of the held-out rows whose partner is the nearest in the other model
     found_shuffled: float
 
 

@@ -179,17 +179,9 @@ class SetCosts:
     def left_out_costs(self, X: Any, own: Any, *, sample_weight: Any = None) -> Array:
         """Squared costs (n, K) of the sets' own rows, each as if it had never been there.
 
-        Exact, without refitting: mean, covariance and divisor change (α, T and the calibration
-        are held).
-
-        Parameters
-        ----------
-        X : array-like, (n, d)
-            Rows the sets were made of, or some of them.
-        own : array-like of int, (n,)
-            The number of the set each row belongs to.
-        sample_weight : array-like, optional
-            The weights used in fitting; a row of weight 2 loses one of its two occurrences.
+        Exact, without refitting: mean, covariance and divisor change (α, T and the calibration are
+        held). `own` are the numbers of the rows' sets, `sample_weight` the weights used in fitting:
+        a row of weight 2 loses one of its two occurrences.
         """
         rows = as_rows(X, "X", d=self.n_features, allow_empty=True)
         own = np.asarray(own, dtype=np.intp)

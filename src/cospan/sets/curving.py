@@ -77,16 +77,8 @@ def fitted_curve(
 ) -> CurvedSets | None:
     """The curved model of these sets; None where the plain one stays.
 
-    Parameters
-    ----------
-    working : WorkingSets
-        The plain sets.
-    trial, squared
-        Sampled rows, and their leave-one-out squared costs by the plain model.
-    plain : Plain
-        What the plain model says of them.
-    again : callable, optional
-        Needed where the summaries' samples do not hold all rows.
+    `trial` and `squared` are sampled rows and their leave-one-out squared costs by the plain model,
+    `plain` what that says of them. `again` is needed where the summaries' samples are not all rows.
     """
     asked = as_curve(settings.curve)
     if asked is None:

@@ -66,13 +66,8 @@ class _Change(NamedTuple):
 class LeavingRows:
     """Leave-one-out costs of rows of K sets.
 
-    Parameters
-    ----------
-    geometry : Geometry
-    maps : callable
-        ``maps(k, o)`` gives the :class:`SpectralMap` of set k for rows that leave set o.
-    positions : ndarray, (K, e)
-        The sets' means less the centre, in working coordinates.
+    ``maps(k, o)`` gives the :class:`SpectralMap` of set k for rows that leave set o; `positions`
+    (K, e) are the sets' means less the centre, in working coordinates.
     """
 
     def __init__(
@@ -93,15 +88,8 @@ class LeavingRows:
     def squared_costs(self, p: Array, off: Array | None, o: int, removed: np.ndarray) -> Array:
         """(n, K) squared costs of rows of set o, each left out of it.
 
-        Parameters
-        ----------
-        p : array, (n, e)
-            The rows less the mean of their set, in working coordinates.
-        off : array (n,) or None
-            Squared norms outside the span.
-        o : int
-        removed : ndarray, (n,)
-            The weight that leaves.
+        `p` (n, e) are the rows less the mean of their set, in working coordinates, `off` their
+        squared norms outside the span, and `removed` the weights that leave.
         """
         outside = np.zeros(p.shape[0]) if off is None else arrays.to_numpy(off)
         alpha = self.geometry.shrinkage

@@ -211,20 +211,8 @@ def check_same_features(a: Source, b: Source) -> Source:
     """Make sure that two sources have the same features; give `b` in the order of `a`.
 
     Where one of them has no names, or neither, the number of features and the image shape decide.
+    Where the features differ, the error lists those only in `a` and only in `b`.
 
-    Returns
-    -------
-    Source
-        `b` itself, or `b` with its columns in the order of `a` when both name the same features
-        in another order.
-
-    Raises
-    ------
-    InputError
-        When the features differ; the message lists those only in `a` and only in `b`.
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> from cospan.sources import open_source
     >>> a = open_source(pd.DataFrame({"x": [1.0], "y": [2.0]}))

@@ -62,18 +62,10 @@ class SummaryBuilder:
     """Takes rows as they come and ends as a Summary.
 
     Rows are gathered into blocks, so that the result does not depend on how they were chunked.
-    Factors of blocks merge in a balanced tree; Gram matrices are added up, but not before there
-    are as many rows as features: until then the rows themselves are smaller.
+    Factors of blocks merge in a balanced tree; Gram matrices are added up, but not before there are
+    as many rows as features: until then the rows themselves are smaller. `small` blocks, for many
+    builders side by side, have a megabyte, or twice as many rows as features.
 
-    Parameters
-    ----------
-    options : SummaryOptions
-    small : bool
-        Blocks of a megabyte, or of twice as many rows as features: for many builders side by
-        side.
-
-    Examples
-    --------
     >>> builder = SummaryBuilder(SummaryOptions(exact=False))
     >>> for start in range(0, 12, 3):
     ...     builder.take(np.arange(24.0).reshape(12, 2)[start : start + 3])

@@ -38,23 +38,12 @@ class Learned(NamedTuple):
 
 
 def learn_plan(sources: Sequence[Source]) -> EncodingPlan:
-    """Learn how to encode some tables, in one pass over each of them.
+    """Learn how to encode tables with the same columns, in one pass over each of them.
 
-    No pass is needed where the schemas say that all columns are numbers without gaps.
+    No pass is needed where the schemas say that all columns are numbers without gaps. The arguments
+    `categorical`, `numeric`, `drop` and `missing` that :func:`cospan.sources.open_source` was given
+    apply; the plan is for ``source.encoded(plan)``.
 
-    Parameters
-    ----------
-    sources : sequence of Source
-        Tables with the same columns, as :func:`cospan.sources.open_source` opens them. The
-        arguments `categorical`, `numeric`, `drop` and `missing` given there apply.
-
-    Returns
-    -------
-    EncodingPlan
-        For ``source.encoded(plan)``.
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> from cospan.sources import learn_plan, open_source
     >>> a = open_source(pd.DataFrame({"x": [1.0, 2.0], "kind": ["b", "a"]}))
