@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
 
-from .grouping import Column, Rows, present
+from .grouping import Rows, present
 from .measuring import Measured, cohen
 from .spreads import log_spreads
 from .twosample import compare_ordered
@@ -35,7 +35,7 @@ def ways_of(
         words[i] = min(tests[i], key=lambda key: tests[i][key])
         if measured[i].column.kind not in ("category", "boolean"):
             numbers.append(i)
-    gaps = {i: _gaps(rows, measured[i].column) for i in numbers}
+    gaps = {i: [present(x, measured[i].column) for x in (rows.a, rows.b)] for i in numbers}
     complete = [i for i in numbers if gaps[i][0] is gaps[i][1] is None]
     named: dict[int, str] = {}
     if complete:
@@ -80,10 +80,6 @@ def words_of(change: str) -> tuple[str, ...]:
 
 def _joined(ways: Sequence[str]) -> str:
     return _AND.join([", ".join(ways[:-1]), ways[-1]]) if len(ways) > 1 else ways[0]
-
-
-def _gaps(rows: Rows, column: Column) -> tuple[Any, Any]:
-    return present(rows.a, column), present(rows.b, column)
 
 
 def name_change(a: Floats, b: Floats) -> list[str]:

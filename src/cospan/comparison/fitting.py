@@ -17,7 +17,7 @@ from cospan.comparison.reading import ReadSet
 from cospan.comparison.settings import Settings
 from cospan.errors import InputError
 from cospan.frame import JointFrame, ManyFrame
-from cospan.sets import Calibration, Geometry, SetCosts
+from cospan.sets import Calibration, SetCosts
 from cospan.sets.curved import CurvedSets, Plain
 from cospan.sets.curving import Again
 from cospan.sources import Source
@@ -169,7 +169,8 @@ def as_classifier(c: ManyComparison) -> AlignmentAngleClassifier:
     order = sorted(range(len(c.names)), key=c.names.__getitem__)
     costs = arranged(c.costs, order)
     g = costs.geometry
-    linear = {} if g.affine else {"center": _center(g), "balance": g.balance}
+    center = g.center if g.center_mode == "given" else g.center_mode
+    linear: dict[str, Any] = {} if g.affine else {"center": center, "balance": g.balance}
     affine = {"units": g.units, "pooling": g.pooling, "dof": g.dof} if g.affine else {}
     return AlignmentAngleClassifier.from_fitted(
         FittedClasses(costs, costs.weighting, math.pi / 4),
@@ -183,7 +184,3 @@ def as_classifier(c: ManyComparison) -> AlignmentAngleClassifier:
         **linear,
         **affine,
     )
-
-
-def _center(geometry: Geometry) -> Any:
-    return geometry.center if geometry.center_mode == "given" else geometry.center_mode

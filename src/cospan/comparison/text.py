@@ -269,7 +269,9 @@ def _many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     title = "Fisher-Rao distances (0: alike, π: apart), close sets side by side"
     yield from _section(title, _matrix(c, width))
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
-    title = f"{_which_pairs(c, len(closest))} ({_level(c.distance(*closest[0]))})"
+    shown, total = len(closest), len(c.names) * (len(c.names) - 1) // 2
+    which = f"Closest {shown} of {total:,} pairs" if shown < total else "All pairs, closest first"
+    title = f"{which} ({_level(c.distance(*closest[0]))})"
     yield from _section(title, _pairs(c, closest, width))
     if np.any(c.fisher_rao):  # else no row is explained better by one set than by another
         title = f"Rows that their own set explains best: {c.accuracy:.1%}"
@@ -312,11 +314,6 @@ def _matrix(c: ManyComparison, width: int) -> Iterator[str]:
         yield f"  {rows[i]:<{label}}" + "".join(f"{cell:>{CELL}}" for cell in cells)
     if len(shown) < len(c.names):
         yield f"  and {plural(len(c.names) - len(shown), 'more set')}"
-
-
-def _which_pairs(c: ManyComparison, shown: int) -> str:
-    total = len(c.names) * (len(c.names) - 1) // 2
-    return "All pairs, closest first" if shown == total else f"Closest {shown} of {total:,} pairs"
 
 
 def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]], width: int) -> Iterator[str]:

@@ -70,19 +70,15 @@ def _main(rows: Floats, fitted: NDArray[np.intp], k: int) -> Floats:
 
 def _aligned(X: Floats, Y: Floats, Z: Floats, W: Floats) -> tuple[tuple[int, int], float, float]:
     """Shared directions, residual on X and Y, and how often Z's rows find theirs in W."""
+    from sklearn.preprocessing import normalize
+
     # Little shrinkage: much of it makes every direction look shared.
     frame = JointFrame.fit(X, Y, span="linear", center="none", shrinkage=1e-3)
     fitted = relative_procrustes(frame, X, Y, metric="feature")
     turned, target = fitted.coordinates(Z) @ fitted.rotation, fitted.coordinates(W)
-    turned, target = (rows / _lengths(rows) for rows in (turned, target))
-    nearest = np.argmax(turned @ target.T, axis=1)
+    nearest = np.argmax(normalize(turned) @ normalize(target).T, axis=1)
     found = float(np.mean(nearest == np.arange(len(Z))))
     return (fitted.n_directions, frame.rank), float(fitted.residual), found
-
-
-def _lengths(rows: Floats) -> Floats:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.where(lengths > 0, lengths, 1.0)
 
 
 def models_of_texts(

@@ -174,7 +174,9 @@ class SetCosts:
         parts = [self._scored(part, origins) for part in self._parts(rows)]
         xp = arrays.namespace(rows)
         squared = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
-        return self._as_costs(squared)
+        if self.weighting == "frame":
+            return _inverse(squared)
+        return squared + self.geometry.dof if self.geometry.affine else squared
 
     def left_out_costs(self, X: Any, own: Any, *, sample_weight: Any = None) -> Array:
         """Squared costs (n, K) of the sets' own rows, each as if it had never been there.
@@ -249,12 +251,6 @@ class SetCosts:
         # Off the span every set has the variance α, and T that of all K sets together.
         variance = g.shrinkage * (len(self.maps) ** 2 if self.weighting == "frame" else 1)
         return parts + xp.astype(off / variance, parts.dtype)[:, None]
-
-    def _as_costs(self, squared: Array) -> Array:
-        g = self.geometry
-        if self.weighting == "cost":
-            return squared + g.dof if g.affine else squared
-        return _inverse(squared)
 
     def _left_out_shares(self, rows: Array, own: np.ndarray, removed: np.ndarray) -> Array:
         """The frame weighting's costs with each row out of its own set (centre, divisor held)."""

@@ -90,7 +90,10 @@ def fitted_curve(
     summaries = _with_samples(working)
     samples = [part.sample.rows for part in summaries]
     mapping = _map_for(working, samples, None if asked == "auto" else int(asked))
-    whole = held or (getattr(again, "at_hand", False) and _few_more(summaries))
+    # Are all rows so few more than the sampled ones that a trial can map them?
+    sampled = sum(len(x.sample) for x in summaries)
+    few_more = sum(x.count for x in summaries) <= _MAPPED_AT_ONCE * sampled
+    whole = held or (getattr(again, "at_hand", False) and few_more)
     if held or not whole:
         mapped = [mapped_summary(x.sample.rows, x.sample.weights, mapping) for x in summaries]
     else:
@@ -161,13 +164,6 @@ def _all_rows(part: Summary) -> RowSample:
     n = part.count
     rows = arrays.to_numpy(part.factor_parts()[0][:n, :] + part.mean[None, :])
     return RowSample(rows.astype(np.float64), np.ones(n), np.arange(n), np.zeros(n), n, math.inf, n)
-
-
-def _few_more(summaries: Sequence[Summary]) -> bool:
-    """Are all rows so few more than the sampled ones that a trial can map them?"""
-    return sum(x.count for x in summaries) <= _MAPPED_AT_ONCE * sum(
-        len(x.sample) for x in summaries
-    )
 
 
 def _map_for(working: WorkingSets, samples: Sequence[np.ndarray], size: int | None) -> RowMap:

@@ -41,7 +41,8 @@ def dataframe_reader(
     obj: Any, options: Options, name: str | None
 ) -> Reader | EncodableTable | None:
     """A reader for a dataframe, or None if `obj` is none."""
-    if not isinstance(obj, Mapping) and not _looks_like_a_table(obj):
+    # Asked of the type: asking a lazy dataframe itself for its columns would compute them.
+    if not isinstance(obj, Mapping) and not any(hasattr(type(obj), x) for x in TABLE_ATTRIBUTES):
         return None
     with needed("Reading a table"):
         import pyarrow as pa
@@ -215,11 +216,6 @@ class DataframeStream(_InMemory):
         if self._index is not None:
             fields.append(pa.field(INDEX, pa.string()))
         return pa.schema(fields)
-
-
-def _looks_like_a_table(obj: Any) -> bool:
-    # On the type: asking a lazy dataframe itself for its columns would compute them.
-    return any(hasattr(type(obj), attribute) for attribute in TABLE_ATTRIBUTES)
 
 
 def _in_narwhals(obj: Any) -> nw.DataFrame[Any] | None:
