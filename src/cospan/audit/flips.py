@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import gammaincc
+from scipy.special import gammaincc, softmax
 
 from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
@@ -53,7 +53,7 @@ class Flips(NamedTuple):
 
     def probabilities(self, weights: Floats) -> Floats:
         """(n, K): the probability of each true class, whatever the label says."""
-        return _softmax(self.gain * _logarithms(weights) + self.biases)
+        return np.asarray(softmax(self.gain * _logarithms(weights) + self.biases, axis=1))
 
     def mislabelled(self, weights: Floats, own: NDArray[np.intp]) -> Floats:
         """(n,): the probability that a row's label is flipped."""
@@ -159,7 +159,7 @@ def _fitted(z: Floats, own: NDArray[np.intp], start: Floats) -> tuple[Floats, fl
     K = z.shape[1]
     bounds = [(0.0, None)] + [(None, None)] * (K - 1) + [_LOG_RATES] * (len(start) - K)
     found = minimize(_surprise, start, (z, own), jac=True, method="L-BFGS-B", bounds=bounds)
-    q = _softmax(found.x[0] * z + np.append(0.0, found.x[1:K]))
+    q = softmax(found.x[0] * z + np.append(0.0, found.x[1:K]), axis=1)
     return np.asarray(found.x), -float(np.log(_seen(q, own, _rates_of(found.x, K))).mean())
 
 
@@ -173,7 +173,7 @@ def _surprise(parameters: Floats, z: Floats, own: NDArray[np.intp]) -> tuple[flo
     """Mean of -log P(label), smoothed, and its gradient."""
     n, K = z.shape
     rates = _rates_of(parameters, K)
-    q = _softmax(parameters[0] * z + np.append(0.0, parameters[1:K]))
+    q = softmax(parameters[0] * z + np.append(0.0, parameters[1:K]), axis=1)
     given = _label_given(rates, own)
     seen = np.maximum(np.sum(q * given, axis=1), NOT_ZERO)
     # A trace of the other classes at every row, one row's worth in all, keeps the gain of
@@ -207,11 +207,6 @@ def _seen(q: Floats, own: NDArray[np.intp], rates: Floats) -> Floats:
 
 def _logarithms(weights: Floats) -> Floats:
     return np.log(np.maximum(weights, NOT_ZERO))
-
-
-def _softmax(score: Floats) -> Floats:
-    share = np.exp(score - score.max(axis=1, keepdims=True))
-    return np.asarray(share / share.sum(axis=1, keepdims=True))
 
 
 # Standard errors above chance. The shrinkage was chosen to separate the classes, so the AUC of

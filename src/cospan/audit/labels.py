@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
@@ -108,8 +109,10 @@ class LabelAudit:
         classes = np.asarray(classes)
         if not (isinstance(level, (int, float, np.number)) and 0 <= level <= 1):
             raise InputError(f"level is {level!r}; it must be a number from 0 to 1.")
-        known_weights, known_own = _as_reference(reference) or (weights, own)
-        inseparable = _inseparable(known_weights, known_own, len(classes))
+        known_weights, known_own = (weights, own) if reference is None else reference
+        known_weights, known_own = np.asarray(known_weights), np.asarray(known_own)
+        pairs = itertools.combinations(range(len(classes)), 2)
+        inseparable = {x for x in pairs if not separates(known_weights, known_own, *x)}
         # Classes that are not separated count as one: between them no label is wrong.
         group = _groups(inseparable, len(classes))
         of_groups = _summed(weights, group)
@@ -169,18 +172,6 @@ class LabelAudit:
         n = len(self.inseparable)
         more = f", {n} inseparable {'pair' if n == 1 else 'pairs'} of classes" if n else ""
         return f"LabelAudit({len(self.labels):,} labels, {int(self.flagged.sum()):,} flagged{more})"
-
-
-def _as_reference(reference: tuple[Any, Any] | None) -> tuple[Floats, NDArray[np.intp]] | None:
-    if reference is None:
-        return None
-    return np.asarray(reference[0], dtype=np.float64), np.asarray(reference[1], dtype=np.intp)
-
-
-def _inseparable(weights: Floats, own: NDArray[np.intp], K: int) -> set[tuple[int, int]]:
-    """The pairs of classes that the rows do not separate."""
-    pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
-    return {pair for pair in pairs if not separates(weights, own, *pair)}
 
 
 def _groups(inseparable: set[tuple[int, int]], K: int) -> NDArray[np.intp]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,15 @@ class Rows(NamedTuple):
     a: Floats
     b: Floats
     whole: bool
+
+
+def plan_from(encoding: Mapping[str, Any] | None) -> EncodingPlan | None:
+    """The plan that a model's geometry carries along as plain types, where there is one."""
+    if encoding is None:
+        return None
+    from cospan.sources.encoding import EncodingPlan
+
+    return EncodingPlan.from_dict(encoding)
 
 
 def columns_of(plan: EncodingPlan | None, names: Sequence[str]) -> tuple[Column, ...]:

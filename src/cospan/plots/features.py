@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.changes.grouping import Column, columns_of, present
+from cospan.changes.grouping import Column, columns_of, plan_from, present
 from cospan.changes.wording import share_text
 from cospan.errors import InputError
 
@@ -99,7 +99,8 @@ def plot_feature_distributions(
     high = -(-len(rows) // wide)
     ax = axes(ax, (2.9 * wide + 0.3, 2.0 * high + 0.5))
     ax.set_axis_off()
-    known = {column.name: column for column in _columns(comparison)}
+    plan = plan_from(comparison.frame.geometry.encoding)
+    known = {column.name: column for column in columns_of(plan, comparison.feature_names)}
     for i, row in enumerate(rows):
         left, bottom = (i % wide) / wide, 1 - (i // wide + 1) / high
         panel = ax.inset_axes((left + 0.03, bottom + 0.2 / high, 0.92 / wide - 0.04, 0.6 / high))
@@ -167,16 +168,6 @@ def _row(comparison: Comparison, name: str) -> FeatureChange:
             return row
     known = ", ".join(repr(row.name) for row in _table(comparison)[:5])
     raise InputError(f"There is no column {name!r}; the columns are {known}, …")
-
-
-def _columns(comparison: Comparison) -> tuple[Column, ...]:
-    encoding = comparison.frame.geometry.encoding
-    plan = None
-    if encoding is not None:
-        from cospan.sources.encoding import EncodingPlan
-
-        plan = EncodingPlan.from_dict(encoding)
-    return columns_of(plan, comparison.feature_names)
 
 
 def _draw_values(ax: Axes, comparison: Comparison, column: Column) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats
-from cospan.changes.grouping import Column, columns_of, present
+from cospan.changes.grouping import Column, columns_of, plan_from, present
 from cospan.changes.wording import number, share_text, value_text
 
 from ._text import clean
@@ -33,13 +33,8 @@ class Columns:
     def __init__(
         self, names: Sequence[str], encoding: Mapping[str, Any] | None, samples: Sequence[Any]
     ) -> None:
-        plan = None
-        if encoding is not None:
-            from cospan.sources.encoding import EncodingPlan
-
-            plan = EncodingPlan.from_dict(encoding)
-        self.plan, self.feature_names = plan, tuple(names)
-        self.columns = columns_of(plan, names)
+        self.feature_names = tuple(names)
+        self.columns = columns_of(plan_from(encoding), names)
         self.place = {column.name: i for i, column in enumerate(self.columns)}
         self.samples = tuple(np.asarray(rows, dtype=np.float64) for rows in samples)
         self.named = tuple((clean(c.name), c.kind) for c in self.columns)

@@ -79,7 +79,7 @@ def _environment() -> Environment:
     drawings = {name: drawn(getattr(one, name)) for one in modules for name in one.__all__}
     made.globals.update(drawings)
     made.globals["draw"] = lambda content, one: drawings[one.drawing](content, **one.numbers)
-    made.globals.update(map_place=svg.map_place, below=_below, heat=_heat, time_cells=time_cells)
+    made.globals.update(map_place=svg.map_place, heat=_heat, time_cells=time_cells)
     made.globals.update(short_names=_short_names, filled=filled, time_words=time_words)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
     made.filters.update(unbroken=_unbroken)
@@ -89,11 +89,6 @@ def _environment() -> Environment:
 def _short_names(content: ReportContent) -> bool:
     """Whether names of sets fit over the columns of a matrix; else their keys are there."""
     return max(len(one.name) for one in content.sets) <= SHORT_NAME
-
-
-def _below(counts: tuple[int, ...], step: int) -> int:
-    """Rows whose angle is below a cut, in tenths of a degree."""
-    return sum(counts[:step])
 
 
 def _heat(value: float, low: float, high: float) -> int:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtri
 
 from cospan._types import Floats
 from cospan.distribution import bin_index
@@ -133,18 +133,8 @@ def auc_interval(
     if slope == 0:
         return value, value
     reach = wider * float(ndtri((1 + confidence) / 2)) * float(strays.auc.std()) / slope
-    low, high = (_logit(end) for end in (min(value, source), max(value, source)))
-    return _expit(low - reach), _expit(high + reach)
-
-
-def _logit(share: float) -> float:
-    if share in (0, 1):
-        return math.copysign(math.inf, share - 0.5)
-    return math.log(share) - math.log1p(-share)
-
-
-def _expit(log_odds: float) -> float:
-    return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
+    low, high = logit(min(value, source)) - reach, logit(max(value, source)) + reach
+    return float(expit(low)), float(expit(high))
 
 
 def arc_of(squared_hellinger: Floats) -> Floats:
