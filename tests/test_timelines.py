@@ -70,7 +70,7 @@ def test_dates_that_would_separate_the_sets_by_themselves_are_not_compared(table
     assert timed.separation == without.separation
     assert timed.shift.pvalue == without.shift.pvalue
     assert [one.name for one in timed.features] == [one.name for one in without.features]
-    (remark,) = (text for text in timed.warnings if getattr(text, "code", "") == "times apart")
+    (remark,) = (text for text in timed.warnings if getattr(text, "code", "") == "times set aside")
     assert remark.startswith("measured is not compared: the sets are of different times")
     assert remark.remedy == 'numeric="measured" compares it, too.'
 

@@ -71,7 +71,8 @@ def compare(
     labels : column name or array, optional
         Labels of `Z`, to be audited: each one is `name_a` or `name_b` (or 0 or 1).
     label, a, b : optional
-        Where the classes of `A` and `B` are (a column), and which class to take of each.
+        Where the classes of `A` and `B` are (a column), and which class to take of each. The
+        column is no feature; of a set without a class to take, all rows are.
     name_a, name_b, name_z : str, optional
         What to call the sets. Default: the classes, the file names, or A, B and Z.
     image_shape : tuple of int, optional
@@ -131,7 +132,8 @@ def compare(
             return compare_many(A, Z, name_z=name_z, image_shape=image_shape, **more)
         (name_a, A), (name_b, B) = ((str(name), one) for name, one in A.items())
     chosen, reading = split_options(options)
-    classes, names = Classes(label, a, b, labels), (name_a, name_b, name_z)
+    classes = Classes(label, a, b, labels)
+    names = [None if name is None else str(name) for name in (name_a, name_b, name_z)]
     send: Any = sink  # of a pair, since there are two sets
 
     def prepare() -> tuple[Settings, Opened]:
@@ -200,7 +202,8 @@ def compare_many(
 
     def prepare() -> tuple[Settings, Opened]:
         settings = _settings(chosen, sink is not None)
-        return settings, open_many(sets, Z, label, name_z, reading)
+        called = None if name_z is None else str(name_z)
+        return settings, open_many(sets, Z, label, called, reading)
 
     def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
         if sink is not None:

@@ -45,7 +45,7 @@ class Classes(NamedTuple):
     labels: Any
 
 
-Names = tuple[str | None, str | None, str | None]  # asked for, of A, B and Z
+Names = Sequence[str | None]  # asked for, of A, B and Z
 
 
 def open_pair(

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
-import numpy as np
-
 from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_confidence, as_count, as_flag, as_option, as_shrinkage
@@ -86,10 +84,8 @@ class Settings(SetSettings):
         as_shrinkage(self.shrinkage)
         as_confidence(self.confidence)
         as_count(self.n_bootstrap, "n_bootstrap")
-        for name in ("n_permutations", "seed"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 0:
-                raise InputError(f"{name} is {value!r}; it must be a whole number, 0 or more.")
+        as_count(self.n_permutations, "n_permutations", least=0)
+        as_count(self.seed, "seed", least=0)
 
     def as_dict(self) -> dict[str, object]:
         """The settings as plain values."""

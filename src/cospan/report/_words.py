@@ -27,7 +27,7 @@ BADGES = {
     "large": "large difference",
 }
 #: Codes of remarks that tell how the data was read, or what the page says anyway.
-READING = ("encoding", "missing values", "constant columns", "rows elsewhere")
+READING = ("encoding", "missing values", "constant columns", "rows elsewhere", "times set aside")
 GLOSSARY = (
     ("A, B, Z", "The two sets that are compared, and rows to score, which belong to neither."),
     ("AUC", "Of 100 pairs of rows, one from each set, how many the angle orders correctly, as a "

@@ -61,7 +61,7 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
             "would separate them whatever else changed."
         )
         remedy = f"{option('numeric', times[0])} compares {them}, too."
-        notes.append(Remark("times apart", text, remedy))
+        notes.append(Remark("times set aside", text, remedy))
     left = left_out_note(plan)
     return [*notes, left] if left else notes
 
