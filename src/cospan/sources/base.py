@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .encoding import EncodingPlan
     from .encoding.learn import SetLearner
 
-__all__ = ["Chunk", "Encodable", "Options", "Reader", "listing", "require", "warn"]
+__all__ = ["Chunk", "Encodable", "Options", "Reader", "listing", "only_in_one", "require", "warn"]
 
 #: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.
 CHUNK_BYTES = 32 * 2**20
@@ -194,6 +194,13 @@ def listing(items: Sequence[object], limit: int = 8) -> str:
     shown = ", ".join(repr(str(item)) for item in items[:limit])
     rest = len(items) - limit
     return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def only_in_one(a: str, of_a: Sequence[str], b: str, of_b: Sequence[str]) -> str:
+    """Which names one of two sources has and the other lacks, in words; empty if none."""
+    alone = ((a, of_a, set(of_b)), (b, of_b, set(of_a)))
+    lists = [(name, [x for x in own if x not in other]) for name, own, other in alone]
+    return "; ".join(f"only {name} has {listing(names)}" for name, names in lists if names)
 
 
 def require(there: Sequence[str], columns: Sequence[str], name: str, given: str = "") -> None:

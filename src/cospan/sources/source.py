@@ -18,7 +18,7 @@ from cospan._surface import option
 from cospan._warnings import Remark
 from cospan.errors import InputError
 
-from .base import Chunk, Encodable, Options, Reader, listing
+from .base import Chunk, Encodable, Options, Reader, only_in_one
 
 if TYPE_CHECKING:
     from .encoding import EncodingPlan, SetProfile
@@ -239,18 +239,11 @@ def _by_name(a: Source, b: Source) -> Source:
     names_a, names_b = a.feature_names or (), b.feature_names or ()
     if names_a == names_b:
         return b
-    in_a, in_b = set(names_a), set(names_b)
-    only_a = [name for name in names_a if name not in in_b]
-    only_b = [name for name in names_b if name not in in_a]
-    if not only_a and not only_b:
+    apart = only_in_one(a.name, names_a, b.name, names_b)
+    if not apart:
         return b.reordered(names_a)
-    parts = [
-        f"only {source.name} has {listing(names)}"
-        for source, names in ((a, only_a), (b, only_b))
-        if names
-    ]
     raise InputError(
-        f"{a.name} and {b.name} have different features: {'; '.join(parts)}. "
+        f"{a.name} and {b.name} have different features: {apart}. "
         f"Name the common ones with {option('columns')}."
     )
 

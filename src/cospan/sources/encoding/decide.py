@@ -28,6 +28,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from heapq import nsmallest
 from itertools import pairwise
 
@@ -93,16 +94,7 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
         texts = [part.text for part in parts if part.text is not None]
         gaps = gaps or any(t.readings[column.reading].count < t.count for t in texts)
     fill = _shares(column, parts) if column.kind == "category" else _means(column, parts)
-    return ColumnPlan(
-        name,
-        column.kind,
-        reading=column.reading,
-        levels=column.levels,
-        other=column.other,
-        fill=fill,
-        indicator=gaps and missing == "indicator",
-        shape=column.shape,
-    )
+    return replace(column, fill=fill, indicator=gaps and missing == "indicator")
 
 
 def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:

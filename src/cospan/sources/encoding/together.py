@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cospan._surface import option
 from cospan.errors import InputError
-from cospan.sources.base import listing, warn
+from cospan.sources.base import listing, only_in_one, warn
 
 from .decide import decide_column
 from .learn import SetLearner
@@ -190,17 +190,9 @@ def _refuse_unlike(tables: Sequence[_Opened], used: Iterable[str]) -> None:
         mine, theirs = (
             [column for column in one.table.columns if column in wanted] for one in (first, other)
         )
-        here, there = set(mine), set(theirs)
-        only_mine = [column for column in mine if column not in there]
-        only_theirs = [column for column in theirs if column not in here]
-        parts = [
-            f"only {one.name} has {listing(names)}"
-            for one, names in ((first, only_mine), (other, only_theirs))
-            if names
-        ]
-        if parts:
+        if apart := only_in_one(first.name, mine, other.name, theirs):
             raise InputError(
-                f"{first.name} and {other.name} have different features: {'; '.join(parts)}. "
+                f"{first.name} and {other.name} have different features: {apart}. "
                 f"Name the common ones with {option('columns')}, or leave the others out with "
                 f"{option('drop')}."
             )
