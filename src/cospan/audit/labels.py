@@ -258,7 +258,7 @@ def audit_labels(
         _summaries(rows, own, len(classes), alpha, names),
         labels=[f"class {label}" for label in classes.tolist()],
         again=RowsAgain(
-            [(arrays.rows_at(rows, np.flatnonzero(own == k)), None) for k in range(len(classes))]
+            [(arrays.pick(rows, np.flatnonzero(own == k)), None) for k in range(len(classes))]
         ),
         **settings,
     )
@@ -303,5 +303,5 @@ def _summaries(
     few = rows.shape[0] < rows.shape[1]  # then factors are smaller than matrices
     exact = few or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
     members = (np.flatnonzero(own == k) for k in range(n_classes))
-    found = [Summary.of(arrays.rows_at(rows, index), exact=exact) for index in members]
+    found = [Summary.of(arrays.pick(rows, index), exact=exact) for index in members]
     return [replace(part, feature_names=names) for part in found]

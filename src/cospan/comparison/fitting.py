@@ -118,7 +118,7 @@ def arranged(costs: SetCosts, places: list[int]) -> SetCosts:
     g = costs.geometry
     geometry = replace(
         g,
-        means=arrays.rows_at(g.means, np.array(places)),
+        means=arrays.pick(g.means, np.array(places)),
         sizes=g.sizes[places],
         calibration=_offsets_arranged(g.calibration, places),
     )

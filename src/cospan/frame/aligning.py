@@ -188,7 +188,7 @@ class ScoringFrame(FrameProperties):
         squared = np.empty((len(own), 2))
         for k in np.unique(own).tolist():
             index = np.flatnonzero(own == k)
-            found = self._left_out(arrays.rows_at(rows, index), k, removed[index], "cost")
+            found = self._left_out(arrays.pick(rows, index), k, removed[index], "cost")
             for column, cost in enumerate((found.cost_a, found.cost_b)):
                 squared[index, column] = arrays.to_numpy(cost) ** 2
         return arrays.like(squared, rows)

@@ -23,22 +23,10 @@ from cospan.sets.asking import chosen_sets
 from cospan.sets.choice import tried_rows
 from cospan.sets.curved import mapped_summary
 from cospan.sets.prepared import TrialRows
-from cospan.sets.settings import DEFAULTS, settled
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
-
-__all__ = [
-    "DEFAULTS",
-    "Fitted",
-    "RowsAgain",
-    "compressed",
-    "fitted",
-    "pseudo_inverse",
-    "settled",
-    "warn_if_nothing_shared",
-]
 
 
 class Fitted(NamedTuple):

@@ -20,8 +20,6 @@ from .pieces import Nearest, Point, Row, Tab, Value
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ScoredGroup
 
-__all__ = ["Listing", "list_rows"]
-
 LISTED = 50  # rows in a tab
 SPREAD = 25  # of each set, spread over all angles, beside those to check
 MOST_VALUES = 30  # of a row, where it has more than ALL_VALUES

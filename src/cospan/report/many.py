@@ -24,8 +24,6 @@ from .pieces import Chart, Pair, SetInfo, Tile
 if TYPE_CHECKING:
     from cospan.comparison import ManyComparison
 
-__all__ = ["many_content"]
-
 MOST_CORNERS = 900
 LARGE = 0.71  # the AUC from which sets are called clearly different
 CLEARLY = "clearly: at least 71 of 100 pairs of rows are ordered correctly"

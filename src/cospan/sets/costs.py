@@ -196,7 +196,7 @@ class SetCosts:
         out = np.empty((len(own), self.geometry.n_sets))
         for o in np.unique(own).tolist():
             index = np.flatnonzero(own == o)
-            member = arrays.rows_at(rows, index)
+            member = arrays.pick(rows, index)
             p, off = working_rows(member, self.geometry.means[o, :], self.geometry, self.basis)
             out[index] = arrays.to_numpy(leaving.squared_costs(p, off, o, removed[index]))
         return arrays.like(out, arrays.namespace(rows).astype(rows[:0, :], self._dtype(rows)))

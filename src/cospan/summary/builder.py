@@ -222,7 +222,7 @@ def of_rows(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
         builder.add(rows, weights, eps)
         return builder.finish()
     counting = np.flatnonzero(weights)
-    builder.add(arrays.rows_at(rows, counting), weights[counting], eps)
+    builder.add(arrays.pick(rows, counting), weights[counting], eps)
     summary = builder.finish()
     return replace(summary, sample=summary.sample.renumbered(counting, rows.shape[0]))
 

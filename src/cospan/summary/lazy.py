@@ -125,7 +125,7 @@ def by_class(
     found = {}
     for label in np.unique(labels).tolist():
         own = np.flatnonzero(labels == label)
-        summary = make(arrays.rows_at(rows, own), None if weights is None else weights[own])
+        summary = make(arrays.pick(rows, own), None if weights is None else weights[own])
         if summary is not None:
             found[label] = summary
     return found

@@ -137,7 +137,7 @@ def _take(item: T, index: NDArray[np.intp]) -> T:
 def _rows_of(column: Any, index: NDArray[np.intp]) -> Any:
     if isinstance(column, np.ndarray) or not arrays.is_array(column):
         return None if column is None else column[index]
-    return arrays.to_numpy(arrays.rows_at(column, index))
+    return arrays.to_numpy(arrays.pick(column, index))
 
 
 def _join(items: list[T]) -> T:
