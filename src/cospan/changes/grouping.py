@@ -95,6 +95,12 @@ def taken_rows(a: Floats, b: Floats, sizes: tuple[float, float]) -> Rows:
     return Rows(kept[0], kept[1], whole and len(kept[0]) == len(a) and len(kept[1]) == len(b))
 
 
+def having(rows: Floats, column: Column) -> Floats:
+    """The rows that have a value in a column."""
+    there = present(rows, column)
+    return rows if there is None else rows[there]
+
+
 def present(rows: Floats, column: Column) -> NDArray[np.bool_] | None:
     """Which rows have a value in a column; None if all have."""
     if column.indicator is not None:

@@ -97,19 +97,13 @@ class Fidelity:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, for JSON; rows as row numbers."""
+        numbers = ("precision", "usual_precision", "recall", "density", "coverage")
+        sizes = {"n_real": len(self.rows_real), "n_synthetic": len(self.rows_synthetic)}
+        listed = ("impossible", "copies", "never_produced")
         return {
-            "precision": self.precision,
-            "usual_precision": self.usual_precision,
-            "recall": self.recall,
-            "density": self.density,
-            "coverage": self.coverage,
-            "exact": self.exact,
-            "repeated": self.repeated,
-            "n_real": len(self.rows_real),
-            "n_synthetic": len(self.rows_synthetic),
-            "impossible": self.impossible.tolist(),
-            "copies": self.copies.tolist(),
-            "never_produced": self.never_produced.tolist(),
+            **{name: getattr(self, name) for name in (*numbers, "exact", "repeated")},
+            **sizes,
+            **{name: getattr(self, name).tolist() for name in listed},
         }
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.changes.grouping import Column, columns_of, plan_from, present
+from cospan.changes.grouping import Column, columns_of, having, plan_from
 from cospan.changes.wording import share_text
 from cospan.errors import InputError
 
@@ -195,10 +195,8 @@ def _values(rows: Any, column: Column) -> NDArray[np.float64]:
     """The values present, in the sample of rows that the comparison keeps."""
     if rows is None:
         return np.zeros(0)
-    rows = np.asarray(rows, dtype=np.float64)
-    there = present(rows, column)
-    rows = rows if there is None else rows[there]
-    return np.asarray(rows[:, list(column.features)].ravel())
+    known = having(np.asarray(rows, dtype=np.float64), column)
+    return np.asarray(known[:, list(column.features)].ravel())
 
 
 def _draw_levels(ax: Axes, row: FeatureChange) -> None:
