@@ -32,20 +32,16 @@ def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None)
     1  y    1.2
     """
     arrays = {name: np.asarray(values) for name, values in columns.items()}
-    _check_lengths(arrays)
+    shapes = {name: array.shape for name, array in arrays.items()}
+    if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise InputError(f"Columns must be one-dimensional and of one length, but are: {listed}.")
     name = _choose(backend)
     if name == "pandas":
         return importlib.import_module("pandas").DataFrame(arrays)
     if name == "polars":
         return importlib.import_module("polars").DataFrame(_plain_text(arrays))
     return importlib.import_module("pyarrow").table(_plain_text(arrays))
-
-
-def _check_lengths(arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    shapes = {name: array.shape for name, array in arrays.items()}
-    if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
-        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise InputError(f"Columns must be one-dimensional and of one length, but are: {listed}.")
 
 
 def _choose(backend: str | None) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
@@ -111,12 +110,10 @@ def name_change(a: Floats, b: Floats) -> list[str]:
     step = np.abs(b.mean(axis=0) - a.mean(axis=0)) / np.maximum(*deviations)
     sure = logs[:2] <= math.log(SURELY)
     sure &= np.stack([step >= TRIFLE, np.abs(np.log(deviations[1] / deviations[0])) >= TRIFLE])
-    return [_way(own, sure_ones) for own, sure_ones in zip(logs.T, sure.T, strict=True)]
-
-
-def _way(logs: Floats, sure: NDArray[np.bool_]) -> str:
-    ways = ("mean", "spread", "shape")
-    return _joined([ways[i] for i in range(2) if sure[i]] or [ways[int(np.argmin(logs))]])
+    return [
+        _joined([_OF_NUMBERS[i] for i in range(2) if of[i]] or [_OF_NUMBERS[int(np.argmin(own))]])
+        for own, of in zip(logs.T, sure.T, strict=True)
+    ]
 
 
 def _gap_left(a: Floats, b: Floats, mids: Sequence[Floats], wide: Sequence[Floats]) -> Floats:

@@ -71,13 +71,9 @@ def compare_pictures(
     test = [images.test(k) for k in pair]
     pixels, features = (
         _separated([space(x) for x in train], [space(x) for x in test], halves)
-        for space in (_pixels, learned)
+        for space in (lambda x: x.reshape(len(x), -1).astype(np.float64), learned)
     )
     return PicturePair(images, pair, pixels, features)
-
-
-def _pixels(pictures: NDArray[Any]) -> Floats:
-    return np.asarray(pictures, dtype=np.float64).reshape(len(pictures), -1)
 
 
 def _separated(train: Sequence[Floats], test: Sequence[Floats], halves: int) -> Separated:

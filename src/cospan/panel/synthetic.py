@@ -180,6 +180,7 @@ def fidelity(
     to_real = relative(pair.b, pair.a, around[:, -2])
     to_made = relative(pair.a, pair.b, outer.own(k)[0][:, -1])
     copying = inner.copying(pair.b)
+    missed = np.flatnonzero(to_made.nearest > 1)
     alone = relative(pair.a, pair.a, around[:, -2], without=around[:, -1])
     p_impossible = tail_p_values(to_real.nearest, alone.nearest)
     p_copy = tail_p_values(_inverse(copying), _inverse(inner.copying_among_themselves()))
@@ -198,7 +199,7 @@ def fidelity(
         repeated=float(np.mean(np.bincount(kinds[: len(pair.a)])[kinds[: len(pair.a)]] > 1)),
         impossible=pair.rows_b[_discoveries(p_impossible, -to_real.nearest)],
         copies=pair.rows_b[_discoveries(p_copy, copying)],
-        never_produced=pair.rows_a[_worst_first(to_made.nearest)],
+        never_produced=pair.rows_a[missed[np.argsort(-to_made.nearest[missed], kind="stable")]],
         rows_real=pair.rows_a,
         rows_synthetic=pair.rows_b,
     )
@@ -214,8 +215,3 @@ def _discoveries(p_values: Floats, scores: Floats) -> NDArray[np.intp]:
     adjusted = scipy.stats.false_discovery_control(p_values)
     found = np.flatnonzero(adjusted <= RATE)
     return found[np.argsort(scores[found], kind="stable")]
-
-
-def _worst_first(missed: Floats) -> NDArray[np.intp]:
-    found = np.flatnonzero(missed > 1)
-    return found[np.argsort(-missed[found], kind="stable")]

@@ -37,7 +37,9 @@ def page(content: ReportContent) -> str:
     template = _environment().get_template("report.html.j2")  # says so where a package is missing
     from markupsafe import Markup
 
-    style, theme, script = _file("report.css"), _file("theme.js"), _script()
+    style, theme = _file("report.css"), _file("theme.js")
+    parts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
+    script = f'(() => {{\n"use strict";\n{parts}}})();\n'
     return template.render(
         content=content,
         policy=_policy(scripts=(theme, script), style=style),
@@ -109,11 +111,6 @@ def _unbroken(text: str) -> str:
 
 def _file(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    parts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 def _policy(scripts: tuple[str, ...], style: str) -> str:

@@ -124,7 +124,10 @@ class SummaryBuilder:
             return
         self._eps = max(self._eps, eps)
         self._weighted = self._weighted or weights is not None
-        self._take_sample(rows, weights)
+        if self._sample is None:
+            most = rows_within(SAMPLE_BYTES, rows.shape[1], self._sample_size, fewest=0)
+            self._sample = Reservoir(most, self._draws(rows))
+        self._sample.add(WeightedRows(rows, weights))
         self._count += rows.shape[0]
         size = self._block_rows(rows)
         start = 0
@@ -172,12 +175,6 @@ class SummaryBuilder:
             return max(2 * BLOCK_ROWS, HOST_BLOCK_BYTES // (8 * d), 2 * d)
         return max(BLOCK_ROWS, 2 * d)
 
-    def _take_sample(self, rows: Array, weights: np.ndarray | None) -> None:
-        if self._sample is None:
-            size = rows_within(SAMPLE_BYTES, rows.shape[1], self._sample_size, fewest=0)
-            self._sample = Reservoir(size, self._draws(rows))
-        self._sample.add(WeightedRows(rows, weights))
-
     def _draws(self, rows: Array) -> np.random.Generator:
         if self._first_row is not None:
             stream = np.random.PCG64(self._seed)  # one step for each number drawn
@@ -224,7 +221,9 @@ def of_rows(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     counting = np.flatnonzero(weights)
     builder.add(arrays.pick(rows, counting), weights[counting], eps)
     summary = builder.finish()
-    return replace(summary, sample=summary.sample.renumbered(counting, rows.shape[0]))
+    drawn = summary.sample  # its rows are called by their places among all
+    drawn = replace(drawn, index=counting[drawn.index], passed=rows.shape[0])
+    return replace(summary, sample=drawn)
 
 
 def of_chunks(chunks: Iterable[Any], options: SummaryOptions) -> Summary:

@@ -47,7 +47,8 @@ def merged(a: Moments, b: Moments, *, factors: bool, rank: int | None = None) ->
     # Far from 0 the means are rounded by more than the spread allows; their low parts know better.
     step = (b.mean - a.mean) + (b.low - a.low)
     apart = math.sqrt(a.n * b.n / n) * step
-    if a.factored and b.factored and (factors or _stay_few(a, b)):
+    few = int(a.scatter.shape[0]) + int(b.scatter.shape[0]) + 1 < int(a.mean.shape[0])
+    if a.factored and b.factored and (factors or few):
         scatter, factored = _merged_factors(a.scatter, b.scatter, apart[None, :], rank), True
     else:
         scatter, factored = _matrix(a) + _matrix(b) + apart[:, None] * apart[None, :], False
@@ -61,11 +62,6 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
-
-
-def _stay_few(a: Moments, b: Moments) -> bool:
-    rows = int(a.scatter.shape[0]) + int(b.scatter.shape[0]) + 1
-    return rows < int(a.mean.shape[0])
 
 
 def _matrix(moments: Moments) -> Array:
