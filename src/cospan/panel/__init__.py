@@ -5,7 +5,6 @@
 - `classifiers`: classifier two-sample tests and the proxy A-distance
 - `panel`: all of them on the same bounded samples, each with its meaning, time and p-value
 - `synthetic`: real against synthetic rows: precision, recall, density, coverage, near-copies
-- `neighbours`: the distances behind it
 
 Nothing here is ours but the arrangement: the formulas are the published ones, computed by SciPy,
 scikit-learn and POT.

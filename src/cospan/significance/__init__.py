@@ -15,7 +15,7 @@ and one for each of location, scale and shape (`parts`), and measures the AUC on
 """
 
 from cospan.significance.angles import RAW_BINS, Separation, pair_separation, separation
-from cospan.significance.estimate import Estimate
+from cospan.significance.bootstrap import Estimate
 from cospan.significance.reliability import fit_reliabilities, fit_reliability
 from cospan.significance.shift import ShiftTest, shift_test
 

@@ -14,6 +14,7 @@ from cospan._validate import as_confidence, as_count, as_generator
 from cospan.distribution import angle_auc, angle_histogram, as_angles, hellinger, overlap
 from cospan.errors import InputError
 from cospan.significance.bootstrap import (
+    Estimate,
     Measures,
     arc_of,
     auc_interval,
@@ -23,7 +24,6 @@ from cospan.significance.bootstrap import (
     spread,
     widened,
 )
-from cospan.significance.estimate import Estimate
 from cospan.significance.recalibrating import smooth_spread
 
 #: Bins of the histograms of raw angles, 3° each, as the paper has them.

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from cospan._types import Bools, Floats, Index
 from cospan.distribution import rank_auc
-from cospan.significance.bootstrap import auc_spread, interval
-from cospan.significance.estimate import Estimate
+from cospan.significance.bootstrap import Estimate, auc_spread, interval
 from cospan.significance.views import VIEWS, Coordinates, witness
 
 # Replicates behind the interval of the effect: its ends are good to a hundredth of its width.

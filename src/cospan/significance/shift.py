@@ -25,10 +25,10 @@ from cospan._validate import (
     feature_names_of,
 )
 from cospan.errors import InputError
+from cospan.significance.bootstrap import Estimate
 from cospan.significance.combining import combine, holm, rank_pvalue, standardise
 from cospan.significance.copies import BOTH, IN_A, IN_B, Units, settle_copies
 from cospan.significance.effect import SPLITS, held_out_effect, quarters
-from cospan.significance.estimate import Estimate
 from cospan.significance.parts import part_pvalues
 from cospan.significance.views import SINGLE_PRECISION, VIEWS, Coordinates, statistic
 
