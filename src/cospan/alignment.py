@@ -117,9 +117,7 @@ class Alignment:
         # Scored by different frames, rows have no common scale of what is usual.
         same = all(part.typicality is first.typicality for part in parts)
         return cls(
-            **joined,
-            weighting=first.weighting,
-            typicality=first.typicality if same else None,
+            **joined, weighting=first.weighting, typicality=first.typicality if same else None
         )
 
     @property

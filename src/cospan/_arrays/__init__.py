@@ -39,12 +39,7 @@ from cospan._arrays.namespaces import (
     to_numpy,
     zeros,
 )
-from cospan._arrays.process import (
-    host_threads,
-    in_threads,
-    one_blas_thread,
-    one_thread,
-)
+from cospan._arrays.process import host_threads, in_threads, one_blas_thread, one_thread
 from cospan._arrays.products import (
     add_gram,
     full_precision,
@@ -57,10 +52,7 @@ from cospan._arrays.products import (
     stacked,
     sum_of_squares,
 )
-from cospan._arrays.types import (
-    Array,
-    Namespace,
-)
+from cospan._arrays.types import Array, Namespace
 
 __all__ = [
     "Array",

@@ -161,10 +161,7 @@ def in_threads(work: Callable[[Any], Any], items: Sequence[Any], threads: int) -
     """
     if threads == 1 or len(items) == 1:
         return [work(item) for item in items]
-    with (
-        one_blas_thread(),
-        ThreadPoolExecutor(threads, thread_name_prefix="cospan") as pool,
-    ):
+    with one_blas_thread(), ThreadPoolExecutor(threads, thread_name_prefix="cospan") as pool:
         return list(pool.map(work, items))
 
 

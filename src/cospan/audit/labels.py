@@ -204,13 +204,7 @@ def _summed(weights: Floats, group: NDArray[np.intp]) -> Floats:
     return np.stack([weights[:, group == k].sum(axis=1) for k in range(group.max() + 1)], axis=1)
 
 
-def audit_labels(
-    X: Any,
-    y: Any,
-    *,
-    level: float = LEVEL,
-    **settings: Unpack[Given],
-) -> LabelAudit:
+def audit_labels(X: Any, y: Any, *, level: float = LEVEL, **settings: Unpack[Given]) -> LabelAudit:
     """Find labels that look wrong: rows that another class explains better than their own.
 
     Every row is judged as if its class had been fitted without it (exactly, no refits), so a

@@ -17,11 +17,4 @@ from cospan.comparison.many import ManyComparison
 from cospan.comparison.pair import Comparison, TopFeatures
 from cospan.comparison.scoring import ScoredGroup
 
-__all__ = [
-    "Comparison",
-    "ManyComparison",
-    "ScoredGroup",
-    "TopFeatures",
-    "compare",
-    "compare_many",
-]
+__all__ = ["Comparison", "ManyComparison", "ScoredGroup", "TopFeatures", "compare", "compare_many"]

@@ -57,12 +57,7 @@ class PicturePair:
 
 
 def compare_pictures(
-    images: Images,
-    pair: tuple[int, int],
-    *,
-    n: int = ROWS,
-    epochs: int = 3,
-    halves: int = 0,
+    images: Images, pair: tuple[int, int], *, n: int = ROWS, epochs: int = 3, halves: int = 0
 ) -> PicturePair:
     """Angles of test pictures in pixels and in features that were learned on other classes."""
     others = [k for k in range(len(images.classes)) if k not in pair]

@@ -51,10 +51,7 @@ class Fitted(NamedTuple):
 
 
 def fitted(
-    summaries: Sequence[Summary],
-    labels: Sequence[str],
-    settings: Settings,
-    picture: bool = False,
+    summaries: Sequence[Summary], labels: Sequence[str], settings: Settings, picture: bool = False
 ) -> Fitted:
     """Prepare, choose and decompose."""
     working, geometry, squared = chosen_sets(summaries, settings, labels, picture)

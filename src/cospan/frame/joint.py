@@ -215,12 +215,7 @@ class JointFrame(ScoringFrame):
 
     @classmethod
     def _of(
-        cls,
-        a: Summary,
-        b: Summary,
-        settings: Settings,
-        picture: bool,
-        again: Again | None,
+        cls, a: Summary, b: Summary, settings: Settings, picture: bool, again: Again | None
     ) -> JointFrame:
         found = fitted((a, b), ("A", "B"), settings, picture)
         frame = cls(
@@ -264,11 +259,7 @@ class JointFrame(ScoringFrame):
         return without_curve(self)
 
     def truncate(
-        self,
-        *,
-        band: float | None = None,
-        n: int | None = None,
-        shared_above: float | None = None,
+        self, *, band: float | None = None, n: int | None = None, shared_above: float | None = None
     ) -> JointFrame:
         """This frame with some of its directions only: it scores faster, or sees less.
 

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def truncated(
-    frame: JointFrame,
-    *,
-    band: float | None,
-    n: int | None,
-    shared_above: float | None,
+    frame: JointFrame, *, band: float | None, n: int | None, shared_above: float | None
 ) -> JointFrame:
     """The frame with some of its directions only; see :meth:`JointFrame.truncate`."""
     kept = _kept(frame, band, n, shared_above)

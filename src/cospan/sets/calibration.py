@@ -49,10 +49,7 @@ def balanced_weights(own: NDArray[np.intp], count: Floats, n_sets: int) -> Float
 
 
 def fit_calibration(
-    log_odds: Floats,
-    own: NDArray[np.intp],
-    count: Floats,
-    start: Calibration | None = None,
+    log_odds: Floats, own: NDArray[np.intp], count: Floats, start: Calibration | None = None
 ) -> Calibration:
     """Gain and offsets from rows whose set is known.
 

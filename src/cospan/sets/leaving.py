@@ -71,10 +71,7 @@ class LeavingRows:
     """
 
     def __init__(
-        self,
-        geometry: Geometry,
-        maps: Callable[[int, int], SpectralMap],
-        positions: np.ndarray,
+        self, geometry: Geometry, maps: Callable[[int, int], SpectralMap], positions: np.ndarray
     ) -> None:
         self.geometry = geometry
         self.maps = maps

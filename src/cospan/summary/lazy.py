@@ -81,10 +81,7 @@ def labelled_blocks(X: Any, labels: np.ndarray, sample_weight: Any) -> Iterator[
 
 
 def block_summary(
-    block: Any,
-    weights: np.ndarray | None,
-    names: tuple[str, ...] | None,
-    options: SummaryOptions,
+    block: Any, weights: np.ndarray | None, names: tuple[str, ...] | None, options: SummaryOptions
 ) -> Summary | None:
     """Summary of one block; None if it has no rows, or none that count."""
     if len(block) == 0 or (weights is not None and not weights.any()):
