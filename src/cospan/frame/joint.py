@@ -235,7 +235,7 @@ class JointFrame(ScoringFrame):
             most = more_rows((a, b))
             rows, costs = (found.trial(most), None) if most else (trial, squared)
             calibration = calibrated(frame, rows, costs)
-            frame = replace(frame, geometry=frame.geometry.with_calibration(calibration))
+            frame = replace(frame, geometry=replace(frame.geometry, calibration=calibration))
         plain = Plain(frame.geometry.calibration, frame.typicality)
         curved = fitted_curve(found.working, trial, squared, settings, plain, again)
         return frame if curved is None else with_curve(frame, curved)

@@ -33,7 +33,7 @@ from cospan.errors import InputError
 from cospan.sets.asking import chosen_sets, resolved_calibration
 from cospan.sets.choice import more_rows, tried_rows
 from cospan.sets.curved import CurvedSets, Plain, with_curve
-from cospan.sets.curving import Again, TriedSets, fitted_curve
+from cospan.sets.curving import Again, Tried, fitted_curve
 from cospan.sets.geometry import Geometry
 from cospan.sets.leaving import (
     LeavingRows,
@@ -112,7 +112,7 @@ class SetCosts:
     ) -> tuple[SetCosts, np.ndarray | None]:
         """Plain costs, and the leave-one-out squared costs (n, K) of the rows they are tried on."""
         costs, tried = cls._plain(summaries, settings, None, "cost", False)
-        return costs, None if tried is None else tried.squared
+        return costs, None if tried is None else tried[2]
 
     @classmethod
     def _plain(
@@ -122,7 +122,7 @@ class SetCosts:
         labels: Sequence[str] | None,
         weighting: str,
         picture: bool,
-    ) -> tuple[SetCosts, TriedSets | None]:
+    ) -> tuple[SetCosts, Tried | None]:
         working, geometry, squared = chosen_sets(summaries, settings, labels, picture)
         maps = maps_of(working, geometry, weighting)
         costs = cls(geometry, weighting, tuple(maps), working.basis)
@@ -138,8 +138,8 @@ class SetCosts:
             most = more_rows(summaries)
             rows, more = (working.trial(most), None) if most else (trial, squared)
             found = calibrated(costs, rows, more)
-            costs = replace(costs, geometry=geometry.with_calibration(found))
-        return costs, TriedSets(working, trial, squared)
+            costs = replace(costs, geometry=replace(geometry, calibration=found))
+        return costs, (working, trial, squared)
 
     # ---- looking ------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,10 @@ _MAPPED_AT_ONCE = 4
 _FEW_FEATURES = 100
 
 
+#: The plain sets, sampled rows of theirs, and what those cost, each left out of its own.
+Tried = tuple[WorkingSets, TrialRows | None, np.ndarray | None]
+
+
 def as_curve(curve: Any) -> int | str | None:
     """None (or "none", as a command line has it), "auto", or a number of features."""
     if curve is None or (isinstance(curve, str) and curve == "none"):
@@ -57,14 +61,6 @@ def as_curve(curve: Any) -> int | str | None:
         f"curve is {str(curve)[:40]}; it must be 'auto', None, or a number of curved features from "
         f"1 to {MOST_FEATURES:,}."
     )
-
-
-class TriedSets(NamedTuple):
-    """The plain sets, sampled rows of theirs, and what those cost, each left out of its own."""
-
-    working: WorkingSets
-    trial: TrialRows | None
-    squared: np.ndarray | None
 
 
 def fitted_curve(
