@@ -22,7 +22,7 @@ from cospan.comparison.score_files import ambiguity, joined, score_columns
 from cospan.comparison.scorer import LikeNeither, Scored, like_neither, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.telling import KeptRows
-from cospan.comparison.text import many_lines
+from cospan.comparison.text import many_lines, narrow
 from cospan.errors import InputError
 from cospan.frame import ManyFrame
 from cospan.frame.many import set_number
@@ -303,7 +303,7 @@ class ManyComparison(View):
     # ---- showing ------------------------------------------------------------------------------
 
     def lines(self, width: int = 80) -> Iterator[Line]:
-        return many_lines(self, width)
+        return narrow(many_lines(self, width), width)
 
     def to_dict(self) -> dict[str, object]:
         return many_dict(self)

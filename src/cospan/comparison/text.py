@@ -116,7 +116,7 @@ def _closing(warnings: Sequence[str]) -> Iterator[Line]:
     yield from (("warn", f"! {printable(warning)}") for warning in warnings)
 
 
-def _narrow(lines: Iterator[Line], width: int) -> Iterator[Line]:
+def narrow(lines: Iterator[Line], width: int) -> Iterator[Line]:
     """On a screen narrower than 80 columns no line is broken in the middle of a word."""
     for style, text in lines:
         if width >= USUAL_WIDTH or len(text) <= width:
@@ -130,12 +130,8 @@ def _narrow(lines: Iterator[Line], width: int) -> Iterator[Line]:
 # ---- two sets ----------------------------------------------------------------------------------
 
 
-def pair_lines(c: Comparison, width: int = 80) -> Iterator[Line]:
+def pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     """The summary of two sets, line by line, each with its style."""
-    return _narrow(_pair_lines(c, width), width)
-
-
-def _pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
     verdict = () if c.verdict is None else c.verdict.sentences
@@ -257,12 +253,8 @@ def _sizes(c: Comparison) -> Iterator[str]:
 # ---- more sets ---------------------------------------------------------------------------------
 
 
-def many_lines(c: ManyComparison, width: int = 80) -> Iterator[Line]:
+def many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     """The summary of K sets, line by line, each with its style."""
-    return _narrow(_many_lines(c, width), width)
-
-
-def _many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     yield "title", f"{len(c.names)} sets: {printable(', '.join(c.names), max(width - 10, 20))}"
     yield "plain", ""
     yield from _wrapped((*c.sentences, *scored_beside_many(c)), width)

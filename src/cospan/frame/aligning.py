@@ -80,7 +80,7 @@ class ScoringFrame(FrameProperties):
         """
         weighting = self.as_weighting(weighting)
         if arrays.is_lazy(Z):
-            return lazy.align(self._whole, Z, weighting=weighting)
+            return lazy.aligned(self._whole, Z, weighting)
         if _is_chunks(Z):
             return self._align_chunks(Z, weighting)
         check_names(Z, self.feature_names, "Z")
@@ -172,9 +172,7 @@ class ScoringFrame(FrameProperties):
         weighting = self.as_weighting(weighting)
         side = as_option(side, "side", ("A", "B"))
         if arrays.is_lazy(X):
-            return lazy.left_out(
-                self._whole, X, side, weighting=weighting, sample_weight=sample_weight
-            )
+            return lazy.aligned(self._whole, X, weighting, side, sample_weight)
         check_names(X, self.feature_names, side)
         rows = as_rows(X, side, d=self.n_features, allow_empty=True)
         removed = removed_weights(sample_weight, rows.shape[0])
