@@ -8,6 +8,7 @@ kind of input is one small reader and nothing else.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +22,15 @@ from cospan._warnings import warn
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from .encoding import EncodingPlan
     from .encoding.learn import SetLearner
 
-__all__ = ["Chunk", "Encodable", "Options", "Reader", "listing", "only_in_one", "require", "warn"]
+__all__ = [
+    "Chunk", "Encodable", "Options", "Reader", "TableStream", "listing", "only_in_one", "require",
+    "warn",
+]  # fmt: skip
 
 #: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.
 CHUNK_BYTES = 32 * 2**20
@@ -119,6 +125,27 @@ class Encodable(Named, Protocol):
 
     def classes(self) -> list[Any]:
         """The different labels."""
+
+
+class TableStream(ABC):
+    """Arrow record batches with known columns, as often as asked."""
+
+    name: str
+    schema: pa.Schema
+    n_rows: int | None = None
+    index: str | None = None  # a column that identifies rows and is not a feature
+    #: Columns that can serve as label or id but never as a feature (folder partitions)
+    hidden: frozenset[str] = frozenset()
+    unreadable: frozenset[str] = frozenset()  # columns that no batch can hold (Python objects)
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        """Batches of at most `size` rows with these columns, in this order."""
+
+    def complete(self, columns: Sequence[str]) -> bool:
+        """Whether it is known, without reading the rows of a file, that no value is missing."""
+        return False
 
 
 @dataclass(frozen=True)

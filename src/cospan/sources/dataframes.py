@@ -13,7 +13,7 @@ from cospan._text import first_line
 from cospan.errors import InputError
 
 from .arrow_rows import has_gaps
-from .base import Options, Reader, listing
+from .base import Options, Reader, TableStream, listing
 from .encoding.table import EncodableTable, table_reader
 
 if TYPE_CHECKING:
@@ -92,16 +92,8 @@ def _too_large(columns: Any) -> str:
     return "?"
 
 
-class _InMemory:
-    """What streams of tables in memory share."""
-
-    index: str | None = None
-    hidden: frozenset[str] = frozenset()
-    unreadable: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        raise NotImplementedError
+class _InMemory(TableStream):
+    """Streams of tables in memory, whose values can be looked at."""
 
     def complete(self, columns: Sequence[str]) -> bool:
         return not any(map(has_gaps, self.batches(columns, SCAN_ROWS)))
@@ -113,7 +105,7 @@ class ArrowStream(_InMemory):
     def __init__(self, table: pa.Table, name: str) -> None:
         self.name = name
         self.schema = table.schema
-        self.n_rows: int | None = table.num_rows
+        self.n_rows = table.num_rows
         self._table = table
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
@@ -127,7 +119,7 @@ class DataframeStream(_InMemory):
         import narwhals as nw
 
         self.name = name
-        self.n_rows: int | None = data.shape[0]
+        self.n_rows = data.shape[0]
         self._data = data
         self._index = _own_index(nw.maybe_get_index(data))
         self._integer_index = getattr(self._index, "dtype", None) == "int64"

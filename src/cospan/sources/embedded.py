@@ -20,7 +20,7 @@ from cospan._text import is_number, plural
 from cospan.embedding import embed_images, embed_texts, load_image_model, load_text_model
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options, require, warn
+from .base import Chunk, Options, TableStream, require, warn
 from .cleaning import taken
 from .images import ImageReader
 from .paths import reading
@@ -63,15 +63,8 @@ def is_prose(path: Path) -> bool:
     return not all(map(is_number, first))
 
 
-class Lines:
+class Lines(TableStream):
     """The lines of text files as a table with one column; empty lines are no rows."""
-
-    schema: pa.Schema
-    n_rows: int | None = None
-    index: str | None = None
-    hidden: frozenset[str] = frozenset()
-    unreadable: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
 
     def __init__(self, files: Sequence[Path], name: str) -> None:
         import pyarrow as pa

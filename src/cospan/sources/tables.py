@@ -12,7 +12,7 @@ import copy
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,44 +21,13 @@ from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
 from . import arrow_rows
-from .base import Chunk, Options, listing, require, warn
+from .base import Chunk, Options, TableStream, listing, require, warn
 from .budget import check_list
 from .long_texts import MOST_BYTES, cut_texts
 from .pixels import Decoder, image_rows, is_image, learn_size
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-class TableStream(Protocol):
-    """Arrow record batches with known columns, as often as asked."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def schema(self) -> pa.Schema: ...
-    @property
-    def n_rows(self) -> int | None: ...
-    @property
-    def index(self) -> str | None:
-        """A column that identifies rows and is not a feature, if the table brings one."""
-
-    @property
-    def hidden(self) -> frozenset[str]:
-        """Columns that can serve as label or id but never as a feature (folder partitions)."""
-
-    @property
-    def unreadable(self) -> frozenset[str]:
-        """Columns that no batch can hold (Python objects)."""
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        """Batches of at most `size` rows with these columns, in this order."""
-
-    def complete(self, columns: Sequence[str]) -> bool:
-        """Whether it is known, without reading the rows of a file, that no value is missing."""
 
 
 class RawBlock(NamedTuple):

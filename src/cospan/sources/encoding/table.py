@@ -16,10 +16,10 @@ import numpy as np
 from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources import arrow_rows
-from cospan.sources.base import CHUNK_BYTES, Chunk, Options, Reader, listing
+from cospan.sources.base import CHUNK_BYTES, Chunk, Options, Reader, TableStream, listing
 from cospan.sources.cleaning import classes_in, taken
 from cospan.sources.long_texts import JOINED_BYTES, cut_texts
-from cospan.sources.tables import RawBlock, RawColumns, Table, TableReader, TableStream
+from cospan.sources.tables import RawBlock, RawColumns, Table, TableReader
 
 from .apply import Encoder
 from .kinds import family
