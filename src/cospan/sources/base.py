@@ -70,36 +70,35 @@ class Chunk(NamedTuple):
         return Chunk(*picked)
 
 
-class Named(Protocol):
-    """Rows with a name."""
+class Reader(ABC):
+    """One kind of input. Blocks may hold NaN (missing); everything else is the Source's work."""
+
+    name: str
+    n_features: int
+    dtype: np.dtype[Any]
+    n_rows: int | None = None
+    feature_names: tuple[str, ...] | None = None
+    image_shape: tuple[int, ...] | None = None
+    notes: tuple[str, ...] = ()
+    owners: tuple[str, ...] | None = None  # for each feature the user's column it is made of
+    finite: bool = False  # whether no gap is left, and infinite values are refused already
+    encodable: bool = False  # whether an encoding plan could deal with its missing values
+    embedded: bool = False  # whether a model made the rows
+    #: A Dask collection that can be left to the workers; None where labels are wanted too
+    collection: Any = None
+
+    @abstractmethod
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        """Raw blocks of at most about `size` rows, from the first row, each time anew."""
+
+
+class Encodable(Protocol):
+    """A table before its columns are encoded (``encoding.table``, ``encoding.lazy``)."""
 
     @property
     def name(self) -> str: ...
     @property
     def n_rows(self) -> int | None: ...
-
-
-class Reader(Named, Protocol):
-    """One kind of input. Blocks may hold NaN (missing); everything else is the Source's work."""
-
-    @property
-    def n_features(self) -> int: ...
-    @property
-    def feature_names(self) -> tuple[str, ...] | None: ...
-    @property
-    def image_shape(self) -> tuple[int, ...] | None: ...
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    def blocks(self, size: int) -> Iterator[Chunk]:
-        """Raw blocks of at most about `size` rows, from the first row, each time anew."""
-
-
-class Encodable(Named, Protocol):
-    """A table before its columns are encoded (``encoding.table``, ``encoding.lazy``)."""
-
     @property
     def columns(self) -> tuple[str, ...]: ...
     @property

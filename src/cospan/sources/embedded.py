@@ -20,7 +20,7 @@ from cospan._text import is_number, plural
 from cospan.embedding import embed_images, embed_texts, load_image_model, load_text_model
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options, TableStream, require, warn
+from .base import Chunk, Options, Reader, TableStream, require, warn
 from .cleaning import taken
 from .images import ImageReader
 from .paths import reading
@@ -99,17 +99,11 @@ class Lines(TableStream):
         return True
 
 
-class _Embedded:
+class _Embedded(Reader):
     """What embedded sources share: rows without names, one width."""
 
-    feature_names: tuple[str, ...] | None = None
-    image_shape: tuple[int, ...] | None = None
-    dtype: np.dtype[Any] = np.dtype(np.float32)
-    is_embedded = True
-
-    name: str
-    n_rows: int | None
-    notes: tuple[str, ...]
+    dtype = np.dtype(np.float32)
+    embedded = True
 
 
 class EmbeddedTexts(_Embedded):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,12 +61,8 @@ class Source:
         self, reader: Reader | Encodable, options: Options, *, name: str | None = None
     ) -> None:
         self.name = name or reader.name
-        self.table: Encodable | None = None
-        self._given: Reader | None = None
-        if hasattr(reader, "blocks"):
-            self._given = cast(Reader, reader)
-        else:
-            self.table = reader
+        self.table: Encodable | None = None if isinstance(reader, Reader) else reader
+        self._given: Reader | None = reader if isinstance(reader, Reader) else None
         self.bound = False
         self.profiles: tuple[SetProfile, ...] = ()
         self.reiterable = True
@@ -144,7 +140,7 @@ class Source:
     def lazy(self) -> Any:
         """The Dask collection behind this source, where its rows are taken as they are; or None."""
         plain = self._order is None and self._options.missing in (None, "error")
-        return getattr(self._reader, "collection", None) if plain else None
+        return self._reader.collection if plain else None
 
     def chunks(self) -> Iterator[Chunk]:
         """Iterate over the rows, from the first one."""
