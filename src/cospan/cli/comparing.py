@@ -24,9 +24,8 @@ from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison, ManyComparison
 from cospan.comparison import compare as compare_pair
 from cospan.comparison import compare_many as compare_sets
-from cospan.comparison.columns import score_columns
 from cospan.comparison.opening import names_of
-from cospan.comparison.score_files import check_table_path, table_file, with_text_ids
+from cospan.comparison.score_files import check_table_path, score_columns, table_file, with_text_ids
 from cospan.comparison.scorer import Scored
 from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import InputError
