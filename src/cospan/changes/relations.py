@@ -186,7 +186,9 @@ def _prepared(
     gaps: list[tuple[Any, Any]] = []
     for owner, column in enumerate(columns):
         gap = (present(rows.a, column), present(rows.b, column))
-        places = column.features[:1] if _is_mirrored(column) else column.features
+        # Of two levels, each feature is 1 less the other.
+        mirrored = column.kind == "category" and len(column.features) == 2
+        places = column.features[:1] if mirrored else column.features
         features.extend(_Feature(place, owner) for place in places)
         gaps.extend([gap] * len(places))
         if column.indicator is not None and _as_often_missing(*gap, rows):
@@ -209,8 +211,3 @@ def _as_often_missing(a: Any, b: Any, rows: Rows) -> bool:
     """Whether values are missing as often in B as in A: new gaps are news by themselves."""
     counts = [0 if there is None else len(there) - int(there.sum()) for there in (a, b)]
     return bool(log_fisher(counts[0], len(rows.a), counts[1], len(rows.b))[0] > math.log(_AS_OFTEN))
-
-
-def _is_mirrored(column: Column) -> bool:
-    """Whether a category has two features, and each is 1 less the other."""
-    return column.kind == "category" and len(column.features) == 2
