@@ -94,7 +94,7 @@ def difference_by_kind(
     for k, kind in ((3, "levels"), (4, "missing")):
         kept[:, k] = np.minimum(
             np.maximum(entries[:, k] - stray[:, k], 0.0),
-            [_shares_apart(one, kind) for one in changes],
+            [min(_shares_apart(one, kind), one.part) for one in changes],
         )
     found = dict(zip(KINDS, kept.sum(axis=0).tolist(), strict=True))
     real = sum(found.values())

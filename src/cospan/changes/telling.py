@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .columns import FeatureTable
+from .columns import FeatureChange, FeatureTable
 from .deciding import Decided, RowsToCheck
 from .given import GivenOthers
 from .kinds import Kinds
@@ -96,7 +96,7 @@ def of_columns(
     if differs and features.nameless:
         return _of_nameless(features)
     first = features.changed[:FIRST_FEATURES]
-    said = [feature_sentence(one, names) for one in first]
+    said = _told_once(first, names)
     more = len(features.changed) - FIRST_FEATURES
     if more > 0:
         said.append(f"{more:,} more of the {len(features):,} columns changed.")
@@ -132,6 +132,21 @@ def of_pairs(
     further = "1 more relation" if more == 1 else f"{more:,} more relations"
     last = [f"{further} between columns changed."] if more > 0 else []
     return [*(pair_sentence(pair, names) for pair in pairs if pair not in said), *last]
+
+
+def _told_once(first: Sequence[FeatureChange], names: tuple[str, str]) -> list[str]:
+    """A sentence for each column; a relation that the one before told is left out of the next."""
+    told: set[PairChange] = set()
+    said = []
+    for one in first:
+        pair = one.pair if "relation" in one.ways and one.broken is None else None
+        if pair in told:
+            one = one.without("relation")
+        elif pair is not None:
+            told.add(pair)
+        if one.change:
+            said.append(feature_sentence(one, names))
+    return said
 
 
 def _of_shares(features: FeatureTable) -> list[str]:
