@@ -159,7 +159,9 @@ class What:
 class Outputs:
     """Files to write, whether stdout gets JSON, and when to fail."""
 
-    output: Path | None = _file("--output", "-o", help="Write a report: .html, .md or .json.")
+    output: list[Path] | None = _file(
+        "--output", "-o", help="Write a report: .html, .md or .json. May be given several times."
+    )
     format: Format | None = _write(help="Format of the report (default: by the name of the file).")
     scores: Path | None = _file(help="Write one row per sample: .parquet, .arrow, .csv or .tsv.")
     save: Path | None = _file(help="Save the frame, to score more rows with 'cospan score'.")
@@ -279,8 +281,10 @@ class Windows:
 class WatchOutputs:
     """Files of a monitoring, whether stdout gets JSON, and when to fail."""
 
-    output: Path | None = _file(
-        "--output", "-o", help="Write a page or a table: .html, .json, .csv."
+    output: list[Path] | None = _file(
+        "--output",
+        "-o",
+        help="Write a page or a table: .html, .json, .csv. May be given several times.",
     )
     save: Path | None = _file(help="Keep windows and reference, to add tomorrow's to them.")
     json: Json = False
