@@ -58,7 +58,7 @@ class Channels:
     """The functions, and their variances over the rows of the profile they are part of.
 
     A profile made like another has its functions, to be merged with it: their ranks and costs are
-    those of the first one. `related` and `variance` are always the profile's own.
+    those of the first one. The `variance` is always the profile's own.
     """
 
     names: tuple[str, ...]  # every feature that rows have, indicators of missing values last
@@ -73,7 +73,7 @@ class Channels:
     live: Index  # the features that vary in the reference: only these have a geometry
     ranks: tuple[Ranks, ...]  # for each of `numbers`
     pairs: Index  # (n, 2)
-    related: Floats  # (n,): their correlation in the profile's rows
+    related: Floats  # (n,): their correlation in the reference
     cost: Cost
     cost_ranks: Ranks
     far: float  # the squared cost that 1 % of the reference's rows exceed

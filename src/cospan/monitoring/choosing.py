@@ -141,17 +141,16 @@ def _variance(channels: Channels, rows: Floats, relations: Floats) -> Floats:
 
 
 def of_other_rows(channels: Channels, rows: Floats) -> Channels:
-    """The same functions, with the relations and variances that they have over these rows."""
+    """The same functions, with the variances that they have over these rows."""
     start = channels.ranked + channels.shared
     noise = channels.variance[start : start + len(channels.pairs)].copy()
-    related = channels.related.copy()
     if len(channels.pairs):
         features, places = np.unique(channels.pairs, return_inverse=True)
         i, j = places.reshape(channels.pairs.shape).T
-        r, doubt, varies = _relations(channels._scored(rows)[2][:, features])
+        _, doubt, varies = _relations(channels._scored(rows)[2][:, features])
         here = varies[i] & varies[j]
-        related[here], noise[here] = r[i, j][here], doubt[i, j][here]
-    return replace(channels, related=related, variance=_variance(channels, rows, noise))
+        noise[here] = doubt[i, j][here]
+    return replace(channels, variance=_variance(channels, rows, noise))
 
 
 def sketches_of(rows: Floats, numbers: Index, gaps: Index) -> tuple[Ranks, ...]:

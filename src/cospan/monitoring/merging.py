@@ -2,13 +2,14 @@
 
 The functions that are watched stay those of the first profile, whatever is merged with it; what
 is usual for them does not. Their means and variances over single rows merge exactly, shares as
-shares, correlations by the means and spreads of the ranks behind them. Sketches merge to their
-resolution, summaries to rounding.
+shares, correlations by the means and spreads of the ranks behind them (only their noise is that of
+normal variables where it is not known). Sketches merge to their resolution, summaries to rounding.
 
 A window's effect is an AUC against the reference, and so against other rows after a merge. The
 windows' rows are gone: rows with a window's means and deviations, and with the correlations that
 windows have inside, stand in for them. All of it follows from the merged summary, its sketches and
-the windows' means, so it does not matter in which order profiles are merged.
+the windows' means, so the order in which profiles are merged does not matter (but for that noise
+of correlations, where the profiles are very different).
 """
 
 from __future__ import annotations
@@ -71,8 +72,19 @@ def merged_usual(a: Profile, b: Profile) -> tuple[Channels, Floats, tuple[Ranks,
     variance = share * (a.channels.variance + (x - center) ** 2)
     variance = variance + (1 - share) * (b.channels.variance + (y - center) ** 2)
     variance = np.where(channels.angles, a.channels.variance, variance)
-    merged = replace(channels, related=center[pairs], variance=variance)
+    more = share * _noisier(x, center) + (1 - share) * _noisier(y, center)
+    variance[pairs] += more[pairs]
+    merged = replace(channels, variance=variance)
     return merged, np.append(center, a.center[-1]), sketches
+
+
+def _noisier(own: Floats, r: Floats) -> Floats:
+    """By how much a row's influence on a correlation r varies more than on its set's own.
+
+    The influence of a and b is ab - r (a² + b²)/2; for normal variables with the correlation ρ its
+    variance is 1 + ρ² - 4rρ + r²(1 + ρ²), and (1 - ρ²)² for r = ρ.
+    """
+    return np.asarray(1 + own**2 - 4 * r * own + r**2 * (1 + own**2) - (1 - own**2) ** 2)
 
 
 def _present(profile: Profile) -> Floats:

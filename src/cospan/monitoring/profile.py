@@ -30,7 +30,7 @@ from cospan.monitoring.levels import Levels, levels_of
 from cospan.monitoring.merging import effects_against, merged_usual, same_channels
 from cospan.monitoring.moments import sample_of, subset
 from cospan.monitoring.ranks import Ranks
-from cospan.monitoring.reading import full_plan, opened, refuse_wide
+from cospan.monitoring.reading import full_plan, opened, refuse_unknown, refuse_wide
 from cospan.monitoring.records import Record, noise_of, pooled_rows, record_of, reference_records
 from cospan.monitoring.standing_in import stand_in
 from cospan.monitoring.timing import Every, as_every
@@ -86,9 +86,7 @@ class Profile:
     every: Every | None
     time: str
     center: Floats = field(repr=False)
-    #: The sketches of its own numbers; those of the channels are the first profile's, where it was
-    #: made like another or merged.
-    ranks: tuple[Ranks, ...] = field(repr=False)
+    ranks: tuple[Ranks, ...] = field(repr=False)  # its own sketches; the channels' may be another's
 
     @classmethod
     def of(
@@ -123,6 +121,7 @@ class Profile:
         **options
             For the sources: columns, categorical, numeric, drop, strict.
         """
+        refuse_unknown(Profile.of, options)
         keep = as_count(rows, "rows", least=0)
         if like is not None and not isinstance(like, Profile):
             raise InputError(f"like is of type {type(like).__name__}; give a Profile.")
@@ -173,10 +172,9 @@ class Profile:
     def merge(self, other: Profile) -> Profile:
         """The profile of both; `other` must be made with ``like=`` this one (or both like a third).
 
-        Whatever the order of merging, counts, means and scatter are those of all rows, and so is
-        what is usual for each channel; sketches are right to their resolution of one row in a
-        hundred. The channels stay those of the first profile. The windows' AUCs are measured
-        against the merged rows, by rows drawn with each window's means and deviations.
+        Counts, means, scatter and what is usual are those of all rows, whatever the order of
+        merging; sketches are right to one row in a hundred. Ranks and costs of the first profile
+        stay the measure: far from its rows, one profile of all rows sees more.
 
         Examples
         --------

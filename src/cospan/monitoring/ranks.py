@@ -1,9 +1,8 @@
 """Where a value ranks in the reference: a sketch of each feature's distribution.
 
 Up to `POINTS` values with their mid-ranks, the share of smaller values plus half of the equal ones,
-scaled to [-1, 1], to the digits that a file keeps. Values that many rows have (zero, the limits of
-an instrument) are points of their own, so that their rank is exact; between points it is
-interpolated. Two sketches merge.
+scaled to [-1, 1]. Values that many rows have (zero, the limits of an instrument) are points of
+their own, so that their rank is exact; between points it is interpolated. Two sketches merge.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ def _thinned(values: Floats, at: Floats, mass: Floats) -> Ranks:
         kept = np.concatenate([spread, heavy - 1, heavy, heavy + 1, [0]])
         kept = np.unique(kept.clip(0, len(values) - 1))
         values, at = values[kept], at[kept]
-    return Ranks(values.astype(np.float64), at.astype(np.float32).astype(np.float64))
+    return Ranks(values.astype(np.float64), at)
 
 
 def merged_ranks(parts: Sequence[Ranks], weights: Sequence[float]) -> Ranks:

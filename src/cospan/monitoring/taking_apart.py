@@ -80,7 +80,7 @@ def _sketches(sketches: Sequence[Ranks], name: str) -> Tensors:
     return {
         f"{name}.sizes": np.array([len(one.values) for one in sketches], dtype=np.int64),
         f"{name}.values": np.concatenate([one.values for one in sketches]),
-        f"{name}.at": np.concatenate([one.at for one in sketches]).astype(np.float32),
+        f"{name}.at": np.concatenate([one.at for one in sketches]),
     }
 
 
