@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cospan import Monitoring, Profile, compare, monitor
+from cospan.cli.gates import values_of
 from cospan.errors import ModelFileError
 from cospan.model_file.container import packed, unpacked
 from cospan.monitoring.files import FORMAT_VERSION, PROFILE
@@ -175,6 +176,29 @@ def test_one_profile_that_keeps_rows_and_one_that_does_not_merge_to_one_without(
     merged = first.merge(Profile.of(y, every=100, like=first, rows=500))
     assert not merged.keeps_rows
     assert np.abs(merged.rows.mean(axis=0) - 0.5).max() < 0.15
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_profile_without_rows_has_a_verdict_and_gates(apart, swapped):
+    first, _, _, _ = apart
+    changed, same = rows(8, 1000) + np.array([0.0, 0.5, 0.0]), rows(9, 1000)
+    found, other = (
+        compare(*((data, first) if swapped else (first, data))) for data in (changed, same)
+    )
+    assert found.changes is None
+    assert found.verdict.differs
+    assert found.verdict.mostly == "location"
+    assert "x1" in found.verdict.features
+    assert any("x1 rose from" in sentence for sentence in found.verdict.sentences)
+    assert values_of(found)["p"].value == found.verdict.pvalue < 1e-4
+    assert values_of(found)["features"].value == len(found.verdict.features)
+    assert not other.verdict.differs
+    assert "There is no evidence" in str(other.verdict)
+    assert values_of(other)["features"].value == 0
+
+
+def test_two_profiles_without_rows_are_not_tested(apart):
+    assert compare(*apart[:2]).verdict is None
 
 
 def test_files_keep_the_profiles_own_sketches(both, apart, tmp_path):
