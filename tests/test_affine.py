@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.special
 import scipy.stats
 
 from cospan import JointFrame, Summary, gsvd
@@ -236,10 +237,11 @@ def test_identical_sets_differ_by_nothing():
     assert np.all(frame.align(np.vstack([A, Z])).theta == np.pi / 4)
 
 
-def test_bare_summaries_take_the_likelihood_ratio_of_two_student_distributions():
+@pytest.mark.parametrize("pooling", [0.0, 0.4, 1.0])
+def test_bare_summaries_take_the_likelihood_ratio_of_two_student_distributions(pooling):
     """Without rows to leave out: β = (ν + d)/2, ℓ₀ = (log|Σ̃_B| - log|Σ̃_A|)/(ν + d)."""
     A, B, Z = pair()
-    options = {**PLAIN, "dof": 4.0}
+    options = {**PLAIN, "dof": 4.0, "pooling": pooling}
     bare = [Summary.of(X).without_sample() for X in (A, B)]
     frame = JointFrame.from_summaries(*bare, **options)
     S = covariances((A, B), options)
@@ -253,6 +255,19 @@ def test_bare_summaries_take_the_likelihood_ratio_of_two_student_distributions()
     ]
     theta = frame.align(Z).theta
     np.testing.assert_allclose(2 * np.log(np.tan(theta)), density[1] - density[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("pooling", [0.0, 0.5, 1.0])
+def test_bare_summaries_of_three_sets_weigh_by_their_student_densities(pooling):
+    A, B, Z = pair()
+    sets, options = (A, B, 2 * A + 1), {**PLAIN, "dof": 4.0, "pooling": pooling}
+    bare = [Summary.of(X).without_sample() for X in sets]
+    density = [
+        scipy.stats.multivariate_t(X.mean(axis=0), one, df=4).logpdf(Z)
+        for X, one in zip(sets, covariances(sets, options), strict=True)
+    ]
+    found = SetCosts.from_summaries(bare, **options).weights(Z)
+    np.testing.assert_allclose(found, scipy.special.softmax(density, axis=0).T, atol=1e-9)
 
 
 @pytest.mark.parametrize(("p", "q"), [(20, 2000), (300, 300)])

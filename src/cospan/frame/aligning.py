@@ -213,9 +213,9 @@ class ScoringFrame(FrameProperties):
         return leaving_rows(self.geometry, shrunk, maps, self.basis)
 
     def log_determinants(self) -> np.ndarray:
-        """log|Σ̃| of both sets, up to a common constant."""
-        found = [np.sum(np.log(x[x > 0])) for x in map(arrays.to_numpy, (self.c, self.s))]
-        return 2 * np.array(found, dtype=np.float64)
+        """log|Σ̃| of both sets, pooled, up to a common constant."""
+        found = [np.sum(np.log(x[x > 0])) for x in self.cost_weights()]
+        return -np.array(found, dtype=np.float64)
 
     def _left_out(self, rows: Array, side: int, removed: np.ndarray, weighting: str) -> Alignment:
         if self.curve is not None:

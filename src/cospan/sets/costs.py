@@ -149,9 +149,9 @@ class SetCosts:
         return self.geometry.feature_names
 
     def log_determinants(self) -> np.ndarray:
-        """log|Σ̃_k|: minus twice that of the map."""
+        """log|Σ̃_k|, pooled: minus twice that of the map."""
         found = []
-        for one in self.maps:
+        for one in self.scoring_maps:
             values = np.linalg.svd(arrays.to_numpy(one), compute_uv=False)
             found.append(-2 * float(np.sum(np.log(values[values > 0]))))
         return np.array(found)

@@ -37,7 +37,7 @@ class SetModel(Protocol):
         """Leave-one-out costs of rows in working coordinates."""
 
     def log_determinants(self) -> np.ndarray:
-        """(K,): log|Σ̃_k|, up to a common constant."""
+        """(K,): log|Σ̃_k| of the pooled covariances, up to a common constant."""
 
 
 def calibrated_weights(squared: Array, calibration: Calibration) -> Array:
