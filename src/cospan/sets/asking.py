@@ -12,7 +12,7 @@ from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_flag, as_option, as_shrinkage, as_tol, is_real
 from cospan.errors import InputError
-from cospan.sets.choice import Asked, choose, preferred_units
+from cospan.sets.choice import DEFAULT_SHRINKAGE, Asked, choose, preferred_units
 from cospan.sets.geometry import Geometry
 from cospan.sets.prepared import PreparedSets, WorkingSets
 from cospan.sets.settings import Settings
@@ -43,8 +43,9 @@ def chosen_sets(
         tol=as_tol(settings.tol),
         labels=labels,
     )
-    choice = choose(prepared, _as_asked(prepared, settings, picture))
-    _check_enough(prepared, choice.shrinkage)
+    asked = _as_asked(prepared, settings, picture)
+    _check_enough(prepared, asked.shrinkage)
+    choice = choose(prepared, asked)
     geometry = choice.working.geometry(
         shrinkage=choice.shrinkage, pooling=choice.pooling, dof=choice.dof
     )
@@ -89,8 +90,9 @@ def _number(
     raise InputError(f"{name} is {value!r}; it must be {wanted}, or 'auto'.")
 
 
-def _check_enough(prepared: PreparedSets, alpha: float) -> None:
+def _check_enough(prepared: PreparedSets, asked: float | None) -> None:
     """Do the summaries have the digits for α, and do the rows vary at all?"""
+    alpha = DEFAULT_SHRINKAGE if asked is None else asked
     summaries = prepared.summaries
     if alpha < FAST_SHRINKAGE and not all(part.exact for part in summaries):
         lacks = "directions" if any(part.rank is not None for part in summaries) else "digits"

@@ -36,7 +36,7 @@ from cospan.sets.curved import CurvedSets, Plain, with_curve
 from cospan.sets.curving import Again, TriedSets, fitted_curve
 from cospan.sets.geometry import Geometry
 from cospan.sets.leaving import LeavingRows, removed_weights
-from cospan.sets.maps import inverse_triangle, maps_of, working_rows
+from cospan.sets.maps import inside_span, inverse_triangle, maps_of, working_rows
 from cospan.sets.model import calibrated, calibrated_weights, trial_costs, typicality_of
 from cospan.sets.settings import Given, Settings
 from cospan.sets.spectral import leaving_rows, matrix_of, pooled_matrices
@@ -121,19 +121,22 @@ class SetCosts:
         picture: bool,
     ) -> tuple[SetCosts, TriedSets | None]:
         working, geometry, squared = chosen_sets(summaries, settings, labels, picture)
-        maps = maps_of(working, geometry, weighting)
-        costs = cls(geometry, weighting, tuple(maps), working.basis)
+        maps, basis, inner = maps_of(working, geometry, weighting), working.basis, None
+        if geometry.shrinkage == 0 and geometry.pooling > 0:
+            maps, inner = inside_span(maps)
+            basis = inner if basis is None else arrays.matmul(basis, inner)
+        costs = cls(geometry, weighting, tuple(maps), basis)
         calibrates = resolved_calibration(settings.calibrate, geometry)
         if weighting == "frame" and not calibrates:
             return costs, None
-        trial = working.trial(tried_rows(geometry.n_sets))
+        trial = working.trial(tried_rows(geometry.n_sets), inner)
         if squared is None:
             squared = trial_costs(costs, trial)
         if weighting == "cost":
             costs = replace(costs, typicality=typicality_of(trial, squared))
         if calibrates:
             most = more_rows(summaries)
-            rows, more = (working.trial(most), None) if most else (trial, squared)
+            rows, more = (working.trial(most, inner), None) if most else (trial, squared)
             found = calibrated(costs, rows, more)
             costs = replace(costs, geometry=geometry.with_calibration(found))
         return costs, TriedSets(working, trial, squared)

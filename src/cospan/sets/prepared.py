@@ -219,14 +219,20 @@ class WorkingSets:
         inside = moved if self.basis is None else arrays.matmul(moved, self.basis)
         return np.asarray(arrays.to_numpy(inside), dtype=np.float64)
 
-    def trial(self, most: int) -> TrialRows | None:
-        """Sampled rows of every set, at most so many of each; None where a set keeps none."""
+    def trial(self, most: int, inner: Array | None = None) -> TrialRows | None:
+        """Sampled rows of every set, at most so many of each; None where a set keeps none.
+
+        In the coordinates of a basis `inner` (e, m), where there is one.
+        """
         found = [self._trial_of(k, most) for k in range(self.n_sets)]
         if any(part is None or len(part[0]) == 0 for part in found):
             return None
         rows, off, count = zip(*[part for part in found if part is not None], strict=True)
         own = np.repeat(np.arange(self.n_sets), [len(part) for part in rows])
-        return TrialRows(np.concatenate(rows), np.concatenate(off), own, np.concatenate(count))
+        joined = np.concatenate(rows)
+        if inner is not None:
+            joined = arrays.matmul(joined, arrays.to_numpy(inner))
+        return TrialRows(joined, np.concatenate(off), own, np.concatenate(count))
 
     def _trial_of(self, k: int, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         part = self.prepared.summaries[k]
