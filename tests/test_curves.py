@@ -457,9 +457,9 @@ def test_integrated_gradients_of_a_known_function():
 def test_attribution_of_a_curved_frame_is_complete(ring, curved):
     Z = np.concatenate([*ring, 30 * np.random.default_rng(0).normal(size=(20, 3))])
     parts = attribute(curved, Z)
-    odds = 2 * np.log(np.tan(curved.align(Z).theta))
-    np.testing.assert_allclose(parts.features.sum(axis=1), parts.total, atol=1e-6, rtol=1e-6)
-    np.testing.assert_allclose(parts.pull, odds, atol=2e-3, rtol=2e-3)
+    odds = curved.gain * (curved.align(Z).log_ratio - curved.zero)  # log tan²θ
+    np.testing.assert_allclose(parts.features.sum(axis=1) - parts.base, odds, atol=1e-9)
+    np.testing.assert_allclose(parts.pull, odds, atol=1e-9)
     assert parts.measure == "log odds"
     assert parts.directions.shape == (len(Z), 0)
     size = np.abs(parts.features[:600]).mean(axis=0)
