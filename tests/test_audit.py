@@ -183,6 +183,29 @@ def test_a_common_class_is_more_probable_beforehand():
     assert_allclose(1 - audit.suspicion, probable, atol=2e-3)  # every class has one row more
 
 
+@pytest.mark.parametrize("distance", [8.0, 10.0, 20.0])
+@pytest.mark.parametrize("share", [0.02, 0.1])
+def test_flips_across_an_empty_gap_are_found(distance, share):
+    """The labels alone fit a nature that errs as often: the gap says that it does not."""
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], 150)
+    X = rng.normal(size=(300, 4))
+    X[:, 0] += distance * y
+    wrong = np.zeros(300, dtype=bool)
+    wrong[rng.choice(300, round(share * 300), replace=False)] = True
+    audit = audit_labels(X, np.where(wrong, 1 - y, y))
+    assert_array_equal(audit.flagged, wrong)
+    assert audit.noise_rate == pytest.approx(share, abs=0.01)
+
+
+def test_what_the_columns_do_not_show_is_no_flip():
+    """A label that hangs on other things levels off at 35 and 65 %, as flips would have it."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3000, 3))
+    y = rng.random(3000) < 0.35 + 0.3 / (1 + np.exp(-8 * x[:, 0]))
+    assert not audit_labels(x, y).flagged.any()
+
+
 def test_blurred_probabilities_are_sharpened():
     """Flips make a calibrated gain too small; the rows that stand out are found all the same."""
     weights, own = overlapping(2000)
