@@ -19,6 +19,7 @@ import numpy as np
 
 from cospan._arrays.namespaces import namespace
 from cospan._arrays.types import Array
+from cospan._tolerance import SQUARES_KEEP_DIGITS
 
 # ‖QᵀQ - I‖ from which one more Cholesky step brings orthogonality to rounding: the error is
 # squared, and a factor of a half is left for the estimate.
@@ -44,6 +45,12 @@ def thin_qr(x: Array) -> tuple[Array, Array] | None:
 def factor(x: Array) -> Array:
     """A square F with FᵀF = xᵀx, to rounding relative to ‖x‖ whatever the rank of x is."""
     xp = namespace(x)
+    largest = xp.max(xp.abs(x), axis=0)
+    vanishing = (largest > 0) & (largest < SQUARES_KEEP_DIGITS)
+    if bool(xp.any(vanishing)):
+        # Squares of such columns are no numbers any more; in units of their own they are.
+        size = xp.where(vanishing, largest, xp.ones_like(largest))[None, :]
+        return factor(x / size) * size
     _, G, R = _passes(x)
     last = _cholesky(G) if _orthonormal(G) else None
     if last is None:
@@ -53,7 +60,6 @@ def factor(x: Array) -> Array:
         last = xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * _adjoint(vectors)
     # A column of zeros stays one, as it does under Householder vectors: a feature that does not
     # vary is known by it, however small its rounding would be.
-    largest = xp.max(xp.abs(x), axis=0)
     return xp.where((largest > 0)[None, :], last @ R, xp.zeros_like(R))
 
 

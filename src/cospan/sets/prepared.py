@@ -18,7 +18,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import rank_tolerance
+from cospan._tolerance import SQUARES_KEEP_DIGITS, rank_tolerance
 from cospan._validate import as_flag, as_option, check_same_library
 from cospan.sets import span
 from cospan.sets.geometry import Geometry, as_center, common_names
@@ -168,12 +168,19 @@ class WorkingSets:
         return means[1:, :] - means[:1, :]
 
     def _matrices(self) -> list[Array]:
-        p = self.prepared
-        scale = self.per_unit[:, None] * self.per_unit[None, :]
-        return [
-            part.scatter_about(p.about(k), p.weights[k]) * scale
-            for k, part in enumerate(p.summaries)
-        ]
+        p, xp = self.prepared, arrays.namespace(self.per_unit)
+        found = []
+        for k, part in enumerate(p.summaries):
+            if part.is_factored:
+                # First in units: squares of small numbers would vanish.
+                factor = part.factor_about(p.about(k), p.weights[k])
+                found.append(arrays.gram(self.per_unit[None, :] * factor))
+            else:
+                # Of numbers so small that only other sets' factors know them it holds zeros.
+                per_unit = xp.clip(self.per_unit, 0.0, 1 / SQUARES_KEEP_DIGITS)
+                scale = per_unit[:, None] * per_unit[None, :]
+                found.append(part.scatter_about(p.about(k), p.weights[k]) * scale)
+        return found
 
     @property
     def outlined(self) -> bool:
