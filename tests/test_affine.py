@@ -178,6 +178,31 @@ def test_constant_features_take_no_part():
     np.testing.assert_allclose(padded.align(wide[2]).theta, plain.align(Z).theta, atol=1e-10)
 
 
+@pytest.mark.parametrize("options", SETTINGS)
+def test_no_direction_has_a_constant_feature(options):
+    """Not even where both sets are alike, and every direction lies at 45°."""
+    A, B, Z = pair()
+    wide = [np.insert(X, [4, 7], [3.0, -1.0], axis=1) for X in (A, B, Z)]
+    plain, padded = (JointFrame.fit(*sets, **options) for sets in ((A, B), wide[:2]))
+    assert padded.rank == plain.rank == 12
+    assert padded.constant_features.tolist() == [4, 8]
+    assert np.abs(padded.H[:, [4, 8]]).max() < 1e-14
+    np.testing.assert_allclose(padded.angles, plain.angles, atol=1e-10)
+    np.testing.assert_allclose(padded.parts, plain.parts, atol=1e-10)
+    np.testing.assert_allclose(
+        padded.leave_one_out(*wide[:2]).a.theta, plain.leave_one_out(A, B).a.theta, atol=1e-9
+    )
+    y = padded.coordinates(wide[2])
+    np.testing.assert_allclose(np.abs(y), np.abs(plain.coordinates(Z)), atol=1e-9)
+    np.testing.assert_allclose(y @ padded.H + padded.center, wide[2], atol=1e-9)
+    alike = JointFrame.fit(wide[0], wide[0], **options)
+    assert np.abs(alike.H[:, [4, 8]]).max() < 1e-14
+    kept = JointFrame.fit(*wide[:2], **options, keep_uv=True)
+    sides = ((wide[0], "A", kept.U, kept.c), (wide[1], "B", kept.V, kept.s))
+    for rows, side, left, weight in sides:
+        np.testing.assert_allclose(left * weight @ kept.H, kept.prepared(rows, side), atol=1e-9)
+
+
 @pytest.mark.parametrize("units", ["own", "common"])
 def test_few_rows_in_their_span_equal_the_full_computation(units):
     A, B, Z = pair(6, 9, 40)

@@ -18,7 +18,7 @@ from cospan import (
 )
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan.comparison.settings import Options
-from cospan.errors import InputError
+from cospan.errors import CospanWarning, InputError
 from cospan.sets import (
     PreparedSets,
     SetCosts,
@@ -240,6 +240,17 @@ def test_without_shrinkage_the_other_choices_are_still_left_to_the_data(constant
         assert frame.gain == pytest.approx(free.calibration.gain, rel=1e-9)
     assert JointFrame.fit(*wide, shrinkage=0).dof > 90
     assert free.pooling == 1
+
+
+@pytest.mark.parametrize("total", [0.5, 1.0])
+def test_weights_that_sum_to_one_row_are_told(total):
+    """A weight is a count, and here nothing is left when one row leaves."""
+    A, B = drawn(2, 40, 3)
+    weights = np.full(len(A), total / len(A))
+    with pytest.warns(CospanWarning, match=r"40 rows sum to .*Multiply the weights so that they"):
+        JointFrame.fit(A, B, sample_weight_a=weights)
+    JointFrame.fit(A, B, sample_weight_a=weights * 40 / total)  # says nothing
+    JointFrame.fit(A[:1], B)  # one row is one row
 
 
 def test_sets_that_lack_directions_cannot_be_pooled_without_shrinkage():

@@ -207,10 +207,18 @@ class ScoringFrame(FrameProperties):
     def _leaving(self) -> LeavingRows:
         shrunk, maps = [], []
         for weight in (self.c, self.s):
-            shrunk.append(arrays.to_numpy(arrays.gram(weight[:, None] * self.core)))
+            shrunk.append(self._with_constants(arrays.gram(weight[:, None] * self.core)))
             divided = np.sqrt(inverse_square(arrays.to_numpy(weight)))
             maps.append(self.inverse * arrays.like(divided, self.inverse)[None, :])
         return leaving_rows(self.geometry, shrunk, maps, self.basis)
+
+    def _with_constants(self, covariance: Array) -> np.ndarray:
+        """A set's covariance, with α for the features that no direction has."""
+        found = np.array(arrays.to_numpy(covariance))
+        if self.basis is None and self.shrinkage > 0:
+            constant = self.geometry.constant_features
+            found[constant, constant] = self.shrinkage
+        return found
 
     def log_determinants(self) -> np.ndarray:
         """log|Σ̃| of both sets, pooled, up to a common constant."""

@@ -67,6 +67,14 @@ def fitted(
     tol = geometry.tol
     if geometry.shrinkage == 0 and tol is None:
         tol = working.tolerance()
+    constant = geometry.constant_features
+    if geometry.shrinkage > 0 and working.basis is None and len(constant):
+        # Shrinkage gives a constant feature the same variance in both sets, and it takes no part:
+        # a direction of its own would say nothing.
+        alive = arrays.like(np.isin(np.arange(geometry.n_features), constant, invert=True), left)
+        left, right = left * alive[None, :], right * alive[None, :]
+        factors = decompose(left, right, tol=tol, compute_uv=False)
+        return Fitted(working, geometry, squared, factors, None)
     factors = decompose(left, right, tol=tol, compute_uv=False)
     return Fitted(working, geometry, squared, *compressed(factors, working.basis))
 
@@ -104,10 +112,10 @@ def compressed(factors: GSVD, basis: Array | None) -> tuple[GSVD, Array | None]:
 
 
 def pseudo_inverse(core: Array) -> Array:
-    """Inverse of the square frame: a triangular solve behind a QR."""
+    """Inverse of the frame, in its span: a triangular solve behind a QR."""
     orthogonal = arrays.qr(core.T)
     eye = arrays.identity(core.shape[0], core)
-    # core = Rᵀ Qᵀ, hence core⁻¹ = Q R⁻ᵀ
+    # core = Rᵀ Qᵀ, hence core⁺ = Q R⁻ᵀ
     return orthogonal.apply(arrays.solve_triangular_transposed(orthogonal.R, eye))
 
 

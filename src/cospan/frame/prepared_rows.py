@@ -36,8 +36,10 @@ def prepare_rows(frame: JointFrame, X: Any, side: str, sample_weight: Any) -> Ar
         rows = arrays.like(roots, rows)[:, None] * rows
     if alpha == 0:
         return rows
-    eye = arrays.identity(frame.core.shape[1], rows)
-    ridge = in_feature_units(eye, frame.basis, frame.geometry)
+    ridge = arrays.identity(frame.core.shape[1], rows)
+    if frame.basis is None:
+        ridge = ridge * arrays.like(arrays.to_numpy(frame.geometry.unit) > 0, rows)[None, :]
+    ridge = in_feature_units(ridge, frame.basis, frame.geometry)
     return xp.concat((rows, math.sqrt(alpha) * arrays.like(ridge, rows)), axis=0)
 
 
@@ -58,7 +60,8 @@ def with_left_factors(
         basis = None
     factors = decompose(left, right, tol=tol, compute_uv=True)
     U, V = factors.U, factors.V
-    factors, basis = compressed(factors, basis)
+    if frame.shrinkage == 0 or basis is not None:
+        factors, basis = compressed(factors, basis)
     return replace(
         frame,
         c=factors.c,

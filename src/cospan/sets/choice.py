@@ -43,6 +43,8 @@ DEFAULT_SHRINKAGE = 0.3
 CLEARLY = 2.0
 RATHER = 1.0
 SOMEWHAT = 1.5
+# A set whose weights sum to no more than this has no row to leave out.
+AS_GOOD_AS_ONE = 1.5
 # Rows tried in all, shared among the sets.
 _TRIED_ROWS = 5000
 _MOST_OF_A_SET = 2000
@@ -89,7 +91,7 @@ def choose(prepared: PreparedSets, asked: Asked) -> Choice:
     working = prepared.working(asked.units or asked.prefer_units)
     trial = working.trial(tried_rows(working.n_sets))
     free = None in (asked.units, asked.shrinkage, asked.pooling, asked.dof)
-    few = prepared.sizes.min() <= 1.5
+    few = prepared.sizes.min() <= AS_GOOD_AS_ONE
     untried = bool(asked.pooling) and not can_pool(working, asked.shrinkage)
     if trial is None or not free or few or untried or working.n_varying == 0:
         return Choice(
