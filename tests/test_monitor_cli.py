@@ -131,8 +131,8 @@ def test_compare_takes_a_profile_with_rows_or_without(profile, folder, tmp_path)
     again = json.loads(run("compare", path, folder / "shifted.parquet", "--json").stdout)
     auc, other = (one["separation"]["auc"]["value"] for one in (found, again))
     assert abs(auc - other) < 0.05
-    done = run("compare", profile, folder / "shifted.parquet", "--fail-on", "p<0.01", code=1)
-    assert "there is no p-value" in done.stderr
+    done = run("compare", profile, folder / "shifted.parquet", "--fail-on", "p<0.01", code=3)
+    assert "differ (p at most 0.001)" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -176,10 +176,12 @@ def test_a_profile_without_rows_is_not_listed_row_by_row_and_fills_nothing(tmp_p
     assert not found.group_b.drawn
     listed = [row for row in content_of(found).rows if row.id.startswith("drawn")]
     assert not listed
-    message = run("compare", path, tmp_path / "later.csv", "--fail-on", "p<0.01", code=1).stderr
-    message = " ".join(message.split())
-    assert "there is no p-value here. The profile keeps no rows; one made with --rows" in message
-    assert "A gate can be on: auc, fisher-rao, neither." in message
+    gates = ("--fail-on", "p<0.01 and features>0")
+    assert "p is" in run("compare", path, tmp_path / "later.csv", *gates, code=3).stderr
+    asked = ("--fail-on", "effect>0.6")
+    message = " ".join(run("compare", path, tmp_path / "later.csv", *asked, code=1).stderr.split())
+    assert "there is no effect held out here. The profile keeps no rows; one made with" in message
+    assert "A gate can be on: auc, fisher-rao, p, features, neither." in message
 
 
 @pytest.mark.parametrize("command", ["panel", "fidelity"])
@@ -188,11 +190,16 @@ def test_commands_that_need_rows_say_that_a_profile_has_none(profile, folder, co
     assert "is not data but what cospan keeps of it" in done.stderr
 
 
-def test_gates_of_a_monitoring_are_named_where_another_is_asked_for(profile, folder):
-    done = run("monitor", profile, folder / "calm.parquet", "--fail-on", "fisher-rao>1", code=1)
-    message = " ".join(done.stderr.split())
-    assert "there is no fisher-rao here. A gate can be on: effect, auc, p," in message
-    assert "more rows" not in message
+def test_gates_of_a_monitoring_are_named_where_another_is_asked_for(profile, folder, tmp_path):
+    for gate, lacking in (("fisher-rao>1", "fisher-rao"), ("column-p<0.01", "p-value of columns")):
+        page = tmp_path / "page.html"
+        data = folder / "calm.parquet"
+        done = run("monitor", profile, data, "-o", page, "--fail-on", gate, code=1)
+        message = " ".join(done.stderr.split())
+        known = "A gate can be on: effect, auc, p, features, missing, neither, alarm."
+        assert f"there is no {lacking} here. {known}" in message
+        assert "more rows" not in message
+        assert not page.exists()  # nothing is read or written before
 
 
 def test_sizes_of_files_are_written_as_people_write_them():

@@ -223,6 +223,11 @@ NOT_ZERO = 1e-300
 # or the set, is a combination of the others.
 NOTHING_LEFT = 1e-8
 
+# Residuals of robust fits to standardised columns below this are rounding: of the columns, and of
+# their squares in the normal equations. The ridge there, which keeps columns that are combinations
+# of others from failing, is far enough below it to leave no residual of its own.
+LEAST_RESIDUAL, LEAST_RIDGE = 1e-6, 1e-10
+
 # Variance of permutation statistics, in units of all of theirs, below which they are equal but for
 # rounding: their distribution has no width to measure.
 LEAST_VARIANCE = 1e-12

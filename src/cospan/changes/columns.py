@@ -21,6 +21,7 @@ from cospan._types import Floats
 from .grouping import Rows
 from .measuring import SHOWN_LEVELS, Held, Measured
 from .pairs import PairChange, Relations
+from .scatter import Scattered
 from .twosample import adjusted
 from .ways import ways_of, words_of
 
@@ -69,6 +70,8 @@ class FeatureChange:
         Of a category: the level whose share changed most surely. Of a boolean: the word for true.
     pair : PairChange or None
         Where relations changed: the first of this column's.
+    broken : Scattered or None
+        Where the column scatters more widely about what the others predict, in one set.
     farthest : tuple of float
         Of numbers: the value at which the distributions differ most (by `distance`), and the
         shares of the rows of A and of B that have at most this value.
@@ -90,6 +93,7 @@ class FeatureChange:
     tests: Mapping[str, float] = field(default_factory=dict)
     level: str = ""
     pair: PairChange | None = None
+    broken: Scattered | None = None
     farthest: tuple[float, float, float] = (math.nan, math.nan, math.nan)
 
     @property
@@ -114,6 +118,7 @@ class FeatureChange:
                 f"levels_{side}": {k: float(v) for k, v in held.levels.items()},
             }
         row["tests"] = dict(self.tests)
+        row["scatter"] = None if self.broken is None else self.broken.to_dict()
         return row
 
 
@@ -189,7 +194,13 @@ def feature_table(
 
     `parts` and `pulls` have one entry for each column.
     """
-    tests = [_tests(one, relations, i) for i, one in enumerate(measured)]
+    # Relations count only where the column itself accounts for them.
+    related = [relations.log_p[i] if i in relations.leads else 0.0 for i in range(len(measured))]
+    for i, one in relations.broken.items():
+        related[i] = min(related[i], one.log_p)
+    tests = [
+        {**of.tests, "relation": float(own)} for of, own in zip(measured, related, strict=True)
+    ]
     log_p = np.array([min(0.0, min(t.values()) + math.log(len(t))) for t in tests])
     own = adjusted(log_p)
     changed = own <= math.log(LEVEL)
@@ -214,17 +225,12 @@ def feature_table(
             tests={key: math.exp(value) for key, value in tests[i].items()},
             level=_level(measured[i]),
             pair=relations.leads.get(i),
+            broken=relations.broken.get(i),
             farthest=measured[i].farthest,
         )
         for i in order
     ]
     return FeatureTable(tuple(made))
-
-
-def _tests(one: Measured, relations: Relations, i: int) -> dict[str, float]:
-    """The column's tests; relations count only where the column itself accounts for them."""
-    related = float(relations.log_p[i]) if i in relations.leads else 0.0
-    return dict(one.tests) | {"relation": related}
 
 
 def _level(one: Measured) -> str:

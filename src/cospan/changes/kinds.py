@@ -3,7 +3,8 @@
 Each column's part of D (see ``parts``) is split over the five kinds: **location**, **scale** and
 **shape** of numbers as in ``frame.parts``, **levels** of categories and booleans, and **missing**
 values. A column whose change is that values are missing claims its whole part for that kind:
-filled values have another mean and spread only because they are filled.
+filled values have another mean and spread only because they are filled. It claims what they do to
+the relations of other columns, too (``gaps``).
 
 Of every entry so much is kept as is more than chance. The rest of D has two reasons. Part of D is
 there without any difference, since means and covariances of samples stray. And D takes every
@@ -16,7 +17,7 @@ The sums of the table over columns are the verdict's shares, those over kinds th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ from cospan import _arrays as arrays
 from cospan._types import Floats
 
 from .columns import LEVEL, FeatureChange, FeatureTable
-from .grouping import Column
+from .gaps import more_gaps, spread_without_gaps
+from .grouping import Column, Rows
 from .parts import FeatureParts
 
 if TYPE_CHECKING:
@@ -64,11 +66,16 @@ def difference_by_kind(
     parts: FeatureParts,
     features: FeatureTable,
     shift: ShiftTest | None,
+    rows: Rows,
 ) -> Kinds:
     """Split D over columns and kinds, and keep what is more than chance."""
     by_name = {one.name: one for one in features}
     changes = [by_name[column.name] for column in columns]
-    entries = _entries(frame, columns, changes, parts)
+    more = more_gaps(changes)
+    kept_spread = spread_without_gaps(frame, columns, parts.spread, more, rows)
+    entries = _entries(frame, columns, changes, parts._replace(spread=kept_spread))
+    if more.any():
+        entries[:, 4] += float((parts.spread - kept_spread).sum()) * more / more.sum()
     total = float(parts.total.sum())
     if not math.isfinite(total):  # a direction that only one set has
         whole = entries.sum(axis=0).tolist()
@@ -77,7 +84,8 @@ def difference_by_kind(
     stray = _strayed(frame, columns, changes)
     kept = np.zeros_like(entries)
     for k, kind in enumerate(KINDS[:3]):
-        if _is_significant(kind, features, shift):
+        # The test's own parts cannot tell new gaps, which are filled, from other changes.
+        if _is_significant(kind, features, None if more.any() else shift):
             kept[:, k] = _beyond_chance(kind, entries[:, k], stray[:, k], changes)
     for k, kind in ((3, "levels"), (4, "missing")):
         kept[:, k] = np.minimum(
@@ -88,7 +96,8 @@ def difference_by_kind(
     real = sum(found.values())
     split = found | {"rest": max(0.0, total - real)}
     if real == 0:
-        return Kinds(split, {}, {}, _of_first_column(features))
+        first = _kinds_of(features.changed[0])[0] if features.changed else ""
+        return Kinds(split, {}, {}, first)
     own = {c.name: float(x) / real for c, x in zip(columns, kept.sum(axis=1), strict=True)}
     shares = {kind: x / real for kind, x in found.items() if x > 0}
     return Kinds(split, shares, own, max(shares, key=lambda kind: shares[kind]))
@@ -192,13 +201,8 @@ def _shares_apart(one: FeatureChange, kind: str) -> float:
         return _apart([one.a.missing], [one.b.missing])
     if one.kind == "boolean":
         return _apart([one.a.mean], [one.b.mean])
-    levels = one.a.levels.keys() | one.b.levels.keys()
-    return _apart(*_pick(levels, one.a.levels, one.b.levels))
-
-
-def _pick(levels: Iterable[str], *held: Mapping[str, float]) -> list[list[float]]:
-    ordered = sorted(levels)
-    return [[one.get(level, 0.0) for level in ordered] for one in held]
+    levels = sorted(one.a.levels.keys() | one.b.levels.keys())
+    return _apart(*([held.levels.get(level, 0.0) for level in levels] for held in (one.a, one.b)))
 
 
 def _apart(p: Sequence[float], q: Sequence[float]) -> float:
@@ -217,9 +221,3 @@ def _is_significant(kind: str, features: FeatureTable, shift: ShiftTest | None) 
 
 def _kinds_of(one: FeatureChange) -> tuple[str, ...]:
     return tuple(kind for way in one.ways for kind in _KINDS_OF.get(way, (way,)))
-
-
-def _of_first_column(features: FeatureTable) -> str:
-    if not features.changed:
-        return ""
-    return _kinds_of(features.changed[0])[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -116,21 +116,12 @@ def _measured(
         found = _category(column, parts, held, tests)
     else:
         found = _numbers(column, held, ordered, tests)
-    if profiles is None:
+    if profiles is None or (column.ordered and len(column.features) > 1):
         return found
-    known = [_from_profile(column, one, own) for one, own in zip(held, profiles, strict=True)]
+    a, b = (_from_profile(column, one, own) for one, own in zip(held, profiles, strict=True))
     if column.kind == "category":
-        return _with(found, known[0], known[1], found.difference)
-    return _with(found, known[0], known[1], _standardised(column, known[0], known[1]))
-
-
-def _with(found: Measured, a: Held, b: Held, difference: float) -> Measured:
-    if len(found.column.features) > 1 and found.column.ordered:
-        a, b, difference = found.a, found.b, found.difference
-    return Measured(
-        found.column, a, b, difference, found.distance, found.tests, found.level_tests, found.place,
-        found.farthest,
-    )  # fmt: skip
+        return replace(found, a=a, b=b)
+    return replace(found, a=a, b=b, difference=_standardised(column, a, b))
 
 
 def _held(column: Column, rows: Floats, there: NDArray[np.bool_] | None, moments: Floats) -> Held:

@@ -16,8 +16,6 @@ GONE_LEVELS = 3
 def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
     """One sentence on a column that changed.
 
-    Examples
-    --------
     >>> from cospan.changes import FeatureChange, feature_sentence
     >>> from cospan.changes.measuring import Held
     >>> a, b = Held(mean=32.4, deviation=24.6), Held(mean=45.1, deviation=24.4)
@@ -26,7 +24,8 @@ def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
     'tenure rose from 32.4 to 45.1, 0.52 sd.'
     """
     if one.kind == "vector":
-        return f"{_vector(one)}."
+        where = f", most of all at {quoted(one.level)}" if one.level else ""
+        return f"{quoted(one.name)} changed{where}."
     first, *more = (_WRITERS.get(way, _mean)(one, names) for way in one.ways)
     name = f"{quoted(one.name)} "
     # One subject for both, unless the first clause is about something else or has a list.
@@ -103,11 +102,6 @@ def _rows(one: FeatureChange) -> str:
     return "known values" if max(one.a.missing, one.b.missing) > 0 else "rows"
 
 
-def _vector(one: FeatureChange) -> str:
-    where = f", most of all at {quoted(one.level)}" if one.level else ""
-    return f"{quoted(one.name)} changed{where}"
-
-
 def _levels(one: FeatureChange, names: tuple[str, str]) -> str:
     if one.kind == "boolean":
         before, after = share_text(one.a.mean), share_text(one.b.mean)
@@ -136,6 +130,8 @@ def _missing(one: FeatureChange, names: tuple[str, str]) -> str:
 
 
 def _related(one: FeatureChange, names: tuple[str, str]) -> str:
+    if one.broken is not None:
+        return one.broken.sentence(names)
     if one.pair is None:
         return f"The relation of {quoted(one.name)} to other columns changed"
     return pair_sentence(one.pair, names)[:-1]

@@ -10,20 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cospan.significance import Estimate
 
-__all__ = [
-    "auc_interval",
-    "chance",
-    "correlations",
-    "listed",
-    "number",
-    "of_hundred",
-    "pair_of",
-    "quoted",
-    "set_name",
-    "share_text",
-    "value_text",
-]
-
 SHORT = 40
 #: Names of sets that a sentence would swallow.
 _WORDS = frozenset(

@@ -33,6 +33,9 @@ SIDES = {
     "neither": ">",
     "alarm": "",
 }
+#: Those that a window of a monitoring has. Its p-value is one of columns, relations and whole rows
+#: together, so that it has none of columns.
+OF_WINDOWS = ("effect", "auc", "p", "features", "missing", "neither", "alarm")
 #: The largest that each of them can be: a bound beyond would never be crossed, or always.
 LARGEST = {"fisher-rao": math.pi, "features": math.inf}
 _EXAMPLES = (
@@ -51,8 +54,6 @@ class Judged(NamedTuple):
 class Clause(NamedTuple):
     """One condition: a quantity and its bound.
 
-    Examples
-    --------
     >>> Clause("auc", 0.7).holds(0.9), Clause("p", 0.01).holds(0.9), str(Clause("alarm", 0))
     (True, False, 'alarm')
     """
@@ -71,8 +72,6 @@ class Clause(NamedTuple):
 class Gate(NamedTuple):
     """Conditions that must all hold.
 
-    Examples
-    --------
     >>> gate = parse_gate("p<0.01 and effect > 0.6")
     >>> str(gate), gate.crossed({"p": Judged(0.001), "effect": Judged(0.55)})
     ('p<0.01 and effect>0.6', False)
@@ -140,6 +139,9 @@ def values_of(found: Comparison | ManyComparison) -> dict[str, Judged]:
         values["effect"] = Judged(found.shift.effect.value)
     if found.changes is not None:
         values |= _of_columns(found)
+    elif found.sketched is not None:
+        values["p"] = Judged(found.sketched.pvalue)
+        values["features"] = Judged(len(found.sketched.features))
     usual = _neither(found)
     if usual is not None:
         values["neither"] = Judged(usual)
@@ -202,7 +204,6 @@ def values_of_window(window: WindowResult) -> dict[str, Judged]:
         "effect": Judged(auc, where),
         "auc": Judged(auc, where),
         "p": Judged(window.p, where),
-        "column-p": Judged(window.p, where),
         "features": Judged(sum(ratio > 1 for ratio in window.columns.values()), where),
         "missing": _risen(window, where),
         "neither": Judged(window.neither, where),
@@ -222,14 +223,18 @@ def crossed(gates: Sequence[Gate], values: Mapping[str, Judged], remedy: str = "
 
     `remedy` says how to get more numbers to judge by.
     """
+    refuse_unknown(gates, [name for name in SIDES if name in values], remedy)
+    return [gate for gate in gates if gate.crossed(values)]
+
+
+def refuse_unknown(gates: Sequence[Gate], known: Sequence[str], remedy: str = "") -> None:
+    """Say which gate is on something else than what is known."""
     for gate in gates:
-        unknown = sorted(gate.quantities - values.keys())
+        unknown = sorted(gate.quantities - set(known))
         if unknown:
             what = {"p": "p-value", "effect": "effect held out", "column-p": "p-value of columns"}
             lacking = what.get(unknown[0], unknown[0])
-            known = ", ".join(name for name in SIDES if name in values)
             raise InputError(
                 f"--fail-on {gate} cannot be judged: there is no {lacking} here. {remedy}A gate "
-                f"can be on: {known}."
+                f"can be on: {', '.join(known)}."
             )
-    return [gate for gate in gates if gate.crossed(values)]

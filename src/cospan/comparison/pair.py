@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.alignment import strange_p
-from cospan.comparison.columns import joined, score_columns
 from cospan.comparison.plain import pair_dict
 from cospan.comparison.result import Line, Result, View, shared
+from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import ScoredGroup
-from cospan.comparison.text import pair_lines
+from cospan.comparison.text import narrow, pair_lines
 from cospan.comparison.timelines import Timeline, timelines_of
 from cospan.errors import InputError
 from cospan.frame import JointFrame
@@ -79,7 +79,9 @@ class Comparison(View):
         ``"sets"`` or ``"z"``: which rows `audit` is about.
     changes : Changes or None
         Which columns and relations changed, data quality, and the verdict; None in the linear
-        span.
+        span, and where one set is a profile without rows.
+    sketched : Verdict or None
+        Where one set is a profile without rows: the verdict by its sketches.
 
     Examples
     --------
@@ -107,6 +109,7 @@ class Comparison(View):
     feature_names: tuple[str, ...]
     audit_of: str = "sets"
     changes: Changes | None = None
+    sketched: Verdict | None = None
 
     @classmethod
     def of(cls, result: Result) -> Comparison:
@@ -147,7 +150,7 @@ class Comparison(View):
     @property
     def verdict(self) -> Verdict | None:
         """Whether the sets differ, how much, in what and how sure that is; print it."""
-        return None if self.changes is None else self.changes.verdict
+        return self.sketched if self.changes is None else self.changes.verdict
 
     @property
     def features(self) -> FeatureTable | None:
@@ -262,7 +265,7 @@ class Comparison(View):
         )
 
     def lines(self, width: int = 80) -> Iterator[Line]:
-        return pair_lines(self, width)
+        return narrow(pair_lines(self, width), width)
 
     def to_dict(self) -> dict[str, object]:
         return pair_dict(self)

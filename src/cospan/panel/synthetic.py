@@ -6,6 +6,10 @@ and others 2018, Kynkäänniemi and others 2019), recall, density and coverage (
 are compared with what real rows have among themselves, each left out in turn: that gives
 p-values (see ``cospan._tails``; distances to a nearest neighbour follow a power law near 0, whose
 exponent is the dimension).
+
+In many columns a row can have near neighbours and break every relation between them: a diamond as
+long as it is flat. So rows are also measured by the relations of real rows, as deviations in the
+directions in which these hardly vary, half of the real rows being judged by the other half.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.stats
 from numpy.typing import NDArray
 
@@ -21,12 +26,82 @@ from cospan._tails import tail_p_values
 from cospan._types import Floats
 from cospan._validate import as_count
 from cospan.errors import InputError
-from cospan.panel.neighbours import Neighbours, relative
 from cospan.panel.reading import read_pair
 from cospan.significance.copies import row_kinds
 
+
+class Neighbours:
+    """Nearest neighbours within one set, and of other rows in it."""
+
+    def __init__(self, rows: Floats) -> None:
+        from sklearn.neighbors import NearestNeighbors
+
+        self._index = NearestNeighbors(algorithm="auto").fit(rows)
+
+    def own(self, k: int) -> tuple[Floats, NDArray[np.intp]]:
+        """Distances and numbers of the k nearest other rows of the set itself."""
+        found = self._index.kneighbors(n_neighbors=k)
+        return found[0], found[1]
+
+    def copying(self, others: Floats) -> Floats:
+        """Distance to the nearest row here, against that row's own nearest neighbour."""
+        distance, nearest = self._index.kneighbors(others, n_neighbors=1)
+        return _ratio(distance[:, 0], self.own(1)[0][nearest[:, 0], 0])
+
+    def copying_among_themselves(self) -> Floats:
+        """The same for the rows of the set, each left out in turn."""
+        distance, nearest = self.own(2)
+        here = np.arange(len(nearest))
+        first = nearest[:, 0]
+        # The neighbour's own neighbour may be the row left out: then its second one counts.
+        other = np.where(nearest[first, 0] == here, distance[first, 1], distance[first, 0])
+        return _ratio(distance[:, 0], other)
+
+
+@dataclass(frozen=True)
+class Relative:
+    nearest: Floats  # least distance of every point in units of a ball
+    inside: NDArray[np.intp]  # how many balls hold it
+    reached: Floats  # least distance of a point from every ball's centre, in its units
+
+
+def relative(
+    points: Floats, centres: Floats, radius: Floats, *, without: Floats | None = None
+) -> Relative:
+    """Distances of points from centres in units of the centres' balls, block by block.
+
+    With `without` the points are the centres themselves, each left out in turn: a ball that held
+    the point reaches one neighbour further without it.
+    """
+    from scipy.spatial.distance import cdist
+
+    nearest, inside = np.empty(len(points)), np.empty(len(points), dtype=np.intp)
+    reached = np.full(len(centres), np.inf)
+    for start in range(0, len(points), 1000):
+        block = slice(start, min(start + 1000, len(points)))
+        distance = cdist(points[block], centres)
+        if without is None:
+            ratio = _ratio(distance, radius)
+        else:
+            ratio = _ratio(distance, np.where(distance <= radius, without, radius))
+            here = np.arange(block.start, block.stop)
+            ratio[here - start, here] = np.inf
+        nearest[block] = ratio.min(axis=1)
+        inside[block] = np.count_nonzero(ratio <= 1, axis=1)
+        np.minimum(reached, ratio.min(axis=0), out=reached)
+    return Relative(nearest, inside, reached)
+
+
+def _ratio(distance: Floats, unit: Floats) -> Floats:
+    """distance / unit, with 0/0 = 1: among rows that have twins one more twin is usual."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = distance / unit
+    return np.asarray(np.where((distance == 0) & (unit == 0), 1.0, found), dtype=np.float64)
+
+
 NEIGHBOURS = 5
 ROWS = 5_000  # of each set; all distances between two such sets are 200 MB
+RIDGE = 1e-3  # of a column's variance, added so that relations that hold exactly stay finite
 RATE = 0.05  # expected share of false rows among those listed
 
 
@@ -56,7 +131,8 @@ class Fidelity:
     missed : ndarray of shape (n_real,)
         Distance of every real row to the nearest synthetic row, in units of that row's ball.
     p_impossible, p_copy : ndarray of shape (n_synthetic,)
-        How usual is this distance among real rows, each left out in turn?
+        How usual is this distance among real rows, each left out in turn? For `p_impossible` also:
+        how usual is it to break the relations between columns as far as this row does?
     exact : int
         How many synthetic rows equal a real row in every value. Where real rows repeat
         themselves, as categories do, that alone makes no copy: `repeated` is the share of real
@@ -97,19 +173,13 @@ class Fidelity:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, for JSON; rows as row numbers."""
+        numbers = ("precision", "usual_precision", "recall", "density", "coverage")
+        sizes = {"n_real": len(self.rows_real), "n_synthetic": len(self.rows_synthetic)}
+        listed = ("impossible", "copies", "never_produced")
         return {
-            "precision": self.precision,
-            "usual_precision": self.usual_precision,
-            "recall": self.recall,
-            "density": self.density,
-            "coverage": self.coverage,
-            "exact": self.exact,
-            "repeated": self.repeated,
-            "n_real": len(self.rows_real),
-            "n_synthetic": len(self.rows_synthetic),
-            "impossible": self.impossible.tolist(),
-            "copies": self.copies.tolist(),
-            "never_produced": self.never_produced.tolist(),
+            **{name: getattr(self, name) for name in (*numbers, "exact", "repeated")},
+            **sizes,
+            **{name: getattr(self, name).tolist() for name in listed},
         }
 
     def __repr__(self) -> str:
@@ -119,8 +189,8 @@ class Fidelity:
                 f"precision {self.precision:.3f} (real rows among themselves: "
                 f"{self.usual_precision:.3f})  recall {self.recall:.3f}  "
                 f"density {self.density:.3f}  coverage {self.coverage:.3f}",
-                f"{len(self.impossible)} of {n} synthetic rows are like no real row: far away, "
-                "where precision counts all that are outside the real rows' neighbourhoods",
+                f"{len(self.impossible)} of {n} synthetic rows are like no real row: far away, or "
+                "against the relations between columns",
                 f"{len(self.copies)} of {n} synthetic rows are nearly copies of a real row",
                 f"{self.exact} of {n} synthetic rows equal a real row in every value "
                 f"({100 * self.repeated:.0f} % of the real rows equal another real row)",
@@ -186,8 +256,11 @@ def fidelity(
     to_real = relative(pair.b, pair.a, around[:, -2])
     to_made = relative(pair.a, pair.b, outer.own(k)[0][:, -1])
     copying = inner.copying(pair.b)
+    missed = np.flatnonzero(to_made.nearest > 1)
     alone = relative(pair.a, pair.a, around[:, -2], without=around[:, -1])
-    p_impossible = tail_p_values(to_real.nearest, alone.nearest)
+    far = tail_p_values(to_real.nearest, alone.nearest)
+    broken = tail_p_values(*_breaking(pair.a, pair.b, np.random.default_rng(random_state)))
+    p_impossible = np.minimum(1.0, 2 * np.minimum(far, broken))
     p_copy = tail_p_values(_inverse(copying), _inverse(inner.copying_among_themselves()))
     return Fidelity(
         precision=float(np.mean(to_real.nearest <= 1)),
@@ -202,12 +275,35 @@ def fidelity(
         p_copy=p_copy,
         exact=int(np.isin(kinds[len(pair.a) :], kinds[: len(pair.a)]).sum()),
         repeated=float(np.mean(np.bincount(kinds[: len(pair.a)])[kinds[: len(pair.a)]] > 1)),
-        impossible=pair.rows_b[_discoveries(p_impossible, -to_real.nearest)],
+        impossible=pair.rows_b[_discoveries(p_impossible, p_impossible)],
         copies=pair.rows_b[_discoveries(p_copy, copying)],
-        never_produced=pair.rows_a[_worst_first(to_made.nearest)],
+        never_produced=pair.rows_a[missed[np.argsort(-to_made.nearest[missed], kind="stable")]],
         rows_real=pair.rows_a,
         rows_synthetic=pair.rows_b,
     )
+
+
+def _breaking(real: Floats, made: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """How far rows are from what real rows' means and relations allow: of made and of real rows.
+
+    Each half of the real rows is judged by the other half, made rows by both.
+    """
+    half = rng.permutation(len(real)) % 2
+    usual, found = np.empty(len(real)), np.zeros(len(made))
+    for k in (0, 1):
+        known = real[half == k]
+        middle = known.mean(axis=0)
+        scatter = np.cov(known, rowvar=False).reshape(known.shape[1], -1)
+        scatter += RIDGE * np.diag(np.where(scatter.diagonal() > 0, scatter.diagonal(), 1.0))
+        factor = np.linalg.cholesky(scatter)
+
+        def far(rows: Floats, middle: Floats = middle, factor: Floats = factor) -> Floats:
+            whitened = scipy.linalg.solve_triangular(factor, (rows - middle).T, lower=True)
+            return np.asarray(np.linalg.norm(whitened, axis=0))
+
+        usual[half != k] = far(real[half != k])
+        found += far(made) / 2
+    return found, usual
 
 
 def _inverse(ratio: Floats) -> Floats:
@@ -220,8 +316,3 @@ def _discoveries(p_values: Floats, scores: Floats) -> NDArray[np.intp]:
     adjusted = scipy.stats.false_discovery_control(p_values)
     found = np.flatnonzero(adjusted <= RATE)
     return found[np.argsort(scores[found], kind="stable")]
-
-
-def _worst_first(missed: Floats) -> NDArray[np.intp]:
-    found = np.flatnonzero(missed > 1)
-    return found[np.argsort(-missed[found], kind="stable")]

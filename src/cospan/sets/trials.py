@@ -12,9 +12,9 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._tolerance import LEAST_REMAINDER
 from cospan._types import Floats
+from cospan.sets.leaving import leaving_rows, matrix_of
 from cospan.sets.maps import inside_span, maps_of, same_span
 from cospan.sets.prepared import TrialRows, WorkingSets
-from cospan.sets.spectral import leaving_rows, matrix_of
 
 
 def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Floats:
@@ -28,7 +28,10 @@ def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Flo
     costs = np.empty((len(alphas), working.n_sets, len(trial.own)))
     for k in range(working.n_sets):
         values, vectors = working.spectrum(k)
-        projected = _projected(trial, at, k, vectors)
+        # Squared coordinates of all rows about the mean of set k.
+        projected = np.asarray(arrays.matmul(trial.rows, vectors))
+        projected += arrays.matmul(at - at[k], vectors)[trial.own]
+        projected *= projected
         mine = trial.own == k
         costs[:, k, :] = _quadratic(projected, values, alphas, alphas, trial.off)
         n, removed = working.prepared.sizes[k], trial.removed[mine].max()
@@ -57,14 +60,6 @@ def _unshrunk(working: WorkingSets, trial: TrialRows, pooling: float) -> Floats:
         trial = trial._replace(rows=arrays.matmul(trial.rows, arrays.to_numpy(inner)))
     shrunk = [matrix_of(arrays.to_numpy(one)) for one in maps]
     return np.asarray(leaving_rows(geometry, shrunk, maps, basis).trial_costs(trial).T)
-
-
-def _projected(trial: TrialRows, at: Floats, k: int, vectors: Floats) -> Floats:
-    """Squared coordinates of all rows about the mean of set k."""
-    projected = np.asarray(arrays.matmul(trial.rows, vectors))
-    projected += arrays.matmul(at - at[k], vectors)[trial.own]
-    projected *= projected
-    return projected
 
 
 def _quadratic(
