@@ -23,7 +23,7 @@ from .measuring import SHOWN_LEVELS, Held, Measured
 from .pairs import PairChange, Relations
 from .scatter import Scattered
 from .twosample import adjusted
-from .ways import ways_of, words_of
+from .ways import joined, ways_of, words_of
 
 __all__ = ["LEVEL", "FeatureChange", "FeatureTable", "feature_table"]
 
@@ -100,6 +100,10 @@ class FeatureChange:
     def ways(self) -> tuple[str, ...]:
         """The words of `change` one by one."""
         return words_of(self.change)
+
+    def without(self, way: str) -> FeatureChange:
+        """The same but for one of its ways; `change` is empty where there is no other."""
+        return replace(self, change=joined([one for one in self.ways if one != way]))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only; what does not apply is None."""

@@ -33,8 +33,14 @@ def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
     # From A to B was said by then.
     more = [clause.replace(f" in {names[1]} as in {names[0]} (sd", " (sd") for clause in more]
     for clause in more:
-        first += f", and {clause.removeprefix(name)}" if joined else f"; {clause}"
+        first += f", and {clause.removeprefix(name)}" if joined else f"; {_within(clause)}"
     return f"{first}."
+
+
+def _within(clause: str) -> str:
+    """A clause that goes on with a sentence: without the capital of its first word."""
+    starts = ("In ", "The ", "Given ")
+    return clause[0].lower() + clause[1:] if clause.startswith(starts) else clause
 
 
 def pair_sentence(pair: PairChange, names: tuple[str, str]) -> str:

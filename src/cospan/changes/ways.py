@@ -49,7 +49,7 @@ def ways_of(
         if min(len(a), len(b)) > 1:
             named[i] = name_change(a, b)[0]
     for i in np.flatnonzero(changed).tolist():
-        words[i] = _joined(_ways(words[i], named.get(i, ""), tests[i], measured[i]))
+        words[i] = joined(_ways(words[i], named.get(i, ""), tests[i], measured[i]))
     return words
 
 
@@ -77,8 +77,8 @@ def words_of(change: str) -> tuple[str, ...]:
     return tuple(change.replace(_AND, ", ").split(", "))
 
 
-def _joined(ways: Sequence[str]) -> str:
-    return _AND.join([", ".join(ways[:-1]), ways[-1]]) if len(ways) > 1 else ways[0]
+def joined(ways: Sequence[str]) -> str:
+    return _AND.join([", ".join(ways[:-1]), ways[-1]]) if len(ways) > 1 else "".join(ways)
 
 
 def name_change(a: Floats, b: Floats) -> list[str]:
@@ -112,7 +112,7 @@ def name_change(a: Floats, b: Floats) -> list[str]:
     sure = logs[:2] <= math.log(SURELY)
     sure &= np.stack([step >= TRIFLE, np.abs(np.log(deviations[1] / deviations[0])) >= TRIFLE])
     return [
-        _joined([_OF_NUMBERS[i] for i in range(2) if of[i]] or [_OF_NUMBERS[int(np.argmin(own))]])
+        joined([_OF_NUMBERS[i] for i in range(2) if of[i]] or [_OF_NUMBERS[int(np.argmin(own))]])
         for own, of in zip(logs.T, sure.T, strict=True)
     ]
 
