@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.special
 import scipy.stats
 
 from cospan import JointFrame, Summary, gsvd
@@ -177,6 +178,31 @@ def test_constant_features_take_no_part():
     np.testing.assert_allclose(padded.align(wide[2]).theta, plain.align(Z).theta, atol=1e-10)
 
 
+@pytest.mark.parametrize("options", SETTINGS)
+def test_no_direction_has_a_constant_feature(options):
+    """Not even where both sets are alike, and every direction lies at 45°."""
+    A, B, Z = pair()
+    wide = [np.insert(X, [4, 7], [3.0, -1.0], axis=1) for X in (A, B, Z)]
+    plain, padded = (JointFrame.fit(*sets, **options) for sets in ((A, B), wide[:2]))
+    assert padded.rank == plain.rank == 12
+    assert padded.constant_features.tolist() == [4, 8]
+    assert np.abs(padded.H[:, [4, 8]]).max() < 1e-14
+    np.testing.assert_allclose(padded.angles, plain.angles, atol=1e-10)
+    np.testing.assert_allclose(padded.parts, plain.parts, atol=1e-10)
+    np.testing.assert_allclose(
+        padded.leave_one_out(*wide[:2]).a.theta, plain.leave_one_out(A, B).a.theta, atol=1e-9
+    )
+    y = padded.coordinates(wide[2])
+    np.testing.assert_allclose(np.abs(y), np.abs(plain.coordinates(Z)), atol=1e-9)
+    np.testing.assert_allclose(y @ padded.H + padded.center, wide[2], atol=1e-9)
+    alike = JointFrame.fit(wide[0], wide[0], **options)
+    assert np.abs(alike.H[:, [4, 8]]).max() < 1e-14
+    kept = JointFrame.fit(*wide[:2], **options, keep_uv=True)
+    sides = ((wide[0], "A", kept.U, kept.c), (wide[1], "B", kept.V, kept.s))
+    for rows, side, left, weight in sides:
+        np.testing.assert_allclose(left * weight @ kept.H, kept.prepared(rows, side), atol=1e-9)
+
+
 @pytest.mark.parametrize("units", ["own", "common"])
 def test_few_rows_in_their_span_equal_the_full_computation(units):
     A, B, Z = pair(6, 9, 40)
@@ -236,10 +262,11 @@ def test_identical_sets_differ_by_nothing():
     assert np.all(frame.align(np.vstack([A, Z])).theta == np.pi / 4)
 
 
-def test_bare_summaries_take_the_likelihood_ratio_of_two_student_distributions():
+@pytest.mark.parametrize("pooling", [0.0, 0.4, 1.0])
+def test_bare_summaries_take_the_likelihood_ratio_of_two_student_distributions(pooling):
     """Without rows to leave out: β = (ν + d)/2, ℓ₀ = (log|Σ̃_B| - log|Σ̃_A|)/(ν + d)."""
     A, B, Z = pair()
-    options = {**PLAIN, "dof": 4.0}
+    options = {**PLAIN, "dof": 4.0, "pooling": pooling}
     bare = [Summary.of(X).without_sample() for X in (A, B)]
     frame = JointFrame.from_summaries(*bare, **options)
     S = covariances((A, B), options)
@@ -253,6 +280,19 @@ def test_bare_summaries_take_the_likelihood_ratio_of_two_student_distributions()
     ]
     theta = frame.align(Z).theta
     np.testing.assert_allclose(2 * np.log(np.tan(theta)), density[1] - density[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("pooling", [0.0, 0.5, 1.0])
+def test_bare_summaries_of_three_sets_weigh_by_their_student_densities(pooling):
+    A, B, Z = pair()
+    sets, options = (A, B, 2 * A + 1), {**PLAIN, "dof": 4.0, "pooling": pooling}
+    bare = [Summary.of(X).without_sample() for X in sets]
+    density = [
+        scipy.stats.multivariate_t(X.mean(axis=0), one, df=4).logpdf(Z)
+        for X, one in zip(sets, covariances(sets, options), strict=True)
+    ]
+    found = SetCosts.from_summaries(bare, **options).weights(Z)
+    np.testing.assert_allclose(found, scipy.special.softmax(density, axis=0).T, atol=1e-9)
 
 
 @pytest.mark.parametrize(("p", "q"), [(20, 2000), (300, 300)])

@@ -369,7 +369,7 @@ def test_no_samples_have_no_parts(digits_pair):
     parts = attribute(JointFrame.fit(*digits_pair), np.zeros((0, 64)))
     assert len(parts) == 0
     assert parts.features.shape == (0, 64)
-    assert repr(parts) == "Attribution(0 samples, 64 features, 64 directions)"
+    assert repr(parts) == "Attribution(0 samples, 64 features, 58 directions)"
     with pytest.raises(InputError, match="no samples"):
         parts.top(1)
 

@@ -122,6 +122,24 @@ def test_offsets_and_units_do_not_matter(ring, offset):
     )
 
 
+@pytest.mark.parametrize("n", [100, 270, 300, 700])
+def test_the_order_of_rows_their_side_and_their_origin_change_no_random_feature(n):
+    """Distances are looked at of 500 rows at most; which ones, the rows alone decide."""
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(n, 5)), 1.2 * rng.normal(size=(n, 5)) + 0.3
+    Z = np.concatenate([A[:60], B[:60]])
+    frame = JointFrame.fit(A, B, curve=60)
+    turned = JointFrame.fit(A[::-1], B[::-1], curve=60)
+    swapped = JointFrame.fit(B, A, curve=60)
+    moved = JointFrame.fit(A + 1e3, B + 1e3, curve=60)
+    for other, at in ((turned, Z), (swapped, Z), (moved, Z + 1e3)):
+        W = other.curve.map.frequencies
+        np.testing.assert_allclose(W, frame.curve.map.frequencies, rtol=1e-10)
+        theta = np.pi / 2 - other.align(at).theta if other is swapped else other.align(at).theta
+        # Scores are in float32, which rounds in another order.
+        np.testing.assert_allclose(np.degrees(theta), frame.align(Z).degrees, atol=1e-3)
+
+
 def test_samples_far_away_stay_numbers(curved):
     far = np.array([[1e300, -1e300, 0.0], [1e18, 0, 0], [0, 0, 1e5]])
     assert np.isfinite(curved.align(far).theta).all()
@@ -457,9 +475,9 @@ def test_integrated_gradients_of_a_known_function():
 def test_attribution_of_a_curved_frame_is_complete(ring, curved):
     Z = np.concatenate([*ring, 30 * np.random.default_rng(0).normal(size=(20, 3))])
     parts = attribute(curved, Z)
-    odds = 2 * np.log(np.tan(curved.align(Z).theta))
-    np.testing.assert_allclose(parts.features.sum(axis=1), parts.total, atol=1e-6, rtol=1e-6)
-    np.testing.assert_allclose(parts.pull, odds, atol=2e-3, rtol=2e-3)
+    odds = curved.gain * (curved.align(Z).log_ratio - curved.zero)  # log tan²θ
+    np.testing.assert_allclose(parts.features.sum(axis=1) - parts.base, odds, atol=1e-9)
+    np.testing.assert_allclose(parts.pull, odds, atol=1e-9)
     assert parts.measure == "log odds"
     assert parts.directions.shape == (len(Z), 0)
     size = np.abs(parts.features[:600]).mean(axis=0)

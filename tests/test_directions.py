@@ -66,7 +66,7 @@ def test_names_and_dataframe(digits_pair):
     found = extreme_directions(JointFrame.fit(A, B), "B", 4)
     assert found.feature_names == tuple(A.columns)
     table = found.to_frame("pandas")
-    assert table["direction"].tolist() == [63, 62, 61, 60]
+    assert table["direction"].tolist() == [57, 56, 55, 54]  # six pixels are constant
     np.testing.assert_allclose(table["degrees"], found.degrees)
 
 

@@ -9,7 +9,7 @@ import cospan
 from cospan import gsvd, gsvdvals
 from cospan.errors import InputError
 
-FACTORS = ("c", "s", "H", "U", "V")
+FACTORS = ("c", "s", "angles", "values", "H", "U", "V")
 
 
 def stack(seed=0, shape=(2, 3), p=9, q=8, d=5):

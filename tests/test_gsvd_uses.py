@@ -88,7 +88,20 @@ def test_other_notations_multiply_back(xp, full):
     assert not R0[:, :3].any()
     form = f.lapack()
     assert (form.k, form.l) == (2, 4)
+    # As ggsvd3 has them: d entries, 0 in both for directions that neither matrix has.
+    assert_allclose(form.alpha, [*f.c, 0, 0, 0])
+    assert_allclose(form.beta, [*f.s, 0, 0, 0])
     assert np.abs(np.tril(np.asarray(form.R), -1)).max() < 1e-14
+
+
+@pytest.mark.parametrize("options", [{}, {"full_matrices": True}, {"method": "tangent"}])
+def test_factors_are_read_only(options):
+    A, B = np.random.default_rng(0).normal(size=(2, 6, 3))
+    f = gsvd(A, B, **options)
+    for factor in (f.c, f.s, f.H, f.U, f.V):
+        with pytest.raises(ValueError, match="read-only"):
+            factor[0] = 1
+    A[0], B[0] = 1, 1  # what was passed stays as it was
 
 
 def test_unpacking_is_refused_with_a_reason():

@@ -139,6 +139,10 @@ def at_infinity(size: int) -> float:
 # loss to underflow: 1e15² · 1e8 entries is the largest number of that dtype.
 SQUARES_ARE_SAFE = 1e15
 
+# From this on, up to its inverse, numbers can be squared in float64 and the squares summed without
+# losing digits: float64 begins at 1e-308, and its eps is below 1e-15.
+SQUARES_KEEP_DIGITS = 1e-140
+
 # Combinations of landmarks whose kernel is weaker than this, relative to the strongest, are left
 # out: their features are divided by its root, and float32 keeps four digits of the rest. On
 # pictures these are half of them; a tenth of this keeps nearly all and gains less than .001.

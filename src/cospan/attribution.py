@@ -190,12 +190,15 @@ def _curved(
     """Integrated gradients, on the host."""
     center = np.asarray(arrays.to_numpy(frame.center), dtype=np.float64)
     host = np.asarray(arrays.to_numpy(rows), dtype=np.float64)
-    parts, total = integrated(curve.log_odds, center, host)
+    parts, _ = integrated(curve.log_odds, center, host)
     at_center = float(curve.log_odds(center[None, :])[0][0])
+    # Scores are computed in less than float64; theirs is the angle that is explained.
+    squared = np.asarray(arrays.to_numpy(curve.squared_costs(rows)), dtype=np.float64)
+    total = curve.log_odds_of(squared) - at_center
     xp = arrays.namespace(rows)
     fine = xp.astype(rows[:0, :], xp.float64)
     return Attribution(
-        features=arrays.like(parts, fine),
+        features=arrays.like(_summing_to(total, parts), fine),
         directions=arrays.like(np.zeros((len(host), 0)), fine),
         total=arrays.like(total, fine),
         base=-at_center,

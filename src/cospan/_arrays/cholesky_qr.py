@@ -25,6 +25,9 @@ from cospan._arrays.types import Array
 _NEARLY_ORTHONORMAL = 0.5
 # Attempts at a shift large enough for a Cholesky factor, each 100 times the one before.
 _SHIFTS = 4
+# Columns of smaller numbers are squared in units of their own: `SQUARES_KEEP_DIGITS` of
+# `cospan._tolerance`, which this room is below.
+_SQUARES_KEEP_DIGITS = 1e-140
 
 
 def worth_it(rows: int, columns: int) -> bool:
@@ -44,6 +47,12 @@ def thin_qr(x: Array) -> tuple[Array, Array] | None:
 def factor(x: Array) -> Array:
     """A square F with FᵀF = xᵀx, to rounding relative to ‖x‖ whatever the rank of x is."""
     xp = namespace(x)
+    largest = xp.max(xp.abs(x), axis=0)
+    vanishing = (largest > 0) & (largest < _SQUARES_KEEP_DIGITS)
+    if bool(xp.any(vanishing)):
+        # Squares of such columns are no numbers any more; in units of their own they are.
+        size = xp.where(vanishing, largest, xp.ones_like(largest))[None, :]
+        return factor(x / size) * size
     _, G, R = _passes(x)
     last = _cholesky(G) if _orthonormal(G) else None
     if last is None:
@@ -53,7 +62,6 @@ def factor(x: Array) -> Array:
         last = xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * _adjoint(vectors)
     # A column of zeros stays one, as it does under Householder vectors: a feature that does not
     # vary is known by it, however small its rounding would be.
-    largest = xp.max(xp.abs(x), axis=0)
     return xp.where((largest > 0)[None, :], last @ R, xp.zeros_like(R))
 
 

@@ -14,7 +14,7 @@ from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
 
 from .grouping import Column, Profiles, Rows, present
-from .spreads import spread_apart
+from .spreads import deviations, spread_apart
 from .twosample import OrderedTests, compare_levels, compare_ordered, log_fisher
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def measure(columns: Sequence[Column], rows: Rows, profiles: Profiles | None) ->
     """Measure and test every column."""
     gaps = [(present(rows.a, c), present(rows.b, c)) for c in columns]
     ordered = _ordered_tests(columns, gaps, rows)
-    moments = [np.stack([x.mean(0), x.std(0), x.min(0), x.max(0)]) for x in rows[:2]]
+    moments = [np.stack([x.mean(0), deviations(x), x.min(0), x.max(0)]) for x in rows[:2]]
     found = []
     for column, gap in zip(columns, gaps, strict=True):
         held = [
@@ -140,7 +140,7 @@ def _held(column: Column, rows: Floats, there: NDArray[np.bool_] | None, moments
     return Held(
         missing,
         float(values.mean()),
-        float(values.std(axis=0).mean()),
+        float(deviations(values).mean()),
         float(values.min()),
         float(values.max()),
     )
@@ -218,7 +218,7 @@ def _standardised(column: Column, a: Held, b: Held) -> float:
         return cohen(a.mean, b.mean)
     if a.mean == b.mean:
         return 0.0
-    spread = math.sqrt((a.deviation**2 + b.deviation**2) / 2)
+    spread = math.hypot(a.deviation, b.deviation) / math.sqrt(2)
     if spread == 0:
         return math.copysign(math.inf, b.mean - a.mean)
     return (b.mean - a.mean) / spread

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from cospan._tolerance import NOT_ZERO
+from cospan._tolerance import NOT_ZERO, SQUARES_KEEP_DIGITS
 from cospan._types import Floats
 
 from .twosample import OrderedTests
@@ -34,12 +34,29 @@ def spread_apart(found: OrderedTests, a: Floats, b: Floats) -> OrderedTests:
     return found._replace(spread=spread)
 
 
+def in_range(a: Floats, b: Floats) -> list[Floats]:
+    """Columns over powers of two of their size: fourth powers of some values are no numbers."""
+    size = np.frexp(np.maximum(np.abs(a).max(axis=0), np.abs(b).max(axis=0)))[1]
+    return [np.ldexp(x, -size) for x in (a, b)]
+
+
+def deviations(x: Floats) -> Floats:
+    """Standard deviations of columns (d,), also where squares are too small to be numbers."""
+    found = np.asarray(x.std(axis=0))
+    small = np.flatnonzero(found < SQUARES_KEEP_DIGITS)
+    if len(small):
+        size = np.frexp(np.abs(x[:, small]).max(axis=0))[1]
+        found[small] = np.ldexp(np.ldexp(x[:, small], -size).std(axis=0), size)
+    return found
+
+
 def log_spreads(a: Floats, b: Floats) -> Floats:
     """Log p-values of Brown and Forsythe's test, with Welch's errors; (d,).
 
     Columns that one set does not vary in have no such test.
     """
     away = [np.abs(x - np.median(x, axis=0)) for x in (a, b)]
+    away = in_range(*away)
     errors = [x.var(axis=0, ddof=1) / len(x) for x in away]
     both = np.maximum(errors[0] + errors[1], NOT_ZERO)
     split = errors[0] ** 2 / (len(a) - 1) + errors[1] ** 2 / (len(b) - 1)

@@ -13,7 +13,7 @@ from cospan._types import Floats
 
 from .grouping import Rows, present
 from .measuring import Measured, cohen
-from .spreads import log_spreads
+from .spreads import in_range, log_spreads
 from .twosample import compare_ordered
 
 #: A mean or a spread names the change if its p-value is at most this, and it changed by at least
@@ -92,6 +92,7 @@ def name_change(a: Floats, b: Floats) -> list[str]:
     Where the mean or the spread surely changed, and by more than a trifle, they are named, even
     if the shape changed as well; else the strongest of the three.
     """
+    a, b = in_range(a, b)
     mids = [np.median(x, axis=0) for x in (a, b)]
     away = [np.abs(x - mid) for x, mid in zip((a, b), mids, strict=True)]
     wide = [np.maximum(x.mean(axis=0), NOT_ZERO) for x in away]

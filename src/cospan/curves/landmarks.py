@@ -27,7 +27,7 @@ from cospan._arrays import Array
 from cospan._text import plural
 from cospan._tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE
 from cospan._types import Floats
-from cospan.curves.map import median_distance, normals, uniforms
+from cospan.curves.map import median_distance, ordered, uniforms
 from cospan.curves.rows import RowMap
 
 # Principal axes kept. What the weaker ones of pictures add is noise, and time.
@@ -39,7 +39,7 @@ _ROWS_EACH = 3
 _NEIGHBOURS = 5
 # h, of the median distance of two rows.
 BANDWIDTH = 0.75
-_ORDER_SEED, _DRAW_SEED = 20_03, 20_04
+_DRAW_SEED = 20_04
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +133,9 @@ def landmark_map(
     every = np.concatenate(z)
     axes = _principal(every)
     y = [rows @ axes for rows in z]
-    y = [rows[_ordered(rows)] for rows in y]
+    y = [rows[ordered(rows)] for rows in y]
     every = np.concatenate(y)
-    every = every[_ordered(every)]
+    every = every[ordered(every)]
     width = BANDWIDTH * median_distance(every)
     size = landmarks_for(len(every)) if size is None else size
     landmarks = _means_of_neighbours(_begun_with(y, size), every) / width
@@ -155,13 +155,6 @@ def _principal(z: Floats) -> Floats:
     keep = values > values[-1] * len(z) * np.finfo(float).eps
     found = z.T @ (vectors[:, keep] / np.sqrt(values[keep]))
     return np.asarray(found[:, ::-1][:, :AXES])
-
-
-def _ordered(y: Floats) -> NDArray[np.intp]:
-    """An order of rows that depends on them alone: along a line, of no sign."""
-    # Axes have no sign; squares of coordinates have no use for one.
-    along = y**2 @ normals(_ORDER_SEED, (y.shape[1],))
-    return np.argsort(along, kind="stable")
 
 
 def _begun_with(y: Sequence[Floats], size: int) -> Floats:

@@ -176,8 +176,8 @@ def curve_map(center: Floats, scale: Floats, sample: Floats, size: int | None = 
     return CurveMap(center, per_unit, W, b)
 
 
-# Any two numbers serve; a map of more features begins with those of a smaller one.
-_NORMAL_SEED, _PHASE_SEED = 20_01, 20_02
+# Any numbers serve; a map of more features begins with those of a smaller one.
+_NORMAL_SEED, _PHASE_SEED, _ORDER_SEED = 20_01, 20_02, 20_03
 
 
 def _of_columns(z: Floats, varies: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -238,8 +238,22 @@ def _at_random(z: Floats, varies: NDArray[np.intp], size: int) -> Floats:
     # Orthogonal within a block, of the lengths that normal rows have.
     lengths = np.sqrt(np.sum(drawn**2, axis=2, keepdims=True))
     turned = np.stack([_orthogonal(block) for block in drawn]) * lengths
-    W[:, varies] = turned.reshape(-1, d)[:size] / (BANDWIDTH * median_distance(z[:, varies]))
+    distance = median_distance(_spread_out(z[:, varies]))
+    W[:, varies] = turned.reshape(-1, d)[:size] / (BANDWIDTH * distance)
     return W
+
+
+def _spread_out(z: Floats) -> Floats:
+    """As many rows as distances are looked at of: the same ones in whatever order rows come."""
+    order = ordered(z)
+    return z[order[np.linspace(0, len(z) - 1, min(len(z), _DISTANCE_ROWS)).astype(np.intp)]]
+
+
+def ordered(y: Floats) -> NDArray[np.intp]:
+    """An order of rows that depends on them alone: along a line, of no sign."""
+    # Axes have no sign; squares of coordinates have no use for one.
+    along = y**2 @ normals(_ORDER_SEED, (y.shape[1],))
+    return np.argsort(along, kind="stable")
 
 
 def _orthogonal(block: Floats) -> Floats:

@@ -160,9 +160,9 @@ def gsvd(
     if as_option(method, "method", ("stack", "tangent")) == "tangent":
         if tol is not None or atol is not None:
             raise InputError("method='tangent' has no tolerances; leave tol and atol out.")
-        return tangent.decompose(pair.A, pair.B, wanted)
+        return tangent.decompose(pair.A, pair.B, wanted).read_only()
     tolerances = as_tolerances(tol, atol, pair)
-    return decompose(pair.A, pair.B, tolerances=tolerances, wanted=wanted)
+    return decompose(pair.A, pair.B, tolerances=tolerances, wanted=wanted).read_only()
 
 
 def gsvdvals(

@@ -39,7 +39,7 @@ class LapackForm(NamedTuple):
     V: Array  # (q, l)
     Q: Array  # (d, d)
     R: Array  # (k + l, k + l), upper triangular
-    alpha: Array
+    alpha: Array  # (d,): 0 beyond k + l, and so is beta
     beta: Array
     k: int
     l: int  # noqa: E741 - LAPACK's name
@@ -126,7 +126,10 @@ def lapack(f: GSVD) -> LapackForm:
     # turned = basis · L, so H = flip(Lᴴ) · flip(basis)ᴴ with an upper triangular first factor.
     R = xp.flip(arrays.adjoint(factor.R))
     Q = xp.concat((complement(turned), xp.flip(basis, axis=1)), axis=1)
-    return LapackForm(*f.left_factors(), Q, R, f.c, f.s, r, k + t)
+    # LAPACK's lists have d entries; those of directions that neither matrix has are 0 in both.
+    neither = arrays.zeros((f.H.shape[1] - m,), f.c)
+    alpha, beta = (xp.concat((x, neither)) for x in (f.c, f.s))
+    return LapackForm(*f.left_factors(), Q, R, alpha, beta, r, k + t)
 
 
 def julia(f: GSVD) -> JuliaForm:

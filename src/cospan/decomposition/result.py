@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
+
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan.decomposition import forms, regularization
@@ -48,6 +50,8 @@ class GSVD:
 
     Notes
     -----
+    NumPy arrays of a GSVD are read-only; copy one to change it.
+
     A GSVD does not unpack into a tuple: MATLAB, Julia and LAPACK each return its factors in
     another order, so ``a, b, c = gsvd(A, B)`` would be read differently by different people.
     Use the names, or :meth:`matlab`, :meth:`julia` and :meth:`lapack`, whose results do unpack.
@@ -189,6 +193,13 @@ class GSVD:
                 "This GSVD has no U and V to multiply; use gsvd(..., compute_uv=True)."
             )
         return self.U, self.V
+
+    def read_only(self) -> GSVD:
+        """This GSVD, its NumPy arrays read-only: c and s would not fit an H that was changed."""
+        for factor in (self.c, self.s, self.H, self.U, self.V):
+            if isinstance(factor, np.ndarray):
+                factor.flags.writeable = False
+        return self
 
     def __iter__(self) -> Iterator[NoReturn]:
         raise TypeError(

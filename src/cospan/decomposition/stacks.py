@@ -74,6 +74,8 @@ class GSVDStack:
 
     c = property(lambda self: self._stacked("c"), doc="Cosines, (..., m).")
     s = property(lambda self: self._stacked("s"), doc="Sines, (..., m).")
+    angles = property(lambda self: self._stacked("angles"), doc="Angles in radians, (..., m).")
+    values = property(lambda self: self._stacked("values"), doc="c/s, falling, (..., m).")
     H = property(lambda self: self._stacked("H"), doc="Frames, (..., m, d).")
     U = property(lambda self: self._stacked("U"), doc="Left factors of A, (..., p, r + k).")
     V = property(lambda self: self._stacked("V"), doc="Left factors of B, (..., q, k + t).")

@@ -204,15 +204,23 @@ class ScoringFrame(FrameProperties):
     def _leaving(self) -> LeavingRows:
         shrunk, maps = [], []
         for weight in (self.c, self.s):
-            shrunk.append(arrays.to_numpy(arrays.gram(weight[:, None] * self.core)))
+            shrunk.append(self._with_constants(arrays.gram(weight[:, None] * self.core)))
             divided = np.sqrt(inverse_square(arrays.to_numpy(weight)))
             maps.append(self.inverse * arrays.like(divided, self.inverse)[None, :])
         return leaving_rows(self.geometry, shrunk, maps, self.basis)
 
+    def _with_constants(self, covariance: Array) -> np.ndarray:
+        """A set's covariance, with α for the features that no direction has."""
+        found = np.array(arrays.to_numpy(covariance))
+        if self.basis is None and self.shrinkage > 0:
+            constant = self.geometry.constant_features
+            found[constant, constant] = self.shrinkage
+        return found
+
     def log_determinants(self) -> np.ndarray:
-        """log|Σ̃| of both sets, up to a common constant."""
-        found = [np.sum(np.log(x[x > 0])) for x in map(arrays.to_numpy, (self.c, self.s))]
-        return 2 * np.array(found, dtype=np.float64)
+        """log|Σ̃| of both sets, pooled, up to a common constant."""
+        found = [np.sum(np.log(x[x > 0])) for x in self.cost_weights()]
+        return -np.array(found, dtype=np.float64)
 
     def _left_out(self, rows: Array, side: int, removed: np.ndarray, weighting: str) -> Alignment:
         if self.curve is not None:

@@ -59,6 +59,14 @@ def fitted(
     tol = geometry.tol
     if geometry.shrinkage == 0 and tol is None:
         tol = working.tolerance()
+    constant = geometry.constant_features
+    if geometry.shrinkage > 0 and working.basis is None and len(constant):
+        # Shrinkage gives a constant feature the same variance in both sets, and it takes no part:
+        # a direction of its own would say nothing.
+        alive = arrays.like(np.isin(np.arange(geometry.n_features), constant, invert=True), left)
+        left, right = left * alive[None, :], right * alive[None, :]
+        factors = decompose(left, right, tol=tol, compute_uv=False)
+        return Fitted(working, geometry, squared, factors, None)
     factors = decompose(left, right, tol=tol, compute_uv=False)
     return Fitted(working, geometry, squared, *compressed(factors, working.basis))
 
@@ -96,10 +104,10 @@ def compressed(factors: GSVD, basis: Array | None) -> tuple[GSVD, Array | None]:
 
 
 def pseudo_inverse(core: Array) -> Array:
-    """Inverse of the square frame: a triangular solve behind a QR."""
+    """Inverse of the frame, in its span: a triangular solve behind a QR."""
     orthogonal = arrays.qr(core.T)
     eye = arrays.identity(core.shape[0], core)
-    # core = Rᵀ Qᵀ, hence core⁻¹ = Q R⁻ᵀ
+    # core = Rᵀ Qᵀ, hence core⁺ = Q R⁻ᵀ
     return orthogonal.apply(arrays.solve_triangular_transposed(orthogonal.R, eye))
 
 
@@ -134,8 +142,10 @@ def prepare_rows(frame: JointFrame, X: Any, side: str, sample_weight: Any) -> Ar
         rows = arrays.like(roots, rows)[:, None] * rows
     if alpha == 0:
         return rows
-    eye = arrays.identity(frame.core.shape[1], rows)
-    ridge = in_feature_units(eye, frame.basis, frame.geometry)
+    ridge = arrays.identity(frame.core.shape[1], rows)
+    if frame.basis is None:
+        ridge = ridge * arrays.like(arrays.to_numpy(frame.geometry.unit) > 0, rows)[None, :]
+    ridge = in_feature_units(ridge, frame.basis, frame.geometry)
     return xp.concat((rows, math.sqrt(alpha) * arrays.like(ridge, rows)), axis=0)
 
 
@@ -156,7 +166,8 @@ def with_left_factors(
         basis = None
     factors = decompose(left, right, tol=tol, compute_uv=True)
     U, V = factors.U, factors.V
-    factors, basis = compressed(factors, basis)
+    if frame.shrinkage == 0 or basis is not None:
+        factors, basis = compressed(factors, basis)
     return replace(
         frame,
         c=factors.c,

@@ -163,7 +163,7 @@ class JointFrame(ScoringFrame):
         >>> fours, nines = X[y == 4], X[y == 9]
         >>> frame = JointFrame.fit(fours[:120], nines[:120])
         >>> frame
-        JointFrame(120 rows against 120, 64 features, rank 64, shrinkage 0.2)
+        JointFrame(120 rows against 120, 64 features, rank 58, shrinkage 0.2)
         >>> test = frame.align(fours[120:])
         >>> float((test.predict() == 0).mean().round(3))
         0.951
@@ -290,7 +290,7 @@ class JointFrame(ScoringFrame):
         >>> X, y = load_digits(return_X_y=True)
         >>> frame = JointFrame.fit(X[y == 4], X[y == 9])
         >>> frame.truncate(n=17)
-        JointFrame(181 rows against 180, 64 features, rank 17 of 64, shrinkage 0.05)
+        JointFrame(181 rows against 180, 64 features, rank 17 of 58, shrinkage 0.05)
         """
         return truncated(self.plain, band=band, n=n, shared_above=shared_above)
 

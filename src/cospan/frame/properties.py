@@ -86,6 +86,9 @@ class FrameProperties:
     tol = Derived[float | None]("tol", "The tolerance asked for.")
     feature_names = Derived[tuple[str, ...] | None]("feature_names", "What features are called.")
     n_features = Derived[int]("n_features", "The number of features.")
+    constant_features = Derived[np.ndarray](
+        "constant_features", "Numbers of features constant in both sets; no direction has them."
+    )
 
     n_a = Derived(lambda f: float(f.geometry.sizes[0]), "The size of A (the sum of its weights).")
     n_b = Derived(lambda f: float(f.geometry.sizes[1]), "The size of B.")
@@ -157,7 +160,8 @@ class FrameProperties:
 def in_feature_units(core: Array, basis: Array | None, geometry: Geometry) -> Array:
     """Rows in working coordinates as rows of features.
 
-    A constant feature has no unit; a direction along it keeps the length it has.
+    A constant feature has no unit; a direction along it, as files of before have it, keeps its
+    length.
     """
     inside = core if basis is None else arrays.matmul(core, basis.T)
     unit = arrays.to_numpy(geometry.unit)

@@ -203,7 +203,7 @@ def save(path: str | os.PathLike[str], model: Any) -> Path:
     ...     path = save(Path(folder) / "fours_nines.safetensors", frame)
     ...     again = load(path)
     >>> again
-    JointFrame(181 rows against 180, 64 features, rank 64, shrinkage ...)
+    JointFrame(181 rows against 180, 64 features, rank 58, shrinkage ...)
     >>> bool(abs(again.align(X).theta - frame.align(X).theta).max() < 1e-12)
     True
     """

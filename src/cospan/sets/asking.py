@@ -10,8 +10,9 @@ import numpy as np
 from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_flag, as_option, as_shrinkage, as_tol, is_real
+from cospan._warnings import warn
 from cospan.errors import InputError
-from cospan.sets.choice import Asked, choose
+from cospan.sets.choice import AS_GOOD_AS_ONE, DEFAULT_SHRINKAGE, Asked, choose
 from cospan.sets.geometry import Geometry
 from cospan.sets.prepared import PreparedSets, WorkingSets
 from cospan.sets.settings import Settings
@@ -36,13 +37,29 @@ def chosen_sets(
         tol=as_tol(settings.tol),
         labels=labels,
     )
-    choice = choose(prepared, _as_asked(prepared, settings, picture))
-    _check_enough(prepared, choice.shrinkage)
+    _say_if_rows_count_too_little(prepared)
+    asked = _as_asked(prepared, settings, picture)
+    _check_enough(prepared, asked.shrinkage)
+    choice = choose(prepared, asked)
     geometry = choice.working.geometry(
         shrinkage=choice.shrinkage, pooling=choice.pooling, dof=choice.dof
     )
     squared = None if choice.squared is None else choice.squared.T
     return choice.working, geometry, squared
+
+
+def _say_if_rows_count_too_little(prepared: PreparedSets) -> None:
+    """About weights that sum to one row: there is none to leave out, and so no calibration."""
+    for part in prepared.summaries:
+        if part.count > 1 and part.n <= AS_GOOD_AS_ONE:
+            warn(
+                f"The weights of {part.count:,} rows sum to {part.n:.3g}. A weight counts how "
+                "often a row occurs, so all of them count as one row, and nothing can be learned "
+                "from leaving rows out: neither the calibration of angles nor the settings.",
+                code="weights sum to one row",
+                remedy="Multiply the weights so that they sum to the number of rows.",
+            )
+            return
 
 
 def _as_asked(prepared: PreparedSets, settings: Settings, picture: bool) -> Asked:
@@ -82,8 +99,9 @@ def _number(
     raise InputError(f"{name} is {value!r}; it must be {wanted}, or 'auto'.")
 
 
-def _check_enough(prepared: PreparedSets, alpha: float) -> None:
+def _check_enough(prepared: PreparedSets, asked: float | None) -> None:
     """Do the summaries have the digits for α, and do the rows vary at all?"""
+    alpha = DEFAULT_SHRINKAGE if asked is None else asked
     summaries = prepared.summaries
     if alpha < FAST_SHRINKAGE and not all(part.exact for part in summaries):
         lacks = "directions" if any(part.rank is not None for part in summaries) else "digits"

@@ -25,7 +25,7 @@ from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan.sets.judging import Candidate, Judge
 from cospan.sets.prepared import PreparedSets, TrialRows, WorkingSets
-from cospan.sets.trials import left_out_grid, linear_grid, pooled_costs
+from cospan.sets.trials import can_pool, left_out_grid, linear_grid, pooled_costs
 from cospan.summary import Summary
 
 # From the smallest that a fast summary allows to nearly full shrinkage, by factors of about two as
@@ -43,6 +43,8 @@ DEFAULT_SHRINKAGE = 0.3
 CLEARLY = 2.0
 RATHER = 1.0
 SOMEWHAT = 1.5
+# A set whose weights sum to no more than this has no row to leave out.
+AS_GOOD_AS_ONE = 1.5
 # Rows tried in all, shared among the sets.
 _TRIED_ROWS = 5000
 _MOST_OF_A_SET = 2000
@@ -89,8 +91,9 @@ def choose(prepared: PreparedSets, asked: Asked) -> Choice:
     working = prepared.working(asked.units or asked.prefer_units)
     trial = working.trial(tried_rows(working.n_sets))
     free = None in (asked.units, asked.shrinkage, asked.pooling, asked.dof)
-    few = prepared.sizes.min() <= 1.5
-    if trial is None or not free or few or asked.shrinkage == 0 or working.n_varying == 0:
+    few = prepared.sizes.min() <= AS_GOOD_AS_ONE
+    untried = bool(asked.pooling) and not can_pool(working, asked.shrinkage)
+    if trial is None or not free or few or untried or working.n_varying == 0:
         return Choice(
             working,
             DEFAULT_SHRINKAGE if asked.shrinkage is None else asked.shrinkage,
@@ -126,9 +129,10 @@ class _Search:
             family = self.judge.family(working, squared, self.alphas, 0.0)
             return self._best_alpha(family)
         current = self._without_pooling(working, self.judge.trial)
-        if self.asked.units is None:
+        # Without shrinkage no cost depends on units.
+        if self.asked.units is None and self.asked.shrinkage != 0:
             current = self._in_other_units(current)
-        if self.asked.pooling is None or self.asked.pooling > 0:
+        if self.asked.pooling != 0 and can_pool(working, self.asked.shrinkage):
             current = self._with_pooling(current)
         return current
 

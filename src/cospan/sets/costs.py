@@ -42,7 +42,7 @@ from cospan.sets.leaving import (
     pooled_matrices,
     removed_weights,
 )
-from cospan.sets.maps import inverse_triangle, maps_of, working_rows
+from cospan.sets.maps import inside_span, inverse_triangle, maps_of, working_rows
 from cospan.sets.model import calibrated, calibrated_weights, trial_costs, typicality_of
 from cospan.sets.settings import Given, Settings
 from cospan.summary import Summary
@@ -124,19 +124,22 @@ class SetCosts:
         picture: bool,
     ) -> tuple[SetCosts, Tried | None]:
         working, geometry, squared = chosen_sets(summaries, settings, labels, picture)
-        maps = maps_of(working, geometry, weighting)
-        costs = cls(geometry, weighting, tuple(maps), working.basis)
+        maps, basis, inner = maps_of(working, geometry, weighting), working.basis, None
+        if geometry.shrinkage == 0 and geometry.pooling > 0:
+            maps, inner = inside_span(maps)
+            basis = inner if basis is None else arrays.matmul(basis, inner)
+        costs = cls(geometry, weighting, tuple(maps), basis)
         calibrates = resolved_calibration(settings.calibrate, geometry)
         if weighting == "frame" and not calibrates:
             return costs, None
-        trial = working.trial(tried_rows(geometry.n_sets))
+        trial = working.trial(tried_rows(geometry.n_sets), inner)
         if squared is None:
             squared = trial_costs(costs, trial)
         if weighting == "cost":
             costs = replace(costs, typicality=typicality_of(trial, squared))
         if calibrates:
             most = more_rows(summaries)
-            rows, more = (working.trial(most), None) if most else (trial, squared)
+            rows, more = (working.trial(most, inner), None) if most else (trial, squared)
             found = calibrated(costs, rows, more)
             costs = replace(costs, geometry=replace(geometry, calibration=found))
         return costs, (working, trial, squared)
@@ -152,9 +155,9 @@ class SetCosts:
         return self.geometry.feature_names
 
     def log_determinants(self) -> np.ndarray:
-        """log|Σ̃_k|: minus twice that of the map."""
+        """log|Σ̃_k|, pooled: minus twice that of the map."""
         found = []
-        for one in self.maps:
+        for one in self.scoring_maps:
             values = np.linalg.svd(arrays.to_numpy(one), compute_uv=False)
             found.append(-2 * float(np.sum(np.log(values[values > 0]))))
         return np.array(found)

@@ -109,11 +109,15 @@ class CurvedSets:
 
     def log_odds(self, rows: Floats) -> tuple[Floats, Floats]:
         """log tan²θ of rows of two sets (n,), and its gradients in the columns (n, d)."""
-        gain, zero = self.calibration.gain, self.calibration.zero
         squared, uphill = self.slopes(rows)
         relative = uphill / squared[:, :, None]
-        ratio = np.log(squared[:, 0] / squared[:, 1])
-        return gain * (ratio - zero), gain * (relative[:, 0, :] - relative[:, 1, :])
+        slope = self.calibration.gain * (relative[:, 0, :] - relative[:, 1, :])
+        return self.log_odds_of(squared), slope
+
+    def log_odds_of(self, squared: Floats) -> Floats:
+        """log tan²θ from the squared costs (n, 2) of two sets."""
+        gain, zero = self.calibration.gain, self.calibration.zero
+        return np.asarray(gain * (np.log(squared[:, 0] / squared[:, 1]) - zero))
 
     def sent(self, *, leaving: bool) -> CurvedSets:
         """These sets as they are sent to other processes: without what is as long as the data."""

@@ -29,6 +29,7 @@ from cospan._tolerance import alone_in_its_direction
 from cospan._validate import as_weights
 from cospan.sets.geometry import Geometry
 from cospan.sets.maps import inverse_triangle, working_rows
+from cospan.sets.prepared import TrialRows
 
 
 def removed_weights(sample_weight: Any, n: int) -> np.ndarray:
@@ -93,6 +94,17 @@ class LeavingRows:
         outside = outside / alpha if alpha > 0 else 0 * outside
         columns = [self._costs_of(k, o, p, outside, removed) for k in range(self.geometry.n_sets)]
         return arrays.like(np.stack(columns, axis=1), p)
+
+    def trial_costs(self, trial: TrialRows) -> np.ndarray:
+        """(n, K) squared costs of rows of all sets, each left out of its own."""
+        squared = np.empty((len(trial.own), self.geometry.n_sets))
+        for o in range(self.geometry.n_sets):
+            member = trial.own == o
+            found = self.squared_costs(
+                trial.rows[member], trial.off[member], o, trial.removed[member]
+            )
+            squared[member] = arrays.to_numpy(found)
+        return squared
 
     def _costs_of(
         self, k: int, o: int, p: Array, outside: np.ndarray, removed: np.ndarray

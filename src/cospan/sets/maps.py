@@ -9,6 +9,9 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._surface import option
+from cospan._tolerance import FAST_SHRINKAGE
+from cospan.errors import InputError
 from cospan.sets.geometry import Geometry
 from cospan.sets.prepared import WorkingSets
 
@@ -39,6 +42,26 @@ def maps_of(working: WorkingSets, g: Geometry, weighting: str) -> list[Array]:
     whitening = whitening_of(factors, tol)
     make = _cost_map if weighting == "cost" else _frame_map
     return [make(one, whitening, tol) for one in factors]
+
+
+def same_span(maps: Sequence[Array]) -> bool:
+    """Has every set, without shrinkage, the directions that any has?"""
+    return len({one.shape[1] for one in maps}) == 1
+
+
+def inside_span(maps: Sequence[Array]) -> tuple[list[Array], Array]:
+    """The maps within the span of the sets, and its basis (e, m).
+
+    Without shrinkage, that is where covariances can be pooled.
+    """
+    if not same_span(maps):
+        raise InputError(
+            "Without shrinkage one of the sets lacks directions that another has, and their "
+            f"covariances cannot be pooled; give {option('shrinkage', FAST_SHRINKAGE)} or "
+            f"{option('pooling', 0)}."
+        )
+    basis, first = arrays.orthonormal_columns(arrays.copied(maps[0]))
+    return [first, *(arrays.matmul(basis.T, one) for one in maps[1:])], basis
 
 
 def inverse_triangle(factor: Array) -> Array:

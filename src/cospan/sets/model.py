@@ -37,7 +37,7 @@ class SetModel(Protocol):
         """Leave-one-out costs of rows in working coordinates."""
 
     def log_determinants(self) -> np.ndarray:
-        """(K,): log|Σ̃_k|, up to a common constant."""
+        """(K,): log|Σ̃_k| of the pooled covariances, up to a common constant."""
 
 
 def calibrated_weights(squared: Array, calibration: Calibration) -> Array:
@@ -99,18 +99,9 @@ def angles_of(squared_a: Array, squared_b: Array, calibration: Calibration) -> A
 
 def trial_costs(model: SetModel, trial: TrialRows | None) -> np.ndarray | None:
     """(n, K): leave-one-out squared costs of sampled rows; None where there are none."""
-    g = model.geometry
-    if trial is None or g.sizes.min() <= 1:
+    if trial is None or model.geometry.sizes.min() <= 1:
         return None
-    leaving = model.leaving()
-    squared = np.empty((len(trial.own), g.n_sets))
-    for o in range(g.n_sets):
-        member = trial.own == o
-        found = leaving.squared_costs(
-            trial.rows[member], trial.off[member], o, trial.removed[member]
-        )
-        squared[member] = arrays.to_numpy(found)
-    return squared
+    return model.leaving().trial_costs(trial)
 
 
 def calibrated(

@@ -18,7 +18,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import rank_tolerance
+from cospan._tolerance import SQUARES_KEEP_DIGITS, rank_tolerance
 from cospan._validate import as_flag, as_option, check_same_library
 from cospan.sets import span
 from cospan.sets.geometry import Geometry, as_center, common_names
@@ -168,12 +168,19 @@ class WorkingSets:
         return means[1:, :] - means[:1, :]
 
     def _matrices(self) -> list[Array]:
-        p = self.prepared
-        scale = self.per_unit[:, None] * self.per_unit[None, :]
-        return [
-            part.scatter_about(p.about(k), p.weights[k]) * scale
-            for k, part in enumerate(p.summaries)
-        ]
+        p, xp = self.prepared, arrays.namespace(self.per_unit)
+        found = []
+        for k, part in enumerate(p.summaries):
+            if part.is_factored:
+                # First in units: squares of small numbers would vanish.
+                factor = part.factor_about(p.about(k), p.weights[k])
+                found.append(arrays.gram(self.per_unit[None, :] * factor))
+            else:
+                # Of numbers so small that only other sets' factors know them it holds zeros.
+                per_unit = xp.clip(self.per_unit, 0.0, 1 / SQUARES_KEEP_DIGITS)
+                scale = per_unit[:, None] * per_unit[None, :]
+                found.append(part.scatter_about(p.about(k), p.weights[k]) * scale)
+        return found
 
     @property
     def outlined(self) -> bool:
@@ -221,14 +228,20 @@ class WorkingSets:
         inside = moved if self.basis is None else arrays.matmul(moved, self.basis)
         return np.asarray(arrays.to_numpy(inside), dtype=np.float64)
 
-    def trial(self, most: int) -> TrialRows | None:
-        """Sampled rows of every set, at most so many of each; None where a set keeps none."""
+    def trial(self, most: int, inner: Array | None = None) -> TrialRows | None:
+        """Sampled rows of every set, at most so many of each; None where a set keeps none.
+
+        In the coordinates of a basis `inner` (e, m), where there is one.
+        """
         found = [self._trial_of(k, most) for k in range(self.n_sets)]
         if any(part is None or len(part[0]) == 0 for part in found):
             return None
         rows, off, count = zip(*[part for part in found if part is not None], strict=True)
         own = np.repeat(np.arange(self.n_sets), [len(part) for part in rows])
-        return TrialRows(np.concatenate(rows), np.concatenate(off), own, np.concatenate(count))
+        joined = np.concatenate(rows)
+        if inner is not None:
+            joined = arrays.matmul(joined, arrays.to_numpy(inner))
+        return TrialRows(joined, np.concatenate(off), own, np.concatenate(count))
 
     def _trial_of(self, k: int, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         part = self.prepared.summaries[k]

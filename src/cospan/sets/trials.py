@@ -2,7 +2,7 @@
 
 One eigendecomposition of each set gives the costs of all rows for a whole grid of α. Pooled
 covariances have no spectrum in common: they take one Cholesky factor for every α and γ, and every
-set that rows leave.
+set that rows leave. Where α is 0, sets may lack directions, and costs are those of `leaving`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._tolerance import LEAST_REMAINDER
 from cospan._types import Floats
+from cospan.sets.leaving import leaving_rows, matrix_of
+from cospan.sets.maps import inside_span, maps_of, same_span
 from cospan.sets.prepared import TrialRows, WorkingSets
 
 
@@ -20,6 +22,8 @@ def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Flo
 
     Exact where all rows of a set have the same weight.
     """
+    if not alphas.any():
+        return _unshrunk(working, trial, 0.0)[None]
     at = working.means()
     costs = np.empty((len(alphas), working.n_sets, len(trial.own)))
     for k in range(working.n_sets):
@@ -36,6 +40,26 @@ def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Flo
         lost = (1 - alphas)[:, None] * removed * n / (n - removed) ** 2
         costs[:, k, mine] = (n / (n - removed)) ** 2 * h / np.maximum(1 - lost * h, LEAST_REMAINDER)
     return costs
+
+
+def can_pool(working: WorkingSets, alpha: float | None) -> bool:
+    """Can covariances be pooled? Without shrinkage, where no set lacks directions of another."""
+    if alpha != 0 or not working.prepared.affine:
+        return True
+    geometry = working.geometry(shrinkage=0.0, pooling=0.0, dof=0.0)
+    return same_span(maps_of(working, geometry, "cost"))
+
+
+def _unshrunk(working: WorkingSets, trial: TrialRows, pooling: float) -> Floats:
+    """Squared costs without ν, (K, n), where α is 0: by the formula for sets of any rank."""
+    geometry = working.geometry(shrinkage=0.0, pooling=pooling, dof=0.0)
+    maps, basis = maps_of(working, geometry, "cost"), working.basis
+    if pooling > 0:
+        maps, inner = inside_span(maps)
+        basis = inner if basis is None else arrays.matmul(basis, inner)
+        trial = trial._replace(rows=arrays.matmul(trial.rows, arrays.to_numpy(inner)))
+    shrunk = [matrix_of(arrays.to_numpy(one)) for one in maps]
+    return np.asarray(leaving_rows(geometry, shrunk, maps, basis).trial_costs(trial).T)
 
 
 def _quadratic(
@@ -65,6 +89,8 @@ def linear_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Float
 
 def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: float) -> Floats:
     """Squared costs without ν, (K, n), for one α and one γ; exact as in `left_out_grid`."""
+    if alpha == 0:
+        return _unshrunk(working, trial, pooling)
     K = working.n_sets
     matrices = [arrays.to_numpy(working.matrix(k)) for k in range(K)]
     mean = sum(matrices[1:], start=matrices[0]) / K

@@ -19,6 +19,7 @@ from cospan.summary import Summary
 
 # The smallest power of two in use: its inverse is still a number.
 _SMALLEST_POWER = -1000
+_SMALLEST_UNIT = 2.0**-1022
 
 
 class Spreads:
@@ -73,7 +74,7 @@ class Spreads:
     def _diagonal(self, k: int) -> np.ndarray:
         part = self.summaries[k]
         if not part.is_factored:
-            return np.asarray(self.weights[k] * self._squares(k) / self.scale**2)
+            return np.asarray(self.weights[k] * self._squares(k) / self.scale / self.scale)
         xp = arrays.namespace(part.mean)
         per_scale = arrays.like(1 / self.scale, part.mean)[None, :]
         sums = np.zeros(part.n_features)
@@ -99,9 +100,9 @@ class Spreads:
         apart = ~varies & (between > rounding)
         if units == "own":
             own = np.where(varies, within, np.where(apart, between, 0.0))
-            return np.asarray(self.scale * np.sqrt(own))
+            return _invertible(self.scale * np.sqrt(own))
         level = self._common(within, varies) if varies.any() else self._common(between, apart)
-        return np.where(varies | apart, level, 0.0)
+        return _invertible(np.where(varies | apart, level, 0.0))
 
     def _common(self, variances: np.ndarray, which: np.ndarray) -> float:
         """The root of the mean variance over some of the features."""
@@ -110,3 +111,8 @@ class Spreads:
         largest = self.scale[which].max()
         mean = np.mean(variances[which] * (self.scale[which] / largest) ** 2)
         return float(largest * math.sqrt(mean))
+
+
+def _invertible(unit: np.ndarray) -> np.ndarray:
+    """Units, not so small that their inverse is no number."""
+    return np.where(unit > 0, np.maximum(unit, _SMALLEST_UNIT), 0.0)

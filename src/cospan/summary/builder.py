@@ -22,7 +22,7 @@ from cospan._validate import (
     feature_names_of,
 )
 from cospan.errors import InputError
-from cospan.summary.moments import MomentSum, MomentTree, check_range
+from cospan.summary.moments import MomentSum, MomentTree, check_range, too_small_for_squares
 from cospan.summary.reservoir import Reservoir, rows_within
 from cospan.summary.row_sample import RowSample, WeightedRows
 from cospan.summary.summary import Summary
@@ -198,6 +198,7 @@ class SummaryBuilder:
                 # Blocks have more rows than features, so fewer are all that there are.
                 few = self._count < parts[0].shape[1]
                 factors = few or self.exact or self.rank is not None
+                factors = factors or too_small_for_squares(parts)
                 self._sum = MomentTree(self.rank) if factors else MomentSum(parts)
             self._sum.add(parts, weights)
 

@@ -5,7 +5,8 @@ The scatter Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ has three forms:
 - a factor F with FᵀF equal to it, by QR: triangular once there are d rows;
 - a factor of at most `rank` rows, the strongest directions of such an F, for wide data. The trace
   stays that of all of it;
-- the matrix itself, summed in float64 about a provisional mean.
+- the matrix itself, summed in float64 about a provisional mean. Not where a column's deviations are
+  so small that their squares are no numbers any more: that stays a factor.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._tolerance import SQUARES_KEEP_DIGITS
 from cospan._validate import check_same_library
 from cospan.errors import InputError
 from cospan.summary.row_sample import RowSample
@@ -41,14 +43,18 @@ class Moments(NamedTuple):
 def merged(a: Moments, b: Moments, *, factors: bool, rank: int | None = None) -> Moments:
     """Moments of the rows of both.
 
-    With `factors` a factor in any case; else only as long as it has fewer rows than columns.
+    With `factors` a factor in any case; else only as long as it has fewer rows than columns, or
+    squares would be too small.
     """
     n = a.n + b.n
     # Far from 0 the means are rounded by more than the spread allows; their low parts know better.
     step = (b.mean - a.mean) + (b.low - a.low)
     apart = math.sqrt(a.n * b.n / n) * step
     few = int(a.scatter.shape[0]) + int(b.scatter.shape[0]) + 1 < int(a.mean.shape[0])
-    if a.factored and b.factored and (factors or few):
+    stays = a.factored and b.factored
+    if stays and not factors and not few:
+        stays = squares_vanish(a.scatter) or squares_vanish(b.scatter)
+    if stays:
         scatter, factored = _merged_factors(a.scatter, b.scatter, apart[None, :], rank), True
     else:
         scatter, factored = _matrix(a) + _matrix(b) + apart[:, None] * apart[None, :], False
@@ -62,6 +68,28 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
+
+
+def squares_vanish(deviations: Array) -> bool:
+    """Are the entries of a column, where it has any but 0, too small for their squares?"""
+    if deviations.shape[0] == 0:
+        return False
+    xp = arrays.namespace(deviations)
+    largest = xp.max(xp.abs(deviations), axis=0)
+    return bool(xp.any((largest > 0) & (largest < SQUARES_KEEP_DIGITS)))
+
+
+def without_vanished(scatter: Array) -> Array:
+    """A scatter matrix with 0 for features whose squares have lost their digits.
+
+    What is left of them would be no matrix of any rows.
+    """
+    xp = arrays.namespace(scatter)
+    squares = xp.linalg.diagonal(scatter)
+    lost = (squares != 0) & (xp.abs(squares) < SQUARES_KEEP_DIGITS**2)
+    if not bool(xp.any(lost)):
+        return scatter
+    return xp.where(lost[:, None] | lost[None, :], xp.zeros_like(scatter), scatter)
 
 
 def _matrix(moments: Moments) -> Array:
@@ -81,9 +109,12 @@ def _compact(factor: Array, rank: int | None) -> Array:
         factor = arrays.triangular_factor(factor, overwrite=True)
     if rank is None or factor.shape[0] <= rank:
         return factor
+    xp = arrays.namespace(factor)
+    largest = float(xp.max(xp.abs(factor)))
+    size = largest if 0 < largest < SQUARES_KEEP_DIGITS else None
     # The left singular vectors are enough: turned by them, the strongest rows come last.
-    products = arrays.gram(factor.T)
-    if not math.isfinite(float(arrays.namespace(products).sum(products))):
+    products = arrays.gram((factor if size is None else factor / size).T)
+    if not math.isfinite(float(xp.sum(products))):
         return factor[:rank, :]  # an eigenproblem with an Inf can hang; the trace tells of it
     _, vectors = arrays.eigh(products)
     return arrays.matmul(vectors[:, -rank:].T, factor)
@@ -134,13 +165,24 @@ class MomentTree:
         return Moments(n, mean, low, trace, factor, True)
 
 
+def first_rows(parts: list[Array]) -> tuple[Array, Array]:
+    """Some rows, and their mean."""
+    # Any vector near the mean will do, so a few rows are enough and weights play no part.
+    first = arrays.stacked([parts[0][: min(_ORIGIN_ROWS, parts[0].shape[0]), :]])
+    return first, arrays.namespace(first).mean(first, axis=0)
+
+
+def too_small_for_squares(parts: list[Array]) -> bool:
+    """Do the first rows have a column whose deviations are too small to be squared?"""
+    first, origin = first_rows(parts)
+    return squares_vanish(first - origin[None, :])
+
+
 class MomentSum:
     """Σ w (x - m)(x - m)ᵀ and Σ w (x - m) about a provisional mean m, block by block."""
 
     def __init__(self, parts: list[Array]) -> None:
-        # Any vector near the mean will do, so a few rows are enough and weights play no part.
-        first = arrays.stacked([parts[0][: min(_ORIGIN_ROWS, parts[0].shape[0]), :]])
-        self.origin = arrays.namespace(first).mean(first, axis=0)
+        first, self.origin = first_rows(parts)
         d = first.shape[1]
         self.matrix = arrays.zeros((d, d), first)
         self.total = arrays.zeros((d,), first)

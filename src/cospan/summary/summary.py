@@ -12,7 +12,13 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan.errors import InputError
-from cospan.summary.moments import Moments, check_range, mergeable_names, merged
+from cospan.summary.moments import (
+    Moments,
+    check_range,
+    mergeable_names,
+    merged,
+    without_vanished,
+)
 from cospan.summary.row_sample import RowSample
 
 
@@ -201,12 +207,15 @@ class Summary:
         return parts
 
     def scatter_about(self, center: Any = None, weight: float = 1.0) -> Array:
-        """The matrix ``weight * Σ wᵢ (xᵢ - center)(xᵢ - center)ᵀ``."""
+        """The matrix ``weight * Σ wᵢ (xᵢ - center)(xᵢ - center)ᵀ``.
+
+        A feature whose values are so small (1e-140) that their squares lose digits is 0 in it.
+        """
         scatter = arrays.gram(self._scatter) if self.is_factored else self._scatter
         if center is not None:
             offset = self._offset(center)
             scatter = scatter + self.n * (offset[:, None] * offset[None, :])
-        return weight * scatter
+        return weight * without_vanished(scatter)
 
     def trace_about(self, center: Any, weight: float = 1.0) -> float:
         """Trace of `scatter_about`."""
@@ -272,10 +281,12 @@ def as_factors(summaries: Sequence[Summary]) -> bool:
     """Whether to compute with factors of these summaries rather than with matrices.
 
     Exact ones and those of a rank have nothing else. Fast ones hold factors where rows are few; a
-    matrix is quicker to work with once all rows together are more than the features.
+    matrix is quicker to work with once all rows together are more than the features. Fast ones of
+    many rows that hold factors have values too small for a matrix.
     """
     if not all(part.is_factored for part in summaries):
         return False
     if all(part.exact or part.rank is not None for part in summaries):
         return True
-    return sum(part.count for part in summaries) < summaries[0].n_features
+    d = summaries[0].n_features
+    return sum(part.count for part in summaries) < d or any(part.count >= d for part in summaries)

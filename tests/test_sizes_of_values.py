@@ -1,0 +1,127 @@
+"""The unit that a table is written in changes nothing, from 1e-300 to 1e150."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cospan
+from cospan import AlignmentAngleClassifier, JointFrame, Summary, audit_labels, compare
+from cospan.changes.spreads import deviations, log_spreads
+from cospan.errors import InputError
+from cospan.sets import SetCosts
+
+SIZES = [1e-300, 1e-160, 1e-155, 1e150]
+
+
+def pair():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(80, 3)), rng.normal(size=(80, 3)) * [1, 1, 1.5] + 1
+
+
+def unit(size, which):
+    """One unit for all columns, or another for one of them."""
+    return np.where(np.arange(3) == 1, size, 1.0) if which == "one column" else np.full(3, size)
+
+
+@pytest.mark.parametrize("which", ["all columns", "one column"])
+@pytest.mark.parametrize("size", SIZES)
+def test_a_comparison_is_the_same_in_every_unit(size, which):
+    A, B = (pd.DataFrame(x, columns=["a", "b", "c"]) for x in pair())
+    scale = unit(size, which)
+    plain, found = (compare(A * x, B * x, n_permutations=50, seed=0) for x in (1.0, scale))
+    assert found.separation.auc.value == pytest.approx(plain.separation.auc.value, abs=1e-12)
+    assert found.frame.parts.total == pytest.approx(plain.frame.parts.total, rel=1e-9)
+    assert [x.change for x in found.features] == [x.change for x in plain.features]
+    for x, y in zip(found.features, plain.features, strict=True):
+        assert x.difference == pytest.approx(y.difference, rel=1e-9)
+        assert x.p == pytest.approx(y.p, rel=1e-9)
+
+
+@pytest.mark.parametrize("which", ["all columns", "one column"])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_fast_summaries_merge_in_every_unit(size, which, library):
+    """Gram matrices of such values vanish: they are held as factors."""
+    xp = pytest.importorskip(library)
+    scale = unit(size, which)
+
+    def frame_of(scale):
+        parts = [
+            Summary.of(xp.asarray(x[:30] * scale), exact=False)
+            + Summary.of(xp.asarray(x[30:] * scale), exact=False)
+            for x in pair()
+        ]
+        return JointFrame.from_summaries(*parts, units="own")
+
+    A, B = pair()
+    whole = JointFrame.fit(A, B, units="own")
+    theta = np.asarray(frame_of(scale).align(xp.asarray(B * scale)).theta)
+    np.testing.assert_allclose(theta, whole.align(B).theta, atol=1e-9)
+
+
+@pytest.mark.parametrize("which", ["all columns", "one column"])
+@pytest.mark.parametrize("size", SIZES)
+def test_estimator_audit_and_many_sets_are_the_same_in_every_unit(size, which):
+    A, B = pair()
+    X, y = np.concatenate([A, B]), np.repeat([0, 1], 80)
+    scale = unit(size, which)
+    found = []
+    for x in (1.0, scale):
+        model = AlignmentAngleClassifier(units="own").fit(X * x, y)
+        sets = [Summary.of(part * x, exact=False) for part in (A, B, A - 1)]
+        many = SetCosts.from_summaries(sets, units="own").weights(X * x)
+        audit = audit_labels(X * x, y, units="own").suspicion
+        found.append(np.column_stack([model.predict_proba(X * x), many, audit]))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-7)
+    sets = {"A": A * scale, "B": B * scale, "C": A * scale}
+    assert cospan.compare_many(sets, n_permutations=0).names == ("A", "B", "C")
+
+
+def test_a_column_that_is_small_in_one_set_and_constant_in_the_other():
+    A, B = pair()
+    B[:, 1] = 0
+    theta = []
+    for size in (1.0, 1e-160):
+        scale = unit(size, "one column")
+        sets = [Summary.of(x * scale, exact=False) for x in (A, B)]
+        theta.append(JointFrame.from_summaries(*sets, units="own").align(A * scale).theta)
+    np.testing.assert_allclose(theta[1], theta[0], atol=1e-9)
+
+
+def test_a_few_directions_of_small_values_are_those_of_large_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 60)) @ np.diag(np.geomspace(1, 1e-3, 60))
+    plain, small = (Summary.of(X * size, rank=5).R for size in (1.0, 2.0**-540))
+    np.testing.assert_allclose(small.T / 2.0**-540 @ small / 2.0**-540, plain.T @ plain, atol=1e-10)
+
+
+def test_a_matrix_holds_no_rubbish_of_values_too_small_for_it():
+    """Squares of 1e-160 have three digits left: correlations of theirs exceed 1."""
+    A, _ = pair()
+    found = Summary.of(A * unit(1e-160, "one column")).scatter_about()
+    assert np.all(found[1] == 0)
+    assert np.all(found[:, 1] == 0)
+    np.testing.assert_allclose(found[[0, 0, 2], [0, 2, 2]], np.cov(A.T)[[0, 0, 2], [0, 2, 2]] * 79)
+
+
+def test_a_monitor_takes_no_part_in_columns_too_small_for_it():
+    A, B = pair()
+    scale = unit(1e-160, "one column")
+    assert len(cospan.monitor(A * scale, B * scale, every=20).windows) == 4
+    with pytest.raises(InputError, match="nothing to watch"):
+        cospan.monitor(A * 1e-160, B * 1e-160, every=20)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_spreads_of_columns_in_every_unit(size):
+    A, B = pair()
+    np.testing.assert_allclose(deviations(A * size) / size, A.std(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(log_spreads(A * size, B * size), log_spreads(A, B), rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e160, 1e300])
+def test_beyond_the_squares_of_float64_one_sentence_says_so(size):
+    A, B = pair()
+    for call in (JointFrame.fit, compare):
+        with pytest.raises(InputError, match=r"squares and sums are beyond float64; rescale"):
+            call(A * size, B * size)
