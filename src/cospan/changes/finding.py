@@ -16,6 +16,7 @@ from cospan.errors import InputError
 
 from .columns import LEVEL, FeatureTable, feature_table
 from .deciding import NO_ROWS, RowsToCheck, decide
+from .frequencies import with_frequencies
 from .given import moved_given_others
 from .grouping import Column, Profiles, columns_of, taken_rows
 from .kinds import difference_by_kind, no_difference
@@ -114,7 +115,7 @@ def find_changes(
     columns = columns_of(plan, called)
     rows = taken_rows(a, b, (frame.n_a, frame.n_b))
     parts = feature_parts(frame)
-    measured = measure(columns, rows, profiles)
+    measured = with_frequencies(measure(columns, rows, profiles), rows)
     relations = changed_relations(columns, called, rows, parts.spread, LEVEL)
     own_pulls = None if pulls is None else _grouped(columns, np.asarray(pulls, dtype=np.float64))
     table = feature_table(measured, relations, rows, _grouped(columns, parts.total), own_pulls)

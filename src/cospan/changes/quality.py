@@ -18,7 +18,7 @@ from .columns import LEVEL, FeatureChange, FeatureTable
 from .grouping import Column, Profiles, Rows
 from .notes import LookedAt, Quality, QualityNote, surely_absent
 from .ranges import value_notes
-from .wording import listed, quoted, share_text
+from .wording import listed, quoted, share_text, shares_of
 
 __all__ = ["Quality", "QualityNote", "check_quality"]
 
@@ -52,8 +52,8 @@ def _column_notes(one: FeatureChange, column: Column, at: LookedAt) -> Iterator[
         yield QualityNote(
             "missing",
             one.name,
-            f"{quoted(one.name)} is missing in {share_text(a.missing)} of {at.names[0]}'s rows "
-            f"and {share_text(b.missing)} of {at.names[1]}'s.",
+            f"{quoted(one.name)} is missing in "
+            f"{shares_of((share_text(a.missing), share_text(b.missing)), at.names)}.",
             True,
             a.missing,
             b.missing,
@@ -162,8 +162,8 @@ def _duplicates(rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
         yield QualityNote(
             "shared rows",
             "",
-            f"Rows that both sets have: {least}{share_text(across[0])} of {names[0]}'s, "
-            f"{share_text(across[1])} of {names[1]}'s.",
+            f"Rows that both sets have: {least}{share_text(across[0])} of those in {names[0]}, "
+            f"{share_text(across[1])} of those in {names[1]}.",
             False,
             across[0],
             across[1],
