@@ -151,15 +151,17 @@ def _grain(one: FeatureChange, names: tuple[str, str]) -> str:
         return f"{quoted(one.name)} is rounded differently"
     more = int(found.b > found.a)
     shares = [_grain_share(found, i) for i in (0, 1)]
-    text = f"{quoted(one.name)} is a multiple of {exact_number(found.value)} in "
+    unit = exact_number(found.value)
+    what = "a whole number" if unit == "1" else f"a multiple of {unit}"
+    text = f"{quoted(one.name)} is {what} in "
     if max(found.a, found.b) < SURELY_ROUNDED:
         return text + shares_of((shares[0], shares[1]), names, _rows(one))
     if shares[more] != "100 %":
         rows = shares_of((shares[0], shares[1]), names, _rows(one), first=more)
         return f"{text}{rows}: rounded?"
-    what = _rows(one).removesuffix("s")
+    row = _rows(one).removesuffix("s")
     others = f"{shares[1 - more]} of {rows_of(names[1 - more], _rows(one))}"
-    return f"{text}every {what} of {names[more]}, in {others}: rounded?"
+    return f"{text}every {row} of {names[more]}, in {others}: rounded?"
 
 
 def _grain_share(found: Frequency, side: int) -> str:

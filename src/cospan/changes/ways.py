@@ -77,7 +77,7 @@ def _by_values(
     """The same words, or a spike or rounding in place of what these do to mean and spread."""
     if one.a.constant or one.b.constant:
         return named, None
-    if _is_strongest("value", one.spike, tests):
+    if _is_strongest("value", one.spike, tests) or _is_sentinel(one, tests, rows):
         return _beside_spike(one, rows)
     if _is_strongest("rounding", one.grain, tests):
         sure = [x for x in ("mean", "spread") if tests[x] <= math.log(SURELY)]
@@ -91,6 +91,20 @@ def _is_strongest(test: str, of: Frequency | None, tests: Mapping[str, float]) -
         return False
     others = min(tests[key] for key in ("mean", "spread", "shape"))
     return abs(cohen(of.a, of.b)) >= TRIFLE or others > math.log(SURELY)
+
+
+def _is_sentinel(one: Measured, tests: Mapping[str, float], rows: Rows) -> bool:
+    """Whether a value stands for something else, as -999 does, and surely changed its share.
+
+    It is farther from all others than most of these are from each other, so that no mean or
+    spread with it says anything.
+    """
+    if one.spike is None or tests["value"] > math.log(SURELY):
+        return False
+    others = np.concatenate(values_of(one, rows))
+    others = others[others != one.spike.value]
+    low, high = np.quantile(others, [0.05, 0.95])
+    return bool(np.abs(others - one.spike.value).min() > high - low > 0)
 
 
 def _beside_spike(one: Measured, rows: Rows) -> tuple[str, tuple[Held, Held] | None]:
