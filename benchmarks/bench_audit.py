@@ -39,6 +39,8 @@ def tables():
     yield "breast cancer", *load_breast_cancer(return_X_y=True)
     yield "wine", *load_wine(return_X_y=True)
     yield "digits", *load_digits(return_X_y=True)
+    X, y = load_digits(return_X_y=True)
+    yield "digits: 8 or not", X, (y == 8).astype(int)
     penguins = load_penguins().dropna()
     yield "penguins by sex", penguins[COLUMNS], (penguins["sex"] == "male").to_numpy().astype(int)
 

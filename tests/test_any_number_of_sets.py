@@ -313,7 +313,8 @@ def test_names_may_be_numbers_and_counts_may_not_be_flags(rows):
     """Groups are often called 1 and 2; `seed=True` is a slip."""
     A, B, Z = rows
     found = compare(A, B, Z, name_a=1, name_b=2, name_z=3, n_permutations=0)
-    assert found.names == ("1", "2") and set(found.to_frame("pandas")["set"]) == {"1", "2", "3"}
+    assert found.names == ("1", "2")
+    assert set(found.to_frame("pandas")["set"]) == {"1", "2", "3"}
     assert compare_many([A, B], Z, name_z=3, n_permutations=0).name_z == "3"
     for name in ("seed", "n_permutations"):
         with pytest.raises(InputError, match=f"{name} must be a whole number of at least 0"):

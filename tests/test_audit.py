@@ -85,8 +85,15 @@ def test_the_angles_are_the_frames_own(digits):
     loo = frame.leave_one_out(X[y == 4], X[y == 9])
     assert_allclose(audit.theta[y == 4], loo.a.theta, atol=1e-9)
     assert_allclose(audit.theta[y == 9], loo.b.theta, atol=1e-9)
-    assert_allclose(audit.suspicion[y == 4], np.sin(loo.a.theta) ** 2, atol=1e-9)
-    assert_allclose(audit.suspicion[y == 9], np.cos(loo.b.theta) ** 2, atol=1e-9)
+    ratio = (np.sum(y == 9) + 1) / (np.sum(y == 4) + 1)  # one class is a little more common
+    assert_allclose(audit.suspicion[y == 4], _share(ratio * np.tan(loo.a.theta) ** 2), atol=1e-9)
+    assert_allclose(
+        audit.suspicion[y == 9], 1 - _share(ratio * np.tan(loo.b.theta) ** 2), atol=1e-9
+    )
+
+
+def _share(odds):
+    return odds / (1 + odds)
 
 
 def test_the_order_of_the_rows_does_not_matter(digits):
@@ -154,6 +161,49 @@ def test_probabilities_of_a_mislabel_are_frequencies(K):
         inside = (audit.mislabelled >= low) & (audit.mislabelled < low + 0.2)
         error = 0.01 + 3 * np.sqrt(0.25 / inside.sum())
         assert abs(wrong[inside].mean() - audit.mislabelled[inside].mean()) < error
+
+
+def test_a_common_class_is_more_probable_beforehand():
+    """Of ten rows nine are of one class: then most flips are filed under the other."""
+    rng = np.random.default_rng(1)
+    true = (rng.random(2000) < 0.1).astype(int)
+    X = rng.normal(size=(2000, 3)) + 2 * true[:, None]
+    wrong = rng.random(2000) < 0.05
+    audit = audit_labels(X, np.where(wrong, 1 - true, true))
+    equally = 1 - audit.weights[np.arange(2000), audit.labels]
+    assert average_precision_score(wrong, equally) < 0.6
+    assert average_precision_score(wrong, audit.suspicion) > 0.85
+    odds = (
+        audit.weights[:, 1]
+        / audit.weights[:, 0]
+        * np.mean(audit.labels)
+        / np.mean(audit.labels == 0)
+    )
+    probable = np.where(audit.labels == 1, odds, 1) / (1 + odds)
+    assert_allclose(1 - audit.suspicion, probable, atol=2e-3)  # every class has one row more
+
+
+@pytest.mark.parametrize("distance", [8.0, 10.0, 20.0])
+@pytest.mark.parametrize("share", [0.02, 0.1])
+def test_flips_across_an_empty_gap_are_found(distance, share):
+    """The labels alone fit a nature that errs as often: the gap says that it does not."""
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], 150)
+    X = rng.normal(size=(300, 4))
+    X[:, 0] += distance * y
+    wrong = np.zeros(300, dtype=bool)
+    wrong[rng.choice(300, round(share * 300), replace=False)] = True
+    audit = audit_labels(X, np.where(wrong, 1 - y, y))
+    assert_array_equal(audit.flagged, wrong)
+    assert audit.noise_rate == pytest.approx(share, abs=0.01)
+
+
+def test_what_the_columns_do_not_show_is_no_flip():
+    """A label that hangs on other things levels off at 35 and 65 %, as flips would have it."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3000, 3))
+    y = rng.random(3000) < 0.35 + 0.3 / (1 + np.exp(-8 * x[:, 0]))
+    assert not audit_labels(x, y).flagged.any()
 
 
 def test_blurred_probabilities_are_sharpened():

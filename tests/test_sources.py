@@ -811,3 +811,14 @@ def test_a_dict_of_columns_is_a_table():
     source = open_source({"x": [1, 2, 3], "y": np.array([4.0, 5.0, 6.0])}, name="mine")
     assert source.feature_names == ("x", "y")
     assert source.read().rows.tolist() == [[1, 4], [2, 5], [3, 6]]
+
+
+def test_rows_without_a_label_are_left_out_and_counted():
+    """A gap among the labels is no reason to give up, nor to drop rows with other gaps."""
+    table = pa.table({"x": [1.0, None, 3.0, 4.0], "y": ["c", "d", None, "c"]})
+    source = open_source(table, label="y")
+    with pytest.warns(CospanWarning, match="1 row has no label and is left out"):
+        chunks = list(source.chunks())
+    assert np.concatenate([chunk.labels for chunk in chunks]).tolist() == ["c", "d", "c"]
+    with pytest.warns(CospanWarning, match="1 row has no label"):
+        assert source.classes() == ["c", "d"]

@@ -544,9 +544,9 @@ BAD = {
     "class without label": (lambda t: X, {"label_value": 1}, InputError, ["label="]),
     "label missing in a row": (
         lambda t: pa.table({"a": [1.0, 2.0], "y": ["c", None]}),
-        {"label": "y"},
+        {"label": "y", "missing": "error"},
         InputError,
-        ["1 rows have no label"],
+        ["1 row without a label"],
     ),
     "too few labels": (lambda t: X, {"label": [1, 2]}, InputError, ["2 labels for 4 rows"]),
     "label name for an array": (lambda t: X, {"label": "y"}, InputError, ["'y'", "column number"]),

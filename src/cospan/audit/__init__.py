@@ -8,6 +8,6 @@ inputs, the odds sin²θ/cos²θ say how much more B has than A where a row lies
 """
 
 from cospan.audit.importance import ImportanceWeights, importance_weights
-from cospan.audit.labels import LabelAudit, audit_labels
+from cospan.audit.labels import LabelAudit, audit_labels, shares_of
 
-__all__ = ["ImportanceWeights", "LabelAudit", "audit_labels", "importance_weights"]
+__all__ = ["ImportanceWeights", "LabelAudit", "audit_labels", "importance_weights", "shares_of"]

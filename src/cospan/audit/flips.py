@@ -13,6 +13,15 @@ the wrong side are what q leads one to expect, the rates come out near 0, and no
 One rate for all classes is tried first. Labels can also be flipped in one direction only, such as
 sick people filed as healthy: then no common rate fits, and each class has its own, if that
 explains the labels clearly better.
+
+Two cases the likelihood cannot decide, since flips and overlap explain the labels equally well:
+
+- Two classes with a wide empty gap between them. Whether every tenth row of a cluster has the
+  other label by a slip or by nature, the labels alone do not say; but classes that overlap leave no
+  gap, so rows on the far side of one are flips.
+- Many flips among classes that overlap anyway. Where a label hangs on things the columns do not
+  show, its probability levels off far from 0 and 1, just as flips would have it. So a rate above
+  an eighth counts only where hardly any other row is on the wrong side.
 """
 
 from __future__ import annotations
@@ -33,6 +42,12 @@ from cospan._types import Floats
 _CHANCE, _CHANCE_OWN = 0.05, 0.02
 # Above this there is no telling which labels are the right ones.
 _LARGEST_RATE = 0.4
+# Above this, flips count only where at most so many other rows are on the wrong side.
+_MANY, _FEW_OTHERS = 0.12, 0.03
+# An empty gap between two classes: in units of the spread of both, and how far apart they are.
+_GAP, _APART = 0.5, 4.0
+# Logarithm of the odds at the edges of such a gap: next to certain.
+_SURE = 12.0
 _LOG_RATES = (math.log(1e-6), math.log(_LARGEST_RATE))
 # Far more steps than one rate needs to settle to three digits.
 _STEPS = 200
@@ -104,10 +119,49 @@ def fit_flips(weights: Floats, own: NDArray[np.intp]) -> Flips:
     size = float(np.sqrt(np.square(x - middle).sum(axis=1).mean())) if len(x) else 0.0
     if not size > 0:
         return Flips(np.zeros(K), 1.0, np.zeros(K))
+    if K == 2 and (across := _across_a_gap(x[:, 1] - x[:, 0], own)) is not None:
+        return across
     found = _explained((x - middle) / size, own, np.append(size, middle[1:] - middle[0]))
     gain = float(found[0]) / size
     biases = np.append(0.0, found[1:K]) - gain * middle
-    return Flips(_rates_of(found, K), gain, biases - biases[0])
+    flips = Flips(_rates_of(found, K), gain, biases - biases[0])
+    rate, wrong = flips.rate(weights), float(np.mean(x.argmax(axis=1) != own))
+    if rate > _MANY and wrong - rate > _FEW_OTHERS:
+        return flips._replace(rates=np.zeros(K))
+    return flips
+
+
+def _across_a_gap(odds: Floats, own: NDArray[np.intp]) -> Flips | None:
+    """What rows on the far side of an empty gap say; None where there is no such gap.
+
+    `odds` are logarithms: below 0 for the first class, above for the second.
+
+    Examples
+    --------
+    >>> odds = np.append(np.linspace(-9, -7, 40), np.linspace(7, 9, 40))
+    >>> own = np.repeat([0, 1], 40)
+    >>> own[[5, 60, 61]] = 1, 0, 0
+    >>> flips = _across_a_gap(odds, own)
+    >>> flips.rates.round(3).tolist()
+    [0.025, 0.05]
+    """
+    second = odds > 0
+    if second.all() or not second.any():
+        return None
+    sides = odds[~second], odds[second]
+    edges = float(sides[0].max()), float(sides[1].min())
+    middles = [float(np.median(side)) for side in sides]
+    # Of a normal distribution the median distance from the median is 1/1.4826 sd.
+    spread = 1.4826 * sum(
+        float(np.median(np.abs(side - middle))) for side, middle in zip(sides, middles, strict=True)
+    )
+    if edges[1] - edges[0] < _GAP * spread or middles[1] - middles[0] < _APART * spread:
+        return None
+    rates = np.array([np.mean(own[second == k] != k) for k in (0, 1)])
+    if not spread > 0 or rates.max() > _LARGEST_RATE:
+        return None
+    gain = 2 * _SURE / (edges[1] - edges[0])
+    return Flips(rates, gain, np.array([0.0, -gain * (edges[0] + edges[1]) / 2]))
 
 
 def _explained(z: Floats, own: NDArray[np.intp], start: Floats) -> Floats:

@@ -32,7 +32,8 @@ class LabelAudit:
     Attributes
     ----------
     suspicion : ndarray, (n,)
-        From 0 to 1, high = likely wrong: 1 minus the probability of the given label.
+        From 0 to 1, high = likely wrong: 1 minus the probability of the given label. A class that
+        many rows have is more probable beforehand, as long as the rows are those of one table.
     mislabelled : ndarray, (n,)
         The probability that the label is flipped, given the overlap of the classes and
         `noise_rate`.
@@ -45,7 +46,8 @@ class LabelAudit:
     labels : ndarray, (n,)
         The labels as given.
     weights : ndarray, (n, K)
-        The probability of each class, every row left out of its own; rows sum to 1.
+        The probability of each class if all were equally common, every row left out of its own;
+        rows sum to 1.
     theta : ndarray (n,) or None
         The leave-one-out angle in radians, for two classes.
     classes : ndarray, (K,)
@@ -86,6 +88,7 @@ class LabelAudit:
         labels: Any = None,
         level: float = LEVEL,
         reference: tuple[Any, Any] | None = None,
+        shares: Any = None,
     ) -> LabelAudit:
         """Audit rows that are scored already.
 
@@ -103,6 +106,8 @@ class LabelAudit:
         reference : (weights, own), optional
             Rows that say how far the classes overlap and whether they are separated, where those
             audited are new ones; by default the audited rows, each left out of its own class.
+        shares : array-like, (K,), optional
+            How common each class is; by default all are equally common.
         """
         weights = np.asarray(weights, dtype=np.float64)
         own = np.asarray(own, dtype=np.intp)
@@ -118,9 +123,10 @@ class LabelAudit:
         if reference is not None:
             flips = fit_rate(of_groups, group[own], flips)
         mislabelled = flips.mislabelled(of_groups, group[own])
-        mine = weights[np.arange(len(own)), own]
-        doubted = weights.max(axis=1, initial=0.0) > mine
-        best = np.where(doubted, weights.argmax(axis=1), own)
+        probable = weights if shares is None else _given_shares(weights, shares)
+        mine = probable[np.arange(len(own)), own]
+        doubted = probable.max(axis=1, initial=0.0) > mine
+        best = np.where(doubted, probable.argmax(axis=1), own)
         flagged = (mislabelled > level) & doubted & (group[best] != group[own])
         names = classes.tolist()
         return cls(
@@ -176,6 +182,16 @@ def _as_reference(reference: tuple[Any, Any] | None) -> tuple[Floats, NDArray[np
     if reference is None:
         return None
     return np.asarray(reference[0], dtype=np.float64), np.asarray(reference[1], dtype=np.intp)
+
+
+def shares_of(own: NDArray[np.intp], K: int) -> Floats:
+    """How common each of K classes is, none of them never."""
+    return np.asarray((np.bincount(own, minlength=K) + 1) / (len(own) + K))
+
+
+def _given_shares(weights: Floats, shares: Any) -> Floats:
+    joint = weights * np.asarray(shares, dtype=np.float64)
+    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
 def _inseparable(weights: Floats, own: NDArray[np.intp], K: int) -> set[tuple[int, int]]:
@@ -239,8 +255,8 @@ def audit_labels(
        row  label  suggested  suspicion  flagged
     0   10      9          0      0.998     True
     1  500      2          8      0.986     True
-    2   50      1          2      0.982     True
-    3   69      9          7      0.932    False
+    2   50      1          2      0.981     True
+    3   69      9          7      0.931    False
     """
     names = feature_names_of(X)
     rows = as_rows(X, "X")
@@ -258,7 +274,8 @@ def audit_labels(
     )
     squared = costs.left_out_costs(rows, own)
     weights = arrays.to_numpy(calibrated_weights(squared, costs.geometry.calibration))
-    return LabelAudit.from_weights(weights, own, classes, labels=labels, level=level)
+    shares = shares_of(own, len(classes))
+    return LabelAudit.from_weights(weights, own, classes, labels=labels, level=level, shares=shares)
 
 
 def _labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:

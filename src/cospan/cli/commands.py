@@ -154,7 +154,7 @@ def _audit_lines(
     if elsewhere > flagged:
         rows = f"{plural(elsewhere, 'row')} of {n:,}"
         yield "plain", f"{rows} look more like another class: compare counts these, audit only"
-        yield "plain", "labels that are probably wrong: classes that overlap have such rows anyway."
+        yield "plain", "labels that stand out: classes that overlap have such rows anyway."
 
 
 def reproduce(terminal: Terminal, asked: Experiments) -> None:

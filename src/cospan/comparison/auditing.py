@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._surface import option
-from cospan.audit import LabelAudit
+from cospan.audit import LabelAudit, shares_of
 from cospan.changes import RowsToCheck
 from cospan.comparison.classes import as_text
 from cospan.comparison.scoring import Group
@@ -46,7 +46,12 @@ def audit_rows(
     labels = further.kept.labels
     sides = sides_of_labels(labels, (names[0], names[1]), classes)
     audit = LabelAudit.from_weights(
-        further.kept.weights, sides, np.array(names), labels=labels, reference=(weights, own)
+        further.kept.weights,
+        sides,
+        np.array(names),
+        labels=labels,
+        reference=(weights, own),
+        shares=shares_of(sides, 2),
     )
     return Audited(audit, "z")
 

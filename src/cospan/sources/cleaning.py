@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._surface import option
+from cospan._text import plural
+from cospan._warnings import warn
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing
@@ -161,7 +163,7 @@ def taken(reader: Any, options: Options, size: int, name: str) -> Iterator[Any]:
     """Blocks with only the rows of the class asked for, or with complete labels."""
     value = options.label_value
     others: set[Any] = set()
-    rows = kept = 0
+    rows = kept = bare = 0
     for block in reader.blocks(size):
         rows += len(block.rows)
         if block.labels is not None and value is not None:
@@ -170,7 +172,9 @@ def taken(reader: Any, options: Options, size: int, name: str) -> Iterator[Any]:
                 others.update(np.unique(block.labels[~_unlabelled(block.labels)]).tolist())
             block = (block if mask.all() else block.take(mask))._replace(labels=None)
         elif block.labels is not None:
+            given = len(block.rows)
             block = _labelled(block, options, name)
+            bare += given - len(block.rows)
         kept += len(block.rows)
         if len(block.rows):
             yield block
@@ -183,6 +187,10 @@ def taken(reader: Any, options: Options, size: int, name: str) -> Iterator[Any]:
         )
     if not kept:
         raise SourceError(f"{name}: no row has a label.")
+    if bare and options.missing != "drop":
+        have, are = ("has", "is") if bare == 1 else ("have", "are")
+        text = f"{name}: {plural(bare, 'row')} {have} no label and {are} left out."
+        warn(text, code="no label")
 
 
 def _unlabelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
@@ -194,15 +202,15 @@ def _unlabelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _labelled(block: Any, options: Options, name: str) -> Any:
-    """Every row given with a label has one."""
+    """The rows that have a label."""
     labels = block.labels
     if labels is None or labels.dtype.kind not in "fO":
         return block
     bare = _unlabelled(labels)
-    if bare.any() and options.missing != "drop":
+    if bare.any() and options.missing == "error":
         raise InputError(
-            f"{name}: {int(bare.sum()):,} rows have no label, the first of them "
-            f"{block.ids[bare][0]}; label them, or leave them out with {option('missing', 'drop')}."
+            f"{name}: {plural(int(bare.sum()), 'row')} without a label, the first of them "
+            f"{block.ids[bare][0]}; label them, or leave out {option('missing', 'error')}."
         )
     block = block.take(~bare)
     if labels.dtype.kind == "O" and block.labels is not None and len(block.labels):
