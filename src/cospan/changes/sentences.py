@@ -20,6 +20,7 @@ from .wording import (
     shares_of,
     value_text,
 )
+from .writing import same_but_case
 
 __all__ = ["feature_sentence", "pair_sentence"]
 
@@ -194,14 +195,20 @@ def _levels(one: FeatureChange, names: tuple[str, str]) -> str:
         return f"{quoted(one.name)} is {level} in {rows}"
     if level not in a:
         return f"The levels of {quoted(one.name)} changed"
+    gone, new = (
+        sorted((x for x in own if own[x] > 0 and not other.get(x)), key=lambda x: -own[x])
+        for own, other in ((a, b), (b, a))
+    )
+    if gone and same_but_case(gone, new):
+        shown = [f"{listed(x, GONE_LEVELS)} in {names[i]}" for i, x in enumerate((gone, new))]
+        return f"In {quoted(one.name)} the levels are in another case: {shown[0]}, {shown[1]}"
     moved = "rose" if b.get(level, 0.0) > a[level] else "fell"
     text = (
         f"In {quoted(one.name)} the share of {quoted(level)} {moved} from {share_text(a[level])} "
         f"to {share_text(b.get(level, 0.0))}"
     )
-    for left, right, word in ((a, b, "gone"), (b, a, "new")):
-        found = [x for x, share in left.items() if share > 0 and not right.get(x) and x != level]
-        found.sort(key=lambda x: -left[x])
+    for levels, word in ((gone, "gone"), (new, "new")):
+        found = [x for x in levels if x != level]
         if found:
             text += f"; {listed(found, GONE_LEVELS)} {'are' if len(found) > 1 else 'is'} {word}"
     return text
