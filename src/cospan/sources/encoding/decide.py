@@ -305,6 +305,8 @@ def _mostly_numbers(texts: Sequence[TextLearner]) -> bool:
 
 
 def _ambiguity(texts: Sequence[TextLearner]) -> str:
+    if {"day/month/year", "month/day/year"} <= {chosen(text.readings) for text in texts}:
+        return "the day comes first in one set, the month in another; write 2020-12-31"
     levels = (level for text in texts for level in text.levels.counts)
     example = next((level for level in levels if "," in level or "/" in level), "")
     if "/" in example:
