@@ -72,7 +72,7 @@ def test_no_part_is_negative(seed):
 def test_identical_sets_differ_in_nothing():
     A, _, _ = pair()
     parts = JointFrame.fit(A, A).parts
-    np.testing.assert_allclose(parts, (0, 0, 0, 1), atol=1e-12)
+    np.testing.assert_allclose((*parts, parts.spread_ratio), (0, 0, 0, 1), atol=1e-12)
 
 
 def test_a_pure_shift_is_all_location():

@@ -3,6 +3,8 @@
 import dataclasses
 import os
 import re
+import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,8 @@ from cospan import Monitoring, Profile, Summary, monitor
 from cospan.errors import CospanWarning, InputError, ModelFileError
 from cospan.monitoring.cost import Cost
 from cospan.monitoring.cutting import windows_of
-from cospan.monitoring.levels import _alarms, _spread, _without_each, levels_of
+from cospan.monitoring.episodes import episodes_of
+from cospan.monitoring.levels import _alarms, _beyond, _spread, _without_each, levels_of
 from cospan.monitoring.moments import each_left_out
 from cospan.monitoring.ranks import legendre, legendre_means, merged_ranks, ranks_of
 from cospan.monitoring.reading import Timed
@@ -220,7 +223,7 @@ def test_the_ranks_keep_their_rate_whatever_the_distribution(m, rate):
     alarms = 0
     for _ in range(4000):
         scores = np.arctan(np.abs(rng.standard_cauchy((2, m + 1))))
-        levels, method = _alarms(scores[:, :-1], rate)
+        levels, method = _alarms(scores[:, :-1], rate, 4.0)
         assert method == "rank"
         alarms += any(scores[:, -1] > levels)
     assert alarms / 4000 <= rate + 3 * np.sqrt(rate / 4000)
@@ -245,15 +248,86 @@ def test_what_happened_once_to_one_column_does_not_hide_everything_else():
     rng = np.random.default_rng(0)
     scores = rng.uniform(0.2, 0.9, size=(2, 60))
     scores[0, 7] = 70.0
-    factors, method = _alarms(scores, 1 / 365)
-    assert (factors.tolist(), method) == ([4.0, 1.0], "t")
-    factors, method = _alarms(scores, 0.033)  # ranks could promise it, at a level of 70
-    assert (factors.tolist(), method) == ([4.0, 1.0], "t")
+    (first, second), method = _alarms(scores, 1 / 365, 4.0)
+    assert (first, method) == (4.0, "t")
+    assert 1 <= second < 1.5
+    scores[0, 7] = 5.0  # one window of sixteen that the tail is made of
+    (first, again), _ = _alarms(scores, 1 / 365, 4.0)
+    assert (first < 3, again) == (True, second)
+    scores[0, 7] = 70.0
+    factors, method = _alarms(scores, 0.033, 4.0)  # ranks could promise it, at a level of 70
+    assert method == "t"
+    assert factors.max() <= 4
+
+
+def test_a_tail_is_continued_by_hill_and_weissman():
+    scores = np.array([0.5, 0.4, 1.6, 0.8, 0.4, 0.4, 3.2, 0.4])  # 8 windows: the 4 largest, by hand
+    index = (np.log(8) + np.log(4) + np.log(2) + np.log(1.25)) / 4
+    assert _beyond(scores, 0.01, 5.0) == pytest.approx(0.4 * (4 / (9 * 0.01)) ** index)
+
+
+@pytest.mark.parametrize("m", [12, 60, 300])
+def test_the_tail_of_a_t_distribution_is_left_to_its_limit(m):
+    """Deviations at the quantiles of t, of which a score of 1 is the limit; and their squares."""
+    z = stats.t.isf((np.arange(m) + 0.5) / (2 * m), m - 2)
+    limit = stats.t.isf(1e-4, m - 1)
+    assert _beyond(z / limit, 1e-3, limit) == 1
+    longer = z * (z / np.median(z))  # logarithms of twice the size
+    assert _beyond(longer / limit, 1e-3, limit) > 1.5
+
+
+@pytest.mark.parametrize("power", [2, 4, 10])
+def test_a_tail_that_is_a_power_is_found(power):
+    m, rate = 900, 1e-4
+    scores = 0.3 * (np.arange(1, m + 1) / (m + 1)) ** (-1 / power)
+    assert _beyond(scores, rate, 10.0) == pytest.approx(
+        0.3 * rate ** (-1 / power), rel=0.25 / power
+    )
+
+
+def test_scores_of_nothing_are_no_tail():
+    """Two windows of a hundred have a gap at all: the others' zeros are not where a tail begins."""
+    scores = np.zeros(100)
+    assert _beyond(scores, 1e-3, 4.0) <= 1
+    scores[[3, 7]] = 0.4, 0.5
+    assert _beyond(scores, 1e-3, 4.0) < 1.5
+    (factor,), _ = _alarms(scores[None], 1e-3, 4.0)
+    assert 1 <= factor < 1.5
+
+
+def test_wild_categories_do_not_hide_that_a_column_without_gaps_has_some():
+    rng = np.random.default_rng(0)
+    m, kinds = 60, ["levels"] * 3 + ["missing"] * 3
+    y, noise = rng.standard_t(2, size=(m, 6)), np.full((m, 6), 0.04)
+    y[:, 3:] = 0.0
+    sizes = np.full(m, 25.0)
+    own = levels_of(y, noise, sizes, np.ones(6), np.zeros(6), 1 / 365, kinds).own
+    np.testing.assert_allclose(own[3:], stats.t.isf(1 / 365 / 12, m - 1))
+    assert own[:3].min() > 1.5 * own[3]
+
+
+@pytest.mark.parametrize("m", [12, 60])
+def test_long_tails_of_all_families_keep_about_the_stated_rate(m):
+    """Where nothing was above 1 in a short reference, its tail is no shorter for that."""
+    rng = np.random.default_rng(m)
+    rate, alarms, years = 0.02, 0, 300
+    kinds = ["mean"] * 10 + ["relation"] * 10 + ["levels"] * 10
+    for _ in range(years):
+        y = np.exp(0.5 * rng.normal(size=(m + 10, 30)))
+        noise = np.full((m + 10, 30), 0.01)
+        level = levels_of(
+            y[:m], noise[:m], np.full(m, 100.0), np.ones(30), np.ones(30), rate, kinds
+        )
+        score = level.ratios(level.standardised(y[m:], noise[m:])).max(axis=1)
+        alarms += np.count_nonzero(score > 1)
+    assert alarms / (10 * years) <= 1.5 * rate
 
 
 def test_a_family_in_which_nothing_ever_happened_keeps_a_level():
     """Ranks among zeros are 0, and a level of 0 is no level."""
-    (first, second), method = _alarms(np.stack([np.linspace(0.1, 0.9, 99), np.zeros(99)]), 0.05)
+    (first, second), method = _alarms(
+        np.stack([np.linspace(0.1, 0.9, 99), np.zeros(99)]), 0.05, 4.0
+    )
     assert (method, second) == ("rank", 0.8)
     assert first == pytest.approx(np.linspace(0.1, 0.9, 99)[97])
     rng = np.random.default_rng(0)
@@ -411,6 +485,57 @@ def test_an_episode_ends_and_began_before_its_first_alarm(profile):
     assert [e.since for e in found.episodes] in (["2020-04-06"], ["2020-04-07"])
     assert found.episodes[0].until == "2020-04-10"
     assert " to 2020-04-10: " in found.episodes[0].text
+
+
+def test_a_warm_spell_before_is_no_part_of_a_change_of_units():
+    """The beginning is that of the channel that raised the alarm, not of the one that names it."""
+    rng = np.random.default_rng(0)
+
+    def temperatures(days):
+        return (np.asarray(days)[:, None] + rng.normal(size=(len(days), 100))).reshape(-1, 1)
+
+    usual = temperatures(3 * rng.normal(size=60))
+    later = temperatures([0, -1, 1, 0, 4, 4, 4, 3, 3, 2, 3, 4])
+    later[800:] = later[800:] * 1.8 + 32
+    (episode,) = monitor(usual, later, every=100).episodes
+    assert episode.text == "since rows 801 to 900: mostly location: x0"
+
+
+def watched(z, column="weather", kind="levels"):
+    """Windows of one channel with these z and a level of 4, as episodes see them."""
+    columns = [column] * len(z) if isinstance(column, str) else column
+    return [
+        SimpleNamespace(
+            label=f"w{i}",
+            alarm=abs(size) > 4,
+            score=abs(size) / 4,
+            mostly=kind,
+            reasons=[SimpleNamespace(column=name, second="", ratio=abs(size) / 4, channel=0)],
+            z=np.array([size]),
+        )
+        for i, (size, name) in enumerate(zip(z, columns, strict=True))
+    ]
+
+
+def test_an_episode_that_goes_on_below_the_level_is_one():
+    # The second run is dated back to where the first one ended: 3.5 is on the way to 5.
+    (one,) = episodes_of(watched([0, 5, 6, 3.5, 3.5, 3.5, 5, 5, 0]))
+    assert (one.since, one.until, one.windows) == ("w1", "w7", 7)
+    assert one.text == "w1 to w7: mostly levels: weather"
+    (one,) = episodes_of(watched([0, 5, 6, 0, 3.5, 3.5, 5, 5]))  # one quiet window is no end
+    assert one.text == "since w1: mostly levels: weather"
+
+
+def test_episodes_with_quiet_windows_between_or_of_something_else_stay_two():
+    z = [0, 5, 6, 3.5, 3.5, 3.5, 5, 5, 0]
+    assert len(episodes_of(watched([0, 5, 6, 0, 0, 3.5, 5, 5, 0]))) == 2
+    assert len(episodes_of(watched([0, 5, 6, 0, 0, 0, -5, -5, 0]))) == 2
+    other = [*["weather"] * 5, *["wind"] * 4]
+    first, second = episodes_of(watched(z, other))
+    assert (first.until, second.since) == ("w2", "w3")
+    assert (first.columns, second.columns) == (("weather",), ("wind",))
+    kinds = [*watched(z)[:5], *watched(z, kind="missing")[5:]]
+    assert [one.mostly for one in episodes_of(kinds)] == ["levels", "missing"]
 
 
 def test_results_come_as_tables_and_plain_values(profile, later):
@@ -628,6 +753,24 @@ def test_columns_and_zones_that_the_reference_does_not_have_are_told(profile, la
         monitor(profile, later.assign(time=texts))
 
 
+@pytest.mark.parametrize("zone", ["Z", "+02:00"])
+def test_times_of_which_some_have_a_zone_are_told_wherever_they_stand(zone, tmp_path):
+    rows = 40_000  # several blocks: the first has no zone in it
+    time = pd.date_range("2020-01-01", periods=rows, freq="min").strftime("%Y-%m-%dT%H:%M:%S")
+    x = np.random.default_rng(0).normal(size=(rows, 60))
+    data = pd.DataFrame(x).add_prefix("x").assign(time=time)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Profile.of(data, time="time", every="day")
+    data.loc[rows - 5 :, "time"] += zone
+    with pytest.warns(CospanWarning, match="some times of 'time' have a time zone and others"):
+        Profile.of(data, time="time", every="day")
+    path = tmp_path / "mixed.csv"
+    data[["time", "x0"]].to_csv(path, index=False)
+    with pytest.warns(CospanWarning, match="others have none; the latter are taken to be in UTC"):
+        Profile.of(path, time="time", every="day")
+
+
 @pytest.mark.parametrize("how", ["%Y/%m/%d", "%d.%m.%Y"])
 def test_dates_are_read_as_people_write_them(profile, later, how):
     expected = monitor(profile, later.assign(time=later.time.dt.floor("D")))
@@ -686,11 +829,29 @@ def test_dates_are_no_features(usual):
         ({"time": "site"}, "is not a date"),
         ({"time": "temp"}, "not dates"),
         ({"false_alarms": 0}, "above 0"),
+        ({"false_alarms": True}, "True is not a number of false alarms"),
+        ({"false_alarms": 10**400}, "is not a number of false alarms"),
     ],
 )
 def test_bad_arguments_get_one_sentence(profile, later, change, message):
     with pytest.raises(InputError, match=message):
         monitor(profile, later, **change)
+
+
+def test_arguments_that_there_are_not_name_the_function_that_was_called(profile, later):
+    with pytest.raises(TypeError, match="monitor has no argument fals_alarms=; did you mean fal"):
+        monitor(profile, later, fals_alarms=2)
+    with pytest.raises(TypeError, match="monitor has no argument columnz=; did you mean columns="):
+        monitor(later, later, every="day", columnz=["temp"])
+    with pytest.raises(TypeError, match=r"^Profile\.of has no argument evry=; did you mean every="):
+        Profile.of(later, time="time", evry="day")
+    with pytest.raises(TypeError, match=r"no argument quux=; help\(cospan\.Profile\.of\) lists"):
+        Profile.of(later, quux=1)
+
+
+def test_a_monitoring_that_goes_on_refuses_what_is_no_number_of_alarms(profile, later):
+    with pytest.raises(InputError, match="True is not a number of false alarms"):
+        monitor(monitor(profile, later), later, false_alarms=True)
 
 
 def test_columns_that_are_missing_are_named(profile, later):

@@ -188,11 +188,16 @@ def test_commands_that_need_rows_say_that_a_profile_has_none(profile, folder, co
     assert "is not data but what cospan keeps of it" in done.stderr
 
 
-def test_gates_of_a_monitoring_are_named_where_another_is_asked_for(profile, folder):
-    done = run("monitor", profile, folder / "calm.parquet", "--fail-on", "fisher-rao>1", code=1)
-    message = " ".join(done.stderr.split())
-    assert "there is no fisher-rao here. A gate can be on: effect, auc, p," in message
-    assert "more rows" not in message
+def test_gates_of_a_monitoring_are_named_where_another_is_asked_for(profile, folder, tmp_path):
+    for gate, lacking in (("fisher-rao>1", "fisher-rao"), ("column-p<0.01", "p-value of columns")):
+        page = tmp_path / "page.html"
+        data = folder / "calm.parquet"
+        done = run("monitor", profile, data, "-o", page, "--fail-on", gate, code=1)
+        message = " ".join(done.stderr.split())
+        known = "A gate can be on: effect, auc, p, features, missing, neither, alarm."
+        assert f"there is no {lacking} here. {known}" in message
+        assert "more rows" not in message
+        assert not page.exists()  # nothing is read or written before
 
 
 def test_sizes_of_files_are_written_as_people_write_them():

@@ -324,3 +324,13 @@ def test_columns_are_named_as_they_were_encoded_together():
     A = pd.DataFrame({"u": rng.normal(size=60), "v": rng.normal(size=60)})
     B = pd.DataFrame({"u": rng.normal(size=60), "v": np.full(60, np.nan)})
     assert measure_panel(A, B)["largest KS"].note == "in column v is missing"
+
+
+def test_rows_that_break_every_relation_are_impossible():
+    """Each column by itself is right, and neighbours are near: only relations show it."""
+    rng = np.random.default_rng(2)
+    size = rng.lognormal(size=(800, 1))
+    real = size * (1 + 0.02 * rng.normal(size=(800, 6)))
+    mixed = np.column_stack([rng.permutation(column) for column in real[400:].T])
+    assert len(fidelity(real[:400], mixed).impossible) > 300
+    assert len(fidelity(real[:400], real[400:]).impossible) <= 4

@@ -33,6 +33,9 @@ SIDES = {
     "neither": ">",
     "alarm": "",
 }
+#: Those that a window of a monitoring has. Its p-value is one of columns, relations and whole rows
+#: together, so that it has none of columns.
+OF_WINDOWS = ("effect", "auc", "p", "features", "missing", "neither", "alarm")
 #: The largest that each of them can be: a bound beyond would never be crossed, or always.
 LARGEST = {"fisher-rao": math.pi, "features": math.inf}
 _EXAMPLES = (
@@ -202,7 +205,6 @@ def values_of_window(window: WindowResult) -> dict[str, Judged]:
         "effect": Judged(auc, where),
         "auc": Judged(auc, where),
         "p": Judged(window.p, where),
-        "column-p": Judged(window.p, where),
         "features": Judged(sum(ratio > 1 for ratio in window.columns.values()), where),
         "missing": _risen(window, where),
         "neither": Judged(window.neither, where),
@@ -222,14 +224,18 @@ def crossed(gates: Sequence[Gate], values: Mapping[str, Judged], remedy: str = "
 
     `remedy` says how to get more numbers to judge by.
     """
+    refuse_unknown(gates, [name for name in SIDES if name in values], remedy)
+    return [gate for gate in gates if gate.crossed(values)]
+
+
+def refuse_unknown(gates: Sequence[Gate], known: Sequence[str], remedy: str = "") -> None:
+    """Say which gate is on something else than what is known."""
     for gate in gates:
-        unknown = sorted(gate.quantities - values.keys())
+        unknown = sorted(gate.quantities - set(known))
         if unknown:
             what = {"p": "p-value", "effect": "effect held out", "column-p": "p-value of columns"}
             lacking = what.get(unknown[0], unknown[0])
-            known = ", ".join(name for name in SIDES if name in values)
             raise InputError(
                 f"--fail-on {gate} cannot be judged: there is no {lacking} here. {remedy}A gate "
-                f"can be on: {known}."
+                f"can be on: {', '.join(known)}."
             )
-    return [gate for gate in gates if gate.crossed(values)]

@@ -9,7 +9,7 @@ from typing import Any
 from cospan._json import json_text
 from cospan._text import plural, printable
 from cospan.cli.gate_files import Case, add_summary, write_junit
-from cospan.cli.gates import Gate, crossed, values_of_window
+from cospan.cli.gates import OF_WINDOWS, Gate, crossed, refuse_unknown, values_of_window
 from cospan.cli.options import WatchOutputs
 from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal
@@ -56,6 +56,7 @@ def monitor(
     options: dict[str, Any],
 ) -> list[Gate]:
     """Compare windows, write and print what was asked for; returns the gates that were crossed."""
+    refuse_unknown(outputs.fail_on or [], OF_WINDOWS)
     _check_outputs(outputs, reference, data)
     found = monitor_windows(
         reference,

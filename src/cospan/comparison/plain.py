@@ -143,7 +143,8 @@ def _parts(c: Comparison) -> dict[str, object] | None:
     if not c.frame.geometry.affine:
         return None
     parts = c.frame.parts
-    return {**plain(parts._asdict()), "total": plain(parts.total)}
+    more = {"spread_ratio": parts.spread_ratio, "total": parts.total}
+    return {name: plain(value) for name, value in (parts._asdict() | more).items()}
 
 
 def _group(group: ScoredGroup) -> dict[str, object]:

@@ -25,21 +25,39 @@ if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
 
-class Parts(NamedTuple):
-    """The Bhattacharyya distance of two sets, split.
+class _Parts(NamedTuple):
+    location: float
+    scale: float
+    shape: float
+
+
+class Parts(_Parts):
+    """The Bhattacharyya distance of two sets, split: (location, scale, shape).
 
     Attributes
     ----------
     location, scale, shape : float
-        The parts; none is negative.
+        The parts; none is negative, and their sum is the distance.
     spread_ratio : float
         How many times as wide as A the set B spreads, in the geometric mean over directions.
+
+    Examples
+    --------
+    >>> parts = Parts(0.5, 0.25, 0.0, spread_ratio=2.0)
+    >>> location, scale, shape = parts
+    >>> sum(parts) == parts.total == 0.75
+    True
     """
 
-    location: float
-    scale: float
-    shape: float
     spread_ratio: float
+
+    def __new__(cls, location: float, scale: float, shape: float, spread_ratio: float) -> Parts:
+        self = super().__new__(cls, location, scale, shape)
+        self.spread_ratio = spread_ratio
+        return self
+
+    def __getnewargs__(self) -> tuple[float, ...]:
+        return *self, self.spread_ratio
 
     @property
     def total(self) -> float:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +16,7 @@ from cospan.errors import InputError
 from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.files import is_monitoring_file, is_profile_file
 from cospan.monitoring.profile import Profile
-from cospan.monitoring.reading import opened
+from cospan.monitoring.reading import opened, refuse_unknown
 from cospan.monitoring.records import Record, record_of
 from cospan.monitoring.result import Monitoring
 from cospan.monitoring.timing import Every, as_every
@@ -76,6 +76,7 @@ def monitor(
     >>> print(found.verdict)
     4 of 10 windows raise an alarm. Since rows 1,201 to 1,400: mostly location: x1.
     """
+    refuse_unknown(monitor, options)
     with heard() as texts:
         past = _past(reference, false_alarms)
         if past is not None:
@@ -101,7 +102,7 @@ def _past(reference: Any, false_alarms: float | None) -> Monitoring | None:
         reference = Monitoring.load(reference)
     if not isinstance(reference, Monitoring):
         return None
-    if false_alarms is not None and false_alarms != reference.false_alarms:
+    if false_alarms is not None and _as_alarms(false_alarms) != reference.false_alarms:
         raise InputError(
             f"This monitoring was begun with {option('false_alarms', reference.false_alarms)}; "
             "leave that out, or begin a new one."
@@ -132,7 +133,8 @@ def _how_long() -> str:
 
 
 def _as_alarms(value: Any) -> float:
-    if not isinstance(value, int | float | np.number) or not 0 < float(value) < math.inf:
+    number = isinstance(value, int | float | np.integer | np.floating)
+    if isinstance(value, bool) or not number or not 0 < value <= sys.float_info.max:
         raise InputError(
             f"{value!r} is not a number of false alarms; give {option('false_alarms')} a number "
             "above 0."

@@ -3,14 +3,16 @@
 An episode is a run of alarms, interrupted by at most one quiet window. It began before its first
 alarm where the same channel was already on its way: the beginning is the most likely one for a
 step in that channel's z, the size of the step being what the alarms show (the maximum of the
-cumulative sum of z less half a step, backwards).
+cumulative sum of z less half a step, backwards). Where that is when the episode before it ended,
+and both differ in the same way and in the same column most, they are one: the windows between them
+were on the way, too, only below the level.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cospan.changes.wording import listed
 from cospan.monitoring.judging import WindowResult
@@ -46,34 +48,57 @@ def episodes_of(windows: Sequence[WindowResult]) -> tuple[Episode, ...]:
             runs[-1].append(i)
         else:
             runs.append([i])
-    ends = [-1, *(run[-1] for run in runs)]
-    return tuple(_episode(windows, run, ends[k]) for k, run in enumerate(runs))
+    found: list[_Run] = []
+    for run in runs:
+        before = found[-1].alarms[-1] if found else -1
+        one = _Run.of(windows, run, _beginning(windows, run, before))
+        if found and found[-1].goes_on_as(one):
+            earlier = found.pop()
+            one = _Run.of(windows, [*earlier.alarms, *run], earlier.begin)
+        found.append(one)
+    return tuple(_episode(windows, one) for one in found)
 
 
-def _episode(windows: Sequence[WindowResult], run: list[int], before: int) -> Episode:
-    last = run[-1]
-    totals: dict[str, float] = {}
-    kinds: dict[str, float] = {}
-    for i in run:
-        for reason in windows[i].reasons:
-            for column in (reason.column, reason.second):
-                if column:
-                    totals[column] = totals.get(column, 0.0) + reason.ratio
-        kinds[windows[i].mostly] = kinds.get(windows[i].mostly, 0.0) + windows[i].score
-    columns = tuple(sorted(totals, key=lambda name: -totals[name]))
-    mostly = max(kinds, key=lambda kind: kinds[kind])
-    begin = _beginning(windows, run, before)
+class _Run(NamedTuple):
+    """Alarms that belong together, and what they are about."""
+
+    alarms: list[int]
+    begin: int
+    mostly: str
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, windows: Sequence[WindowResult], alarms: list[int], begin: int) -> _Run:
+        totals: dict[str, float] = {}
+        kinds: dict[str, float] = {}
+        for i in alarms:
+            for reason in windows[i].reasons:
+                for column in (reason.column, reason.second):
+                    if column:
+                        totals[column] = totals.get(column, 0.0) + reason.ratio
+            kinds[windows[i].mostly] = kinds.get(windows[i].mostly, 0.0) + windows[i].score
+        columns = tuple(sorted(totals, key=lambda name: -totals[name]))
+        return cls(alarms, begin, max(kinds, key=lambda kind: kinds[kind]), columns)
+
+    def goes_on_as(self, later: _Run) -> bool:
+        """Is a later run the same thing, without a break?"""
+        same = self.mostly == later.mostly and self.columns[:1] == later.columns[:1]
+        return same and later.begin - self.alarms[-1] <= 1 + _PAUSE
+
+
+def _episode(windows: Sequence[WindowResult], run: _Run) -> Episode:
+    last = run.alarms[-1]
     open_ended = last == len(windows) - 1
-    named = f"{listed(columns, _NAMED)}" if columns else "whole rows"
-    what = f"mostly {mostly}: {named}" if mostly else named
-    since = windows[begin].label
+    named = f"{listed(run.columns, _NAMED)}" if run.columns else "whole rows"
+    what = f"mostly {run.mostly}: {named}" if run.mostly else named
+    since = windows[run.begin].label
     text = f"since {since}: {what}" if open_ended else _closed(since, windows[last].label, what)
     return Episode(
         since,
         "" if open_ended else windows[last].label,
-        last - begin + 1,
-        mostly,
-        columns,
+        last - run.begin + 1,
+        run.mostly,
+        run.columns,
         text,
     )
 

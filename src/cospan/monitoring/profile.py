@@ -27,7 +27,7 @@ from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.effect import shrinkage_for
 from cospan.monitoring.levels import Levels, levels_of
 from cospan.monitoring.moments import sample_of, subset
-from cospan.monitoring.reading import full_plan, opened, refuse_wide
+from cospan.monitoring.reading import full_plan, opened, refuse_unknown, refuse_wide
 from cospan.monitoring.records import Record, noise_of, pooled_rows, record_of, reference_records
 from cospan.monitoring.standing_in import stand_in
 from cospan.monitoring.timing import Every, as_every
@@ -117,6 +117,7 @@ class Profile:
         **options
             For the sources: columns, categorical, numeric, drop, strict.
         """
+        refuse_unknown(Profile.of, options)
         keep = as_count(rows, "rows", least=0)
         if like is not None and not isinstance(like, Profile):
             raise InputError(f"like is of type {type(like).__name__}; give a Profile.")

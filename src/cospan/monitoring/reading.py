@@ -8,9 +8,10 @@ are given beside them.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.model_file.container import is_file_of
 from cospan.sources import EncodingPlan, Source, learn_plan, open_source
-from cospan.sources.base import listing
+from cospan.sources.base import Options, listing
 from cospan.sources.encoding.apply import Encoder
 from cospan.sources.encoding.kinds import coded, family, numbers
 from cospan.sources.encoding.readings import parsed
@@ -35,8 +36,11 @@ MOST_FEATURES = 3_000
 _BLOCK_VALUES = 2**21
 #: Ways of writing a date that leave no doubt, whatever a block of rows happens to hold.
 _UNAMBIGUOUS = ("iso date", "year/month/day", "day.month.year")
-#: The end of a text with a time and an offset that is not zero.
-_ZONE = re.compile(r":\d\d(\.\d+)?\s?[+-](?!00:?00$)\d\d(:?\d\d)?$")
+#: The end of a text with a time and its zone, by what that is.
+_ZONES = {
+    "UTC": r":\d\d(?:\.\d+)?(?:Z|[+-]00:?(?:00)?)$",
+    "other": r":\d\d(?:\.\d+)?[+-](?:[1-9]\d:?(?:\d\d)?|0[1-9]:?(?:\d\d)?|00:?(?:[1-9]\d|0[1-9]))$",
+}
 _MOVING = "dates and times move from window to window by themselves"
 
 
@@ -45,6 +49,17 @@ class Timed(NamedTuple):
 
     rows: Floats
     days: Floats | None
+
+
+def refuse_unknown(function: Callable[..., Any], options: dict[str, Any]) -> None:
+    """An argument that neither the function nor a source has."""
+    own = [name for name in signature(function).parameters if name != "options"]
+    known = [*own, *(field.name for field in fields(Options))]
+    for name in options.keys() - set(known):
+        close = get_close_matches(name, known, 1)
+        called = function.__qualname__
+        meant = f"did you mean {close[0]}=?" if close else f"help(cospan.{called}) lists them."
+        raise TypeError(f"{called} has no argument {name}=; {meant}")
 
 
 def as_list(data: Any) -> list[Any]:
@@ -175,9 +190,11 @@ def _blocks(
     table: Any = source.table
     encoder = Encoder(plan, np.dtype(np.float64), source.name)
     wanted = list(dict.fromkeys([*encoder.columns, *([] if time is None else [time])]))
+    zones: set[str] = set()
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
-        days = None if time is None else _days(batch.column(time), time, source.name)
+        days = None if time is None else _days(batch.column(time), time, source.name, zones)
         yield Timed(encoder.rows(batch, bare=bare), days)
+    _tell_zone(zones, time, source.name)
     for note in encoder.notes():  # levels that the reference does not have, with an example
         warn(note)
 
@@ -198,19 +215,21 @@ def check_columns(source: Source, plan: EncodingPlan) -> None:
         warn(f"{source.name}: column {listing(more)} is not in the reference, and is not watched.")
 
 
-def _days(array: pa.Array, column: str, name: str) -> Floats:
-    """Days since 1970 of a column of dates, times or ISO texts; NaN where missing."""
+def _days(array: pa.Array, column: str, name: str, zones: set[str]) -> Floats:
+    """Days since 1970 of a column of dates, times or ISO texts; NaN where missing.
+
+    What time zones there are is added to `zones`: "UTC", "other" and "none".
+    """
     kind = family(array.type)
     if kind == "date":
-        if getattr(array.type, "tz", None) is not None:
-            _tell_zone(column, name)
+        # Of a file's times with an offset Arrow says that they are in UTC: as they are now.
+        zones.add("none" if getattr(array.type, "tz", None) is None else "other")
         return numbers(array)
     if kind in ("text", "dictionary"):
         found = coded(array)
         values = _read_days(found.texts)
         if not np.isnan(values).any():
-            if any(_ZONE.search(text) for text in found.texts.slice(0, 100).to_pylist()):
-                _tell_zone(column, name)
+            zones |= _zones_of(found.texts)
             return np.asarray(np.append(values, np.nan)[found.codes])
         odd = found.texts[int(np.flatnonzero(np.isnan(values))[0])].as_py()
         raise InputError(
@@ -231,8 +250,25 @@ def _read_days(texts: pa.Array) -> Floats:
     return next((days for days in tried if not np.isnan(days).any()), tried[0])
 
 
-def _tell_zone(column: str, name: str) -> None:
-    warn(f"{name}: the times of {column!r} have a time zone; windows begin and end in UTC.")
+def _zones_of(texts: pa.Array) -> set[str]:
+    import pyarrow.compute as pc
+
+    count = {
+        zone: pc.sum(pc.match_substring_regex(texts, pattern=end)).as_py() or 0
+        for zone, end in _ZONES.items()
+    }
+    count["none"] = len(texts) - sum(count.values())
+    return {zone for zone, n in count.items() if n}
+
+
+def _tell_zone(zones: set[str], column: str | None, name: str) -> None:
+    if "none" in zones and len(zones) > 1:
+        warn(
+            f"{name}: some times of {column!r} have a time zone and others have none; the latter "
+            "are taken to be in UTC, in which windows begin and end."
+        )
+    elif "other" in zones:  # of times that are written in UTC everybody knows
+        warn(f"{name}: the times of {column!r} have a time zone; windows begin and end in UTC.")
 
 
 def _as_days(time: Any) -> Floats:

@@ -56,7 +56,7 @@ class Reason:
     #: an alarm
     ratio: float
     text: str  # a sentence
-    channel: int  # which of the profile's channels it is
+    channel: int  # which of the profile's channels that most unusual one is
 
 
 def reasons_of(
@@ -84,7 +84,7 @@ def reasons_of(
         if about & named:
             continue
         named |= about
-        strongest = float(ratio[i])
+        strongest, leading = float(ratio[i]), i
         i = _plainest(i, ratio, moved, table, record, profile)
         channel = table[i]
         if channel.kind == "given":
@@ -92,9 +92,8 @@ def reasons_of(
             channel = channel._replace(second=table[also[0]].column if also else "")
             named |= {table[k].column for k in also}
         text = reason_text(channel, i, record, profile, float(values[i]), float(levels.mean[i]))
-        found.append(
-            Reason(channel.kind, channel.column, channel.second, float(z[i]), strongest, text, i)
-        )
+        about_it = (channel.kind, channel.column, channel.second, float(z[i]))
+        found.append(Reason(*about_it, strongest, text, leading))
     # What columns and relations explain need not be said of the rows once more.
     narrow = [reason for reason in found if reason.kind not in ("rows", "effect")]
     return tuple(narrow or found)

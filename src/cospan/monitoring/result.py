@@ -108,8 +108,9 @@ class Monitoring:
         if levels.method == "t":
             most = f"{windows * levels.promised:.3g}"
             return (
-                f"About {stated} if windows vary normally, at most {most} whatever they do; from "
-                f"{levels.windows} windows of the reference, each compared with the others."
+                f"About {stated} if windows vary normally or with tails like the reference's, at "
+                f"most {most} whatever they do; from {levels.windows} windows of the reference, "
+                "each compared with the others."
             )
         return (
             f"About {stated} if windows differ by the sampling of their rows alone: the reference "
