@@ -28,6 +28,8 @@ from .twosample import log_fisher
 FEWEST_ROWS = 5
 #: Exact tests of the values that stand out most: the others have larger p-values.
 MOST_EXACT = 8
+#: A value stands out if it is so many times as frequent as those beside it.
+STANDS_OUT = 2
 #: Powers of ten whose multiples are looked at, from a ten-thousandth of the range that 90 % of the
 #: rows are in: finer rounding is a matter of how a file was written.
 _UNITS, _FINEST, _TAIL = range(-9, 10), 1e-4, 0.05
@@ -37,13 +39,15 @@ class Frequency(NamedTuple):
     """How often something holds in A and in B, as shares of the rows with a value.
 
     `value` is the value itself, or the unit whose multiples are counted; `counted` says for A and
-    for B whether the share is that of all rows, not of a sample.
+    for B whether the share is that of all rows, not of a sample; `clear`, whether a value stands
+    out from the next lower and the next higher one, where it is more frequent.
     """
 
     value: float
     a: float
     b: float
     counted: tuple[bool, bool] = (True, True)
+    clear: bool = True
 
 
 class Repeats(NamedTuple):
@@ -68,7 +72,7 @@ def repeats_in(a: Floats, b: Floats, *, units: bool) -> Repeats:
     >>> b[:40] = 0
     >>> found = repeats_in(a, b, units=True)
     >>> found.spike, found.tests["value"] < -20
-    (Frequency(value=0.0, a=0.0, b=0.04, counted=(True, True)), True)
+    (Frequency(value=0.0, a=0.0, b=0.04, counted=(True, True), clear=True), True)
     """
     if min(len(a), len(b)) < 2:
         return Repeats({})
@@ -81,11 +85,40 @@ def repeats_in(a: Floats, b: Floats, *, units: bool) -> Repeats:
     sizes = len(a), len(b)
     tests: dict[str, float] = {}
     tests["value"], spike = _strongest(values, in_a, total, sizes)
+    if spike is not None:
+        spike = spike._replace(clear=_stands_out(spike, values, in_a, total))
     grain = None
     if units:
-        found = _multiples(values, in_a, total)
-        tests["rounding"], grain = _strongest(*found, sizes)
+        tests["rounding"], grain = _rounding(values, in_a, total, sizes)
     return Repeats({k: v for k, v in tests.items() if not math.isnan(v)}, spike, grain)
+
+
+def _stands_out(
+    spike: Frequency, values: Floats, in_a: NDArray[np.intp], total: NDArray[np.intp]
+) -> bool:
+    counts = total - in_a if spike.b > spike.a else in_a
+    at = int(np.searchsorted(values, spike.value))
+    beside = np.append(counts[max(0, at - 1) : at], counts[at + 1 : at + 2])
+    return bool(counts[at] >= STANDS_OUT * beside.max())
+
+
+def _rounding(
+    values: Floats, in_a: NDArray[np.intp], total: NDArray[np.intp], sizes: tuple[int, int]
+) -> tuple[float, Frequency | None]:
+    """Whether as many values are multiples of a unit; 0 is one of every unit, and left aside."""
+    there = values != 0
+    zeros = int(in_a[~there].sum()), int((total - in_a)[~there].sum())
+    known = sizes[0] - zeros[0], sizes[1] - zeros[1]
+    if min(known) < 2:
+        return math.nan, None
+    log_p, grain = _strongest(*_multiples(values[there], in_a[there], total[there]), known)
+    if grain is None:
+        return log_p, None
+    shares = [
+        (share * n + zero) / size
+        for share, n, zero, size in zip((grain.a, grain.b), known, zeros, sizes, strict=True)
+    ]
+    return log_p, Frequency(grain.value, shares[0], shares[1])
 
 
 def _strongest(
@@ -117,10 +150,10 @@ def _multiples(
     """
     rows = []
     upto = np.cumsum(total) / total.sum()
-    low, high = values[np.searchsorted(upto, [_TAIL, 1 - _TAIL])]
+    low, high = values[np.searchsorted(upto, [_TAIL, 1 - _TAIL])] / 2  # large ones overflow
     for power in _UNITS:
         unit = 10.0**power
-        if unit < _FINEST * (high - low):
+        if unit < 2 * _FINEST * (high - low):
             continue
         is_multiple = multiples(values, unit)
         kinds = int(is_multiple.sum())
@@ -142,7 +175,8 @@ def multiples(values: Floats, unit: float) -> NDArray[np.bool_]:
     [True, False, True, True]
     """
     # A power below 1 is no binary number: divide by its inverse, which is.
-    times = values / unit if unit >= 1 else values * round(1 / unit)
-    size = np.abs(times)
-    near = np.minimum(WRITTEN_MULTIPLE[0] * size, WRITTEN_MULTIPLE[1]) + EXACT_MULTIPLE * size
-    return np.asarray(np.abs(times - np.round(times)) <= near)
+    with np.errstate(over="ignore", invalid="ignore"):
+        times = values / unit if unit >= 1 else values * round(1 / unit)
+        size = np.abs(times)
+        near = np.minimum(WRITTEN_MULTIPLE[0] * size, WRITTEN_MULTIPLE[1]) + EXACT_MULTIPLE * size
+        return np.asarray(np.abs(times - np.round(times)) <= near)

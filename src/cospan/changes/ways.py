@@ -86,11 +86,11 @@ def _by_values(
 
 
 def _is_strongest(test: str, of: Frequency | None, tests: Mapping[str, float]) -> bool:
-    """Whether a column changed in this first of all, by more than a trifle or in nothing else."""
+    """Whether a column changed in this first of all, clearly or in nothing else."""
     if of is None or tests[test] > min(tests[key] for key in _OF_NUMBERS if key in tests):
         return False
     others = min(tests[key] for key in ("mean", "spread", "shape"))
-    return abs(cohen(of.a, of.b)) >= TRIFLE or others > math.log(SURELY)
+    return (abs(cohen(of.a, of.b)) >= TRIFLE and of.clear) or others > math.log(SURELY)
 
 
 def _is_sentinel(one: Measured, tests: Mapping[str, float], rows: Rows) -> bool:
