@@ -197,3 +197,22 @@ def test_terminal_json_and_verdict_agree_on_a_spike(tmp_path) -> None:
     page = tmp_path / "page.html"
     found.save_html(page)
     assert "wage is 0 in 5 %" in page.read_text(encoding="utf-8")
+
+
+def test_spike_is_named_where_it_stands_out_and_rounding_where_all_is_rounded() -> None:
+    """Whole years thin out towards one end: no single one of them is the story."""
+    rng = np.random.default_rng(4)
+    a, b = np.floor(25 + rng.exponential(9, N)), np.floor(25 + rng.exponential(14, N))
+    assert "value" not in changes(a, b).features["x"].ways
+    fine = drawn(0) / 10
+    (text,) = of_x(changes(fine, np.round(drawn(1) / 100) * 10))
+    assert "is a multiple of 10 in every row of B, in 0 % of A's rows: rounded?" in text
+
+
+def test_zeros_are_not_rounded_values() -> None:
+    """0 is a multiple of everything; more of them is a matter of the value 0."""
+    a, b = np.round(drawn(0)), np.round(drawn(1))
+    a[:60], b[:240] = 0, 0
+    found = repeats_in(a, b, units=True)
+    assert found.tests["rounding"] > np.log(0.05)
+    assert of_x(changes(a, b)) == ["x is 0 in 10 % of A's rows and 40 % of B's."]

@@ -111,7 +111,8 @@ def _rounding(
     known = sizes[0] - zeros[0], sizes[1] - zeros[1]
     if min(known) < 2:
         return math.nan, None
-    log_p, grain = _strongest(*_multiples(values[there], in_a[there], total[there]), known)
+    units = _multiples(values[there], in_a[there], total[there], 2 if there.all() else 1)
+    log_p, grain = _strongest(*units, known)
     if grain is None:
         return log_p, None
     shares = [
@@ -141,9 +142,9 @@ def _strongest(
 
 
 def _multiples(
-    values: Floats, in_a: NDArray[np.intp], total: NDArray[np.intp]
+    values: Floats, in_a: NDArray[np.intp], total: NDArray[np.intp], least: int
 ) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
-    """Units, and how many rows of A and of both are multiples of each.
+    """Units with at least so many multiples, and how many rows of A and of both are such.
 
     A unit with a single multiple is a matter of that value. The coarsest comes first: it is the
     one to name where several have the same multiples.
@@ -159,7 +160,7 @@ def _multiples(
         kinds = int(is_multiple.sum())
         if kinds == len(values):
             continue
-        if kinds < 2:  # nor is a multiple of any larger unit
+        if kinds < least:  # nor is a multiple of any larger unit
             break
         rows.append((unit, int(in_a[is_multiple].sum()), int(total[is_multiple].sum())))
     found = np.array(rows[::-1], dtype=np.float64).reshape(-1, 3)

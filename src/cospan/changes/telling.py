@@ -129,7 +129,7 @@ def of_pairs(
     more = relations.pairs.n_changed - len(said | set(pairs))
     further = "1 more relation" if more == 1 else f"{more:,} more relations"
     last = [f"{further} between columns changed."] if more > 0 else []
-    return [*(pair_sentence(pair, names) for pair in pairs), *last]
+    return [*(pair_sentence(pair, names) for pair in pairs if pair not in said), *last]
 
 
 def _of_nameless(features: FeatureTable) -> list[str]:

@@ -22,6 +22,8 @@ from .twosample import compare_ordered
 #: A mean or a spread names the change if its p-value is at most this, and it changed by at least
 #: this many standard deviations, or by this factor less 1.
 SURELY, TRIFLE = 0.001, 0.1
+#: A set with more multiples of a unit than this was rounded to it all along.
+ROUNDED_BEFORE = 0.5
 #: Between the words for two ways in which a column changed.
 _AND = " and "
 _OF_NUMBERS = ("mean", "spread", "shape", "value", "rounding")
@@ -77,9 +79,10 @@ def _by_values(
     """The same words, or a spike or rounding in place of what these do to mean and spread."""
     if one.a.constant or one.b.constant:
         return named, None
-    if _is_strongest("value", one.spike, tests) or _is_sentinel(one, tests, rows):
+    rounded = _is_rounded(one.grain, tests)
+    if not rounded and (_is_strongest("value", one.spike, tests) or _is_sentinel(one, tests, rows)):
         return _beside_spike(one, rows)
-    if _is_strongest("rounding", one.grain, tests):
+    if rounded or _is_strongest("rounding", one.grain, tests):
         sure = [x for x in ("mean", "spread") if tests[x] <= math.log(SURELY)]
         return _joined(["rounding", *(way for way in words_of(named) if way in sure)]), None
     return named, None
@@ -91,6 +94,16 @@ def _is_strongest(test: str, of: Frequency | None, tests: Mapping[str, float]) -
         return False
     others = min(tests[key] for key in ("mean", "spread", "shape"))
     return (abs(cohen(of.a, of.b)) >= TRIFLE and of.clear) or others > math.log(SURELY)
+
+
+def _is_rounded(of: Frequency | None, tests: Mapping[str, float]) -> bool:
+    """Whether all values of one set are multiples of a unit, and hardly those of the other.
+
+    Any value is more frequent then, and the mean may have moved; but that is why.
+    """
+    if of is None or tests["rounding"] > math.log(SURELY):
+        return False
+    return max(of.a, of.b) == 1 and min(of.a, of.b) <= ROUNDED_BEFORE
 
 
 def _is_sentinel(one: Measured, tests: Mapping[str, float], rows: Rows) -> bool:
