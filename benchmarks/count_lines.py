@@ -30,7 +30,7 @@ NEW = {
     "other measures, and synthetic rows": ["panel"],
     "embeddings of texts and pictures, and experiments with them": [
         "embedding", "sources/embedded.py", "experiments/embeddings.py", "experiments/learned.py",
-        "experiments/learned_page.py", "experiments/pictures.py", "experiments/two_models.py",
+        "experiments/pictures.py", "experiments/two_models.py",
     ],
     "curved features": ["curves", "sets/curved.py", "sets/curving.py", "model_file/curves.py"],
     "typicality: rows like neither set": ["typicality.py", "_tails.py"],

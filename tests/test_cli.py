@@ -273,6 +273,12 @@ def test_reports(name, options, start, pair, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
+def test_several_reports_of_one_comparison(pair, tmp_path):
+    names = ("r.html", "r.md", "r.json")
+    run("compare", *pair, *(word for name in names for word in ("-o", tmp_path / name)))
+    assert {path.name for path in tmp_path.iterdir()} >= set(names)
+
+
 def test_an_old_file_is_replaced(pair, tmp_path):
     (tmp_path / "r.json").write_text("old")
     run("compare", *pair, "-o", tmp_path / "r.json")

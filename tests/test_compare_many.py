@@ -504,7 +504,7 @@ def test_another_order_changes_no_bit_of_further_rows(four):
 
 
 def test_one_set_alone_has_no_ambiguity_and_no_minus_sign():
-    from cospan.comparison.columns import ambiguity
+    from cospan.comparison.score_files import ambiguity
 
     assert str(ambiguity(np.eye(3))[0]) == "0.0"
 

@@ -17,7 +17,7 @@ from cospan import (
 )
 from cospan._tolerance import LANDMARKS_APART
 from cospan.curves import CurveMap, LandmarkMap, curve_map, integrated, landmark_map
-from cospan.curves.bits import normals, uniforms
+from cospan.curves.map import normals, uniforms
 from cospan.errors import InputError, ModelFileError
 from cospan.frame.fitting import RowsAgain
 from cospan.report import to_html

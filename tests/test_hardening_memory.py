@@ -7,11 +7,8 @@ most of which Python and its libraries leave unused.
 import gzip
 import json
 import struct
-import subprocess
-import sys
 import zipfile
 import zlib
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -23,31 +20,9 @@ import zarr
 from cospan.errors import CospanError, SourceError
 from cospan.sources import open_source
 from cospan.sources.budget import check_block, check_features, check_stream, expands_to
+from peak_memory import assert_takes_little, needs_proc
 
-GIGABYTE = 2**30
-
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/status").exists(), reason="peak memory is read from Linux's /proc"
-)
-
-COMPARE = """
-import re, sys
-from cospan.errors import CospanError
-import warnings; warnings.simplefilter("ignore")
-from cospan import compare
-from cospan.sources import open_source
-said = "read"
-try:
-    label = sys.argv[2] if len(sys.argv) > 2 else None
-    for chunk in open_source(sys.argv[1], label=label).chunks():
-        pass
-except CospanError as error:
-    said = str(error)
-# not ru_maxrss, which a child takes over from the process that started it
-status = open("/proc/self/status").read()
-print(1024 * int(re.search(r"VmHWM:\\s*(\\d+)", status)[1]))
-print(said)
-"""
+pytestmark = needs_proc
 
 
 def long_list_parquet(tmp):
@@ -221,14 +196,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_small_files_take_little_memory_and_little_time(case, tmp_path):
     given = case(tmp_path)
-    arguments = [str(x) for x in (given if isinstance(given, tuple) else (given,))]
-    found = subprocess.run(
-        [sys.executable, "-c", COMPARE, *arguments], capture_output=True, text=True, timeout=60
-    )
-    assert found.returncode == 0, found.stderr
-    peak, said = found.stdout.splitlines()
-    assert int(peak) < GIGABYTE, said
-    assert said == "read" or said.endswith(".")
+    assert_takes_little(*(given if isinstance(given, tuple) else (given,)))
 
 
 def test_other_packings_of_the_same_bombs(tmp_path):

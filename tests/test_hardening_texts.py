@@ -5,10 +5,7 @@ Each case runs in a process of its own whose peak memory is measured.
 
 import hashlib
 import re
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,24 +17,7 @@ from cospan.errors import CospanError
 from cospan.sources import open_source
 from cospan.sources.encoding import sketches
 from cospan.sources.long_texts import MOST_BYTES, cut_texts
-
-GIGABYTE = 2**30
-
-READ = """
-import re, sys, warnings
-warnings.simplefilter("ignore")
-from cospan.errors import CospanError
-from cospan.sources import open_source
-said = "read"
-try:
-    for chunk in open_source(sys.argv[1]).chunks():
-        pass
-except CospanError as error:
-    said = str(error)
-status = open("/proc/self/status").read()
-print(1024 * int(re.search(r"VmHWM:\\s*(\\d+)", status)[1]))
-print(said)
-"""
+from peak_memory import assert_takes_little, needs_proc
 
 
 def shared(path, length, rows):
@@ -63,19 +43,13 @@ CASES = {
 }
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+@needs_proc
 @pytest.mark.parametrize("case", CASES)
 def test_a_small_file_of_long_texts_takes_little(case, tmp_path):
     path = tmp_path / "s.parquet"
     CASES[case](path)
     assert path.stat().st_size < 100_000
-    found = subprocess.run(
-        [sys.executable, "-c", READ, str(path)], capture_output=True, text=True, timeout=60
-    )
-    assert found.returncode == 0, found.stderr
-    peak, said = found.stdout.splitlines()
-    assert int(peak) < GIGABYTE, said
-    assert said == "read" or said.endswith(".")
+    assert_takes_little(path)
 
 
 def test_texts_that_differ_far_behind_stay_different(tmp_path):

@@ -19,6 +19,7 @@ from cospan.errors import CospanError, InputError, MissingDependencyError
 from cospan.report import content_of, html
 from cospan.report._columns import held_text
 from cospan.report._pictures import PictureShape, png
+from cospan.report.pieces import Chart
 from report_cases import (
     HOSTILE,
     calm_comparison,
@@ -88,6 +89,18 @@ def tags_of(page):
 
 
 # --- content: columns
+
+
+def test_a_chart_is_one_entry_in_the_content(table):
+    content = content_of(table)
+    more = Chart("quality", "angle_chart", "Once more", "The same angles & no more.")
+    page = html.page(replace(content, charts=(*content.charts, more)))
+    before, after = page.split('<section id="quality">')
+    assert before.count("Histogram of the angles") == 1
+    section = after.split("</section>")[0]
+    assert "<h3>Once more</h3>" in section
+    assert "The same angles &amp; no more." in section
+    assert section.count("Histogram of the angles") == 1
 
 
 def test_content_is_frozen_and_ready_for_json(table):

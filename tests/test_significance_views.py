@@ -10,7 +10,7 @@ from cospan.distribution import rank_auc
 from cospan.significance.combining import combine, holm, rank_pvalue, standardise
 from cospan.significance.copies import BOTH, IN_A, IN_B, row_kinds, settle_copies
 from cospan.significance.effect import SPLITS, cross_fit, held_out_effect, quarters
-from cospan.significance.relabelling import contrasts
+from cospan.significance.shift import contrasts
 from cospan.significance.views import VIEWS, Coordinates, statistic, witness
 
 BY_NAME = {view.name: view for view in VIEWS}

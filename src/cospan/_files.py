@@ -29,8 +29,6 @@ __all__ = ["check_output", "whole_file", "write_text"]
 def check_output(path: str | os.PathLike[str]) -> Path:
     """Say early, before the long work, that a file cannot be written there.
 
-    Examples
-    --------
     >>> check_output("no/such/folder/report.html")
     Traceback (most recent call last):
         ...
@@ -66,8 +64,6 @@ does not exist; create it first.
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path to write to; it becomes `path` if the block ends well, else it goes.
 
-    Examples
-    --------
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> with whole_file(folder / "a.txt") as temporary:

@@ -18,8 +18,6 @@ __all__ = ["json_text", "plain"]
 def plain(value: Any) -> Any:
     """Any result as types that JSON knows.
 
-    Examples
-    --------
     >>> plain({"theta": np.array([1.5, np.nan]), "n": np.int64(3), "name": ("a", None)})
     {'theta': [1.5, None], 'n': 3, 'name': ['a', None]}
     """
@@ -45,8 +43,6 @@ def plain(value: Any) -> Any:
 def json_text(value: Any, *, indent: int | None = 2) -> str:
     """Any result as strict JSON; without an indent in one line, as short as it can be.
 
-    Examples
-    --------
     >>> json_text({"θ": [0.5, float("inf")]}, indent=None)
     '{"θ":[0.5,null]}'
     """

@@ -13,8 +13,6 @@ from cospan.errors import MissingDependencyError
 def needed(what: str, requirement: str = "cospan[app]") -> Iterator[None]:
     """Around imports: where one fails, say what needs the package, and what brings it.
 
-    Examples
-    --------
     >>> with needed("Looking ahead"):
     ...     import crystal_ball
     Traceback (most recent call last):

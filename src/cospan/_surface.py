@@ -23,8 +23,6 @@ _with_flags: ContextVar[bool] = ContextVar("cospan_with_flags", default=False)
 def option(name: str, value: object = None) -> str:
     """An argument, with the value to give it where there is one, as the reader writes it.
 
-    Examples
-    --------
     >>> option("columns"), option("missing", "drop"), option("score_all", True)
     ('columns=', 'missing="drop"', 'score_all=True')
     >>> with on_command_line():
@@ -32,15 +30,10 @@ def option(name: str, value: object = None) -> str:
     ('--columns', '--missing drop', '--all-rows')
     """
     if not _with_flags.get():
-        return f"{name}={_written(value)}"
+        written = f'"{value}"' if isinstance(value, str) else repr(value)
+        return f"{name}={'' if value is None else written}"
     flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
     return flag if value is None or value is True else f"{flag} {value}"
-
-
-def _written(value: object) -> str:
-    if isinstance(value, str):
-        return f'"{value}"'
-    return "" if value is None else repr(value)
 
 
 @contextmanager

@@ -23,19 +23,8 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None) -> Any:
     """A dataframe with these columns, in this order.
 
-    Parameters
-    ----------
-    columns
-        One-dimensional columns of one length, by name.
-    backend
-        ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the first of them installed.
+    The backend is ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the first one installed.
 
-    Returns
-    -------
-    pandas.DataFrame, polars.DataFrame or pyarrow.Table
-
-    Examples
-    --------
     >>> from cospan._tables import make_dataframe
     >>> make_dataframe({"id": ["x", "y"], "theta": [0.1, 1.2]}, backend="pandas")
       id  theta
@@ -43,20 +32,16 @@ def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None)
     1  y    1.2
     """
     arrays = {name: np.asarray(values) for name, values in columns.items()}
-    _check_lengths(arrays)
+    shapes = {name: array.shape for name, array in arrays.items()}
+    if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise InputError(f"Columns must be one-dimensional and of one length, but are: {listed}.")
     name = _choose(backend)
     if name == "pandas":
         return importlib.import_module("pandas").DataFrame(arrays)
     if name == "polars":
         return importlib.import_module("polars").DataFrame(_plain_text(arrays))
     return importlib.import_module("pyarrow").table(_plain_text(arrays))
-
-
-def _check_lengths(arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    shapes = {name: array.shape for name, array in arrays.items()}
-    if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
-        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise InputError(f"Columns must be one-dimensional and of one length, but are: {listed}.")
 
 
 def _choose(backend: str | None) -> str:
@@ -97,8 +82,6 @@ def without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
     Numbers are left alone, also where they are text. Escape sequences are spelled out: a CSV file
     is looked at on a terminal sooner or later.
 
-    Examples
-    --------
     >>> without_formulas({"id": ["=1+1", "-2.5", "x"], "n": np.array([-1])})
     {'id': ["'=1+1", '-2.5', 'x'], 'n': array([-1])}
     """

@@ -30,8 +30,6 @@ FEW, CLOSE = 100, 5.0
 def tail_p_values(scores: Floats, usual: Floats) -> Floats:
     """How usual are scores as high as these among the usual ones (none below 0)?
 
-    Examples
-    --------
     >>> usual = np.abs(np.random.default_rng(0).normal(size=30))
     >>> tail_p_values(np.array([0.5, 2.0, 10.0]), usual).round(4)
     array([0.5806, 0.0453, 0.0017])

@@ -18,8 +18,6 @@ _NAMED_IN_JSON = {n: f"\\u{n:04x}" for n in _ACTED_ON}
 def harmless(text: str) -> str:
     r"""Text for a file that may be shown on a terminal: what that would act on is spelled out.
 
-    Examples
-    --------
     >>> harmless("red \x1b[31m, \u202egpj.exe")
     'red \\x1b[31m, \\u202egpj.exe'
     """
@@ -34,8 +32,6 @@ def json_harmless(text: str) -> str:
 def printable(text: object, width: int | None = None) -> str:
     """Any name as one line of harmless text, cut to `width` characters.
 
-    Examples
-    --------
     >>> printable("tab\\there, bell\\x07")
     'tab\\\\there, bell\\\\x07'
     >>> printable("a very long name indeed", 12)
@@ -50,8 +46,6 @@ def printable(text: object, width: int | None = None) -> str:
 def first_line(error: BaseException) -> str:
     """The first line of another library's message, not too long, or else the error's kind.
 
-    Examples
-    --------
     >>> first_line(ValueError("Bad magic.\\nSee the manual.")), first_line(EOFError())
     ('Bad magic', 'EOFError')
     """
@@ -72,8 +66,6 @@ def is_number(text: str) -> bool:
 def plural(n: int, thing: str) -> str:
     """A count with its noun.
 
-    Examples
-    --------
     >>> plural(1, "row"), plural(12345, "row")
     ('1 row', '12,345 rows')
     """
@@ -83,8 +75,6 @@ def plural(n: int, thing: str) -> str:
 def number(value: float) -> str:
     """A number in a few characters.
 
-    Examples
-    --------
     >>> [number(v) for v in (0.5, 12.0, 1234567.0, 0.00001234, float("nan"))]
     ['0.5', '12', '1.23e+06', '1.23e-05', 'nan']
     """

@@ -27,8 +27,6 @@ class Remark(str):
 
     As text it is the whole; `remedy` is for the surface in use (see :mod:`cospan._surface`).
 
-    Examples
-    --------
     >>> found = Remark("sampled", "Of x a sample was scored.", "score_all=True scores every row.")
     >>> print(found)
     Of x a sample was scored. score_all=True scores every row.
@@ -77,8 +75,6 @@ def warn(text: str, *, code: str = "note", remedy: str = "") -> None:
 def heard() -> Iterator[list[Remark]]:
     """Inside the block warnings of cospan are put into the list, and nowhere else.
 
-    Examples
-    --------
     >>> with heard() as texts:
     ...     warn("column 'x' is left out")
     >>> texts

@@ -117,9 +117,7 @@ class Alignment:
         # Scored by different frames, rows have no common scale of what is usual.
         same = all(part.typicality is first.typicality for part in parts)
         return cls(
-            **joined,
-            weighting=first.weighting,
-            typicality=first.typicality if same else None,
+            **joined, weighting=first.weighting, typicality=first.typicality if same else None
         )
 
     @property
@@ -188,7 +186,7 @@ class Alignment:
             chosen = {name: getattr(self, name)[index] for name in _COLUMNS}
         else:
             index = np.asarray(index) if len(index) else np.zeros(0, dtype=np.int64)
-            chosen = {name: _take(getattr(self, name), index) for name in _COLUMNS}
+            chosen = {name: arrays.pick(getattr(self, name), index) for name in _COLUMNS}
         return Alignment(**chosen, weighting=self.weighting, typicality=self.typicality)
 
     def __repr__(self) -> str:
@@ -248,11 +246,3 @@ def strange_p(alignment: Alignment) -> Floats:
         return np.full(len(alignment), np.nan)
     costs = [arrays.to_numpy(cost) for cost in (alignment.cost_a, alignment.cost_b)]
     return alignment.typicality.strange(np.stack(costs, axis=1).astype(np.float64) ** 2)
-
-
-def _take(x: Array, index: np.ndarray) -> Array:
-    if arrays.is_numpy(x):
-        return np.asarray(x[index])
-    positions = np.flatnonzero(index) if index.dtype == bool else index
-    xp = arrays.namespace(x)
-    return xp.take(x, xp.asarray(positions, device=x.device), axis=0)

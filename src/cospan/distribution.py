@@ -131,44 +131,23 @@ def fisher_rao(P: ArrayLike, Q: ArrayLike) -> float:
 
 
 class SmoothDistances(NamedTuple):
-    """How far apart two groups of calibrated angles are, without bins.
+    """How far apart two groups of calibrated angles are, without bins."""
 
-    Attributes
-    ----------
-    bhattacharyya : float
-        BC, from 1 (nothing separates the groups) to 0.
-    hellinger : float
-        √(1 - BC), in [0, 1].
-    fisher_rao : float
-        2 arccos BC, in radians, in [0, π].
-    overlap : float
-        The mass both groups have in common, from 1 to 0: twice the error of the best guess.
-    """
-
-    bhattacharyya: float
-    hellinger: float
-    fisher_rao: float
+    bhattacharyya: float  # BC, from 1 (nothing separates the groups) to 0
+    hellinger: float  # √(1 - BC), in [0, 1]
+    fisher_rao: float  # 2 arccos BC, in radians, in [0, π]
+    #: The mass both groups have in common, from 1 to 0: twice the error of the best guess
     overlap: float
 
 
 def smooth_distances(theta_a: ArrayLike, theta_b: ArrayLike) -> SmoothDistances:
     """Distances of two groups from their calibrated angles, each group weighing one half.
 
-    Parameters
-    ----------
-    theta_a, theta_b
-        Angles of A's and of B's rows in radians, such that sin²θ is the probability of B: those
-        of a calibrated frame, leave-one-out for its own rows.
+    The angles are in radians, and sin²θ is the probability of B: those of a calibrated frame,
+    leave-one-out for its own rows. BC is the mean of sin 2θ, the overlap that of 2 min(cos²θ,
+    sin²θ). Both are taken from differences to 45°, 1 - sin 2θ = 2 sin²(θ - 45°), so that small
+    distances keep their digits and angles that are all 45° are exactly 0 apart.
 
-    Notes
-    -----
-    BC is the mean of sin 2θ, the overlap that of 2 min(cos²θ, sin²θ). Both are taken from
-    differences to 45°, 1 - sin 2θ = 2 sin²(θ - 45°), so that small distances keep their digits
-    and angles that are all 45° are exactly 0 apart.
-
-    Examples
-    --------
-    >>> from cospan.distribution import smooth_distances
     >>> found = smooth_distances(np.radians([10, 20, 50]), np.radians([70, 80]))
     >>> round(found.fisher_rao, 4), round(found.overlap, 4)
     (1.9177, 0.2603)
@@ -201,8 +180,6 @@ def fisher_rao_samples(theta: ArrayLike, other: ArrayLike) -> Floats:
 
     An angle θ stands for the posterior (cos²θ, sin²θ) over "A" and "B". Arguments broadcast.
 
-    Examples
-    --------
     >>> from cospan.distribution import fisher_rao_samples
     >>> fisher_rao_samples(np.radians([0.0, 30.0]), np.radians(45.0)).round(4)
     array([1.5708, 0.5236])
@@ -268,8 +245,6 @@ def angle_auc(theta_a: ArrayLike, theta_b: ArrayLike) -> float:
 
     0.5: the angles tell nothing apart; 1: every B lies above every A.
 
-    Examples
-    --------
     >>> from cospan.distribution import angle_auc
     >>> angle_auc(np.radians([10, 20, 40]), np.radians([40, 60]))
     0.9166666666666666

@@ -23,7 +23,6 @@ from cospan._validate import as_option, as_rows, check_names, feature_names_of
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.frame import JointFrame
-from cospan.frame.directions import pick
 from cospan.frame.properties import in_feature_units
 from cospan.frame.truncation import shared_mask
 
@@ -163,7 +162,9 @@ def _metric_maps(
     frame: JointFrame, used: np.ndarray, metric: str
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """How to turn frame coordinates into those of the metric, and those into features."""
-    H = arrays.to_numpy(in_feature_units(pick(frame.core, used), frame.basis, frame.geometry))
+    H = arrays.to_numpy(
+        in_feature_units(arrays.pick(frame.core, used), frame.basis, frame.geometry)
+    )
     if metric == "frame":
         return None, H
     # Hᵀ = QR: coordinates y become those of Hᵀy in the orthonormal columns of Q.

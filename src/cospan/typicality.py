@@ -35,8 +35,6 @@ __all__ = ["Typicality", "below_rate"]
 class Typicality:
     """The leave-one-out costs of each set's own rows, in order.
 
-    Examples
-    --------
     >>> squared = np.array([[1.0, 9.0], [4.0, 9.0], [9.0, 1.0]])
     >>> found = Typicality.of(squared, own=np.array([0, 0, 1]), count=np.ones(3))
     >>> found.p_values(np.array([[2.0, 0.5], [100.0, 100.0]]))
@@ -73,8 +71,6 @@ class Typicality:
         Between two costs that are kept, a sample counts as if it cost no more than the row after
         the lower one: p-values are never too small.
 
-        Examples
-        --------
         >>> found = Typicality((np.arange(5.0),), (np.arange(5.0, -1, -1),))
         >>> few = found.bounded(3)
         >>> few.costs, few.above
@@ -109,8 +105,6 @@ class Typicality:
         """(n,): how usual samples of these squared costs (n, K) are for the set that finds them
         most usual, also where they cost more than any of its rows.
 
-        Examples
-        --------
         >>> own = 1 + np.random.default_rng(0).normal(size=60) ** 2
         >>> found = Typicality.of(np.stack([own, own], axis=1), np.repeat([0, 1], 30), np.ones(60))
         >>> found.strange(np.array([[2.0, 2.0], [101.0, 101.0]])).round(4)
@@ -135,8 +129,6 @@ class Typicality:
 def below_rate(p: Floats, rate: float) -> NDArray[np.bool_]:
     """Benjamini and Hochberg: which p-values are discoveries at a false discovery rate.
 
-    Examples
-    --------
     >>> below_rate(np.array([0.001, 0.03, 0.03, 0.9]), 0.05)
     array([ True,  True,  True, False])
     """

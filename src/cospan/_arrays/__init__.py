@@ -33,15 +33,13 @@ from cospan._arrays.namespaces import (
     like,
     namespace,
     on_accelerator,
+    pick,
     real_zeros,
-    rows_at,
     squared_sizes,
     to_numpy,
     zeros,
 )
-from cospan._arrays.process import (
-    one_blas_thread,
-)
+from cospan._arrays.process import host_threads, in_threads, one_blas_thread, one_thread
 from cospan._arrays.products import (
     add_gram,
     full_precision,
@@ -54,15 +52,7 @@ from cospan._arrays.products import (
     stacked,
     sum_of_squares,
 )
-from cospan._arrays.threads import (
-    host_threads,
-    in_threads,
-    one_thread,
-)
-from cospan._arrays.types import (
-    Array,
-    Namespace,
-)
+from cospan._arrays.types import Array, Namespace
 
 __all__ = [
     "Array",
@@ -95,9 +85,9 @@ __all__ = [
     "one_blas_thread",
     "one_thread",
     "orthonormal_columns",
+    "pick",
     "qr",
     "real_zeros",
-    "rows_at",
     "shifted_blocks",
     "shifted_gram",
     "solve_triangular_transposed",

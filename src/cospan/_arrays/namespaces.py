@@ -130,12 +130,15 @@ def columns(x: Array, index: Array) -> Array:
     return x[:, index] if is_numpy(x) else namespace(x).take(x, index, axis=1)
 
 
-def rows_at(x: Array, index: np.ndarray) -> Array:
-    """x[index, :] for an integer index that lies on the host."""
+def pick(x: Array, index: np.ndarray, axis: int = 0) -> Array:
+    """x at places along an axis; the index, integers or a mask, lies on the host."""
+    places = np.flatnonzero(index) if index.dtype == bool else index
     if is_numpy(x):
-        return np.asarray(x[index])
+        return np.asarray(np.take(x, places, axis=axis))
     xp = namespace(x)
-    return xp.take(x, xp.asarray(index, device=array_api_compat.device(x)), axis=0)
+    # torch knows no negative strides, hence the copy.
+    there = xp.asarray(places.copy(), device=array_api_compat.device(x))
+    return xp.take(x, there, axis=axis)
 
 
 def copied(x: Array) -> Array:

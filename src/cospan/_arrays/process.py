@@ -10,23 +10,22 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from cospan._arrays.namespaces import is_numpy
+from cospan._arrays.types import Array
+
 
 class Held:
     """A setting that stays changed as long as anybody holds it.
 
-    Parameters
-    ----------
-    change : callable
-        Changes the setting and returns how to put it back.
+    `change` changes it and returns how to put it back.
 
-    Examples
-    --------
     >>> light = ["off"]
     >>> def switch_on():
     ...     light[0] = "on"
@@ -143,4 +142,38 @@ _highest_precision = Held(_torch_highest)
 def highest_precision() -> Iterator[None]:
     """Inside the block torch multiplies float32 matrices with all their digits."""
     with _highest_precision:
+        yield
+
+
+# Entries below which no BLAS was seen to share the factorization of a matrix among threads.
+_BLAS_THREADS_FROM = 2**11
+
+
+def host_threads(*arrays: Array) -> int:
+    """How many threads may work on these: as many as BLAS would, and 1 off the host's NumPy."""
+    return blas_threads() if is_numpy(*arrays) else 1
+
+
+def in_threads(work: Callable[[Any], Any], items: Sequence[Any], threads: int) -> list[Any]:
+    """``[work(item) for item in items]`` in several threads, each with a BLAS of one thread.
+
+    A BLAS of several threads leaves all but one idle in every pass that is no matrix product.
+    """
+    if threads == 1 or len(items) == 1:
+        return [work(item) for item in items]
+    with one_blas_thread(), ThreadPoolExecutor(threads, thread_name_prefix="cospan") as pool:
+        return list(pool.map(work, items))
+
+
+@contextmanager
+def one_thread(x: Array) -> Iterator[None]:
+    """Bits that do not depend on the number of threads: BLAS with one of them, meanwhile.
+
+    For the few steps whose rounding errors later steps magnify. Small arrays are left alone:
+    BLAS takes one thread for them anyhow.
+    """
+    if is_numpy(x) and x.size >= _BLAS_THREADS_FROM:
+        with one_blas_thread():
+            yield
+    else:
         yield

@@ -11,7 +11,7 @@ import numpy as np
 
 from cospan._arrays import lapack, process
 from cospan._arrays.namespaces import adjoint, is_numpy, namespace, on_accelerator
-from cospan._arrays.threads import host_threads, in_threads
+from cospan._arrays.process import host_threads, in_threads
 from cospan._arrays.types import Array
 
 # Entries from which a pass over an array is worth the start of a thread.

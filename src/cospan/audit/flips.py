@@ -32,10 +32,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import gammaincc
+from scipy.special import gammaincc, softmax
 
 from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
+from cospan.distribution import rank_auc
 
 # By chance alone this share of clean sets shows flips at one rate, and this share rates of their
 # own for the classes.
@@ -67,7 +68,7 @@ class Flips(NamedTuple):
 
     def probabilities(self, weights: Floats) -> Floats:
         """(n, K): the probability of each true class, whatever the label says."""
-        return _softmax(self.gain * _logarithms(weights) + self.biases)
+        return np.asarray(softmax(self.gain * _logarithms(weights) + self.biases, axis=1))
 
     def mislabelled(self, weights: Floats, own: NDArray[np.intp]) -> Floats:
         """(n,): the probability that a row's label is flipped."""
@@ -88,15 +89,9 @@ class Flips(NamedTuple):
 def fit_flips(weights: Floats, own: NDArray[np.intp]) -> Flips:
     """Estimate the rates of flips and the probabilities behind them.
 
-    Parameters
-    ----------
-    weights : (n, K)
-        The probability of each class, every row left out of its own.
-    own : (n,)
-        The number of each row's class, as labelled.
+    `weights` (n, K) are the probabilities of the classes, every row left out of its own, and `own`
+    (n,) the numbers of the rows' classes, as labelled.
 
-    Examples
-    --------
     >>> lean = np.append(np.linspace(0.001, 0.5, 50), np.linspace(0.5, 0.999, 50))
     >>> own = np.repeat([0, 1], 50)
     >>> weights = np.column_stack([1 - lean, lean])
@@ -218,7 +213,7 @@ def _fitted(z: Floats, own: NDArray[np.intp], start: Floats) -> tuple[Floats, fl
     K = z.shape[1]
     bounds = [(0.0, None)] + [(None, None)] * (K - 1) + [_LOG_RATES] * (len(start) - K)
     found = minimize(_surprise, start, (z, own), jac=True, method="L-BFGS-B", bounds=bounds)
-    q = _softmax(found.x[0] * z + np.append(0.0, found.x[1:K]))
+    q = softmax(found.x[0] * z + np.append(0.0, found.x[1:K]), axis=1)
     return np.asarray(found.x), -float(np.log(_seen(q, own, _rates_of(found.x, K))).mean())
 
 
@@ -232,7 +227,7 @@ def _surprise(parameters: Floats, z: Floats, own: NDArray[np.intp]) -> tuple[flo
     """Mean of -log P(label), smoothed, and its gradient."""
     n, K = z.shape
     rates = _rates_of(parameters, K)
-    q = _softmax(parameters[0] * z + np.append(0.0, parameters[1:K]))
+    q = softmax(parameters[0] * z + np.append(0.0, parameters[1:K]), axis=1)
     given = _label_given(rates, own)
     seen = np.maximum(np.sum(q * given, axis=1), NOT_ZERO)
     # A trace of the other classes at every row, one row's worth in all, keeps the gain of
@@ -268,6 +263,35 @@ def _logarithms(weights: Floats) -> Floats:
     return np.log(np.maximum(weights, NOT_ZERO))
 
 
-def _softmax(score: Floats) -> Floats:
-    share = np.exp(score - score.max(axis=1, keepdims=True))
-    return np.asarray(share / share.sum(axis=1, keepdims=True))
+# Standard errors above chance. The shrinkage was chosen to separate the classes, so the AUC of
+# meaningless labels spreads a little more than it should: 1 % of such pairs reach 3.
+_ERRORS_ABOVE_CHANCE = 3.0
+
+
+def separates(weights: Floats, own: NDArray[np.intp], i: int, j: int) -> bool:
+    """Do left-out rows of classes i and j lean to their own class more than by chance?
+
+    Judged by the AUC of the weights of the two against its standard error under chance. Classes of
+    two or three rows never pass; where one has no rows, nothing is known against them.
+
+    >>> own = np.repeat([0, 1], 10)
+    >>> lean = np.where(own == 1, 0.8, 0.3)
+    >>> separates(np.column_stack([1 - lean, lean]), own, 0, 1)
+    True
+    >>> separates(np.full((20, 2), 0.5), own, 0, 1)
+    False
+    """
+    rows_i, rows_j = weights[own == i], weights[own == j]
+    n_i, n_j = len(rows_i), len(rows_j)
+    if not n_i or not n_j:
+        return True
+    auc = rank_auc(_lean(rows_i, i, j), _lean(rows_j, i, j))
+    error = math.sqrt((n_i + n_j + 1) / (12 * n_i * n_j))
+    return auc > 0.5 + _ERRORS_ABOVE_CHANCE * error
+
+
+def _lean(rows: Floats, i: int, j: int) -> Floats:
+    """w_j / (w_i + w_j): how much more class j explains each row than class i."""
+    both = rows[:, i] + rows[:, j]
+    even = np.full(len(rows), 0.5)
+    return np.asarray(np.divide(rows[:, j], both, out=even, where=both > 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
@@ -13,8 +14,7 @@ from cospan._tables import make_dataframe
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_rows, as_shrinkage, feature_names_of
-from cospan.audit.flips import fit_flips, fit_rate
-from cospan.audit.separating import separates
+from cospan.audit.flips import fit_flips, fit_rate, separates
 from cospan.errors import InputError
 from cospan.frame.fitting import RowsAgain
 from cospan.sets import SetCosts, calibrated_weights
@@ -114,8 +114,10 @@ class LabelAudit:
         classes = np.asarray(classes)
         if not (isinstance(level, (int, float, np.number)) and 0 <= level <= 1):
             raise InputError(f"level is {level!r}; it must be a number from 0 to 1.")
-        known_weights, known_own = _as_reference(reference) or (weights, own)
-        inseparable = _inseparable(known_weights, known_own, len(classes))
+        known_weights, known_own = (weights, own) if reference is None else reference
+        known_weights, known_own = np.asarray(known_weights), np.asarray(known_own)
+        pairs = itertools.combinations(range(len(classes)), 2)
+        inseparable = {x for x in pairs if not separates(known_weights, known_own, *x)}
         # Classes that are not separated count as one: between them no label is wrong.
         group = _groups(inseparable, len(classes))
         of_groups = _summed(weights, group)
@@ -178,12 +180,6 @@ class LabelAudit:
         return f"LabelAudit({len(self.labels):,} labels, {int(self.flagged.sum()):,} flagged{more})"
 
 
-def _as_reference(reference: tuple[Any, Any] | None) -> tuple[Floats, NDArray[np.intp]] | None:
-    if reference is None:
-        return None
-    return np.asarray(reference[0], dtype=np.float64), np.asarray(reference[1], dtype=np.intp)
-
-
 def shares_of(own: NDArray[np.intp], K: int) -> Floats:
     """How common each of K classes is, none of them never."""
     return np.asarray((np.bincount(own, minlength=K) + 1) / (len(own) + K))
@@ -192,12 +188,6 @@ def shares_of(own: NDArray[np.intp], K: int) -> Floats:
 def _given_shares(weights: Floats, shares: Any) -> Floats:
     joint = weights * np.asarray(shares, dtype=np.float64)
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
-
-
-def _inseparable(weights: Floats, own: NDArray[np.intp], K: int) -> set[tuple[int, int]]:
-    """The pairs of classes that the rows do not separate."""
-    pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
-    return {pair for pair in pairs if not separates(weights, own, *pair)}
 
 
 def _groups(inseparable: set[tuple[int, int]], K: int) -> NDArray[np.intp]:
@@ -214,13 +204,7 @@ def _summed(weights: Floats, group: NDArray[np.intp]) -> Floats:
     return np.stack([weights[:, group == k].sum(axis=1) for k in range(group.max() + 1)], axis=1)
 
 
-def audit_labels(
-    X: Any,
-    y: Any,
-    *,
-    level: float = LEVEL,
-    **settings: Unpack[Given],
-) -> LabelAudit:
+def audit_labels(X: Any, y: Any, *, level: float = LEVEL, **settings: Unpack[Given]) -> LabelAudit:
     """Find labels that look wrong: rows that another class explains better than their own.
 
     Every row is judged as if its class had been fitted without it (exactly, no refits), so a
@@ -268,7 +252,7 @@ def audit_labels(
         _summaries(rows, own, len(classes), alpha, names),
         labels=[f"class {label}" for label in classes.tolist()],
         again=RowsAgain(
-            [(arrays.rows_at(rows, np.flatnonzero(own == k)), None) for k in range(len(classes))]
+            [(arrays.pick(rows, np.flatnonzero(own == k)), None) for k in range(len(classes))]
         ),
         **settings,
     )
@@ -313,5 +297,5 @@ def _summaries(
     few = rows.shape[0] < rows.shape[1]  # then factors are smaller than matrices
     exact = few or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
     members = (np.flatnonzero(own == k) for k in range(n_classes))
-    found = [Summary.of(arrays.rows_at(rows, index), exact=exact) for index in members]
+    found = [Summary.of(arrays.pick(rows, index), exact=exact) for index in members]
     return [replace(part, feature_names=names) for part in found]

@@ -207,7 +207,11 @@ def feature_table(
 
     `parts` and `pulls` have one entry for each column.
     """
-    tests = [_tests(one, relations, i) for i, one in enumerate(measured)]
+    # Relations count only where the column itself accounts for them.
+    related = [relations.log_p[i] if i in relations.leads else 0.0 for i in range(len(measured))]
+    tests = [
+        {**one.tests, "relation": float(own)} for one, own in zip(measured, related, strict=True)
+    ]
     log_p = np.array([min(0.0, min(t.values()) + math.log(len(t))) for t in tests])
     own = adjusted(log_p)
     changed = own <= math.log(LEVEL)
@@ -240,12 +244,6 @@ def feature_table(
         for i in order
     ]
     return FeatureTable(tuple(made))
-
-
-def _tests(one: Measured, relations: Relations, i: int) -> dict[str, float]:
-    """The column's tests; relations count only where the column itself accounts for them."""
-    related = float(relations.log_p[i]) if i in relations.leads else 0.0
-    return dict(one.tests) | {"relation": related}
 
 
 def _level(one: Measured) -> str:

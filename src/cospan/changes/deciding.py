@@ -50,8 +50,6 @@ class Decided(NamedTuple):
 def size_of(auc: float) -> str:
     """How large a difference with such an AUC is.
 
-    Examples
-    --------
     >>> from cospan.changes import size_of
     >>> [size_of(auc) for auc in (0.5, 0.6, 0.7, 0.9)]
     ['none', 'small', 'medium', 'large']

@@ -69,30 +69,14 @@ def find_changes(
 ) -> Changes:
     """Find which columns and which pairs of columns changed, and say so.
 
-    Parameters
-    ----------
-    frame : JointFrame
-        Of the two sets, in the affine span.
-    rows_a, rows_b : array-like, (n, d)
-        Rows of both sets as they are encoded, all of them or random samples.
-    names : sequence of str, optional
-        The features' names; by default the plan's, the frame's, or x0, x1, …
-    plan : EncodingPlan, optional
-        How the user's columns became features; without it every feature is a column of numbers.
-    profiles : pair of SetProfile, optional
-        What the columns hold over all rows; else the rows given are measured.
-    auc : Estimate, optional
-        How well the angle separates the sets.
-    shift : ShiftTest, optional
-    pulls : array-like, (d,), optional
-        Mean pull of each feature on the angle.
-    set_names : tuple of str
-        What to call the sets in sentences.
-    to_check : RowsToCheck
-        How many rows are worth a look.
+    The frame is that of the two sets, in the affine span; `rows_a` and `rows_b` are encoded rows of
+    both, all of them or random samples. `names` are the features' (by default the plan's, the
+    frame's, or x0, x1, …); `plan` says how the user's columns became features, else every feature
+    is a column of numbers. `profiles` say what the columns hold over all rows, else the rows given
+    are measured. `auc` says how well the angle separates the sets, and `pulls` (d,) are the
+    features' mean pulls on it. `set_names` are for the sentences, and so is `to_check`, how many
+    rows are worth a look.
 
-    Examples
-    --------
     >>> from cospan import JointFrame
     >>> from cospan.changes import find_changes
     >>> rng = np.random.default_rng(0)

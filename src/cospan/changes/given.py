@@ -22,7 +22,7 @@ from cospan._tolerance import NOT_ZERO, NOTHING_LEFT
 from cospan._types import Floats
 
 from .columns import FeatureChange, FeatureTable
-from .grouping import Column, Rows, present
+from .grouping import Column, Rows, having
 from .wording import number, quoted
 
 if TYPE_CHECKING:
@@ -65,8 +65,6 @@ def moved_given_others(
 ) -> tuple[GivenOthers, ...]:
     """Columns of numbers whose move shows only beside the others, the surest by itself first.
 
-    Examples
-    --------
     >>> from cospan import JointFrame
     >>> from cospan.changes import find_changes
     >>> rng = np.random.default_rng(0)
@@ -128,8 +126,7 @@ def _regressed(rows: Rows, column: Column) -> tuple[float, float, float]:
     others = [k for k in range(rows.a.shape[1]) if k not in own]
     parts = []
     for side, part in enumerate((rows.a, rows.b)):
-        there = present(part, column)
-        part = (part if there is None else part[there])[:MOST_ROWS]
+        part = having(part, column)[:MOST_ROWS]
         parts.append(np.column_stack([part[:, others], part[:, j], np.full(len(part), side)]))
     both = np.concatenate(parts)
     both -= both.mean(axis=0)

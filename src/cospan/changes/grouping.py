@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,15 @@ class Rows(NamedTuple):
     whole: bool
 
 
+def plan_from(encoding: Mapping[str, Any] | None) -> EncodingPlan | None:
+    """The plan that a model's geometry carries along as plain types, where there is one."""
+    if encoding is None:
+        return None
+    from cospan.sources.encoding import EncodingPlan
+
+    return EncodingPlan.from_dict(encoding)
+
+
 def columns_of(plan: EncodingPlan | None, names: Sequence[str]) -> tuple[Column, ...]:
     """The user's columns. Without a plan every feature is a column of numbers."""
     if plan is None:
@@ -84,6 +93,12 @@ def taken_rows(a: Floats, b: Floats, sizes: tuple[float, float]) -> Rows:
             rows = rows[np.sort(rng.choice(len(rows), limit, replace=False))]
         kept.append(rows)
     return Rows(kept[0], kept[1], whole and len(kept[0]) == len(a) and len(kept[1]) == len(b))
+
+
+def having(rows: Floats, column: Column) -> Floats:
+    """The rows that have a value in a column."""
+    there = present(rows, column)
+    return rows if there is None else rows[there]
 
 
 def present(rows: Floats, column: Column) -> NDArray[np.bool_] | None:

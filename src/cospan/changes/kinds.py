@@ -16,7 +16,7 @@ The sums of the table over columns are the verdict's shares, those over kinds th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -94,7 +94,8 @@ def difference_by_kind(
     real = sum(found.values())
     split = found | {"rest": max(0.0, total - real)}
     if real == 0:
-        return Kinds(split, {}, {}, _of_first_column(features))
+        first = _kinds_of(features.changed[0])[0] if features.changed else ""
+        return Kinds(split, {}, {}, first)
     own = {c.name: float(x) / real for c, x in zip(columns, kept.sum(axis=1), strict=True)}
     shares = {kind: x / real for kind, x in found.items() if x > 0}
     return Kinds(split, shares, own, max(shares, key=lambda kind: shares[kind]))
@@ -198,13 +199,8 @@ def _shares_apart(one: FeatureChange, kind: str) -> float:
         return _apart([one.a.missing], [one.b.missing])
     if one.kind == "boolean":
         return _apart([one.a.mean], [one.b.mean])
-    levels = one.a.levels.keys() | one.b.levels.keys()
-    return _apart(*_pick(levels, one.a.levels, one.b.levels))
-
-
-def _pick(levels: Iterable[str], *held: Mapping[str, float]) -> list[list[float]]:
-    ordered = sorted(levels)
-    return [[one.get(level, 0.0) for level in ordered] for one in held]
+    levels = sorted(one.a.levels.keys() | one.b.levels.keys())
+    return _apart(*([held.levels.get(level, 0.0) for level in levels] for held in (one.a, one.b)))
 
 
 def _apart(p: Sequence[float], q: Sequence[float]) -> float:
@@ -223,9 +219,3 @@ def _is_significant(kind: str, features: FeatureTable, shift: ShiftTest | None) 
 
 def _kinds_of(one: FeatureChange) -> tuple[str, ...]:
     return tuple(kind for way in one.ways for kind in _KINDS_OF.get(way, (way,)))
-
-
-def _of_first_column(features: FeatureTable) -> str:
-    if not features.changed:
-        return ""
-    return _kinds_of(features.changed[0])[0]

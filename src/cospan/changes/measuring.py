@@ -126,18 +126,14 @@ def _measured(
         found = _category(column, parts, held, tests)
     else:
         found = _numbers(column, held, ordered, tests)
-    if profiles is None:
-        return _with(found, held[0], held[1], found.difference)
-    known = [_from_profile(column, one, own) for one, own in zip(held, profiles, strict=True)]
+    if profiles is None or (column.ordered and len(column.features) > 1):
+        return replace(found, a=_still(found.a), b=_still(found.b))
+    a, b = (
+        _still(_from_profile(column, one, own)) for one, own in zip(held, profiles, strict=True)
+    )
     if column.kind == "category":
-        return _with(found, known[0], known[1], found.difference)
-    return _with(found, known[0], known[1], _standardised(column, known[0], known[1]))
-
-
-def _with(found: Measured, a: Held, b: Held, difference: float) -> Measured:
-    if len(found.column.features) > 1 and found.column.ordered:
-        a, b, difference = found.a, found.b, found.difference
-    return replace(found, a=_still(a), b=_still(b), difference=difference)
+        return replace(found, a=a, b=b)
+    return replace(found, a=a, b=b, difference=_standardised(column, a, b))
 
 
 def _still(held: Held) -> Held:

@@ -47,8 +47,6 @@ class FeatureParts(NamedTuple):
 def feature_parts(frame: JointFrame) -> FeatureParts:
     """Distribute the difference of a frame's two sets over its features.
 
-    Examples
-    --------
     >>> from cospan import JointFrame
     >>> from cospan.changes import feature_parts
     >>> rng = np.random.default_rng(0)

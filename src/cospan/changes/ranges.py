@@ -11,7 +11,7 @@ from cospan._tails import tail_p_values
 from cospan._types import Floats
 
 from .columns import FeatureChange
-from .grouping import Column, Profiles, Rows, present
+from .grouping import Column, Profiles, having
 from .measuring import Held
 from .notes import LookedAt, QualityNote, surely_absent
 from .wording import number, quoted, value_text
@@ -27,20 +27,11 @@ _SAME_RATIO = 1.5
 
 def value_notes(one: FeatureChange, column: Column, at: LookedAt) -> Iterator[QualityNote]:
     """What is odd about the values of a column of numbers, dates or truth values."""
-    values = _values(at.rows, column)
+    a, b = (having(part, column)[:, column.features[0]] for part in at.rows[:2])
+    values = a, b
     if one.kind in ("number", "duration"):
         yield from _range_notes(one, values, at)
     yield from _constant_note(one, values, at)
-
-
-def _values(rows: Rows, column: Column) -> tuple[Floats, Floats]:
-    """The values of a column of numbers that are present, in A and in B."""
-    found = []
-    for part in rows[:2]:
-        there = present(part, column)
-        values = part[:, column.features[0]]
-        found.append(values if there is None else values[there])
-    return found[0], found[1]
 
 
 def _range_notes(

@@ -183,7 +183,9 @@ def _prepared(
     gaps: list[tuple[Any, Any]] = []
     for owner, column in enumerate(columns):
         gap = (present(rows.a, column), present(rows.b, column))
-        places = column.features[:1] if _is_mirrored(column) else column.features
+        # Of two levels, each feature is 1 less the other.
+        mirrored = column.kind == "category" and len(column.features) == 2
+        places = column.features[:1] if mirrored else column.features
         features.extend(_Feature(place, owner) for place in places)
         gaps.extend([gap] * len(places))
     at = [f.place for f in features]
@@ -206,11 +208,6 @@ def _prepared(
         [r[:, kept] for r in ranks],
         [None if m is None else m[:, kept] for m in there],
     )
-
-
-def _is_mirrored(column: Column) -> bool:
-    """Whether a category has two features, and each is 1 less the other."""
-    return column.kind == "category" and len(column.features) == 2
 
 
 def _ranks(values: Floats, masks: Sequence[Any]) -> tuple[Floats, NDArray[np.bool_]]:

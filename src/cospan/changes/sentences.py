@@ -24,6 +24,7 @@ from .writing import same_but_case
 
 __all__ = ["feature_sentence", "pair_sentence"]
 
+
 GONE_LEVELS = 3
 #: Values of which so many are multiples of a unit look rounded to it.
 SURELY_ROUNDED = 0.9
@@ -32,8 +33,6 @@ SURELY_ROUNDED = 0.9
 def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
     """One sentence on a column that changed.
 
-    Examples
-    --------
     >>> from cospan.changes import FeatureChange, feature_sentence
     >>> from cospan.changes.measuring import Held
     >>> a, b = Held(mean=32.4, deviation=24.6), Held(mean=45.1, deviation=24.4)
@@ -42,7 +41,8 @@ def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
     'tenure rose from 32.4 to 45.1, 0.52 sd.'
     """
     if one.kind == "vector":
-        return f"{_vector(one)}."
+        where = f", most of all at {quoted(one.level)}" if one.level else ""
+        return f"{quoted(one.name)} changed{where}."
     first, *more = (_WRITERS.get(way, _mean)(_meant(one, way), names) for way in _ordered(one))
     name = f"{quoted(one.name)} "
     # One subject for both, unless the first clause is about something else or has a list.
@@ -176,11 +176,6 @@ def _grain_share(found: Frequency, side: int) -> str:
 def _rows(one: FeatureChange) -> str:
     """What shares are of: rows with a value."""
     return "known values" if max(one.a.missing, one.b.missing) > 0 else "rows"
-
-
-def _vector(one: FeatureChange) -> str:
-    where = f", most of all at {quoted(one.level)}" if one.level else ""
-    return f"{quoted(one.name)} changed{where}"
 
 
 def _levels(one: FeatureChange, names: tuple[str, str]) -> str:

@@ -17,18 +17,6 @@ from .wording import auc_interval, chance, of_hundred, share_text
 if TYPE_CHECKING:
     from cospan.significance import Estimate
 
-__all__ = [
-    "FIRST_FEATURES",
-    "first_pairs",
-    "headline",
-    "how_much",
-    "in_what",
-    "of_columns",
-    "of_pairs",
-    "of_quality",
-    "to_check",
-]
-
 FIRST_FEATURES, FIRST_PAIRS, FIRST_NOTES = 5, 3, 3
 IN_WORDS = {
     "location": "location (where the values are centred)",

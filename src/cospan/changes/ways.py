@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
 
 from .frequencies import values_of
-from .grouping import Column, Rows, present
+from .grouping import Rows, present
 from .measuring import Held, Measured, cohen
 from .repeats import Frequency
 from .spreads import log_spreads
@@ -56,7 +55,7 @@ def ways_of(
 
 def _named(measured: Sequence[Measured], numbers: Sequence[int], rows: Rows) -> dict[int, str]:
     """What :func:`name_change` says of columns of numbers, by their places."""
-    gaps = {i: _gaps(rows, measured[i].column) for i in numbers}
+    gaps = {i: [present(x, measured[i].column) for x in (rows.a, rows.b)] for i in numbers}
     complete = [i for i in numbers if gaps[i][0] is gaps[i][1] is None]
     named: dict[int, str] = {}
     if complete:
@@ -165,10 +164,6 @@ def _joined(ways: Sequence[str]) -> str:
     return _AND.join([", ".join(ways[:-1]), ways[-1]]) if len(ways) > 1 else ways[0]
 
 
-def _gaps(rows: Rows, column: Column) -> tuple[Any, Any]:
-    return present(rows.a, column), present(rows.b, column)
-
-
 def name_change(a: Floats, b: Floats) -> list[str]:
     """Whether the mean, the spread or the shape changed, for columns that did change.
 
@@ -198,12 +193,10 @@ def name_change(a: Floats, b: Floats) -> list[str]:
     step = np.abs(b.mean(axis=0) - a.mean(axis=0)) / np.maximum(*deviations)
     sure = logs[:2] <= math.log(SURELY)
     sure &= np.stack([step >= TRIFLE, np.abs(np.log(deviations[1] / deviations[0])) >= TRIFLE])
-    return [_way(own, sure_ones) for own, sure_ones in zip(logs.T, sure.T, strict=True)]
-
-
-def _way(logs: Floats, sure: NDArray[np.bool_]) -> str:
-    ways = ("mean", "spread", "shape")
-    return _joined([ways[i] for i in range(2) if sure[i]] or [ways[int(np.argmin(logs))]])
+    return [
+        _joined([_OF_NUMBERS[i] for i in range(2) if of[i]] or [_OF_NUMBERS[int(np.argmin(own))]])
+        for own, of in zip(logs.T, sure.T, strict=True)
+    ]
 
 
 def _gap_left(a: Floats, b: Floats, mids: Sequence[Floats], wide: Sequence[Floats]) -> Floats:

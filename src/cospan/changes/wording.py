@@ -12,23 +12,6 @@ from cospan._tolerance import AS_WRITTEN
 if TYPE_CHECKING:
     from cospan.significance import Estimate
 
-__all__ = [
-    "auc_interval",
-    "chance",
-    "correlations",
-    "exact_number",
-    "listed",
-    "number",
-    "of_hundred",
-    "pair_of",
-    "quoted",
-    "rows_of",
-    "set_name",
-    "share_text",
-    "shares_of",
-    "value_text",
-]
-
 SHORT = 40
 #: Names of sets that a sentence would swallow.
 _WORDS = frozenset(

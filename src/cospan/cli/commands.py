@@ -14,9 +14,14 @@ from cospan._text import plural, printable
 from cospan.cli.options import Chosen, Experiments
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
-from cospan.comparison.columns import score_columns
 from cospan.comparison.fitting import Model
-from cospan.comparison.score_files import check_table_path, csv_text, table_file, with_text_ids
+from cospan.comparison.score_files import (
+    check_table_path,
+    csv_text,
+    score_columns,
+    table_file,
+    with_text_ids,
+)
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing

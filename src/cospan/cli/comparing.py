@@ -24,9 +24,8 @@ from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison, ManyComparison
 from cospan.comparison import compare as compare_pair
 from cospan.comparison import compare_many as compare_sets
-from cospan.comparison.columns import score_columns
 from cospan.comparison.opening import names_of
-from cospan.comparison.score_files import check_table_path, table_file, with_text_ids
+from cospan.comparison.score_files import check_table_path, score_columns, table_file, with_text_ids
 from cospan.comparison.scorer import Scored
 from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import InputError
@@ -76,7 +75,7 @@ def demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
     from cospan.cli import built_in
     from cospan.report import write
 
-    _check_outputs(Outputs(output), [])
+    _check_outputs(Outputs([output]), [])
     story = built_in.digits() if pictures else built_in.patients()
     terminal.result(story.text + "\n")
     found = compare_pair(story.sets, progress=terminal.progress, **story.options)
@@ -160,14 +159,16 @@ def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
     """Whatever cannot be written, or would replace something, is said before the work starts."""
     if outputs.scores is not None:
         check_table_path(outputs.scores)
-    if outputs.format is not None and outputs.output is None:
+    reports = outputs.output or []
+    if outputs.format is not None and not reports:
         raise InputError("--format is about a report; name the file to write with -o.")
-    written = (outputs.output, outputs.scores, outputs.save, outputs.junit, outputs.summary)
+    written = (*reports, outputs.scores, outputs.save, outputs.junit, outputs.summary)
     check_places(written, inputs)
-    if outputs.output is not None:
+    if reports:
         from cospan.report import format_of
 
-        format_of(outputs.output, outputs.format)
+        for path in reports:
+            format_of(path, outputs.format)
 
 
 @contextmanager
@@ -200,11 +201,12 @@ def _write_files(
         from cospan.model_file import save
 
         save(outputs.save, found.model)
-    if outputs.output is not None:
+    if outputs.output:
         from cospan.report import write
 
         origin = {"command": _command(), "files": files, "panel": panel}
-        write(found, outputs.output, outputs.format, **origin)
+        for path in outputs.output:
+            write(found, path, outputs.format, **origin)
 
 
 def _command() -> str | None:
@@ -224,7 +226,7 @@ def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:
     else:
         lines = found.lines(terminal.width)
         terminal.lines(line for line in lines if not terminal.repeats(*line))
-    for path in (outputs.scores, outputs.save, outputs.output):
+    for path in (outputs.scores, outputs.save, *(outputs.output or [])):
         if path is not None:
             terminal.note(f"wrote {path}")
 

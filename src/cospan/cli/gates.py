@@ -54,8 +54,6 @@ class Judged(NamedTuple):
 class Clause(NamedTuple):
     """One condition: a quantity and its bound.
 
-    Examples
-    --------
     >>> Clause("auc", 0.7).holds(0.9), Clause("p", 0.01).holds(0.9), str(Clause("alarm", 0))
     (True, False, 'alarm')
     """
@@ -74,8 +72,6 @@ class Clause(NamedTuple):
 class Gate(NamedTuple):
     """Conditions that must all hold.
 
-    Examples
-    --------
     >>> gate = parse_gate("p<0.01 and effect > 0.6")
     >>> str(gate), gate.crossed({"p": Judged(0.001), "effect": Judged(0.55)})
     ('p<0.01 and effect>0.6', False)

@@ -31,11 +31,6 @@ def load_scorer(path: Path, weighting: str = "cost") -> tuple[Scorer, tuple[str,
     return Scorer(_frame_of(found, path), weighting), ()
 
 
-def load_frame(path: Path) -> JointFrame:
-    """The frame in a model file, also where an estimator was saved."""
-    return _frame_of(_loaded(path), path)
-
-
 def _loaded(path: Path) -> Any:
     from cospan.model_file import load
 
@@ -45,6 +40,7 @@ def _loaded(path: Path) -> Any:
 
 
 def _frame_of(found: Any, path: Path) -> JointFrame:
+    """The frame in a model file, also where an estimator was saved."""
     frame = getattr(found, "frame_", found)
     if not isinstance(frame, JointFrame):
         raise ModelFileError(
@@ -56,7 +52,7 @@ def _frame_of(found: Any, path: Path) -> JointFrame:
 
 def directions(terminal: Terminal, model: Path, n: int, n_features: int, as_json: bool) -> None:
     """Directions at both ends and in the middle of the spectrum, with their features."""
-    frame = load_frame(model)
+    frame = _frame_of(_loaded(model), model)
     names = _feature_names(frame)
     angles = np.degrees(np.asarray(frame.angles))
     middle = np.sort(np.argsort(np.abs(angles - 45), kind="stable")[:n])

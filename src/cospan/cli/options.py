@@ -6,6 +6,7 @@ the data are in `reading_options`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import partial
@@ -14,8 +15,64 @@ from typing import Annotated, Any
 
 import typer
 
-from cospan.cli import parsing
 from cospan.cli.groups import grouped
+
+
+def parse_shrinkage(text: str) -> float | str:
+    """``auto``, or a number in [0, 1)."""
+    value = text if text == "auto" else _number(text)
+    if value is None or not (isinstance(value, str) or 0 <= value < 1):
+        raise typer.BadParameter(f"{text!r} is neither 'auto' nor a number from 0 to below 1.")
+    return value
+
+
+def parse_curve(text: str) -> int | str:
+    """``auto``, ``none``, or a number of features."""
+    if text in ("auto", "none"):
+        return text
+    if not (text.isascii() and text.isdigit() and int(text) >= 1):
+        raise typer.BadParameter(
+            f"{text!r} is neither 'auto' nor 'none' nor a number of features of at least 1."
+        )
+    return int(text)
+
+
+def parse_number_or_auto(text: str) -> float | str:
+    """A number, or the word auto."""
+    value = text if text == "auto" else _number(text)
+    if value is None:
+        raise typer.BadParameter(f"{text!r} is not a number; give one, or auto.")
+    return value
+
+
+def parse_shape(text: str) -> tuple[int, ...]:
+    """``28``, ``28x28`` or ``32x32x3``."""
+    match = re.fullmatch(r"(\d{1,5})(?:x(\d{1,5}))?(?:x(\d{1,2}))?", text.lower())
+    shape = tuple(int(part) for part in match.groups() if part) if match else ()
+    if not shape or min(shape) < 1:
+        raise typer.BadParameter(f"{text!r} is not an image size; write HEIGHTxWIDTH, e.g. 28x28.")
+    return shape
+
+
+def parse_columns(text: str) -> list[str | int]:
+    """Names or numbers of columns between commas."""
+    return [int(name) if name.isdigit() else name for name in parse_names(text)]
+
+
+def parse_names(text: str) -> list[str]:
+    """Names of columns between commas."""
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise typer.BadParameter("no column is named; write names between commas.")
+    return names
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
 
 Center = StrEnum("Center", ["pooled", "each", "none"])
 Weighting = StrEnum("Weighting", ["cost", "frame"])
@@ -88,7 +145,7 @@ class What:
     name_a: str | None = grouped(metavar="NAME", help="What to call A.")
     name_b: str | None = grouped(metavar="NAME", help="What to call B.")
     image_shape: str | None = _read(
-        parser=parsing.parse_shape,
+        parser=parse_shape,
         metavar="HxW[xC]",
         help="The features are the pixels of images of this shape.",
     )
@@ -102,7 +159,9 @@ class What:
 class Outputs:
     """Files to write, whether stdout gets JSON, and when to fail."""
 
-    output: Path | None = _file("--output", "-o", help="Write a report: .html, .md or .json.")
+    output: list[Path] | None = _file(
+        "--output", "-o", help="Write a report: .html, .md or .json. May be given several times."
+    )
     format: Format | None = _write(help="Format of the report (default: by the name of the file).")
     scores: Path | None = _file(help="Write one row per sample: .parquet, .arrow, .csv or .tsv.")
     save: Path | None = _file(help="Save the frame, to score more rows with 'cospan score'.")
@@ -135,15 +194,15 @@ class Settings(Given):
         "(default: what separates better)."
     )
     shrinkage: str | None = _or_auto(
-        parser=parsing.parse_shrinkage,
+        parser=parse_shrinkage,
         help="From 0 to below 1; auto: best by leave-one-out (default: auto).",
     )
     pooling: str | None = _or_auto(
-        parser=parsing.parse_number_or_auto,
+        parser=parse_number_or_auto,
         help="From 0 to 1: pull the sets' covariances towards their mean (default: auto).",
     )
     dof: str | None = _or_auto(
-        parser=parsing.parse_number_or_auto,
+        parser=parse_number_or_auto,
         help="Degrees of freedom: how much distance counts (default: auto).",
     )
     calibrate: bool | None = _how(
@@ -156,7 +215,7 @@ class Settings(Given):
         help="Give all sets equal weight, whatever their sizes, with --span linear (default).",
     )
     curve: str | None = _how(
-        parser=parsing.parse_curve,
+        parser=parse_curve,
         metavar="auto|none|NUMBER",
         help="Curved features beside the columns: where they are clearly better, never, or so "
         "many (default: auto).",
@@ -222,8 +281,10 @@ class Windows:
 class WatchOutputs:
     """Files of a monitoring, whether stdout gets JSON, and when to fail."""
 
-    output: Path | None = _file(
-        "--output", "-o", help="Write a page or a table: .html, .json, .csv."
+    output: list[Path] | None = _file(
+        "--output",
+        "-o",
+        help="Write a page or a table: .html, .json, .csv. May be given several times.",
     )
     save: Path | None = _file(help="Keep windows and reference, to add tomorrow's to them.")
     json: Json = False

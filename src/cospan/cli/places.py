@@ -23,8 +23,6 @@ from cospan.sources.paths import folders_below, split_part
 def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:
     """No output may replace an input or another output.
 
-    Examples
-    --------
     >>> check_places([Path("report.html")], ["a.csv", "b.csv"])
     >>> check_places([Path("a.csv")], ["a.csv", "b.csv"])
     Traceback (most recent call last):

@@ -7,8 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from cospan.cli.options import Given, _column, _read
-from cospan.cli.parsing import parse_columns, parse_names, parse_shape
+from cospan.cli.options import Given, _column, _read, parse_columns, parse_names, parse_shape
 
 Missing = StrEnum("Missing", ["indicator", "mean", "drop", "error"])
 ImageMode = StrEnum("ImageMode", {"gray": "L", "colour": "RGB"})

@@ -45,14 +45,8 @@ STYLES = {"title": "bold", "head": "bold cyan", "plain": "", "warn": "yellow"}
 class Terminal:
     """Where a command prints, and how it ends.
 
-    Parameters
-    ----------
-    quiet : bool
-        No progress, no warnings, no notes: only results and errors.
-    verbose : bool
-        Say on stderr what is being done, and show other libraries' warnings too.
-    debug : bool
-        Let errors through with their traceback.
+    `quiet`: no progress, no warnings, no notes, only results and errors. `verbose`: say on stderr
+    what is being done, and show other libraries' warnings too. `debug`: let errors through.
     """
 
     def __init__(self, quiet: bool = False, verbose: bool = False, debug: bool = False) -> None:

@@ -69,15 +69,15 @@ def monitor(
     terminal.stop_progress()
     if outputs.save is not None:
         found.save(outputs.save)
-    if outputs.output is not None:
-        _write(found, outputs.output)
+    for path in outputs.output or []:
+        _write(found, path)
     if outputs.json:
         terminal.result(json_text(found.to_dict()))
     else:
         terminal.lines(_lines(found))
-    for path in (outputs.save, outputs.output):
-        if path is not None:
-            terminal.note(f"wrote {path}")
+    for written in (outputs.save, *(outputs.output or [])):
+        if written is not None:
+            terminal.note(f"wrote {written}")
     return _judged(terminal, found, outputs)
 
 
@@ -99,11 +99,11 @@ def _check_outputs(outputs: WatchOutputs, reference: str, data: Sequence[str]) -
     same = outputs.save is not None and outputs.save.resolve() == Path(reference).resolve()
     if same and is_monitoring_file(reference):
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
-    check_places((outputs.output, outputs.save, outputs.junit, outputs.summary), inputs)
-    if outputs.output is not None and outputs.output.suffix not in (".html", ".json", *TABLES):
-        raise InputError(
-            f"{outputs.output} must end in .html, .json, .csv, .tsv, .parquet or .arrow."
-        )
+    pages = outputs.output or []
+    check_places((*pages, outputs.save, outputs.junit, outputs.summary), inputs)
+    for path in pages:
+        if path.suffix not in (".html", ".json", *TABLES):
+            raise InputError(f"{path} must end in .html, .json, .csv, .tsv, .parquet or .arrow.")
 
 
 def _write(found: Monitoring, path: Path) -> None:

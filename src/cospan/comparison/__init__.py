@@ -1,7 +1,7 @@
 """Sets in, everything about them out: one pipeline, whatever the number of sets.
 
 :func:`compare` and :func:`compare_many` (`api`) open what they are given as sources with the same
-features (`opening`, `classes`), read each once (`reading`, `sampling`), fit a model (`fitting`),
+features (`opening`, `classes`), read each once (`reading`), fit a model (`fitting`),
 score every row, a set's own rows by leave-one-out (`scorer`, `scoring`), compare every pair
 (`pairs`), look for rows that belong elsewhere (`auditing`) and say what a reader should know
 (`remarks`); `pipeline` has these stages in order. Two sets also have a joint frame, and with it a
@@ -9,7 +9,7 @@ test and a list of what changed (`testing`).
 
 What is found is a `result`: plain frozen data. :class:`Comparison` (`pair`) is the view of one with
 a joint frame, :class:`ManyComparison` (`many`) that of any other. The terminal (`text`), JSON
-(`plain`), tables of scores (`columns`, `score_files`), the report and the pictures read these.
+(`plain`), tables of scores (`score_files`), the report and the pictures read these.
 """
 
 from cospan.comparison.api import compare, compare_many
@@ -17,11 +17,4 @@ from cospan.comparison.many import ManyComparison
 from cospan.comparison.pair import Comparison, TopFeatures
 from cospan.comparison.scoring import ScoredGroup
 
-__all__ = [
-    "Comparison",
-    "ManyComparison",
-    "ScoredGroup",
-    "TopFeatures",
-    "compare",
-    "compare_many",
-]
+__all__ = ["Comparison", "ManyComparison", "ScoredGroup", "TopFeatures", "compare", "compare_many"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack, overload
 
-from cospan.comparison.columns import score_columns
 from cospan.comparison.many import ManyComparison
 from cospan.comparison.opening import Classes, Opened, open_many, open_pair
 from cospan.comparison.pair import Comparison
 from cospan.comparison.pipeline import Asked, compare_sets
 from cospan.comparison.reading import Progress
+from cospan.comparison.score_files import score_columns
 from cospan.comparison.scorer import Scored
 from cospan.comparison.settings import Options, Settings, split_options
 from cospan.errors import InputError

@@ -77,8 +77,6 @@ def sides_of_labels(
 
     A label may be the set's name, the class taken for it, or 0 and 1.
 
-    Examples
-    --------
     >>> sides_of_labels(np.array(["dog", "cat", "dog"]), ("cat", "dog"), (None, None))
     array([1, 0, 1])
     """

@@ -116,8 +116,6 @@ def _natural(value: Any) -> tuple[bool, Any]:
 def as_text(value: Any) -> str:
     """3.0 and "3" are one class: labels often come as floats because one is missing.
 
-    Examples
-    --------
     >>> as_text(3.0), as_text("3.5")
     ('3', '3.5')
     """

@@ -5,15 +5,17 @@ This is the one place that decides between the two. What follows is written for 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cospan import _arrays as arrays
 from cospan.comparison.reading import ReadSet
 from cospan.comparison.settings import Settings
+from cospan.errors import InputError
 from cospan.frame import JointFrame, ManyFrame
 from cospan.sets import Calibration, SetCosts
 from cospan.sets.curved import CurvedSets, Plain
@@ -21,6 +23,11 @@ from cospan.sets.curving import Again
 from cospan.sources import Source
 from cospan.summary import Summary
 from cospan.typicality import Typicality
+
+if TYPE_CHECKING:
+    from cospan.comparison.many import ManyComparison
+    from cospan.estimator import AlignmentAngleClassifier
+
 
 Model = JointFrame | SetCosts
 
@@ -111,7 +118,7 @@ def arranged(costs: SetCosts, places: list[int]) -> SetCosts:
     g = costs.geometry
     geometry = replace(
         g,
-        means=arrays.rows_at(g.means, np.array(places)),
+        means=arrays.pick(g.means, np.array(places)),
         sizes=g.sizes[places],
         calibration=_offsets_arranged(g.calibration, places),
     )
@@ -150,4 +157,30 @@ def _directions_arranged(frame: ManyFrame, places: list[int]) -> ManyFrame:
         names=tuple(frame.names[k] for k in places),
         sigma=frame.sigma[places],
         present=frame.present[places],
+    )
+
+
+def as_classifier(c: ManyComparison) -> AlignmentAngleClassifier:
+    """A fitted estimator whose classes are the names of the sets."""
+    from cospan.estimator import AlignmentAngleClassifier, FittedClasses
+
+    if len(c.names) == 2:
+        raise InputError("Two sets have a joint frame; take compare(A, B).frame.")
+    order = sorted(range(len(c.names)), key=c.names.__getitem__)
+    costs = arranged(c.costs, order)
+    g = costs.geometry
+    center = g.center if g.center_mode == "given" else g.center_mode
+    linear: dict[str, Any] = {} if g.affine else {"center": center, "balance": g.balance}
+    affine = {"units": g.units, "pooling": g.pooling, "dof": g.dof} if g.affine else {}
+    return AlignmentAngleClassifier.from_fitted(
+        FittedClasses(costs, costs.weighting, math.pi / 4),
+        np.array([c.names[k] for k in order]),
+        costs.n_features,
+        costs.feature_names,
+        span=g.span,
+        shrinkage=g.shrinkage,
+        weighting=costs.weighting,
+        tol=g.tol,
+        **linear,
+        **affine,
     )

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from cospan._types import Floats
 from cospan.audit import LabelAudit
 from cospan.changes.wording import set_name
-from cospan.comparison.classifying import as_classifier
-from cospan.comparison.columns import ambiguity, joined, score_columns
+from cospan.comparison.fitting import as_classifier
 from cospan.comparison.pair_changes import PairChanges
 from cospan.comparison.pairs import Pairs
 from cospan.comparison.plain import many_dict
 from cospan.comparison.result import Line, Result, View, shared
+from cospan.comparison.score_files import ambiguity, joined, score_columns
 from cospan.comparison.scorer import LikeNeither, Scored, like_neither, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.telling import KeptRows
-from cospan.comparison.text import many_lines
+from cospan.comparison.text import many_lines, narrow
 from cospan.errors import InputError
 from cospan.frame import ManyFrame
 from cospan.frame.many import set_number
@@ -303,7 +303,7 @@ class ManyComparison(View):
     # ---- showing ------------------------------------------------------------------------------
 
     def lines(self, width: int = 80) -> Iterator[Line]:
-        return many_lines(self, width)
+        return narrow(many_lines(self, width), width)
 
     def to_dict(self) -> dict[str, object]:
         return many_dict(self)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.alignment import strange_p
-from cospan.comparison.columns import joined, score_columns
 from cospan.comparison.plain import pair_dict
 from cospan.comparison.result import Line, Result, View, shared
+from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import ScoredGroup
-from cospan.comparison.text import pair_lines
+from cospan.comparison.text import narrow, pair_lines
 from cospan.comparison.timelines import Timeline, timelines_of
 from cospan.errors import InputError
 from cospan.frame import JointFrame
@@ -262,7 +262,7 @@ class Comparison(View):
         )
 
     def lines(self, width: int = 80) -> Iterator[Line]:
-        return pair_lines(self, width)
+        return narrow(pair_lines(self, width), width)
 
     def to_dict(self) -> dict[str, object]:
         return pair_dict(self)

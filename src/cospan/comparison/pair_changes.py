@@ -12,13 +12,13 @@ import numpy as np
 
 from cospan._types import Floats
 from cospan.changes import Changes, find_changes
+from cospan.changes.grouping import plan_from
 from cospan.changes.wording import chance, listed
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
 if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison
-    from cospan.sources.encoding import EncodingPlan
 
 MOST_PAIRS = 45  # shown one by one, the closest ones
 MOST_TESTED = 5_000  # features over all pairs: more would take long
@@ -107,16 +107,8 @@ class PairChanges:
             a,
             b,
             names=self.names,
-            plan=_plan(g.encoding),
+            plan=plan_from(g.encoding),
             auc=c.pairs.between(i, j).auc,
             set_names=(c.names[i], c.names[j]),
         )
         return ComparedPair((np.asarray(a), np.asarray(b)), found)
-
-
-def _plan(encoding: Any) -> EncodingPlan | None:
-    if encoding is None:
-        return None
-    from cospan.sources.encoding import EncodingPlan
-
-    return EncodingPlan.from_dict(encoding)

@@ -19,12 +19,7 @@ from cospan._warnings import Remark
 from cospan.comparison.auditing import audit_rows, rows_to_check
 from cospan.comparison.fitting import fit_sets
 from cospan.comparison.opening import Opened
-from cospan.comparison.pairs import (
-    join_sets,
-    separate_pairs,
-    shown_rows,
-    tested_rows,
-)
+from cospan.comparison.pairs import join_sets, separate_pairs, shown_rows, tested_rows
 from cospan.comparison.profiles import said_by_sketches
 from cospan.comparison.reading import SAMPLE_SEED, OwnRows, Progress, ReadSet, watched
 from cospan.comparison.remarks import collect_remarks, heard_warnings
@@ -158,11 +153,7 @@ def _score_own(
 
 
 def _score_further(
-    opened: Opened,
-    scorer: Scorer,
-    settings: Settings,
-    progress: Progress | None,
-    sink: Sink | None,
+    opened: Opened, scorer: Scorer, settings: Settings, progress: Progress | None, sink: Sink | None
 ) -> Group | None:
     """Score the rows that belong to no set."""
     if opened.further is None or opened.name_z is None:

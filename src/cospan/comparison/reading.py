@@ -94,7 +94,7 @@ class Sets:
     def read(self, *, exact: bool, seed: int, progress: Progress | None) -> list[ReadSet]:
         """One pass over each set. The seed is the same for all: their order does not matter."""
         found = [
-            _read_summary(name, part)
+            _kept(name, part)
             if isinstance(part, Summary)
             else _read_source(name, part, exact=exact, seed=seed, progress=progress)
             for name, part in zip(self.names, self.parts, strict=True)
@@ -173,15 +173,11 @@ def _read_where_it_is(name: str, source: Source, *, exact: bool, size: int, seed
     return _kept(name, summary)
 
 
-def _read_summary(name: str, summary: Summary) -> ReadSet:
-    if len(summary.sample.index) < 2:
-        raise InputError(f"The summary of {name} keeps no rows; make it with sample_size > 0.")
-    return _kept(name, summary)
-
-
 def _kept(name: str, summary: Summary) -> ReadSet:
     """The rows that a summary carries, in their own order."""
     kept = summary.sample
+    if len(kept.index) < 2:
+        raise InputError(f"The summary of {name} keeps no rows; make it with sample_size > 0.")
     order = np.argsort(kept.index)
     weights = None if summary.n == summary.count else kept.weights[order]
     complete = len(order) == summary.count

@@ -1,12 +1,13 @@
-"""Tables of scores on disk, written chunk by chunk: Parquet, Arrow, CSV or TSV.
+"""The table of scores: one row per sample, the same columns in dataframes and in files.
 
-The ending of the name decides the format.
+Files are written chunk by chunk; the ending of the name decides the format: Parquet, Arrow, CSV or
+TSV.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +18,68 @@ from numpy.typing import NDArray
 from cospan._files import whole_file
 from cospan._packages import needed
 from cospan._tables import without_formulas
+from cospan._types import Floats
+from cospan.comparison.scorer import Scored
 from cospan.errors import InputError
+
+
+def score_columns(names: Sequence[str], sets: Any, scored: Scored) -> dict[str, NDArray[Any]]:
+    """The columns of a table of scores, angles in degrees.
+
+    `names` are those of the K sets; `sets` is what to write in the column "set", for all rows or
+    one by one. Two sets with a joint frame have costs and shares, others a weight for each set.
+
+    >>> scored = Scored(np.array([[0.75, 0.25]]), np.array([[1.0, 0.5]]), None, np.array([7]), None)
+    >>> columns = score_columns(("x", "y"), "x", scored)
+    >>> {name: column.tolist() for name, column in columns.items() if name != "entropy"}
+    {'set': ['x'], 'id': [7], 'nearest': ['x'], 'second': ['y'], 'theta': [30.000000000000004], \
+'typicality x': [1.0], 'typicality y': [0.5], 'weight x': [0.75], 'weight y': [0.25]}
+    """
+    found = {"set": np.broadcast_to(np.asarray(sets), scored.ids.shape), "id": scored.ids}
+    theta = np.degrees(scored.theta)
+    if scored.alignment is not None:
+        of, shares = scored.alignment, np.asarray(scored.alignment.shares)
+        return {
+            **found,
+            "theta": theta,
+            **{key: np.asarray(getattr(of, key)) for key in ("cost_a", "cost_b")},
+            **{f"share_{key}": shares[:, k] for k, key in enumerate(("a", "shared", "b"))},
+            **{key: np.asarray(getattr(of, key)) for key in ("outside", "relational")},
+            **{f"typicality_{key}": scored.typicality[:, k] for k, key in enumerate("ab")},
+        }
+    called = np.array(names)
+    first, second = scored.nearest.T
+    return {
+        **found,
+        "nearest": called[first],
+        "second": called[second],
+        "theta": theta,
+        "entropy": ambiguity(scored.weights),
+        **{f"typicality {name}": scored.typicality[:, k] for k, name in enumerate(names)},
+        **{f"weight {name}": scored.weights[:, k] for k, name in enumerate(names)},
+    }
+
+
+def ambiguity(weights: Floats) -> Floats:
+    """Entropy of each row of weights: 0 for one set alone, 1 for all sets alike.
+
+    >>> ambiguity(np.array([[1.0, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3]])).round(9)
+    array([0., 1.])
+    """
+    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    return np.asarray(np.abs((weights * logs).sum(axis=1)) / np.log(weights.shape[1]))
+
+
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate; identifiers of different kinds (row numbers, file names) become text.
+
+    >>> joined([np.array([1, 2]), np.array(["x.png"])]).tolist()
+    ['1', '2', 'x.png']
+    """
+    if len({part.dtype.kind for part in parts}) > 1:
+        parts = [part.astype(str) for part in parts]
+    return np.concatenate(parts)
+
 
 ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".tsv")
 
@@ -31,8 +93,6 @@ class TableWriter(Protocol):
 def check_table_path(path: str | os.PathLike[str]) -> Path:
     """Refuse an ending that no writer knows.
 
-    Examples
-    --------
     >>> check_table_path("scores.xlsx")
     Traceback (most recent call last):
         ...
@@ -51,8 +111,6 @@ of .parquet, .arrow, .feather, .csv, .tsv.
 def with_text_ids(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The columns with identifiers as text: one set may number its rows, another name them.
 
-    Examples
-    --------
     >>> with_text_ids({"id": np.array([3, 4])})["id"].tolist()
     ['3', '4']
     """
@@ -63,8 +121,6 @@ def with_text_ids(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]
 def table_file(path: str | os.PathLike[str]) -> Iterator[TableWriter]:
     """Write a table in pieces; the file appears when the block ends well.
 
-    Examples
-    --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
     >>> with table_file(path) as write:

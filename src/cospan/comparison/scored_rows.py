@@ -42,8 +42,6 @@ def where_they_go(
 
     `nearest` and `neither` are about the rows kept, all of the `total` or a random sample.
 
-    Examples
-    --------
     >>> nearest, neither = np.array([0, 1, 1, 1]), np.array([False, False, False, True])
     >>> where_they_go("june", ("april", "may"), nearest, neither, 4)
     'Of the 4 rows of june, 2 look like may, 1 like april, 1 like neither.'

@@ -132,8 +132,6 @@ def _known(typicality: Any, weights: Floats) -> Floats:
 def like_neither(strange: Floats | None) -> NDArray[np.bool_]:
     """Which rows no set finds usual, by :func:`cospan.neither`'s rule for any number of sets.
 
-    Examples
-    --------
     >>> like_neither(np.array([0.5, 0.002, 0.6]))
     array([False,  True, False])
     """
@@ -148,8 +146,6 @@ def pair_angle(weights: Floats, i: Any, j: Any) -> Floats:
 
     `i` and `j` are numbers of sets, or one number for each row.
 
-    Examples
-    --------
     >>> np.degrees(pair_angle(np.array([[0.5, 0.5, 0.0], [0.3, 0.1, 0.6]]), 0, 1)).round(9)
     array([45., 30.])
     """

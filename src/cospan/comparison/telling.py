@@ -37,8 +37,6 @@ class KeptRows(NamedTuple):
 class Telling:
     """Keeps, of all rows added, those that rank highest by any of several keys.
 
-    Examples
-    --------
     >>> from cospan import JointFrame
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 2

@@ -46,8 +46,6 @@ def bars(counts: NDArray[Any] | Sequence[float], width: int) -> str:
 
     A bin that is not empty always shows at least the lowest bar: a few stray rows matter.
 
-    Examples
-    --------
     >>> bars([0, 0, 1, 8, 16, 16, 100, 400], 4)
     ' ▁▁█'
     """
@@ -118,7 +116,7 @@ def _closing(warnings: Sequence[str]) -> Iterator[Line]:
     yield from (("warn", f"! {printable(warning)}") for warning in warnings)
 
 
-def _narrow(lines: Iterator[Line], width: int) -> Iterator[Line]:
+def narrow(lines: Iterator[Line], width: int) -> Iterator[Line]:
     """On a screen narrower than 80 columns no line is broken in the middle of a word."""
     for style, text in lines:
         if width >= USUAL_WIDTH or len(text) <= width:
@@ -132,12 +130,8 @@ def _narrow(lines: Iterator[Line], width: int) -> Iterator[Line]:
 # ---- two sets ----------------------------------------------------------------------------------
 
 
-def pair_lines(c: Comparison, width: int = 80) -> Iterator[Line]:
+def pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     """The summary of two sets, line by line, each with its style."""
-    return _narrow(_pair_lines(c, width), width)
-
-
-def _pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
     verdict = () if c.verdict is None else c.verdict.sentences
@@ -259,19 +253,17 @@ def _sizes(c: Comparison) -> Iterator[str]:
 # ---- more sets ---------------------------------------------------------------------------------
 
 
-def many_lines(c: ManyComparison, width: int = 80) -> Iterator[Line]:
+def many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     """The summary of K sets, line by line, each with its style."""
-    return _narrow(_many_lines(c, width), width)
-
-
-def _many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     yield "title", f"{len(c.names)} sets: {printable(', '.join(c.names), max(width - 10, 20))}"
     yield "plain", ""
     yield from _wrapped((*c.sentences, *scored_beside_many(c)), width)
     title = "Fisher-Rao distances (0: alike, π: apart), close sets side by side"
     yield from _section(title, _matrix(c, width))
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
-    title = f"{_which_pairs(c, len(closest))} ({_level(c.distance(*closest[0]))})"
+    shown, total = len(closest), len(c.names) * (len(c.names) - 1) // 2
+    which = f"Closest {shown} of {total:,} pairs" if shown < total else "All pairs, closest first"
+    title = f"{which} ({_level(c.distance(*closest[0]))})"
     yield from _section(title, _pairs(c, closest, width))
     if np.any(c.fisher_rao):  # else no row is explained better by one set than by another
         title = f"Rows that their own set explains best: {c.accuracy:.1%}"
@@ -314,11 +306,6 @@ def _matrix(c: ManyComparison, width: int) -> Iterator[str]:
         yield f"  {rows[i]:<{label}}" + "".join(f"{cell:>{CELL}}" for cell in cells)
     if len(shown) < len(c.names):
         yield f"  and {plural(len(c.names) - len(shown), 'more set')}"
-
-
-def _which_pairs(c: ManyComparison, shown: int) -> str:
-    total = len(c.names) * (len(c.names) - 1) // 2
-    return "All pairs, closest first" if shown == total else f"Closest {shown} of {total:,} pairs"
 
 
 def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]], width: int) -> Iterator[str]:

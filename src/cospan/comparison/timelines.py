@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats
-from cospan.changes.grouping import Column, columns_of, present
+from cospan.changes.grouping import Column, columns_of, plan_from, present
 from cospan.changes.wording import number, share_text
 from cospan.errors import InputError
 from cospan.frame import JointFrame
@@ -31,7 +31,6 @@ from cospan.monitoring.timing import Every
 if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
     from cospan.comparison.scoring import ScoredGroup
-    from cospan.sources.encoding import EncodingPlan
 
 Track = tuple[Floats, Floats]  # times or places of rows, and their angles in degrees
 
@@ -123,7 +122,7 @@ def timelines_of(c: Comparison) -> tuple[Timeline, ...]:
     """The timelines of a comparison: of its dates, else of what rises, else of the order."""
     if any(group.rows is None for group in c.groups):
         return ()
-    plan = _plan(c)
+    plan = plan_from(c.frame.geometry.encoding)
     columns = columns_of(plan, c.feature_names)
     clocks = [_Clock(column.name, "date", column) for column in columns if column.kind == "date"]
     if plan is not None and all(group.times is not None for group in c.groups):
@@ -137,15 +136,6 @@ def timelines_of(c: Comparison) -> tuple[Timeline, ...]:
     angles = _angles_without(c, [clock.column for clock in clocks if clock.column is not None])
     found = [_of_clock(c, clock, angles) for clock in clocks[:MOST_TIMELINES]]
     return tuple(one for one in found if one is not None)
-
-
-def _plan(c: Comparison) -> EncodingPlan | None:
-    encoding = c.frame.geometry.encoding
-    if encoding is None:
-        return None
-    from cospan.sources.encoding import EncodingPlan
-
-    return EncodingPlan.from_dict(encoding)
 
 
 def _rises(c: Comparison, column: Column) -> bool:

@@ -7,8 +7,8 @@ kernel two-sample distance, and their angle a calibrated kernel discriminant who
 exact.
 
 `rows` is what maps have in common. `map` takes cosines of columns, `landmarks` serves where columns
-are many; each chooses its map from what is known of the columns. `bits` draws numbers, the same on
-every machine and in every version; `paths` says what each column adds to an answer.
+are many; each chooses its map from what is known of the columns. `paths` says what
+each column adds to an answer.
 """
 
 from cospan.curves.landmarks import LandmarkMap, landmark_map

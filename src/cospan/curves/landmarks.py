@@ -27,8 +27,7 @@ from cospan._arrays import Array
 from cospan._text import plural
 from cospan._tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE
 from cospan._types import Floats
-from cospan.curves.bits import normals, uniforms
-from cospan.curves.map import median_distance
+from cospan.curves.map import median_distance, normals, uniforms
 from cospan.curves.rows import RowMap
 
 # Principal axes kept. What the weaker ones of pictures add is noise, and time.
@@ -45,27 +44,14 @@ _ORDER_SEED, _DRAW_SEED = 20_03, 20_04
 
 @dataclass(frozen=True, eq=False)
 class LandmarkMap(RowMap):
-    """Rows on their principal axes, and how near they are to landmarks; see the module.
-
-    Attributes
-    ----------
-    center, per_unit : ndarray, (d,)
-    axes : ndarray, (d, m)
-        P, in standardised coordinates.
-    landmarks : ndarray, (L, m)
-        On the axes, in units of h.
-    mixing : ndarray, (L, r)
-        K^(-1/2), scaled.
-    width : float
-        h.
-    """
+    """Rows on their principal axes, and how near they are to landmarks; see the module."""
 
     center: Floats
     per_unit: Floats
-    axes: Floats
-    landmarks: Floats
-    mixing: Floats
-    width: float
+    axes: Floats  # (d, m): P, in standardised coordinates
+    landmarks: Floats  # (L, m): on the axes, in units of h
+    mixing: Floats  # (L, r): K^(-1/2), scaled
+    width: float  # h
 
     units: ClassVar[str] = "common"
 
@@ -129,8 +115,6 @@ class LandmarkMap(RowMap):
 def landmarks_for(n_rows: int) -> int:
     """How many landmarks so many rows can have.
 
-    Examples
-    --------
     >>> landmarks_for(90), landmarks_for(1700), landmarks_for(100_000)
     (30, 566, 1500)
     """
@@ -140,17 +124,10 @@ def landmarks_for(n_rows: int) -> int:
 def landmark_map(
     center: Floats, per_unit: Floats, samples: Sequence[Floats], size: int | None = None
 ) -> LandmarkMap:
-    """The map for columns of this centre and these units.
+    """The map for columns of this centre and these units, which are 0 for a constant column.
 
-    Parameters
-    ----------
-    center, per_unit : ndarray, (d,)
-        `per_unit` is 0 for a constant column.
-    samples : sequence of K arrays, (k, d)
-        Some rows of every set, as they are. Each has as many landmarks begin with its rows as any
-        other.
-    size : int, optional
-        How many landmarks.
+    `samples` are some rows of every set, as they are: each has as many landmarks begin with its
+    rows as any other. `size` is the number of landmarks.
     """
     z = [(rows - center) * per_unit for rows in samples]
     every = np.concatenate(z)

@@ -11,6 +11,11 @@ Asked for more features than that, random ones of all columns at once follow: ro
 with a bandwidth of half the median distance of two rows, and b is uniform. In blocks of as many
 rows as there are columns, W is made orthogonal. Where columns are many (pictures, embeddings),
 landmarks serve better: see `landmarks`.
+
+The numbers are the same on every machine and in every version. NumPy promises the bits of its bit
+generators, not the numbers that its distributions make of them. So only the bits are taken from it.
+Uniform numbers are those bits as fractions, exactly; normal ones follow through the inverse of the
+normal distribution, right to rounding everywhere.
 """
 
 from __future__ import annotations
@@ -24,13 +29,33 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
+from scipy.special import ndtri
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._text import plural
 from cospan._types import Floats
-from cospan.curves.bits import normals, uniforms
 from cospan.curves.rows import RowMap
+
+
+def uniforms(seed: int, shape: tuple[int, ...]) -> Floats:
+    """Uniform numbers between 0 and 1, neither of them included.
+
+    >>> uniforms(0, (3,)).round(6)
+    array([0.636962, 0.269787, 0.040974])
+    """
+    raw = np.random.PCG64(seed).random_raw(int(np.prod(shape)))
+    return np.asarray(((raw >> np.uint64(11)) + 0.5) * 2.0**-53).reshape(shape)
+
+
+def normals(seed: int, shape: tuple[int, ...]) -> Floats:
+    """Normal numbers of mean 0 and variance 1.
+
+    >>> normals(0, (3,)).round(6)
+    array([ 0.350349, -0.613458, -1.739499])
+    """
+    return np.asarray(ndtri(uniforms(seed, shape)))
+
 
 # Frequencies and phases of the features of one column, in its standard deviations. A sine is a
 # cosine a quarter turn later. The sine of the lower frequency is the line x nearly; what is beyond
@@ -48,8 +73,6 @@ _DISTANCE_ROWS = 500
 class CurveMap(RowMap):
     """A fixed map of rows to themselves, standardised, and their curved features.
 
-    Examples
-    --------
     >>> plain = CurveMap(np.zeros(1), np.ones(1), np.array([[1.0]]), np.array([0.0]))
     >>> plain(np.array([[0.0], [np.pi]])).round(3)
     array([[ 0.   ,  1.414],
@@ -132,18 +155,12 @@ class CurveMap(RowMap):
 
 
 def curve_map(center: Floats, scale: Floats, sample: Floats, size: int | None = None) -> CurveMap:
-    """The map for columns of this centre and scale.
+    """The map for columns of this centre and scale, which is 0 for a constant column.
 
-    Parameters
-    ----------
-    center, scale : ndarray, (d,)
-        `scale` is 0 for a constant column.
-    sample : ndarray, (k, d)
-        Some rows of all sets, as they are: for the number of different values of each column and
-        for the distances between rows.
-    size : int, optional
-        How many features. Those of single columns come first if there is room for all of them;
-        the rest are random. By default those of single columns.
+    `sample` are some rows of all sets, as they are: for the number of different values of each
+    column and for the distances between rows. Of `size` features those of single columns come first
+    if there is room for all of them, and the rest are random; by default there are those of single
+    columns.
     """
     per_unit = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
     varies = np.flatnonzero(scale > 0)

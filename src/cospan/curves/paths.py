@@ -29,15 +29,8 @@ def integrated(
 ) -> tuple[Floats, Floats]:
     """The parts of every column (n, d), and their sums f(x) - f(x₀) (n,).
 
-    Parameters
-    ----------
-    function : callable
-        Takes rows (n, d); gives its values (n,) and its gradients (n, d).
-    base : ndarray, (d,)
-    rows : ndarray, (n, d)
+    `function` takes rows (n, d) and gives its values (n,) and its gradients (n, d).
 
-    Examples
-    --------
     >>> def product(x):
     ...     return x[:, 0] * x[:, 1], x[:, ::-1]
     >>> integrated(product, np.zeros(2), np.array([[2.0, 3.0]]))

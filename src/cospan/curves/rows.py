@@ -22,19 +22,12 @@ _NEAR = 64.0
 
 
 class RowMap(ABC):
-    """A fixed map of rows to columns and features.
+    """A fixed map of rows to columns and features."""
 
-    Attributes
-    ----------
-    center, per_unit : ndarray, (d,)
-        Every column loses its centre and is multiplied by `per_unit`, which is 0 for a constant.
-    units : str
-        The units of mapped rows: every feature's own, or one for all.
-    """
-
+    #: Every column loses its centre and is multiplied by `per_unit`, which is 0 for a constant
     center: Floats
     per_unit: Floats
-    units: ClassVar[str]
+    units: ClassVar[str]  # of mapped rows: every feature's own, or one for all
 
     @property
     def n_columns(self) -> int:

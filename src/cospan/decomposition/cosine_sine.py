@@ -64,16 +64,12 @@ def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> Cosin
         V, lengths = _normalized(Q2, W[:, few_s:])
         s = lengths[: m - few_c - few_s]
         V = xp.concat((left_s, V), axis=1)
-    c, s = _on_the_circle(c, s)
+    # c² + s² = 1 to rounding: what c and s have too much or too little in common goes.
+    h = xp.hypot(c, s)
+    c, s = c / h, s / h
     c = xp.concat((other(s_end), c, c_end))
     s = xp.concat((s_end, s, other(c_end)))
     return CosineSine(c, s, W, U, V)
-
-
-def _on_the_circle(c: Array, s: Array) -> tuple[Array, Array]:
-    """c² + s² = 1 to rounding: what c and s have too much or too little in common goes."""
-    h = arrays.namespace(c, s).hypot(c, s)
-    return c / h, s / h
 
 
 def _normalized(Q: Array, W: Array) -> tuple[Array, Array]:

@@ -21,13 +21,7 @@ from cospan._arrays import Array
 from cospan.decomposition import one_sided, small
 from cospan.decomposition.cosine_sine import cosines_and_sines, reorthogonalized, row_norms
 from cospan.decomposition.forms import completed
-from cospan.decomposition.householder import (
-    explicit,
-    over_triangle,
-    qr,
-    stacked_qr,
-    times_triangle,
-)
+from cospan.decomposition.householder import explicit, over_triangle, qr, stacked_qr, times_triangle
 from cospan.decomposition.pair import Tolerances, Wanted, default_tolerances
 from cospan.decomposition.ranks import (
     above,
@@ -171,11 +165,7 @@ def _in_blocks(f: GSVD, frame: bool) -> GSVD:
 
 
 def _cut_separately(
-    a: _Reduced,
-    b: _Reduced,
-    tolerances: Tolerances,
-    wanted: Wanted,
-    exponents: tuple[int, int],
+    a: _Reduced, b: _Reduced, tolerances: Tolerances, wanted: Wanted, exponents: tuple[int, int]
 ) -> tuple[GSVD, _Reduced, _Reduced]:
     """A and B without what lies below their own tolerances, then the pair.
 

@@ -14,10 +14,4 @@ from cospan.embedding.cache import EmbeddingCache
 from cospan.embedding.embed import embed_images, embed_texts
 from cospan.embedding.models import load_image_model, load_text_model
 
-__all__ = [
-    "EmbeddingCache",
-    "embed_images",
-    "embed_texts",
-    "load_image_model",
-    "load_text_model",
-]
+__all__ = ["EmbeddingCache", "embed_images", "embed_texts", "load_image_model", "load_text_model"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cospan._packages import needed
 from cospan.embedding.models import running
-from cospan.embedding.tokens import Tokens
+from cospan.embedding.onnx import Tokens
 from cospan.errors import InputError
 
 

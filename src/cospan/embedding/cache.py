@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -25,16 +26,10 @@ def default_cache() -> Path:
 
 
 class EmbeddingCache:
-    """Rows that were computed before.
+    """Rows that were computed before, in a file in the user's cache folder (or ``COSPAN_CACHE``).
 
-    Parameters
-    ----------
-    path : path, optional
-        The file; by default one in the user's cache folder (or in ``COSPAN_CACHE``). A file that
-        cannot be used is a cache that stays empty: embeddings are then computed each time.
+    A file that cannot be used is a cache that stays empty: embeddings are then computed each time.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -84,30 +79,19 @@ def _row(stored: object) -> Rows | None:
     return found if np.isfinite(found).all() else None
 
 
-class _opened:
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that is closed again; `sqlite3`'s own context manager leaves it open."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        if self._path.exists() and not self._path.is_file():
-            raise OSError("not a regular file")  # SQLite would wait for a pipe
-        self._base = sqlite3.connect(self._path, timeout=10)
-        try:
-            self._base.execute("CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, row BLOB)")
-            # Views and triggers are programs, which need not end; ours has none.
-            query = "SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index')"
-            if self._base.execute(query).fetchone()[0]:
-                raise sqlite3.DatabaseError("not a cache of cospan's")
-        except sqlite3.Error:
-            self._base.close()
-            raise
-        return self._base
-
-    def __exit__(self, *_: object) -> None:
-        self._base.close()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():
+        raise OSError("not a regular file")  # SQLite would wait for a pipe
+    with closing(sqlite3.connect(path, timeout=10)) as base:
+        base.execute("CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, row BLOB)")
+        # Views and triggers are programs, which need not end; ours has none.
+        query = "SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+        if base.execute(query).fetchone()[0]:
+            raise sqlite3.DatabaseError("not a cache of cospan's")
+        yield base
 
 
 def _digest(model: str, item: bytes) -> bytes:

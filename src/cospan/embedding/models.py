@@ -54,16 +54,8 @@ def running(path: Path) -> Iterator[None]:
 def load_text_model(model: str | os.PathLike[str] | None = None) -> TextModel:
     """A text model from a folder, from an installed package, or the first one that is installed.
 
-    Parameters
-    ----------
-    model : path or str, optional
-        A folder with ``tokenizer.json`` and either ``model.onnx`` or ``config.json`` with
-        ``model.safetensors`` (BERT family); or the name of a package that carries such a folder.
-
-    Returns
-    -------
-    TextModel
-        A function of a list of texts.
+    A folder has ``tokenizer.json`` and either ``model.onnx`` or ``config.json`` with
+    ``model.safetensors`` (BERT family); a package is one that carries such a folder.
     """
     folder = _text_folder(model)
     tokenizer = folder / "tokenizer.json"

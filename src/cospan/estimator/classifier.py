@@ -18,9 +18,15 @@ from cospan._types import Floats
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
 from cospan.curves import RowMap
 from cospan.errors import InputError
-from cospan.estimator.fitted import ClassSettings, FittedClasses
-from cospan.estimator.labels import class_numbers, classes_in, shown
-from cospan.estimator.scoring import DTYPES, Scoring
+from cospan.estimator.fitted import (
+    DTYPES,
+    ClassSettings,
+    FittedClasses,
+    Scoring,
+    class_numbers,
+    classes_in,
+    shown,
+)
 from cospan.frame import JointFrame
 from cospan.frame.fitting import RowsAgain
 from cospan.sets import SetCosts

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cospan import _arrays as arrays
 from cospan._surface import option
@@ -113,8 +115,6 @@ def _left_out_threshold(frame: JointFrame, summaries: Sequence[Summary], weighti
 def best_threshold(theta: Floats, own: NDArray[np.intp], count: Floats) -> float:
     """The θ between two classes with the best balanced accuracy; ties: the nearest to 45°.
 
-    Examples
-    --------
     >>> theta = np.array([0.1, 0.2, 0.9, 1.0, 1.2])
     >>> best_threshold(theta, own=np.array([0, 0, 0, 1, 1]), count=np.ones(5))
     0.95
@@ -147,3 +147,84 @@ def _as_threshold(value: object, n_classes: int) -> float | None:
     if number and 0 <= value <= math.pi / 2:  # type: ignore[operator]
         return float(value)  # type: ignore[arg-type]
     raise InputError(f"threshold is {value!r}; it must be an angle in [0, π/2] or 'auto'.")
+
+
+def classes_in(labels: NDArray[Any]) -> NDArray[Any]:
+    """The different labels, sorted."""
+    try:
+        return np.unique(labels)
+    except TypeError:
+        raise InputError(
+            "y mixes labels that have no order, such as text and None; use numbers only, or text "
+            "only, and leave out rows without a label."
+        ) from None
+
+
+def class_numbers(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """The place of every label among the sorted classes."""
+    own = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    known = np.asarray(classes[own] == labels)
+    if not known.all():
+        raise InputError(f"y holds {shown(labels[~known][0])}, which is not among the classes.")
+    return own
+
+
+def shown(label: Any) -> str:
+    """A label as its user wrote it, not as NumPy holds it."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+DTYPES = (np.float64, np.float32)  # that rows may keep
+
+
+class Scoring:
+    """Classes, probabilities and costs of samples, for whatever holds fitted classes."""
+
+    classes_: NDArray[Any]
+
+    def fitted_parts(self) -> FittedClasses:
+        """What was fitted; an error where nothing was."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> Floats:
+        """Two classes: θ minus the threshold, (n,). More: the probabilities, (n, K)."""
+        fitted, rows = self._for_scoring(X)
+        if len(self.classes_) > 2:
+            return fitted.weights(rows)
+        return np.asarray(fitted.align(rows).theta, dtype=np.float64) - fitted.threshold
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each sample, (n,)."""
+        decision = self.decision_function(X)
+        index = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """(n, K): the probability of each class, all being equally likely beforehand.
+
+        Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
+        """
+        fitted, rows = self._for_scoring(X)
+        return fitted.probabilities(rows)
+
+    def typicality(self, X: Any) -> Floats:
+        """(n, K): how usual each sample is for each class; small for all of them: none fits.
+
+        Conformal p-values from the leave-one-out costs of the training rows: uniform for new rows
+        of the class, whatever its distribution. `predict` names a class all the same.
+        """
+        fitted, rows = self._for_scoring(X)
+        return fitted.typicality(rows)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the columns of `transform`; `input_features` has no say in them."""
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            names = [f"weight_{label}" for label in self.classes_]
+        else:
+            names = ["theta", *(f"cost_{label}" for label in self.classes_), "shared"]
+        return np.array(names, dtype=object)
+
+    def _for_scoring(self, X: Any) -> tuple[FittedClasses, Floats]:
+        fitted = self.fitted_parts()
+        return fitted, validate_data(self, X, reset=False, dtype=DTYPES)

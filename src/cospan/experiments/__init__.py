@@ -5,12 +5,12 @@
 
 Learned features are the paper's next step: `embeddings` finds and compares real corpora,
 `pictures` compares pixels with a small network's features, `two_models` asks what two models
-share; `learned` runs all three, `learned_page` shows them. `document` writes both pages.
+share; `learned` runs and shows all three. `document` writes both pages.
 """
 
 from cospan.experiments.images import Images, load_images
 from cospan.experiments.learned import reproduce_embeddings
-from cospan.experiments.reproduction import reproduce
+from cospan.experiments.page import reproduce
 from cospan.experiments.study import Study
 
 __all__ = ["Images", "Study", "load_images", "reproduce", "reproduce_embeddings"]

@@ -92,16 +92,9 @@ class Images:
 def load_images(name: str, data: str | os.PathLike[str] | None = None) -> Images:
     """A dataset by name: ``"mnist"``, ``"fashion-mnist"`` or ``"digits"``.
 
-    Parameters
-    ----------
-    name : str
-        "digits" are the 8×8 digits inside scikit-learn, which need no files.
-    data : path, optional
-        A folder holding the IDX files (gzipped or not), in a folder of the dataset's name.
+    "digits" are the 8×8 digits inside scikit-learn, which need no files. `data` is a folder holding
+    the IDX files (gzipped or not), in a folder of the dataset's name.
 
-    Examples
-    --------
-    >>> from cospan.experiments import load_images
     >>> digits = load_images("digits")
     >>> digits.train_x.shape, digits.image_shape
     ((1198, 64), (8, 8))

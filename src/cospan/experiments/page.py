@@ -1,12 +1,27 @@
-"""The page that ties a reproduction together: tables and findings of every dataset."""
+"""`reproduce`: the paper's experiments as one page, with tables and findings of every dataset."""
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
-from cospan.experiments.document import Document, Picture, Section, Table
+from cospan import __version__
+from cospan.errors import InputError
+from cospan.experiments.document import (
+    Document,
+    Picture,
+    Section,
+    Table,
+    made_folder,
+    picture,
+    write,
+)
+from cospan.experiments.figures import draw_figures
+from cospan.experiments.images import load_images
 from cospan.experiments.protocol import COST, DEFAULTS, FRAME, LOGISTIC, RULES
-from cospan.experiments.study import PAPER_TABLE, Row, Study, z_score
+from cospan.experiments.study import PAPER_TABLE, Progress, Row, Study, gather, z_score
 
 INTRODUCTION = (
     "The protocol of the paper: 900 and 800 random training images of two classes, each set "
@@ -134,3 +149,43 @@ def findings(study: Study) -> list[str]:
         f"{word} logistic regression on the same rows."
     )
     return said
+
+
+def reproduce(
+    data: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] = "cospan-reproduction",
+    draws: int = 10,
+    quick: bool = False,
+    progress: Progress | None = None,
+) -> str:
+    """Repeat the paper's experiments; write figures, tables and a page; return the tables.
+
+    `data` is the folder that holds ``mnist`` and ``fashion-mnist`` (default: ``COSPAN_DATA``, else
+    a download), or the word ``"digits"`` for the small digits inside scikit-learn. There are so
+    many random `draws` of training images for the paper's pairs; if it is to be `quick`, two, and
+    no other pairs. `progress` is called with (what, done, total).
+    """
+    if draws < 2:
+        raise InputError(f"draws is {draws}; at least 2 are needed for a standard deviation.")
+    started = time.perf_counter()
+    names = ["digits"] if str(data) == "digits" else ["mnist", "fashion-mnist"]
+    sets = [load_images(name, data) for name in names]
+    folder = made_folder(Path(output))
+    draws = min(draws, 2) if quick else draws
+    studies = gather(sets, draws=draws, quick=quick, progress=progress)
+    pictures = _drawn(studies, progress)
+    seconds = time.perf_counter() - started
+    footer = f"cospan {__version__}, {draws} draws, {seconds:.0f} seconds."
+    found = document(studies, pictures, footer)
+    return f"{found.to_text()}\nPage: {write(found, folder, 'reproduction')}"
+
+
+def _drawn(studies: Sequence[Study], progress: Progress | None) -> list[list[Picture]]:
+    """The figures of each study."""
+    drawn: list[list[Picture]] = [[] for _ in studies]
+    for own, study in zip(drawn, studies, strict=True):
+        for name, caption, figure in draw_figures(study):
+            own.append(picture(name, caption, figure))
+            if progress is not None:
+                progress("Figures", sum(map(len, drawn)), None)
+    return drawn

@@ -33,22 +33,12 @@ LEARNED = 1_500  # pictures of each other class that the network learns from
 
 @dataclass(frozen=True, eq=False)
 class Separated:
-    """How well test pictures are separated in one space.
+    """How well test pictures are separated in one space."""
 
-    Attributes
-    ----------
-    angle, logistic : float
-        Test AUC of the angles and of logistic regression on the same rows.
-    theta : pair of ndarray
-        The angles of the test pictures of both classes.
-    null_p : tuple of float
-        p-values of the shift test on random halves of the first class.
-    """
-
-    angle: float
+    angle: float  # Test AUC of the angles, and of logistic regression on the same rows
     logistic: float
-    theta: tuple[Floats, Floats]
-    null_p: tuple[float, ...]
+    theta: tuple[Floats, Floats]  # the angles of the test pictures of both classes
+    null_p: tuple[float, ...]  # p-values of the shift test on random halves of the first class
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +57,7 @@ class PicturePair:
 
 
 def compare_pictures(
-    images: Images,
-    pair: tuple[int, int],
-    *,
-    n: int = ROWS,
-    epochs: int = 3,
-    halves: int = 0,
+    images: Images, pair: tuple[int, int], *, n: int = ROWS, epochs: int = 3, halves: int = 0
 ) -> PicturePair:
     """Angles of test pictures in pixels and in features that were learned on other classes."""
     others = [k for k in range(len(images.classes)) if k not in pair]
@@ -81,13 +66,9 @@ def compare_pictures(
     test = [images.test(k) for k in pair]
     pixels, features = (
         _separated([space(x) for x in train], [space(x) for x in test], halves)
-        for space in (_pixels, learned)
+        for space in (lambda x: x.reshape(len(x), -1).astype(np.float64), learned)
     )
     return PicturePair(images, pair, pixels, features)
-
-
-def _pixels(pictures: NDArray[Any]) -> Floats:
-    return np.asarray(pictures, dtype=np.float64).reshape(len(pictures), -1)
 
 
 def _separated(train: Sequence[Floats], test: Sequence[Floats], halves: int) -> Separated:

@@ -31,31 +31,16 @@ class Shared:
     """What two models' features of the same rows have in common.
 
     The fields that end in ``_shuffled`` are the same for rows whose partners were shuffled.
-
-    Attributes
-    ----------
-    names : pair of str
-        The two models.
-    rows : int
-        The held-out rows that are looked up.
-    cka, cka_shuffled : float
-        Linear CKA: 1 is the same up to rotation and one factor.
-    directions : pair of int
-        How many directions of the frame are shared, and how many there are.
-    residual, residual_shuffled : float
-        Of relative Procrustes on the rows it was fitted to: 0 is a perfect fit.
-    found, found_shuffled : float
-        Share of the held-out rows whose partner is the nearest of all in the other model.
     """
 
     names: tuple[str, str]
-    rows: int
-    cka: float
+    rows: int  # that were held out, and are looked up
+    cka: float  # linear CKA: 1 is the same up to rotation and one factor
     cka_shuffled: float
-    directions: tuple[int, int]
-    residual: float
+    directions: tuple[int, int]  # of the frame: those shared, and all
+    residual: float  # of relative Procrustes on the rows it was fitted to: 0 is a perfect fit
     residual_shuffled: float
-    found: float
+    found: float  # share of the held-out rows whose partner is the nearest in the other model
     found_shuffled: float
 
 
@@ -85,19 +70,15 @@ def _main(rows: Floats, fitted: NDArray[np.intp], k: int) -> Floats:
 
 def _aligned(X: Floats, Y: Floats, Z: Floats, W: Floats) -> tuple[tuple[int, int], float, float]:
     """Shared directions, residual on X and Y, and how often Z's rows find theirs in W."""
+    from sklearn.preprocessing import normalize
+
     # Little shrinkage: much of it makes every direction look shared.
     frame = JointFrame.fit(X, Y, span="linear", center="none", shrinkage=1e-3)
     fitted = relative_procrustes(frame, X, Y, metric="feature")
     turned, target = fitted.coordinates(Z) @ fitted.rotation, fitted.coordinates(W)
-    turned, target = (rows / _lengths(rows) for rows in (turned, target))
-    nearest = np.argmax(turned @ target.T, axis=1)
+    nearest = np.argmax(normalize(turned) @ normalize(target).T, axis=1)
     found = float(np.mean(nearest == np.arange(len(Z))))
     return (fitted.n_directions, frame.rank), float(fitted.residual), found
-
-
-def _lengths(rows: Floats) -> Floats:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.where(lengths > 0, lengths, 1.0)
 
 
 def models_of_texts(

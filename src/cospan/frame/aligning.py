@@ -23,9 +23,8 @@ from cospan.frame import lazy
 from cospan.frame.properties import FrameProperties, inverse_square
 from cospan.frame.scoring import Scorer
 from cospan.sets import LeavingRows
-from cospan.sets.leaving import removed_weights
+from cospan.sets.leaving import leaving_rows, removed_weights
 from cospan.sets.maps import working_rows
-from cospan.sets.spectral import leaving_rows
 
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
@@ -81,7 +80,7 @@ class ScoringFrame(FrameProperties):
         """
         weighting = self.as_weighting(weighting)
         if arrays.is_lazy(Z):
-            return lazy.align(self._whole, Z, weighting=weighting)
+            return lazy.aligned(self._whole, Z, weighting)
         if _is_chunks(Z):
             return self._align_chunks(Z, weighting)
         check_names(Z, self.feature_names, "Z")
@@ -173,9 +172,7 @@ class ScoringFrame(FrameProperties):
         weighting = self.as_weighting(weighting)
         side = as_option(side, "side", ("A", "B"))
         if arrays.is_lazy(X):
-            return lazy.left_out(
-                self._whole, X, side, weighting=weighting, sample_weight=sample_weight
-            )
+            return lazy.aligned(self._whole, X, weighting, side, sample_weight)
         check_names(X, self.feature_names, side)
         rows = as_rows(X, side, d=self.n_features, allow_empty=True)
         removed = removed_weights(sample_weight, rows.shape[0])
@@ -189,7 +186,7 @@ class ScoringFrame(FrameProperties):
         squared = np.empty((len(own), 2))
         for k in np.unique(own).tolist():
             index = np.flatnonzero(own == k)
-            found = self._left_out(arrays.rows_at(rows, index), k, removed[index], "cost")
+            found = self._left_out(arrays.pick(rows, index), k, removed[index], "cost")
             for column, cost in enumerate((found.cost_a, found.cost_b)):
                 squared[index, column] = arrays.to_numpy(cost) ** 2
         return arrays.like(squared, rows)

@@ -101,17 +101,20 @@ class Directions:
         """Some of them: a slice, a mask, or positions (one position keeps a table of one)."""
         positions = np.atleast_1d(np.arange(len(self))[chosen])
         kept = {
-            name: pick(getattr(self, name), positions) for name in ("c", "s", "lengths", "shifts")
+            name: arrays.pick(getattr(self, name), positions)
+            for name in ("c", "s", "lengths", "shifts")
         }
         return Directions(
             **kept,
             index=self.index[positions],
             block=self.block[positions],
             feature_names=self.feature_names,
-            x=None if self.x is None else pick(self.x, positions, axis=1),
-            y=None if self.y is None else pick(self.y, positions, axis=1),
-            differences=None if self.differences is None else pick(self.differences, positions),
-            _rows=pick(self._rows, positions),
+            x=None if self.x is None else arrays.pick(self.x, positions, axis=1),
+            y=None if self.y is None else arrays.pick(self.y, positions, axis=1),
+            differences=None
+            if self.differences is None
+            else arrays.pick(self.differences, positions),
+            _rows=arrays.pick(self._rows, positions),
         )
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -134,20 +137,11 @@ class Directions:
         return f"Directions({len(self)}; {counts})"
 
 
-def pick(x: Array, positions: np.ndarray, axis: int = 0) -> Array:
-    """x at integer positions along an axis, in any namespace."""
-    if arrays.is_numpy(x):
-        return np.take(x, positions, axis=axis)
-    xp = arrays.namespace(x)
-    # torch knows no negative strides, hence the copy.
-    return xp.take(x, xp.asarray(positions.copy(), device=x.device), axis=axis)
-
-
 def directions_of(frame: JointFrame, index: np.ndarray | None = None) -> Directions:
     """The table of a frame's directions, or of those at `index`, in that order."""
     index = np.arange(frame.rank) if index is None else index
-    rows = pick(frame.H, index)
-    c, s = pick(frame.c, index), pick(frame.s, index)
+    rows = arrays.pick(frame.H, index)
+    c, s = arrays.pick(frame.c, index), arrays.pick(frame.s, index)
     xp = arrays.namespace(rows)
     lengths = xp.sqrt(xp.sum(rows * rows, axis=1))
     r, k, _ = frame.blocks
@@ -164,8 +158,8 @@ def directions_of(frame: JointFrame, index: np.ndarray | None = None) -> Directi
         feature_names=frame.feature_names,
         x=None if x is None else _only_shared(x, (index >= r) & (index < r + k)),
         y=None if y is None else _only_shared(y, (index >= r) & (index < r + k)),
-        shifts=pick(frame.shifts, index),
-        differences=pick(frame.differences, index) if frame.geometry.affine else None,
+        shifts=arrays.pick(frame.shifts, index),
+        differences=arrays.pick(frame.differences, index) if frame.geometry.affine else None,
         _rows=rows,
     )
 
@@ -180,7 +174,7 @@ def _coefficients(left: Array, columns: np.ndarray, weights: Array) -> Array:
     if left.shape[1] == 0:  # the set has no direction at all; `_only_shared` makes NaN of these
         return arrays.zeros((left.shape[0], len(columns)), left)
     there = np.clip(columns, 0, max(left.shape[1] - 1, 0))
-    return pick(left, there, axis=1) / xp.where(weights > 0, weights, xp.ones_like(weights))
+    return arrays.pick(left, there, axis=1) / xp.where(weights > 0, weights, xp.ones_like(weights))
 
 
 def _only_shared(x: Array, shared: np.ndarray) -> Array:

@@ -1,37 +1,32 @@
-"""Two prepared sets, decomposed: what a frame is made of."""
+"""Two prepared sets, decomposed: what a frame is made of, and the rows as they enter it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._surface import option
-from cospan._validate import as_rows, as_weights
+from cospan._tolerance import rank_tolerance
+from cospan._validate import as_option, as_rows, as_weights, check_names
 from cospan._warnings import warn
 from cospan.curves import RowMap
 from cospan.decomposition import GSVD, decompose
+from cospan.frame.properties import in_feature_units
 from cospan.sets import Geometry, Settings, WorkingSets, lazy
 from cospan.sets.asking import chosen_sets
 from cospan.sets.choice import tried_rows
 from cospan.sets.curved import mapped_summary
 from cospan.sets.prepared import TrialRows
-from cospan.sets.settings import DEFAULTS, settled
 from cospan.summary import Summary
 
-__all__ = [
-    "DEFAULTS",
-    "Fitted",
-    "RowsAgain",
-    "compressed",
-    "fitted",
-    "pseudo_inverse",
-    "settled",
-    "warn_if_nothing_shared",
-]
+if TYPE_CHECKING:
+    from cospan.frame.joint import JointFrame
 
 
 class Fitted(NamedTuple):
@@ -56,10 +51,7 @@ class Fitted(NamedTuple):
 
 
 def fitted(
-    summaries: Sequence[Summary],
-    labels: Sequence[str],
-    settings: Settings,
-    picture: bool = False,
+    summaries: Sequence[Summary], labels: Sequence[str], settings: Settings, picture: bool = False
 ) -> Fitted:
     """Prepare, choose and decompose."""
     working, geometry, squared = chosen_sets(summaries, settings, labels, picture)
@@ -124,3 +116,55 @@ def warn_if_nothing_shared(found: Fitted, a: Summary, b: Summary) -> None:
             code="nothing shared",
             remedy=f"Use more rows, or {option('shrinkage', 'auto')}.",
         )
+
+
+def prepare_rows(frame: JointFrame, X: Any, side: str, sample_weight: Any) -> Array:
+    """Rows of one side, centred, weighted and shrunk; see :meth:`JointFrame.prepared`."""
+    side = as_option(side, "side", ("A", "B"))
+    check_names(X, frame.feature_names, side)
+    rows = as_rows(X, side, d=frame.n_features)
+    xp = arrays.namespace(rows)
+    rows = xp.astype(rows, xp.float64, copy=False)
+    k = 0 if side == "A" else 1
+    alpha = frame.shrinkage
+    root = math.sqrt((1 - alpha) * frame.geometry.weights[k])
+    rows = root * (rows - arrays.like((frame.center_a, frame.center_b)[k], rows))
+    if sample_weight is not None:
+        roots = np.sqrt(as_weights(sample_weight, rows.shape[0]))
+        rows = arrays.like(roots, rows)[:, None] * rows
+    if alpha == 0:
+        return rows
+    eye = arrays.identity(frame.core.shape[1], rows)
+    ridge = in_feature_units(eye, frame.basis, frame.geometry)
+    return xp.concat((rows, math.sqrt(alpha) * arrays.like(ridge, rows)), axis=0)
+
+
+def with_left_factors(
+    frame: JointFrame, A: Any, B: Any, weight_a: Any, weight_b: Any
+) -> JointFrame:
+    """The frame decomposed once more, from the prepared rows themselves, keeping U and V."""
+    left = frame.prepared(A, "A", sample_weight=weight_a)
+    right = frame.prepared(B, "B", sample_weight=weight_b)
+    tol, basis = frame.tol, frame.basis
+    per_unit = arrays.like(frame.geometry.per_unit(), left)[None, :]
+    left, right = left * per_unit, right * per_unit
+    if frame.shrinkage > 0 and basis is not None:
+        left, right = arrays.matmul(left, basis), arrays.matmul(right, basis)
+    elif frame.shrinkage == 0:
+        eps = max(arrays.eps(as_rows(X, name)) for X, name in ((A, "A"), (B, "B")))
+        tol = rank_tolerance(frame.n_features, frame.n_features, eps) if tol is None else tol
+        basis = None
+    factors = decompose(left, right, tol=tol, compute_uv=True)
+    U, V = factors.U, factors.V
+    factors, basis = compressed(factors, basis)
+    return replace(
+        frame,
+        c=factors.c,
+        s=factors.s,
+        blocks=factors.blocks,
+        core=factors.H,
+        inverse=pseudo_inverse(factors.H),
+        basis=basis,
+        U=U,
+        V=V,
+    )

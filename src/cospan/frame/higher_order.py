@@ -152,8 +152,6 @@ def joint_rotation(matrices: Floats) -> Floats:
     turns planes that do not touch each other together; the rounds of a sweep meet every pair once,
     like the players of a tournament.
 
-    Examples
-    --------
     >>> turn = np.linalg.qr([[1.0, 2.0], [3.0, 1.0]])[0]
     >>> matrices = np.stack([turn @ np.diag(d) @ turn.T for d in ([1.0, 3.0], [5.0, 5.0])])
     >>> T = joint_rotation(matrices)

@@ -14,8 +14,14 @@ from cospan.errors import InputError
 from cospan.frame.aligning import ScoringFrame
 from cospan.frame.differences import Parts, differences_of, parts_of
 from cospan.frame.directions import Directions, directions_of
-from cospan.frame.fitting import RowsAgain, fitted, pseudo_inverse, warn_if_nothing_shared
-from cospan.frame.prepared_rows import prepare_rows, with_left_factors
+from cospan.frame.fitting import (
+    RowsAgain,
+    fitted,
+    prepare_rows,
+    pseudo_inverse,
+    warn_if_nothing_shared,
+    with_left_factors,
+)
 from cospan.frame.properties import Derived
 from cospan.frame.truncation import truncated
 from cospan.sets import Settings, calibrated
@@ -209,12 +215,7 @@ class JointFrame(ScoringFrame):
 
     @classmethod
     def _of(
-        cls,
-        a: Summary,
-        b: Summary,
-        settings: Settings,
-        picture: bool,
-        again: Again | None,
+        cls, a: Summary, b: Summary, settings: Settings, picture: bool, again: Again | None
     ) -> JointFrame:
         found = fitted((a, b), ("A", "B"), settings, picture)
         frame = cls(
@@ -234,7 +235,7 @@ class JointFrame(ScoringFrame):
             most = more_rows((a, b))
             rows, costs = (found.trial(most), None) if most else (trial, squared)
             calibration = calibrated(frame, rows, costs)
-            frame = replace(frame, geometry=frame.geometry.with_calibration(calibration))
+            frame = replace(frame, geometry=replace(frame.geometry, calibration=calibration))
         plain = Plain(frame.geometry.calibration, frame.typicality)
         curved = fitted_curve(found.working, trial, squared, settings, plain, again)
         return frame if curved is None else with_curve(frame, curved)
@@ -258,11 +259,7 @@ class JointFrame(ScoringFrame):
         return without_curve(self)
 
     def truncate(
-        self,
-        *,
-        band: float | None = None,
-        n: int | None = None,
-        shared_above: float | None = None,
+        self, *, band: float | None = None, n: int | None = None, shared_above: float | None = None
     ) -> JointFrame:
         """This frame with some of its directions only: it scores faster, or sees less.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._files import whole_file
-from cospan._validate import as_option, as_weights, feature_names_of
+from cospan._validate import as_weights, feature_names_of
 from cospan.alignment import Alignment
 from cospan.errors import InputError
 from cospan.summary.lazy import row_blocks, split
@@ -22,19 +22,33 @@ if TYPE_CHECKING:
 _COLUMNS = ("theta", "cost_a", "cost_b", "share_a", "share_shared", "share_b", "outside")
 
 
-def align(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Alignment:
-    """:meth:`cospan.JointFrame.align` of a Dask collection: an Alignment of lazy arrays."""
-    return _lazy_alignment(frame, _as_array(Z, frame, "Z"), weighting, None, None)
-
-
-def left_out(
-    frame: JointFrame, X: Any, side: str, *, weighting: str = "cost", sample_weight: Any = None
+def aligned(
+    frame: JointFrame, X: Any, weighting: str, side: str | None = None, sample_weight: Any = None
 ) -> Alignment:
-    """:meth:`cospan.JointFrame.left_out` of a Dask collection: an Alignment of lazy arrays."""
-    side = as_option(side, "side", ("A", "B"))
-    rows = _as_array(X, frame, side)
-    weights = None if sample_weight is None else _weights_like(rows, sample_weight, side)
-    return _lazy_alignment(frame, rows, weighting, side, weights)
+    """Angles of a Dask collection, of rows of a side left out of it, as lazy arrays."""
+    import dask
+
+    rows = _as_array(X, frame, side or "Z")
+    weights = () if sample_weight is None else (_weights_like(rows, sample_weight, str(side)),)
+    table = rows.map_blocks(
+        _mapped_block,
+        *weights,
+        frame=dask.delayed(_for_workers(frame, side)),  # once in the graph, not once per block
+        weighting=weighting,
+        side=side,
+        chunks=(rows.chunks[0], (len(_COLUMNS) + 1,)),
+        meta=np.empty((0, 0)),
+    )
+    return Alignment(
+        theta=table[:, 0],
+        cost_a=table[:, 1],
+        cost_b=table[:, 2],
+        shares=table[:, 3:6],
+        outside=table[:, 6],
+        relational=table[:, 7] > 0,
+        weighting=weighting,
+        typicality=frame.typicality if weighting == "cost" else None,
+    )
 
 
 def write_scores(
@@ -163,32 +177,6 @@ def _for_workers(frame: JointFrame, side: str | None) -> JointFrame:
     if side is not None:
         sent.leaving().settle()
     return sent
-
-
-def _lazy_alignment(
-    frame: JointFrame, rows: Any, weighting: str, side: str | None, weights: Any
-) -> Alignment:
-    import dask
-
-    table = rows.map_blocks(
-        _mapped_block,
-        *(() if weights is None else (weights,)),
-        frame=dask.delayed(_for_workers(frame, side)),  # once in the graph, not once per block
-        weighting=as_option(weighting, "weighting", ("cost", "frame")),
-        side=side,
-        chunks=(rows.chunks[0], (len(_COLUMNS) + 1,)),
-        meta=np.empty((0, 0)),
-    )
-    return Alignment(
-        theta=table[:, 0],
-        cost_a=table[:, 1],
-        cost_b=table[:, 2],
-        shares=table[:, 3:6],
-        outside=table[:, 6],
-        relational=table[:, 7] > 0,
-        weighting=weighting,
-        typicality=frame.typicality if weighting == "cost" else None,
-    )
 
 
 def _as_array(Z: Any, frame: JointFrame, name: str) -> Any:

@@ -130,7 +130,8 @@ class ManyFrame:
         directions = arrays.to_numpy(
             in_feature_units(arrays.like(found.directions, g.center), working.basis, g)
         )
-        directions = directions * _signs(directions)[:, None]
+        largest = directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)]
+        directions = directions * np.where(largest < 0, -1.0, 1.0)[:, None]
         return cls(
             names=names,
             directions=directions[order],
@@ -195,9 +196,3 @@ def _names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     if len(found) != count:
         raise InputError(f"There are {len(found)} names for {count} sets.")
     return found
-
-
-def _signs(directions: Floats) -> Floats:
-    """The sign that makes each direction's largest entry positive."""
-    largest = directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)]
-    return np.where(largest < 0, -1.0, 1.0)

@@ -12,18 +12,14 @@ from cospan import _arrays as arrays
 from cospan._validate import is_real
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
-from cospan.frame.directions import check_count, pick
+from cospan.frame.directions import check_count
 
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
 
 def truncated(
-    frame: JointFrame,
-    *,
-    band: float | None,
-    n: int | None,
-    shared_above: float | None,
+    frame: JointFrame, *, band: float | None, n: int | None, shared_above: float | None
 ) -> JointFrame:
     """The frame with some of its directions only; see :meth:`JointFrame.truncate`."""
     kept = _kept(frame, band, n, shared_above)
@@ -37,7 +33,8 @@ def truncated(
     r, k, _ = frame.blocks
     in_block = [int(part.sum()) for part in np.split(kept, [r, r + k])]
     dropped = frame.rank - len(index)
-    core, inverse, basis = pick(frame.core, index), pick(frame.inverse, index, axis=1), frame.basis
+    core, inverse = arrays.pick(frame.core, index), arrays.pick(frame.inverse, index, axis=1)
+    basis = frame.basis
     if basis is not None and shared_above is None and frame.off_space_variance:
         # All directions off the span lie at exactly 45°, so the band takes them along, and the
         # two products of scoring in a span become one.
@@ -45,14 +42,14 @@ def truncated(
         core, inverse, basis = arrays.matmul(core, basis.T), arrays.matmul(basis, inverse), None
     return replace(
         frame,
-        c=pick(frame.c, index),
-        s=pick(frame.s, index),
+        c=arrays.pick(frame.c, index),
+        s=arrays.pick(frame.s, index),
         blocks=Blocks(*in_block),
         core=core,
         inverse=inverse,
         basis=basis,
-        U=None if frame.U is None else pick(frame.U, index[index < r + k], axis=1),
-        V=None if frame.V is None else pick(frame.V, index[index >= r] - r, axis=1),
+        U=None if frame.U is None else arrays.pick(frame.U, index[index < r + k], axis=1),
+        V=None if frame.V is None else arrays.pick(frame.V, index[index >= r] - r, axis=1),
         dropped=frame.dropped + dropped,
         typicality=None,  # what its training rows cost, left out, is not known
     )

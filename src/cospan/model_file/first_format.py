@@ -83,18 +83,12 @@ def _linear(read: Reader, means: Floats, sizes: Floats) -> tuple[Geometry, float
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """For each class (for two classes: the second one) a rising curve from weight to probability.
+    """For each class (of two: the second one) a rising curve from weight to probability."""
 
-    Attributes
-    ----------
-    method : str
-        ``"isotonic"``: straight between knots; ``"sigmoid"``: a logistic curve of the log-odds.
-    curves : tuple of arrays (2, knots)
-        Isotonic: log-odds of the weight, and probability, at each knot. Sigmoid: slope and
-        intercept, one column.
-    """
-
+    #: ``"isotonic"``: straight between knots; ``"sigmoid"``: a logistic curve of the log-odds
     method: str
+    #: (2, knots) each. Isotonic: log-odds of the weight, and probability, at each knot. Sigmoid:
+    #: slope and intercept, one column
     curves: tuple[Floats, ...]
 
     def probabilities(self, weights: Floats) -> Floats:

@@ -1,26 +1,26 @@
 """What other measures say about the same two sets, beside the angle.
 
-- `distances`: Fréchet, kernel (MMD), energy and sliced Wasserstein distances, per-column tests
-- `subspaces`: CKA and principal angles
+- `distances`: Fréchet, kernel (MMD), energy and sliced Wasserstein distances, per-column tests;
+  CKA and principal angles
 - `classifiers`: classifier two-sample tests and the proxy A-distance
 - `panel`: all of them on the same bounded samples, each with its meaning, time and p-value
-- `meanings`: these meanings, in words
 - `synthetic`: real against synthetic rows: precision, recall, density, coverage, near-copies
-- `neighbours`: the distances behind it
 
 Nothing here is ours but the arrangement: the formulas are the published ones, computed by SciPy,
 scikit-learn and POT.
 """
 
 from cospan.panel.distances import (
+    covariance_cka,
     energy_distance,
     frechet_distance,
     largest_column_distance,
+    linear_cka,
     mmd,
+    principal_angles,
     sliced_wasserstein,
 )
 from cospan.panel.panel import Measure, Panel, measure_panel
-from cospan.panel.subspaces import covariance_cka, linear_cka, principal_angles
 from cospan.panel.synthetic import Fidelity, fidelity
 
 __all__ = [

@@ -48,8 +48,6 @@ def boosting() -> Any:
 def held_out(model: Any, A: Floats, B: Floats, *, random_state: int = 0) -> HeldOut:
     """Train on a random half of each set, test on the others.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> found = held_out(logistic(), rng.normal(size=(200, 3)), rng.normal(1, size=(200, 3)))
     >>> round(found.auc.value, 2), found.auc.p_value < 1e-6, round(found.proxy_a_distance, 1)

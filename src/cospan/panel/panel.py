@@ -10,9 +10,62 @@ from typing import Any, NamedTuple
 from cospan._tables import make_dataframe
 from cospan._validate import as_count
 from cospan.errors import MissingDependencyError
-from cospan.panel import classifiers, distances, subspaces
-from cospan.panel.meanings import ABOUT, ANGLE, UNITS
+from cospan.panel import classifiers, distances
 from cospan.panel.reading import Pair, read_pair
+
+UNITS = {"own": "each feature in units of its spread", "raw": "features as they came"}
+
+ANGLE = (
+    "AUC of leave-one-out angles: 0.5 is chance, 1 is perfect",
+    "sees location, scale and relations, says which, and gives every row a probability",
+)
+
+ABOUT = {
+    "C2ST, logistic": (
+        "AUC of logistic regression on held-out rows: 0.5 is chance, 1 is perfect",
+        "sees shifts of the means along one line; the angle also sees spreads and relations, and "
+        "needs no rows set aside",
+    ),
+    "C2ST, boosting": (
+        "AUC of gradient-boosted trees on held-out rows: 0.5 is chance, 1 is perfect",
+        "sees differences of any form, curved ones too, given enough rows; the angle says in "
+        "which directions, and gives each row a probability",
+    ),
+    "proxy A-distance": (
+        "2 (1 - 2 error) of logistic regression on held-out rows: 0 is alike, 2 is separable",
+        "the same as C2ST on the scale of domain adaptation; the angle adds which rows",
+    ),
+    "MMD": (
+        "squared kernel distance, unbiased: 0 is alike",
+        "sees any difference at the scale of the median distance; the angle says what it is",
+    ),
+    "energy distance": (
+        "distance of the distributions in units of the features: 0 is alike",
+        "sees any difference, location most of all; weaker than the angle for changed relations",
+    ),
+    "sliced Wasserstein": (
+        "root mean squared transport along random lines: 0 is alike",
+        "sees the tails of each line; relations of few features are averaged away",
+    ),
+    "Fréchet distance": (
+        "squared distance of means and covariances, as in FID: 0 is alike",
+        "the same two moments as the angle, in absolute units; says nothing of single rows, and "
+        "grows with the noise of few rows",
+    ),
+    "CKA of covariances": (
+        "cosine of the two covariances: 1 is the same up to a factor",
+        "sees relations alone; blind to means and to scale, which the angle reports as parts",
+    ),
+    "principal angle": (
+        "largest angle between the main subspaces, in degrees: 0 is the same",
+        "sees directions that one set lacks; blind to means and to how much variance there is",
+    ),
+    "largest KS": (
+        "largest Kolmogorov-Smirnov distance of a column; p for all columns together",
+        "sees any change within one column, as the table of features does; blind to relations",
+    ),
+}
+
 
 ROWS = 2_000  # of each set; the distances between all pairs of them take the most time
 PERMUTATIONS = 199
@@ -187,7 +240,7 @@ def measure_panel(
 
 
 def _angle(pair: Pair) -> Answer:
-    found = subspaces.principal_angles(pair.a, pair.b)
+    found = distances.principal_angles(pair.a, pair.b)
     if not len(found):
         return Answer(0.0, note="a set that does not vary has no directions")
     note = f"of {len(found)} between subspaces with 90 % of the variance"
@@ -218,7 +271,7 @@ _COMPUTE: dict[str, Callable[[Pair, int, int], Answer]] = {
         distances.sliced_wasserstein(x.a, x.b, random_state=seed)
     ),
     "Fréchet distance": lambda x, n, seed: Answer(distances.frechet_distance(x.a, x.b)),
-    "CKA of covariances": lambda x, n, seed: Answer(subspaces.covariance_cka(x.a, x.b)),
+    "CKA of covariances": lambda x, n, seed: Answer(distances.covariance_cka(x.a, x.b)),
     "principal angle": lambda x, n, seed: _angle(x),
     "largest KS": lambda x, n, seed: _columns(x),
 }

@@ -26,9 +26,78 @@ from cospan._tails import tail_p_values
 from cospan._types import Floats
 from cospan._validate import as_count
 from cospan.errors import InputError
-from cospan.panel.neighbours import Neighbours, relative
 from cospan.panel.reading import read_pair
 from cospan.significance.copies import row_kinds
+
+
+class Neighbours:
+    """Nearest neighbours within one set, and of other rows in it."""
+
+    def __init__(self, rows: Floats) -> None:
+        from sklearn.neighbors import NearestNeighbors
+
+        self._index = NearestNeighbors(algorithm="auto").fit(rows)
+
+    def own(self, k: int) -> tuple[Floats, NDArray[np.intp]]:
+        """Distances and numbers of the k nearest other rows of the set itself."""
+        found = self._index.kneighbors(n_neighbors=k)
+        return found[0], found[1]
+
+    def copying(self, others: Floats) -> Floats:
+        """Distance to the nearest row here, against that row's own nearest neighbour."""
+        distance, nearest = self._index.kneighbors(others, n_neighbors=1)
+        return _ratio(distance[:, 0], self.own(1)[0][nearest[:, 0], 0])
+
+    def copying_among_themselves(self) -> Floats:
+        """The same for the rows of the set, each left out in turn."""
+        distance, nearest = self.own(2)
+        here = np.arange(len(nearest))
+        first = nearest[:, 0]
+        # The neighbour's own neighbour may be the row left out: then its second one counts.
+        other = np.where(nearest[first, 0] == here, distance[first, 1], distance[first, 0])
+        return _ratio(distance[:, 0], other)
+
+
+@dataclass(frozen=True)
+class Relative:
+    nearest: Floats  # least distance of every point in units of a ball
+    inside: NDArray[np.intp]  # how many balls hold it
+    reached: Floats  # least distance of a point from every ball's centre, in its units
+
+
+def relative(
+    points: Floats, centres: Floats, radius: Floats, *, without: Floats | None = None
+) -> Relative:
+    """Distances of points from centres in units of the centres' balls, block by block.
+
+    With `without` the points are the centres themselves, each left out in turn: a ball that held
+    the point reaches one neighbour further without it.
+    """
+    from scipy.spatial.distance import cdist
+
+    nearest, inside = np.empty(len(points)), np.empty(len(points), dtype=np.intp)
+    reached = np.full(len(centres), np.inf)
+    for start in range(0, len(points), 1000):
+        block = slice(start, min(start + 1000, len(points)))
+        distance = cdist(points[block], centres)
+        if without is None:
+            ratio = _ratio(distance, radius)
+        else:
+            ratio = _ratio(distance, np.where(distance <= radius, without, radius))
+            here = np.arange(block.start, block.stop)
+            ratio[here - start, here] = np.inf
+        nearest[block] = ratio.min(axis=1)
+        inside[block] = np.count_nonzero(ratio <= 1, axis=1)
+        np.minimum(reached, ratio.min(axis=0), out=reached)
+    return Relative(nearest, inside, reached)
+
+
+def _ratio(distance: Floats, unit: Floats) -> Floats:
+    """distance / unit, with 0/0 = 1: among rows that have twins one more twin is usual."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = distance / unit
+    return np.asarray(np.where((distance == 0) & (unit == 0), 1.0, found), dtype=np.float64)
+
 
 NEIGHBOURS = 5
 ROWS = 5_000  # of each set; all distances between two such sets are 200 MB
@@ -104,19 +173,13 @@ class Fidelity:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, for JSON; rows as row numbers."""
+        numbers = ("precision", "usual_precision", "recall", "density", "coverage")
+        sizes = {"n_real": len(self.rows_real), "n_synthetic": len(self.rows_synthetic)}
+        listed = ("impossible", "copies", "never_produced")
         return {
-            "precision": self.precision,
-            "usual_precision": self.usual_precision,
-            "recall": self.recall,
-            "density": self.density,
-            "coverage": self.coverage,
-            "exact": self.exact,
-            "repeated": self.repeated,
-            "n_real": len(self.rows_real),
-            "n_synthetic": len(self.rows_synthetic),
-            "impossible": self.impossible.tolist(),
-            "copies": self.copies.tolist(),
-            "never_produced": self.never_produced.tolist(),
+            **{name: getattr(self, name) for name in (*numbers, "exact", "repeated")},
+            **sizes,
+            **{name: getattr(self, name).tolist() for name in listed},
         }
 
     def __repr__(self) -> str:
@@ -193,6 +256,7 @@ def fidelity(
     to_real = relative(pair.b, pair.a, around[:, -2])
     to_made = relative(pair.a, pair.b, outer.own(k)[0][:, -1])
     copying = inner.copying(pair.b)
+    missed = np.flatnonzero(to_made.nearest > 1)
     alone = relative(pair.a, pair.a, around[:, -2], without=around[:, -1])
     far = tail_p_values(to_real.nearest, alone.nearest)
     broken = tail_p_values(*_breaking(pair.a, pair.b, np.random.default_rng(random_state)))
@@ -213,7 +277,7 @@ def fidelity(
         repeated=float(np.mean(np.bincount(kinds[: len(pair.a)])[kinds[: len(pair.a)]] > 1)),
         impossible=pair.rows_b[_discoveries(p_impossible, p_impossible)],
         copies=pair.rows_b[_discoveries(p_copy, copying)],
-        never_produced=pair.rows_a[_worst_first(to_made.nearest)],
+        never_produced=pair.rows_a[missed[np.argsort(-to_made.nearest[missed], kind="stable")]],
         rows_real=pair.rows_a,
         rows_synthetic=pair.rows_b,
     )
@@ -252,8 +316,3 @@ def _discoveries(p_values: Floats, scores: Floats) -> NDArray[np.intp]:
     adjusted = scipy.stats.false_discovery_control(p_values)
     found = np.flatnonzero(adjusted <= RATE)
     return found[np.argsort(scores[found], kind="stable")]
-
-
-def _worst_first(missed: Floats) -> NDArray[np.intp]:
-    found = np.flatnonzero(missed > 1)
-    return found[np.argsort(-missed[found], kind="stable")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.changes.grouping import Column, columns_of, present
+from cospan.changes.grouping import Column, columns_of, having, plan_from
 from cospan.changes.wording import share_text
 from cospan.errors import InputError
 
@@ -99,7 +99,8 @@ def plot_feature_distributions(
     high = -(-len(rows) // wide)
     ax = axes(ax, (2.9 * wide + 0.3, 2.0 * high + 0.5))
     ax.set_axis_off()
-    known = {column.name: column for column in _columns(comparison)}
+    plan = plan_from(comparison.frame.geometry.encoding)
+    known = {column.name: column for column in columns_of(plan, comparison.feature_names)}
     for i, row in enumerate(rows):
         left, bottom = (i % wide) / wide, 1 - (i // wide + 1) / high
         panel = ax.inset_axes((left + 0.03, bottom + 0.2 / high, 0.92 / wide - 0.04, 0.6 / high))
@@ -169,16 +170,6 @@ def _row(comparison: Comparison, name: str) -> FeatureChange:
     raise InputError(f"There is no column {name!r}; the columns are {known}, …")
 
 
-def _columns(comparison: Comparison) -> tuple[Column, ...]:
-    encoding = comparison.frame.geometry.encoding
-    plan = None
-    if encoding is not None:
-        from cospan.sources.encoding import EncodingPlan
-
-        plan = EncodingPlan.from_dict(encoding)
-    return columns_of(plan, comparison.feature_names)
-
-
 def _draw_values(ax: Axes, comparison: Comparison, column: Column) -> None:
     values = [_values(group.rows, column) for group in (comparison.group_a, comparison.group_b)]
     both = np.concatenate(values)
@@ -204,10 +195,8 @@ def _values(rows: Any, column: Column) -> NDArray[np.float64]:
     """The values present, in the sample of rows that the comparison keeps."""
     if rows is None:
         return np.zeros(0)
-    rows = np.asarray(rows, dtype=np.float64)
-    there = present(rows, column)
-    rows = rows if there is None else rows[there]
-    return np.asarray(rows[:, list(column.features)].ravel())
+    known = having(np.asarray(rows, dtype=np.float64), column)
+    return np.asarray(known[:, list(column.features)].ravel())
 
 
 def _draw_levels(ax: Axes, row: FeatureChange) -> None:

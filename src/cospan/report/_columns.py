@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats
-from cospan.changes.grouping import Column, columns_of, present
+from cospan.changes.grouping import Column, columns_of, having, plan_from, present
 from cospan.changes.wording import number, share_text, value_text
 
 from ._text import clean
@@ -33,16 +33,12 @@ class Columns:
     def __init__(
         self, names: Sequence[str], encoding: Mapping[str, Any] | None, samples: Sequence[Any]
     ) -> None:
-        plan = None
-        if encoding is not None:
-            from cospan.sources.encoding import EncodingPlan
-
-            plan = EncodingPlan.from_dict(encoding)
-        self.plan, self.feature_names = plan, tuple(names)
-        self.columns = columns_of(plan, names)
+        self.feature_names = tuple(names)
+        self.columns = columns_of(plan_from(encoding), names)
         self.place = {column.name: i for i, column in enumerate(self.columns)}
         self.samples = tuple(np.asarray(rows, dtype=np.float64) for rows in samples)
         self.named = tuple((clean(c.name), c.kind) for c in self.columns)
+        self._cache: dict[int, tuple[Floats, Floats]] = {}
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -136,17 +132,9 @@ class Columns:
     def _sorted(self, i: int) -> tuple[Floats, Floats]:
         if i not in self._cache:
             column = self.columns[i]
-            found = []
-            for rows in self.samples[:2]:
-                there = present(rows, column)
-                values = rows[:, column.features[0]]
-                found.append(np.sort(values if there is None else values[there]))
-            self._cache[i] = (found[0], found[1])
+            a, b = (having(rows, column)[:, column.features[0]] for rows in self.samples[:2])
+            self._cache[i] = np.sort(a), np.sort(b)
         return self._cache[i]
-
-    @cached_property
-    def _cache(self) -> dict[int, tuple[Floats, Floats]]:
-        return {}
 
 
 def _level(row: Floats, column: Column) -> str:

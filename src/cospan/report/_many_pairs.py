@@ -16,7 +16,8 @@ from . import _words
 from ._changed import features_of, relations_of
 from ._columns import Columns
 from ._made import Origin
-from ._pictures import PictureShape, grey_png, signed_png
+from ._patterns import pictures_of_means
+from ._pictures import PictureShape
 from ._text import called, clean
 from .pieces import Feature, Pair, Picture, Relation, Tab
 
@@ -62,7 +63,7 @@ class Pairing:
             counts_second=second,
             rows=rows,
             command=command_for(c.names[i], c.names[j], c.names, self.origin),
-            pictures=() if self.shape is None else _pictures(c, i, j, self.shape),
+            pictures=self._pictures(i, j),
             **found,
         )
 
@@ -86,6 +87,13 @@ class Pairing:
             "relations": relations,
             "n_relations": changes.feature_pairs.n_changed,
         }
+
+    def _pictures(self, i: int, j: int) -> tuple[Picture, ...]:
+        if self.shape is None:
+            return ()
+        means = np.asarray(self.c.costs.geometry.means, dtype=np.float64)[[i, j]]
+        names = [clean(self.c.names[k], 40) for k in (i, j)]
+        return tuple(pictures_of_means(means, names, self.shape))
 
     def _angles(self, k: int, i: int, j: int) -> tuple[int, ...]:
         """How many rows of set k have which angle between sets i and j.
@@ -159,16 +167,3 @@ def command_for(a: str, b: str, names: tuple[str, ...], origin: Origin) -> str:
     if classes:
         kept += ["--a", clean(a, 200), "--b", clean(b, 200)]
     return shlex.join([*kept, "-o", "pair.html"])
-
-
-def _pictures(c: ManyComparison, i: int, j: int, shape: PictureShape) -> tuple[Picture, ...]:
-    means = np.asarray(c.costs.geometry.means, dtype=np.float64)
-    drawn = shape.shrink(means[[i, j]], keep_colour=True)
-    low, high = float(drawn.min()), float(drawn.max())
-    names = [clean(c.names[k], 40) for k in (i, j)]
-    found = [
-        Picture(f"mean of {name}", grey_png(one, low, high))
-        for name, one in zip(names, drawn, strict=True)
-    ]
-    step = signed_png(shape.shrink(means[j : j + 1] - means[i : i + 1])[0])
-    return (*found, Picture(f"where {names[1]} is higher (orange) and lower (blue)", step))

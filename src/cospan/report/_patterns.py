@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,18 +30,7 @@ def pictures_of(c: Comparison, shape: PictureShape | None) -> tuple[Picture, ...
         return ()
     names = called(c.name_a, 40), called(c.name_b, 40)
     means = np.asarray(c.frame.geometry.means, dtype=np.float64)[:2]
-    drawn = shape.shrink(means, keep_colour=True)
-    low, high = float(drawn.min()), float(drawn.max())
-    found = [
-        Picture(f"mean of {name}", grey_png(one, low, high))
-        for name, one in zip(names, drawn, strict=True)
-    ]
-    found.append(
-        Picture(
-            f"where {names[1]} is higher (orange) and lower (blue)",
-            signed_png(shape.shrink(means[1:] - means[:1])[0]),
-        )
-    )
+    found = pictures_of_means(means, names, shape)
     pull = shape.shrink((c.effect_b - c.effect_a)[None])[0]
     found.append(Picture("which pixels separate the sets", signed_png(pull)))
     for side, name in zip("AB", names, strict=True):
@@ -49,6 +39,20 @@ def pictures_of(c: Comparison, shape: PictureShape | None) -> tuple[Picture, ...
             for k, one in enumerate(_prototypes(c, side, shape))
         ]
     return tuple(found)
+
+
+def pictures_of_means(
+    means: NDArray[np.float64], names: Sequence[str], shape: PictureShape
+) -> list[Picture]:
+    """The means of two sets, and their difference."""
+    drawn = shape.shrink(means, keep_colour=True)
+    low, high = float(drawn.min()), float(drawn.max())
+    found = [
+        Picture(f"mean of {name}", grey_png(one, low, high))
+        for name, one in zip(names, drawn, strict=True)
+    ]
+    step = signed_png(shape.shrink(means[1:] - means[:1])[0])
+    return [*found, Picture(f"where {names[1]} is higher (orange) and lower (blue)", step)]
 
 
 def _prototypes(c: Comparison, side: str, shape: PictureShape) -> list[str]:

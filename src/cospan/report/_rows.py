@@ -20,8 +20,6 @@ from .pieces import Nearest, Point, Row, Tab, Value
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ScoredGroup
 
-__all__ = ["Listing", "list_rows"]
-
 LISTED = 50  # rows in a tab
 SPREAD = 25  # of each set, spread over all angles, beside those to check
 MOST_VALUES = 30  # of a row, where it has more than ALL_VALUES
@@ -245,7 +243,8 @@ class _Writer:
             row, pulls = (np.asarray(v, dtype=np.float64) for v in known)
             by_column = self.columns.pulls(pulls[None])[0]
             words = self._words(row, by_column, p)
-            order = self._strongest(by_column)
+            order = np.argsort(-np.abs(by_column), kind="stable")
+            order = order if len(order) <= ALL_VALUES else order[:MOST_VALUES]
             if self.shape is None:
                 values = tuple(self._value(row, int(j), float(by_column[j])) for j in order)
             nearest = self._nearest(key, i, row, order, p)
@@ -260,10 +259,6 @@ class _Writer:
         if BORDER[0] < p < BORDER[1]:
             return "both"
         return "B" if p >= 0.5 else "A"
-
-    def _strongest(self, pulls: Floats) -> NDArray[np.intp]:
-        order = np.argsort(-np.abs(pulls), kind="stable")
-        return order if len(order) <= ALL_VALUES else order[:MOST_VALUES]
 
     def _value(self, row: Floats, j: int, pull: float) -> Value:
         a, b = (self.columns.percentile(row, j, side) for side in (0, 1))

@@ -19,82 +19,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReportContent:
-    """Everything a report says, in plain values that JSON can carry.
-
-    Parameters
-    ----------
-    title, date, version : str
-    sets : tuple of SetInfo
-        The sets, and Z last where rows were scored.
-    level, badge : str
-        ``"none"``, ``"small"``, ``"medium"`` or ``"large"``, and the words on the badge.
-    verdict, findings : tuple of str
-        The verdict in at most three sentences; then the first changes, one sentence each.
-    warning : str
-        What to know before believing the numbers; `remarks` has all of them.
-    tiles : tuple of Tile
-    parts : tuple of Part
-    features : tuple of Feature
-    more_features : tuple of Bare
-        Further columns, in a few words each.
-    n_changed : int
-    relations : tuple of Relation
-    n_relations : int
-    pictures : tuple of Picture
-        Where rows are pictures: means, their difference, prototypes, the pull.
-    angles : Angles or None
-    points : tuple of Point
-    rows : tuple of Row
-    columns : tuple of (str, str)
-        Names and kinds of the columns that the rows' values speak of.
-    tabs : tuple of Tab
-    timelines : tuple of TimeChart
-        Angles over time, or over the order of the rows, where there is one.
-    patterns : Patterns or None
-    quality : tuple of Note
-    measures : tuple of Measure
-    sensitivity : tuple of Setting
-    remarks, sampling : tuple of str
-    settings, made, inputs : tuple of (str, str)
-        Settings; command and versions; what was read.
-    order, auc, confusion, linkage, pairs, more_pairs, corners
-        Of more than two sets: an order in which close ones are side by side, the matrix of AUCs,
-        which set explains the rows of which best, what joins first, the pairs, commands for
-        further pairs, and for three sets the rows' weights.
-    """
+    """Everything a report says, in plain values that JSON can carry."""
 
     title: str
     date: str
     version: str
-    sets: tuple[pieces.SetInfo, ...]
-    level: str
-    badge: str
-    verdict: tuple[str, ...]
-    findings: tuple[str, ...]
-    warning: str
+    sets: tuple[pieces.SetInfo, ...]  # and Z last where rows were scored
+    level: str  # "none", "small", "medium" or "large"
+    badge: str  # the words on the badge
+    verdict: tuple[str, ...]  # in at most three sentences
+    findings: tuple[str, ...]  # the first changes, one sentence each
+    warning: str  # what to know before believing the numbers; `remarks` has all of them
     tiles: tuple[pieces.Tile, ...]
     parts: tuple[pieces.Part, ...] = ()
     features: tuple[pieces.Feature, ...] = ()
-    more_features: tuple[pieces.Bare, ...] = ()
+    more_features: tuple[pieces.Bare, ...] = ()  # further columns, in a few words each
     n_changed: int = 0
     relations: tuple[pieces.Relation, ...] = ()
     n_relations: int = 0
+    #: where rows are pictures: means, their difference, prototypes, the pull
     pictures: tuple[pieces.Picture, ...] = ()
     angles: pieces.Angles | None = None
     points: tuple[pieces.Point, ...] = ()
     rows: tuple[pieces.Row, ...] = ()
+    #: Names and kinds of the columns that the rows' values speak of
     columns: tuple[tuple[str, str], ...] = ()
     tabs: tuple[pieces.Tab, ...] = ()
+    #: Angles over time, or over the order of the rows, where there is one
     timelines: tuple[pieces.TimeChart, ...] = ()
     patterns: pieces.Patterns | None = None
+    #: Charts that need no place of their own, in the order in which their sections show them
+    charts: tuple[pieces.Chart, ...] = ()
     quality: tuple[pieces.Note, ...] = ()
     measures: tuple[pieces.Measure, ...] = ()
     sensitivity: tuple[pieces.Setting, ...] = ()
     remarks: tuple[str, ...] = ()
     sampling: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
-    made: tuple[tuple[str, str], ...] = ()
-    inputs: tuple[tuple[str, str], ...] = ()
+    made: tuple[tuple[str, str], ...] = ()  # command and versions
+    inputs: tuple[tuple[str, str], ...] = ()  # what was read
+    #: Of more than two sets: an order in which close ones are side by side, the matrix of AUCs,
+    #: which set explains the rows of which best, what joins first, the pairs, commands for further
+    #: pairs, and for three sets the rows' weights
     order: tuple[int, ...] = ()
     auc: tuple[tuple[float | None, ...], ...] = ()
     confusion: tuple[tuple[int, ...], ...] = ()

@@ -37,7 +37,9 @@ def page(content: ReportContent) -> str:
     template = _environment().get_template("report.html.j2")  # says so where a package is missing
     from markupsafe import Markup
 
-    style, theme, script = _file("report.css"), _file("theme.js"), _script()
+    style, theme = _file("report.css"), _file("theme.js")
+    parts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
+    script = f'(() => {{\n"use strict";\n{parts}}})();\n'
     return template.render(
         content=content,
         policy=_policy(scripts=(theme, script), style=style),
@@ -73,11 +75,13 @@ def _environment() -> Environment:
     )
 
     def drawn(chart: Any) -> Any:
-        return lambda *given: Markup(chart(*given))
+        return lambda *given, **numbers: Markup(chart(*given, **numbers))
 
-    for module in (svg, svg_many, svg_time):
-        made.globals.update({name: drawn(getattr(module, name)) for name in module.__all__})
-    made.globals.update(map_place=svg.map_place, below=_below, heat=_heat, time_cells=time_cells)
+    modules = (svg, svg_many, svg_time)
+    drawings = {name: drawn(getattr(one, name)) for one in modules for name in one.__all__}
+    made.globals.update(drawings)
+    made.globals["draw"] = lambda content, one: drawings[one.drawing](content, **one.numbers)
+    made.globals.update(map_place=svg.map_place, heat=_heat, time_cells=time_cells)
     made.globals.update(short_names=_short_names, filled=filled, time_words=time_words)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
     made.filters.update(unbroken=_unbroken)
@@ -87,11 +91,6 @@ def _environment() -> Environment:
 def _short_names(content: ReportContent) -> bool:
     """Whether names of sets fit over the columns of a matrix; else their keys are there."""
     return max(len(one.name) for one in content.sets) <= SHORT_NAME
-
-
-def _below(counts: tuple[int, ...], step: int) -> int:
-    """Rows whose angle is below a cut, in tenths of a degree."""
-    return sum(counts[:step])
 
 
 def _heat(value: float, low: float, high: float) -> int:
@@ -112,11 +111,6 @@ def _unbroken(text: str) -> str:
 
 def _file(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    parts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 def _policy(scripts: tuple[str, ...], style: str) -> str:

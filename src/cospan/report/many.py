@@ -19,16 +19,15 @@ from ._many_pairs import MOST_COMMANDS, Pairing, command_for
 from ._many_rows import ManyRows
 from ._text import clean, count, percent
 from .content import ReportContent
-from .pieces import Pair, SetInfo, Tile
+from .pieces import Chart, Pair, SetInfo, Tile
 
 if TYPE_CHECKING:
     from cospan.comparison import ManyComparison
 
-__all__ = ["many_content"]
-
 MOST_CORNERS = 900
 LARGE = 0.71  # the AUC from which sets are called clearly different
 CLEARLY = "clearly: at least 71 of 100 pairs of rows are ordered correctly"
+CORNER_WORDS = "Each dot is a row: near a corner where that set explains it best."
 
 
 def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
@@ -70,6 +69,10 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
             for i, j in order[MOST_PAIRS : MOST_PAIRS + MOST_COMMANDS]
         ),
         corners=_corners(c),
+        charts=(
+            Chart("changed", "dendrogram", "Which sets join first"),
+            *([Chart("where", "triangle", caption=CORNER_WORDS)] if len(c.names) == 3 else []),
+        ),
     )
 
 

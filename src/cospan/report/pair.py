@@ -20,7 +20,7 @@ from ._pictures import PictureShape
 from ._rows import Listing, list_rows
 from ._text import called, clean, count, percent
 from .content import ReportContent
-from .pieces import Angles, Bare, Feature, Note, Part, Relation, SetInfo, Tile, TimeChart
+from .pieces import Angles, Bare, Chart, Feature, Note, Part, Relation, SetInfo, Tile, TimeChart
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
@@ -35,6 +35,11 @@ PART_WORDS = {
     "levels": "shares of levels",
     "missing": "missing values",
 }
+DIRECTION_WORDS = (
+    "A direction is a weighted sum of columns. To the left are directions in which A varies more, "
+    "to the right B; the higher a dot, the farther apart the means; the larger, the more of the "
+    "difference it is."
+)
 
 
 def pair_content(c: Comparison, origin: Origin) -> ReportContent:
@@ -73,6 +78,7 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         tabs=listing.tabs,
         timelines=_timelines(c, names),
         patterns=patterns_of(c, shape),
+        charts=(Chart("patterns", "direction_dots", caption=DIRECTION_WORDS),),
         quality=_quality(c, names),
         measures=(*_words.measures(c), *origin.measures()),
         sensitivity=origin.settings(),

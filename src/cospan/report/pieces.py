@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cospan.comparison.timelines import Moment
@@ -202,6 +202,20 @@ class Patterns:
     features: tuple[str, ...]
     directions: tuple[Direction, ...]
     dots: tuple[tuple[float, float, float], ...]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart in a section of the page: ``drawing`` names the function that makes its SVG.
+
+    The function gets the content and ``numbers``, which are there for this chart alone.
+    """
+
+    section: str
+    drawing: str
+    title: str = ""
+    caption: str = ""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

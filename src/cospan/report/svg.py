@@ -16,7 +16,7 @@ import numpy as np
 
 from ._text import count
 from .content import ReportContent
-from .pieces import Histogram, Part, Patterns, Point
+from .pieces import Histogram, Part, Point
 
 __all__ = [
     "angle_chart",
@@ -275,9 +275,11 @@ def _cost_ticks(scale: tuple[float, float]) -> str:
     return "".join(found)
 
 
-def direction_dots(patterns: Patterns) -> str:
+def direction_dots(content: ReportContent) -> str:
     """Directions by angle and shift, the dots sized by their part of the difference."""
-    box = ANGLES
+    patterns, box = content.patterns, ANGLES
+    if patterns is None:
+        return ""
     most = max((shift for _, shift, _ in patterns.dots), default=0.0) or 1.0
     part = max((p for _, _, p in patterns.dots), default=0.0) or 1.0
     height = box["bottom"] - box["top"] - 8

@@ -82,8 +82,6 @@ def write(
 def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
     """The format that a report is written in: the one given, else by the ending of its name.
 
-    Examples
-    --------
     >>> format_of("drift.markdown"), format_of("drift", "json")
     ('md', 'json')
     """

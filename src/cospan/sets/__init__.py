@@ -3,7 +3,7 @@
 `geometry` holds what is settled about the sets, `units` says how far their features spread,
 `prepared` brings their summaries into common units, `settings` lists what a fit takes,
 `choice` settles what was left to the data, `maps` makes the matrices that samples are multiplied
-with, `leaving` and `spectral` take single rows out again exactly, `calibration` turns costs into
+with, `leaving` takes single rows out again exactly, `calibration` turns costs into
 probabilities, and `costs` scores samples against any number of sets. `curving` decides whether
 mapped rows serve better than the rows themselves, and `curved` is what samples cost then. `model`
 is the protocol that everything above is written against: two sets with a joint frame meet it, and

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,20 +11,11 @@ from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_flag, as_option, as_shrinkage, as_tol, is_real
 from cospan.errors import InputError
-from cospan.sets.choice import Asked, choose, preferred_units
+from cospan.sets.choice import Asked, choose
 from cospan.sets.geometry import Geometry
 from cospan.sets.prepared import PreparedSets, WorkingSets
 from cospan.sets.settings import Settings
 from cospan.summary import Summary
-
-
-class ChosenSets(NamedTuple):
-    """Sets in working coordinates, and what is settled about them."""
-
-    working: WorkingSets
-    geometry: Geometry
-    # (n, K): leave-one-out squared costs of the sampled rows, where the choice computed them.
-    squared: np.ndarray | None
 
 
 def chosen_sets(
@@ -33,8 +23,11 @@ def chosen_sets(
     settings: Settings,
     labels: Sequence[str] | None = None,
     picture: bool = False,
-) -> ChosenSets:
-    """Prepare the sets and settle what was left to the data."""
+) -> tuple[WorkingSets, Geometry, np.ndarray | None]:
+    """Prepare the sets and settle what was left to the data.
+
+    And leave-one-out squared costs (n, K) of the sampled rows, where the choice computed them.
+    """
     prepared = PreparedSets(
         summaries,
         span=settings.span,
@@ -49,7 +42,7 @@ def chosen_sets(
         shrinkage=choice.shrinkage, pooling=choice.pooling, dof=choice.dof
     )
     squared = None if choice.squared is None else choice.squared.T
-    return ChosenSets(choice.working, geometry, squared)
+    return choice.working, geometry, squared
 
 
 def _as_asked(prepared: PreparedSets, settings: Settings, picture: bool) -> Asked:
@@ -58,7 +51,6 @@ def _as_asked(prepared: PreparedSets, settings: Settings, picture: bool) -> Aske
     alpha = as_shrinkage(settings.shrinkage)
     fixed_pooling = _number(settings.pooling, "pooling", 0.0, 1.0)
     fixed_dof = _number(settings.dof, "dof", 0.0, math.inf, above=True)
-    preferred = preferred_units(prepared.feature_names is not None, picture)
     if not prepared.affine:
         if fixed_pooling or fixed_dof is not None or units == "own":
             name = "pooling" if fixed_pooling else "units" if units == "own" else "dof"
@@ -72,7 +64,8 @@ def _as_asked(prepared: PreparedSets, settings: Settings, picture: bool) -> Aske
         shrinkage=None if isinstance(alpha, str) else float(alpha),
         pooling=fixed_pooling,
         dof=fixed_dof,
-        prefer_units=preferred,
+        # Before any row is looked at: a table's columns have units of their own, pixels share one.
+        prefer_units="own" if prepared.feature_names is not None and not picture else "common",
     )
 
 

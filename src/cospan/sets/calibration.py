@@ -49,26 +49,13 @@ def balanced_weights(own: NDArray[np.intp], count: Floats, n_sets: int) -> Float
 
 
 def fit_calibration(
-    log_odds: Floats,
-    own: NDArray[np.intp],
-    count: Floats,
-    start: Calibration | None = None,
+    log_odds: Floats, own: NDArray[np.intp], count: Floats, start: Calibration | None = None
 ) -> Calibration:
     """Gain and offsets from rows whose set is known.
 
-    Parameters
-    ----------
-    log_odds : (n, K)
-        :func:`log_odds_of` the leave-one-out squared costs.
-    own : (n,)
-        The number of each row's set.
-    count : (n,)
-        How often each row counts.
-    start : Calibration, optional
-        Of something similar, to start from.
+    `log_odds` (n, K) are :func:`log_odds_of` the leave-one-out squared costs, `own` the numbers of
+    the rows' sets, `count` how often each row counts, and `start` a fit of something similar.
 
-    Examples
-    --------
     >>> x = np.array([[0.0, -1.0], [0.0, 0.5], [0.5, 0.0], [0.0, 1.0]])
     >>> found = fit_calibration(x, np.array([0, 0, 1, 1]), np.ones(4))
     >>> round(found.gain, 3)

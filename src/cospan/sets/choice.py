@@ -243,8 +243,3 @@ class _Climb:
             if best == place:
                 return self.at(place)
             place = best
-
-
-def preferred_units(named: bool, picture: bool) -> str:
-    """Units before any row is looked at: a table's columns have their own, pixels share one."""
-    return "own" if named and not picture else "common"

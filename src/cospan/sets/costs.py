@@ -33,13 +33,18 @@ from cospan.errors import InputError
 from cospan.sets.asking import chosen_sets, resolved_calibration
 from cospan.sets.choice import more_rows, tried_rows
 from cospan.sets.curved import CurvedSets, Plain, with_curve
-from cospan.sets.curving import Again, TriedSets, fitted_curve
+from cospan.sets.curving import Again, Tried, fitted_curve
 from cospan.sets.geometry import Geometry
-from cospan.sets.leaving import LeavingRows, removed_weights
+from cospan.sets.leaving import (
+    LeavingRows,
+    leaving_rows,
+    matrix_of,
+    pooled_matrices,
+    removed_weights,
+)
 from cospan.sets.maps import inverse_triangle, maps_of, working_rows
 from cospan.sets.model import calibrated, calibrated_weights, trial_costs, typicality_of
 from cospan.sets.settings import Given, Settings
-from cospan.sets.spectral import leaving_rows, matrix_of, pooled_matrices
 from cospan.summary import Summary
 from cospan.typicality import Typicality
 
@@ -53,8 +58,6 @@ class SetCosts:
 
     Make one with :meth:`from_summaries`.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_iris
     >>> from cospan import Summary
     >>> X, y = load_iris(return_X_y=True)
@@ -109,7 +112,7 @@ class SetCosts:
     ) -> tuple[SetCosts, np.ndarray | None]:
         """Plain costs, and the leave-one-out squared costs (n, K) of the rows they are tried on."""
         costs, tried = cls._plain(summaries, settings, None, "cost", False)
-        return costs, None if tried is None else tried.squared
+        return costs, None if tried is None else tried[2]
 
     @classmethod
     def _plain(
@@ -119,7 +122,7 @@ class SetCosts:
         labels: Sequence[str] | None,
         weighting: str,
         picture: bool,
-    ) -> tuple[SetCosts, TriedSets | None]:
+    ) -> tuple[SetCosts, Tried | None]:
         working, geometry, squared = chosen_sets(summaries, settings, labels, picture)
         maps = maps_of(working, geometry, weighting)
         costs = cls(geometry, weighting, tuple(maps), working.basis)
@@ -135,8 +138,8 @@ class SetCosts:
             most = more_rows(summaries)
             rows, more = (working.trial(most), None) if most else (trial, squared)
             found = calibrated(costs, rows, more)
-            costs = replace(costs, geometry=geometry.with_calibration(found))
-        return costs, TriedSets(working, trial, squared)
+            costs = replace(costs, geometry=replace(geometry, calibration=found))
+        return costs, (working, trial, squared)
 
     # ---- looking ------------------------------------------------------------------------------
 
@@ -171,22 +174,16 @@ class SetCosts:
         parts = [self._scored(part, origins) for part in self._parts(rows)]
         xp = arrays.namespace(rows)
         squared = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
-        return self._as_costs(squared)
+        if self.weighting == "frame":
+            return _inverse(squared)
+        return squared + self.geometry.dof if self.geometry.affine else squared
 
     def left_out_costs(self, X: Any, own: Any, *, sample_weight: Any = None) -> Array:
         """Squared costs (n, K) of the sets' own rows, each as if it had never been there.
 
-        Exact, without refitting: mean, covariance and divisor change (α, T and the calibration
-        are held).
-
-        Parameters
-        ----------
-        X : array-like, (n, d)
-            Rows the sets were made of, or some of them.
-        own : array-like of int, (n,)
-            The number of the set each row belongs to.
-        sample_weight : array-like, optional
-            The weights used in fitting; a row of weight 2 loses one of its two occurrences.
+        Exact, without refitting: mean, covariance and divisor change (α, T and the calibration are
+        held). `own` are the numbers of the rows' sets, `sample_weight` the weights used in fitting:
+        a row of weight 2 loses one of its two occurrences.
         """
         rows = as_rows(X, "X", d=self.n_features, allow_empty=True)
         own = np.asarray(own, dtype=np.intp)
@@ -199,7 +196,7 @@ class SetCosts:
         out = np.empty((len(own), self.geometry.n_sets))
         for o in np.unique(own).tolist():
             index = np.flatnonzero(own == o)
-            member = arrays.rows_at(rows, index)
+            member = arrays.pick(rows, index)
             p, off = working_rows(member, self.geometry.means[o, :], self.geometry, self.basis)
             out[index] = arrays.to_numpy(leaving.squared_costs(p, off, o, removed[index]))
         return arrays.like(out, arrays.namespace(rows).astype(rows[:0, :], self._dtype(rows)))
@@ -254,12 +251,6 @@ class SetCosts:
         # Off the span every set has the variance α, and T that of all K sets together.
         variance = g.shrinkage * (len(self.maps) ** 2 if self.weighting == "frame" else 1)
         return parts + xp.astype(off / variance, parts.dtype)[:, None]
-
-    def _as_costs(self, squared: Array) -> Array:
-        g = self.geometry
-        if self.weighting == "cost":
-            return squared + g.dof if g.affine else squared
-        return _inverse(squared)
 
     def _left_out_shares(self, rows: Array, own: np.ndarray, removed: np.ndarray) -> Array:
         """The frame weighting's costs with each row out of its own set (centre, divisor held)."""

@@ -206,7 +206,7 @@ def as_fitted(model: Any, sets: Sequence[Any]) -> tuple[Geometry, list[Any]]:
 
 def with_curve(model: _Model, curve: CurvedSets) -> _Model:
     """A plain model that a curved one answers for."""
-    geometry = model.geometry.with_calibration(curve.calibration)
+    geometry = replace(model.geometry, calibration=curve.calibration)
     return replace(model, geometry=geometry, typicality=curve.typicality, curve=curve)
 
 
@@ -215,5 +215,5 @@ def without_curve(model: _Model) -> _Model:
     if model.curve is None:
         return model
     plain = model.curve.plain
-    geometry = model.geometry.with_calibration(plain.calibration)
+    geometry = replace(model.geometry, calibration=plain.calibration)
     return replace(model, geometry=geometry, typicality=plain.typicality, curve=None)

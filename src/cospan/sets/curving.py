@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,10 @@ _MAPPED_AT_ONCE = 4
 _FEW_FEATURES = 100
 
 
+#: The plain sets, sampled rows of theirs, and what those cost, each left out of its own.
+Tried = tuple[WorkingSets, TrialRows | None, np.ndarray | None]
+
+
 def as_curve(curve: Any) -> int | str | None:
     """None (or "none", as a command line has it), "auto", or a number of features."""
     if curve is None or (isinstance(curve, str) and curve == "none"):
@@ -59,14 +63,6 @@ def as_curve(curve: Any) -> int | str | None:
     )
 
 
-class TriedSets(NamedTuple):
-    """The plain sets, sampled rows of theirs, and what those cost, each left out of its own."""
-
-    working: WorkingSets
-    trial: TrialRows | None
-    squared: np.ndarray | None
-
-
 def fitted_curve(
     working: WorkingSets,
     trial: TrialRows | None,
@@ -77,16 +73,8 @@ def fitted_curve(
 ) -> CurvedSets | None:
     """The curved model of these sets; None where the plain one stays.
 
-    Parameters
-    ----------
-    working : WorkingSets
-        The plain sets.
-    trial, squared
-        Sampled rows, and their leave-one-out squared costs by the plain model.
-    plain : Plain
-        What the plain model says of them.
-    again : callable, optional
-        Needed where the summaries' samples do not hold all rows.
+    `trial` and `squared` are sampled rows and their leave-one-out squared costs by the plain model,
+    `plain` what that says of them. `again` is needed where the summaries' samples are not all rows.
     """
     asked = as_curve(settings.curve)
     if asked is None:
@@ -98,7 +86,10 @@ def fitted_curve(
     summaries = _with_samples(working)
     samples = [part.sample.rows for part in summaries]
     mapping = _map_for(working, samples, None if asked == "auto" else int(asked))
-    whole = held or (getattr(again, "at_hand", False) and _few_more(summaries))
+    # Are all rows so few more than the sampled ones that a trial can map them?
+    sampled = sum(len(x.sample) for x in summaries)
+    few_more = sum(x.count for x in summaries) <= _MAPPED_AT_ONCE * sampled
+    whole = held or (getattr(again, "at_hand", False) and few_more)
     if held or not whole:
         mapped = [mapped_summary(x.sample.rows, x.sample.weights, mapping) for x in summaries]
     else:
@@ -169,13 +160,6 @@ def _all_rows(part: Summary) -> RowSample:
     n = part.count
     rows = arrays.to_numpy(part.factor_parts()[0][:n, :] + part.mean[None, :])
     return RowSample(rows.astype(np.float64), np.ones(n), np.arange(n), np.zeros(n), n, math.inf, n)
-
-
-def _few_more(summaries: Sequence[Summary]) -> bool:
-    """Are all rows so few more than the sampled ones that a trial can map them?"""
-    return sum(x.count for x in summaries) <= _MAPPED_AT_ONCE * sum(
-        len(x.sample) for x in summaries
-    )
 
 
 def _map_for(working: WorkingSets, samples: Sequence[np.ndarray], size: int | None) -> RowMap:

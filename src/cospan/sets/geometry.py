@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -93,9 +93,6 @@ class Geometry:
         """(K, K): what set j weighs in the pooled covariance of set k."""
         K = self.n_sets
         return (1 - self.pooling) * np.eye(K) + self.pooling / K
-
-    def with_calibration(self, calibration: Calibration) -> Geometry:
-        return replace(self, calibration=calibration)
 
 
 def common_names(summaries: Sequence[Summary], labels: Sequence[str]) -> tuple[str, ...] | None:

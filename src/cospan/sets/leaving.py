@@ -18,7 +18,7 @@ In the affine span without pooling that is ρ²h/(1 - τh) for the row's own set
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from cospan._arrays import Array
 from cospan._tolerance import alone_in_its_direction
 from cospan._validate import as_weights
 from cospan.sets.geometry import Geometry
+from cospan.sets.maps import inverse_triangle, working_rows
 
 
 def removed_weights(sample_weight: Any, n: int) -> np.ndarray:
@@ -65,20 +66,12 @@ class _Change(NamedTuple):
 class LeavingRows:
     """Leave-one-out costs of rows of K sets.
 
-    Parameters
-    ----------
-    geometry : Geometry
-    maps : callable
-        ``maps(k, o)`` gives the :class:`SpectralMap` of set k for rows that leave set o.
-    positions : ndarray, (K, e)
-        The sets' means less the centre, in working coordinates.
+    ``maps(k, o)`` gives the :class:`SpectralMap` of set k for rows that leave set o; `positions`
+    (K, e) are the sets' means less the centre, in working coordinates.
     """
 
     def __init__(
-        self,
-        geometry: Geometry,
-        maps: Callable[[int, int], SpectralMap],
-        positions: np.ndarray,
+        self, geometry: Geometry, maps: Callable[[int, int], SpectralMap], positions: np.ndarray
     ) -> None:
         self.geometry = geometry
         self.maps = maps
@@ -92,15 +85,8 @@ class LeavingRows:
     def squared_costs(self, p: Array, off: Array | None, o: int, removed: np.ndarray) -> Array:
         """(n, K) squared costs of rows of set o, each left out of it.
 
-        Parameters
-        ----------
-        p : array, (n, e)
-            The rows less the mean of their set, in working coordinates.
-        off : array (n,) or None
-            Squared norms outside the span.
-        o : int
-        removed : ndarray, (n,)
-            The weight that leaves.
+        `p` (n, e) are the rows less the mean of their set, in working coordinates, `off` their
+        squared norms outside the span, and `removed` the weights that leave.
         """
         outside = np.zeros(p.shape[0]) if off is None else arrays.to_numpy(off)
         alpha = self.geometry.shrinkage
@@ -226,3 +212,59 @@ def _changed_cost(W: np.ndarray, change: _Change, *, own: bool) -> np.ndarray:
     solved = np.linalg.solve(solvable, v[:, :, None])[:, :, 0]
     cost = np.einsum("ni,nij,nj->n", v, W, solved)
     return np.where(alone, math.inf, np.maximum(cost, 0.0))
+
+
+def matrix_of(one: np.ndarray) -> np.ndarray:
+    """P with P⁻¹ = M Mᵀ, for a square map."""
+    if one.shape[0] != one.shape[1]:
+        return np.zeros((0, 0))  # without shrinkage, and never asked for
+    inverse = np.linalg.inv(one)
+    return np.asarray(arrays.gram(inverse))
+
+
+def pooled_matrices(geometry: Geometry, shrunk: Sequence[np.ndarray]) -> np.ndarray:
+    """(K, e, e): P_k = (1-γ) Σ̃_k + γ mean Σ̃."""
+    return np.tensordot(geometry.mixing(), np.stack(list(shrunk)), axes=1)
+
+
+def leaving_rows(
+    geometry: Geometry, shrunk: Sequence[np.ndarray], maps: Sequence[Array], basis: Array | None
+) -> LeavingRows:
+    """Leave-one-out for sets with these Σ̃_k, in working coordinates, and these maps."""
+    at = working_rows(geometry.means, geometry.center, geometry, basis)[0]
+    return LeavingRows(geometry, _SpectralMaps(geometry, shrunk, maps), arrays.to_numpy(at))
+
+
+class _SpectralMaps:
+    """The :class:`SpectralMap` of every set k and every set o that rows leave, when asked."""
+
+    def __init__(
+        self, geometry: Geometry, shrunk: Sequence[np.ndarray], maps: Sequence[Array]
+    ) -> None:
+        self.geometry = geometry
+        self.shrunk = shrunk
+        self.maps = maps
+        self.kept: dict[tuple[int, int], SpectralMap] = {}
+
+    def __call__(self, k: int, o: int) -> SpectralMap:
+        # Where nothing is pooled, a set does not change when rows of another leave.
+        key = (k, o) if self.geometry.pooling > 0 else (k, k)
+        if key not in self.kept:
+            self.kept[key] = self._made(*key)
+        return self.kept[key]
+
+    def _made(self, k: int, o: int) -> SpectralMap:
+        alpha = self.geometry.shrinkage
+        if alpha == 0 and self.geometry.pooling == 0:
+            # The map itself makes the set's moments the identity.
+            return SpectralMap(self.maps[k], np.ones(self.maps[k].shape[1]))
+        moments = (self.shrunk[o] - alpha * np.eye(len(self.shrunk[o]))) / (1 - alpha)
+        if self.geometry.pooling == 0:
+            values, vectors = arrays.eigh(moments)
+            kept = np.clip(values, 0.0, None)
+            own = (1 - alpha) * kept + alpha
+            return SpectralMap(vectors / np.sqrt(own), kept / own)
+        pooled = pooled_matrices(self.geometry, self.shrunk)[k]
+        inverse = arrays.to_numpy(inverse_triangle(arrays.cholesky(pooled)))
+        values, Q = arrays.eigh(arrays.matmul(inverse.T, arrays.matmul(moments, inverse)))
+        return SpectralMap(arrays.matmul(inverse, Q), np.clip(values, 0.0, None))

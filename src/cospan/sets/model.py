@@ -43,8 +43,6 @@ class SetModel(Protocol):
 def calibrated_weights(squared: Array, calibration: Calibration) -> Array:
     """(n, K) probabilities from squared costs; each row sums to 1.
 
-    Examples
-    --------
     >>> calibrated_weights(np.array([[1.0, 1.0, 2.0], [0.0, 0.0, 0.0]]), Calibration())
     array([[0.4       , 0.4       , 0.2       ],
            [0.33333333, 0.33333333, 0.33333333]])
@@ -76,8 +74,6 @@ def _inverse_weights(squared: Array) -> Array:
 def angles_of(squared_a: Array, squared_b: Array, calibration: Calibration) -> Array:
     """θ in radians from the squared costs of two sets.
 
-    Examples
-    --------
     >>> angles_of(np.array([1.0, 3.0]), np.array([1.0, 1.0]), Calibration()).round(4)
     array([0.7854, 1.0472])
     """

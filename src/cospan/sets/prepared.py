@@ -194,7 +194,9 @@ class WorkingSets:
         if alpha == 0 and self.factored:
             return one
         if self.factored:
-            return shrunk_factor(one, alpha)
+            ridge = math.sqrt(alpha) * arrays.identity(one.shape[1], one)
+            rows = arrays.namespace(one).concat((math.sqrt(1 - alpha) * one, ridge), axis=0)
+            return arrays.triangular_factor(rows)
         return arrays.cholesky((1 - alpha) * one + alpha * arrays.identity(one.shape[0], one))
 
     def spectrum(self, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -265,10 +267,3 @@ class WorkingSets:
             tol=p.tol,
             feature_names=p.feature_names,
         )
-
-
-def shrunk_factor(factor: Array, alpha: float) -> Array:
-    """Triangular factor of (1-α) S + α I, from a factor of S."""
-    xp = arrays.namespace(factor)
-    ridge = math.sqrt(alpha) * arrays.identity(factor.shape[1], factor)
-    return arrays.triangular_factor(xp.concat((math.sqrt(1 - alpha) * factor, ridge), axis=0))

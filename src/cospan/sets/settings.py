@@ -42,8 +42,6 @@ class CostSettings(Given, total=False):
 class Settings:
     """How sets are prepared, chosen for and calibrated; see :meth:`cospan.JointFrame.fit`.
 
-    Examples
-    --------
     >>> Settings.of(preset="paper").span
     'linear'
     """

@@ -24,7 +24,10 @@ def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Flo
     costs = np.empty((len(alphas), working.n_sets, len(trial.own)))
     for k in range(working.n_sets):
         values, vectors = working.spectrum(k)
-        projected = _projected(trial, at, k, vectors)
+        # Squared coordinates of all rows about the mean of set k.
+        projected = np.asarray(arrays.matmul(trial.rows, vectors))
+        projected += arrays.matmul(at - at[k], vectors)[trial.own]
+        projected *= projected
         mine = trial.own == k
         costs[:, k, :] = _quadratic(projected, values, alphas, alphas, trial.off)
         n, removed = working.prepared.sizes[k], trial.removed[mine].max()
@@ -33,14 +36,6 @@ def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Flo
         lost = (1 - alphas)[:, None] * removed * n / (n - removed) ** 2
         costs[:, k, mine] = (n / (n - removed)) ** 2 * h / np.maximum(1 - lost * h, LEAST_REMAINDER)
     return costs
-
-
-def _projected(trial: TrialRows, at: Floats, k: int, vectors: Floats) -> Floats:
-    """Squared coordinates of all rows about the mean of set k."""
-    projected = np.asarray(arrays.matmul(trial.rows, vectors))
-    projected += arrays.matmul(at - at[k], vectors)[trial.own]
-    projected *= projected
-    return projected
 
 
 def _quadratic(

@@ -24,14 +24,8 @@ _SMALLEST_POWER = -1000
 class Spreads:
     """Variances of the features of every set.
 
-    Parameters
-    ----------
-    summaries : sequence of K Summary
-    about : sequence of K arrays, (d,)
-        What each set's moments are taken about.
-    weights : sequence of K floats
-        What the square of one row counts in its set's moments.
-    means : array, (K, d)
+    `about` is what each set's moments are taken about, `weights` what the square of one row counts
+    in them.
     """
 
     def __init__(

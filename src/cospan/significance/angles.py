@@ -14,6 +14,7 @@ from cospan._validate import as_confidence, as_count, as_generator
 from cospan.distribution import angle_auc, angle_histogram, as_angles, hellinger, overlap
 from cospan.errors import InputError
 from cospan.significance.bootstrap import (
+    Estimate,
     Measures,
     arc_of,
     auc_interval,
@@ -23,7 +24,6 @@ from cospan.significance.bootstrap import (
     spread,
     widened,
 )
-from cospan.significance.estimate import Estimate
 from cospan.significance.recalibrating import smooth_spread
 
 #: Bins of the histograms of raw angles, 3° each, as the paper has them.
@@ -144,23 +144,11 @@ def pair_separation(
     n_bootstrap: int = 1000,
     seed: int = 0,
 ) -> Separation:
-    """The separation of a pair of sets as every comparison states it.
+    """The separation of a pair of sets, by leave-one-out angles, as every comparison states it.
 
-    Calibrated angles are probabilities and need no bins; raw ones are compared as histograms.
-    The same pair has the same numbers among two sets or many, whichever is called A.
+    Calibrated angles are probabilities (sin²θ that of B) and need no bins; raw ones are compared as
+    histograms. The same pair has the same numbers among two sets or many, whichever is called A.
 
-    Parameters
-    ----------
-    theta_a, theta_b
-        Leave-one-out angles of both sets' rows, in radians.
-    calibrated
-        Whether sin²θ is the probability of B.
-    reliability, confidence, n_bootstrap, seed
-        As for :func:`separation`.
-
-    Examples
-    --------
-    >>> from cospan.significance import pair_separation
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.beta(3, 6, 90) * np.pi / 2, rng.beta(6, 3, 60) * np.pi / 2
     >>> one, other = (

@@ -23,14 +23,45 @@ whichever way round it is compared.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtri
 
 from cospan._types import Floats
 from cospan.distribution import bin_index
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A measured value with its confidence interval.
+
+    Attributes
+    ----------
+    value : float
+        As measured.
+    low, high : float
+        Ends of the interval.
+    confidence : float
+        How often such intervals hold the true value, 0.95 for instance.
+
+    Examples
+    --------
+    >>> from cospan import Estimate
+    >>> print(Estimate(0.8, 0.75, 0.84, 0.95))
+    0.800 [0.750, 0.840]
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
 
 # Cells beyond this many change an interval in the fourth digit only.
 MAX_CELLS = 1000
@@ -56,8 +87,6 @@ def oriented(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
     The larger set comes first; of two equally large ones, that whose angles are nearer to an end.
 
-    Examples
-    --------
     >>> a, b = np.array([0.2, 0.3]), np.array([1.0, 1.1, 1.2])
     >>> [x.round(2).tolist() for x in oriented(a, b)]
     [[0.57, 0.47, 0.37], [1.37, 1.27]]
@@ -135,18 +164,8 @@ def auc_interval(
     if slope == 0:
         return value, value
     reach = wider * float(ndtri((1 + confidence) / 2)) * float(strays.auc.std()) / slope
-    low, high = (_logit(end) for end in (min(value, source), max(value, source)))
-    return _expit(low - reach), _expit(high + reach)
-
-
-def _logit(share: float) -> float:
-    if share in (0, 1):
-        return math.copysign(math.inf, share - 0.5)
-    return math.log(share) - math.log1p(-share)
-
-
-def _expit(log_odds: float) -> float:
-    return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
+    low, high = logit(min(value, source)) - reach, logit(max(value, source)) + reach
+    return float(expit(low)), float(expit(high))
 
 
 def arc_of(squared_hellinger: Floats) -> Floats:

@@ -66,8 +66,6 @@ def rank_pvalue(values: Floats) -> float:
 def holm(pvalues: Mapping[str, float]) -> dict[str, float]:
     """p-values that may all be read at once (Holm): none is falsely small in 95 % of the cases.
 
-    Examples
-    --------
     >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
     {'a': 0.03, 'b': 0.06, 'c': 0.06}
     """

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from cospan._types import Bools, Floats, Index
 from cospan.distribution import rank_auc
-from cospan.significance.bootstrap import auc_spread, interval
-from cospan.significance.estimate import Estimate
+from cospan.significance.bootstrap import Estimate, auc_spread, interval
 from cospan.significance.views import VIEWS, Coordinates, witness
 
 # Replicates behind the interval of the effect: its ends are good to a hundredth of its width.
@@ -49,8 +48,9 @@ def held_out_effect(
     """
     splits = np.atleast_2d(quarter)
     scores = cross_fit(at, rows, in_a, splits)
-    values = [_mean_auc(*one, in_a) for one in zip(scores, splits, strict=True)]
-    strays = [auc_spread(a, b, _REPLICATES, rng) for a, b in _tested(scores[0], splits[0], in_a)]
+    halves = [_tested(*one, in_a) for one in zip(scores, splits, strict=True)]
+    values = [float(np.mean([rank_auc(a, b) for a, b in both])) for both in halves]
+    strays = [auc_spread(a, b, _REPLICATES, rng) for a, b in halves[0]]
     value = float(np.mean(values))
     mean_stray = (strays[0] + strays[1]) / 2
     deviations = [stray.std() for stray in strays]
@@ -61,11 +61,6 @@ def held_out_effect(
             1 + 2 * correlation * deviations[0] * deviations[1] / both
         )
     return Estimate(value, *interval(value, mean_stray, confidence), confidence)
-
-
-def _mean_auc(scores: Floats, quarter: Index, in_a: Bools) -> float:
-    """The mean of the two halves' AUCs."""
-    return float(np.mean([rank_auc(a, b) for a, b in _tested(scores, quarter, in_a)]))
 
 
 def _tested(scores: Floats, quarter: Index, in_a: Bools) -> list[tuple[Floats, Floats]]:

@@ -27,15 +27,6 @@ def smooth_spread(a: Floats, b: Floats, n: int, rng: np.random.Generator) -> Mea
 
     That of the distance is on the scale of Fisher-Rao, on which it has about the same width
     everywhere.
-
-    Parameters
-    ----------
-    a, b
-        Angles in radians.
-    n
-        Replicates.
-    rng
-        Source of chance.
     """
     pooled = np.concatenate([a, b])
     _, cell = np.unique(position_of(pooled), return_inverse=True)

@@ -79,14 +79,8 @@ def fit_reliabilities(
 ) -> Floats:
     """The same for every pair of K sets, (K, K), from two fits to halves of all of them.
 
-    Parameters
-    ----------
-    geometry
-        How the sets were fitted, every choice made.
-    sets
-        The rows of each, or a sample of them, at least four each.
-    random_state
-        Seed of the halves. Those of a set do not depend on the other sets.
+    `geometry` says how the sets were fitted, every choice made; `sets` are the rows of each, or a
+    sample of at least four. The halves of a set do not depend on the other sets.
     """
     names = "AB" if len(sets) == 2 else [f"set {k}" for k in range(1, len(sets) + 1)]
     rows = [np.asarray(to_numpy(as_rows(X, name))) for X, name in zip(sets, names, strict=True)]

@@ -1,4 +1,8 @@
-"""The shift test: could two sets of rows come from one distribution?"""
+"""The shift test: could two sets of rows come from one distribution?
+
+If they do, the labels could be exchanged among the rows without changing anything. So the statistic
+of the true labels has every rank among those of random relabellings with the same chance, whatever
+the distribution, the sizes and the dimension."""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cospan._arrays import Array, to_numpy
 from cospan._text import plural
@@ -20,13 +25,12 @@ from cospan._validate import (
     feature_names_of,
 )
 from cospan.errors import InputError
+from cospan.significance.bootstrap import Estimate
 from cospan.significance.combining import combine, holm, rank_pvalue, standardise
-from cospan.significance.copies import IN_A, IN_B, Units, settle_copies
+from cospan.significance.copies import BOTH, IN_A, IN_B, Units, settle_copies
 from cospan.significance.effect import SPLITS, held_out_effect, quarters
-from cospan.significance.estimate import Estimate
 from cospan.significance.parts import part_pvalues
-from cospan.significance.relabelling import contrasts
-from cospan.significance.views import VIEWS, Coordinates, statistic
+from cospan.significance.views import SINGLE_PRECISION, VIEWS, Coordinates, statistic
 
 # Halves and quarters of each set are compared: with fewer rows, a quarter would be empty.
 _FEWEST_ROWS = 4
@@ -189,3 +193,21 @@ def _units(a: Floats, b: Floats, copies: str) -> Units:
 
 def _rows(X: Array, name: str) -> Floats:
     return np.asarray(to_numpy(as_rows(X, name)), dtype=np.float64)
+
+
+def contrasts(units: Units, count: int, rng: np.random.Generator) -> NDArray[np.floating]:
+    """Weights that turn values into their mean over A minus that over B, (1 + count, units).
+
+    The first row belongs to the true places; the others permute them within each stratum.
+    """
+    places = np.tile(units.places, (1 + count, 1))
+    for stratum in np.unique(units.strata[units.strata >= 0]):
+        where = np.flatnonzero(units.strata == stratum)
+        places[1:, where] = rng.permuted(places[1:, where], axis=1)
+    n_a = np.count_nonzero(units.places != IN_B)
+    n_b = np.count_nonzero(units.places != IN_A)
+    weights = np.empty(3)
+    weights[[IN_A, IN_B, BOTH]] = 1 / n_a, -1 / n_b, 1 / n_a - 1 / n_b
+    if len(units.places) >= SINGLE_PRECISION:
+        return weights.astype(np.float32)[places]
+    return weights[places]

@@ -21,8 +21,6 @@ _BLOCK = 2_000_000
 class PowerSum(NamedTuple):
     """Σ |difference|^power over the features.
 
-    Examples
-    --------
     >>> PowerSum(3.0).of(np.array([[1.0, -2.0]]))
     array([9.])
     """
@@ -44,8 +42,6 @@ class Eigenvalues(NamedTuple):
     Entries off the diagonal are multiplied by √2, so that Σ λ² is the squared length of a row.
     No eigenvalue is computed: Σ λ⁴ is the sum of the squares of M².
 
-    Examples
-    --------
     >>> round(float(Eigenvalues().of(np.array([[3.0, 0.0, 1.0]]))[0]), 9)
     82.0
     """

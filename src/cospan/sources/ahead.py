@@ -13,8 +13,6 @@ Block = TypeVar("Block")
 def read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
     """The same blocks, each made in a second thread while the one before is at work.
 
-    Examples
-    --------
     >>> list(read_ahead(iter("abc")))
     ['a', 'b', 'c']
     """

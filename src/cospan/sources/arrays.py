@@ -18,7 +18,7 @@ from cospan import _arrays
 from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options
+from .base import Chunk, Options, Reader
 from .cleaning import float_type
 
 #: NumPy has no arrays of more.
@@ -28,10 +28,8 @@ Pieces = Callable[[int], Iterator[NDArray[Any]]]
 Lookup = Callable[[str], Any]  # the labels of this name beside an array, or None
 
 
-class ArrayReader:
+class ArrayReader(Reader):
     """Rows of one array of two or more dimensions; the later ones become one row's features."""
-
-    feature_names: tuple[str, ...] | None = None
 
     def __init__(
         self,
@@ -48,7 +46,7 @@ class ArrayReader:
         self.name = name
         self.notes = notes
         self.dtype = float_type(dtype, name)
-        self.n_rows: int = _row_count(name, shape)
+        self.n_rows = _row_count(name, shape)
         self._width = math.prod(shape[1:])  # a forged shape must not wrap around
         self._pieces = pieces
         self._labels = labels

@@ -8,6 +8,7 @@ kind of input is one small reader and nothing else.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +22,15 @@ from cospan._warnings import warn
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from .encoding import EncodingPlan
     from .encoding.learn import SetLearner
 
-__all__ = ["Chunk", "Encodable", "Options", "Reader", "listing", "require", "warn"]
+__all__ = [
+    "Chunk", "Encodable", "Options", "Reader", "TableStream", "listing", "only_in_one", "require",
+    "warn",
+]  # fmt: skip
 
 #: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.
 CHUNK_BYTES = 32 * 2**20
@@ -64,36 +70,35 @@ class Chunk(NamedTuple):
         return Chunk(*picked)
 
 
-class Named(Protocol):
-    """Rows with a name."""
+class Reader(ABC):
+    """One kind of input. Blocks may hold NaN (missing); everything else is the Source's work."""
+
+    name: str
+    n_features: int
+    dtype: np.dtype[Any]
+    n_rows: int | None = None
+    feature_names: tuple[str, ...] | None = None
+    image_shape: tuple[int, ...] | None = None
+    notes: tuple[str, ...] = ()
+    owners: tuple[str, ...] | None = None  # for each feature the user's column it is made of
+    finite: bool = False  # whether no gap is left, and infinite values are refused already
+    encodable: bool = False  # whether an encoding plan could deal with its missing values
+    embedded: bool = False  # whether a model made the rows
+    #: A Dask collection that can be left to the workers; None where labels are wanted too
+    collection: Any = None
+
+    @abstractmethod
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        """Raw blocks of at most about `size` rows, from the first row, each time anew."""
+
+
+class Encodable(Protocol):
+    """A table before its columns are encoded (``encoding.table``, ``encoding.lazy``)."""
 
     @property
     def name(self) -> str: ...
     @property
     def n_rows(self) -> int | None: ...
-
-
-class Reader(Named, Protocol):
-    """One kind of input. Blocks may hold NaN (missing); everything else is the Source's work."""
-
-    @property
-    def n_features(self) -> int: ...
-    @property
-    def feature_names(self) -> tuple[str, ...] | None: ...
-    @property
-    def image_shape(self) -> tuple[int, ...] | None: ...
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    def blocks(self, size: int) -> Iterator[Chunk]:
-        """Raw blocks of at most about `size` rows, from the first row, each time anew."""
-
-
-class Encodable(Named, Protocol):
-    """A table before its columns are encoded (``encoding.table``, ``encoding.lazy``)."""
-
     @property
     def columns(self) -> tuple[str, ...]: ...
     @property
@@ -119,6 +124,27 @@ class Encodable(Named, Protocol):
 
     def classes(self) -> list[Any]:
         """The different labels."""
+
+
+class TableStream(ABC):
+    """Arrow record batches with known columns, as often as asked."""
+
+    name: str
+    schema: pa.Schema
+    n_rows: int | None = None
+    index: str | None = None  # a column that identifies rows and is not a feature
+    #: Columns that can serve as label or id but never as a feature (folder partitions)
+    hidden: frozenset[str] = frozenset()
+    unreadable: frozenset[str] = frozenset()  # columns that no batch can hold (Python objects)
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        """Batches of at most `size` rows with these columns, in this order."""
+
+    def complete(self, columns: Sequence[str]) -> bool:
+        """Whether it is known, without reading the rows of a file, that no value is missing."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -194,6 +220,13 @@ def listing(items: Sequence[object], limit: int = 8) -> str:
     shown = ", ".join(repr(str(item)) for item in items[:limit])
     rest = len(items) - limit
     return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def only_in_one(a: str, of_a: Sequence[str], b: str, of_b: Sequence[str]) -> str:
+    """Which names one of two sources has and the other lacks, in words; empty if none."""
+    alone = ((a, of_a, set(of_b)), (b, of_b, set(of_a)))
+    lists = [(name, [x for x in own if x not in other]) for name, own, other in alone]
+    return "; ".join(f"only {name} has {listing(names)}" for name, names in lists if names)
 
 
 def require(there: Sequence[str], columns: Sequence[str], name: str, given: str = "") -> None:

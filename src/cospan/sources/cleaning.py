@@ -27,12 +27,12 @@ def clean(
     Numbers of rows left out since a value is missing are appended to `dropped`.
     """
     fill = _column_means(reader, options, size, name) if options.missing == "mean" else None
-    gaps = _Gaps(getattr(reader, "owners", reader.feature_names), reader.n_features, name)
-    gaps.encodable = getattr(reader, "encodable", False)
+    gaps = _Gaps(reader.owners or reader.feature_names, reader.n_features, name)
+    gaps.encodable = reader.encodable
     given = 0
     for block in taken(reader, options, size, name):
         chunk = block._replace(rows=block.rows.astype(reader.dtype, copy=False))
-        if not (getattr(reader, "finite", False) or _all_finite(chunk.rows)):
+        if not (reader.finite or _all_finite(chunk.rows)):
             _refuse_infinite(chunk, reader.feature_names, name)
             absent = np.isnan(chunk.rows)
             if fill is not None:

@@ -17,7 +17,7 @@ from cospan.errors import SourceError
 
 from .arrow_claims import check_batches
 from .arrow_rows import has_gaps, is_list, is_numeric, select
-from .base import listing
+from .base import TableStream, listing
 from .budget import FREE_BLOCK, check_stream
 from .long_texts import decoded
 from .parquet_claims import SMALL_FILE, bytes_per_row, check_claims, shared_texts
@@ -35,11 +35,10 @@ DECODE_BYTES = 6 * 2**20
 PROBE_ROWS = 4096
 
 
-class _Files:
+class _Files(TableStream):
     """Several files of one kind as one table."""
 
     kind: str
-    unreadable: frozenset[str] = frozenset()
 
     def __init__(self, files: Sequence[Path], root: Path, notes: tuple[str, ...] = ()) -> None:
         self.name = root.name or str(root)

@@ -13,7 +13,7 @@ from cospan._text import first_line
 from cospan.errors import InputError
 
 from .arrow_rows import has_gaps
-from .base import Options, Reader, listing
+from .base import Options, Reader, TableStream, listing
 from .encoding.table import EncodableTable, table_reader
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def dataframe_reader(
     obj: Any, options: Options, name: str | None
 ) -> Reader | EncodableTable | None:
     """A reader for a dataframe, or None if `obj` is none."""
-    if not isinstance(obj, Mapping) and not _looks_like_a_table(obj):
+    # Asked of the type: asking a lazy dataframe itself for its columns would compute them.
+    if not isinstance(obj, Mapping) and not any(hasattr(type(obj), x) for x in TABLE_ATTRIBUTES):
         return None
     with needed("Reading a table"):
         import pyarrow as pa
@@ -91,16 +92,8 @@ def _too_large(columns: Any) -> str:
     return "?"
 
 
-class _InMemory:
-    """What streams of tables in memory share."""
-
-    index: str | None = None
-    hidden: frozenset[str] = frozenset()
-    unreadable: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        raise NotImplementedError
+class _InMemory(TableStream):
+    """Streams of tables in memory, whose values can be looked at."""
 
     def complete(self, columns: Sequence[str]) -> bool:
         return not any(map(has_gaps, self.batches(columns, SCAN_ROWS)))
@@ -112,7 +105,7 @@ class ArrowStream(_InMemory):
     def __init__(self, table: pa.Table, name: str) -> None:
         self.name = name
         self.schema = table.schema
-        self.n_rows: int | None = table.num_rows
+        self.n_rows = table.num_rows
         self._table = table
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
@@ -126,7 +119,7 @@ class DataframeStream(_InMemory):
         import narwhals as nw
 
         self.name = name
-        self.n_rows: int | None = data.shape[0]
+        self.n_rows = data.shape[0]
         self._data = data
         self._index = _own_index(nw.maybe_get_index(data))
         self._integer_index = getattr(self._index, "dtype", None) == "int64"
@@ -215,11 +208,6 @@ class DataframeStream(_InMemory):
         if self._index is not None:
             fields.append(pa.field(INDEX, pa.string()))
         return pa.schema(fields)
-
-
-def _looks_like_a_table(obj: Any) -> bool:
-    # On the type: asking a lazy dataframe itself for its columns would compute them.
-    return any(hasattr(type(obj), attribute) for attribute in TABLE_ATTRIBUTES)
 
 
 def _in_narwhals(obj: Any) -> nw.DataFrame[Any] | None:

@@ -20,7 +20,7 @@ from cospan._text import is_number, plural
 from cospan.embedding import embed_images, embed_texts, load_image_model, load_text_model
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options, require, warn
+from .base import Chunk, Options, Reader, TableStream, require, warn
 from .cleaning import taken
 from .images import ImageReader
 from .paths import reading
@@ -63,15 +63,8 @@ def is_prose(path: Path) -> bool:
     return not all(map(is_number, first))
 
 
-class Lines:
+class Lines(TableStream):
     """The lines of text files as a table with one column; empty lines are no rows."""
-
-    schema: pa.Schema
-    n_rows: int | None = None
-    index: str | None = None
-    hidden: frozenset[str] = frozenset()
-    unreadable: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
 
     def __init__(self, files: Sequence[Path], name: str) -> None:
         import pyarrow as pa
@@ -106,17 +99,11 @@ class Lines:
         return True
 
 
-class _Embedded:
+class _Embedded(Reader):
     """What embedded sources share: rows without names, one width."""
 
-    feature_names: tuple[str, ...] | None = None
-    image_shape: tuple[int, ...] | None = None
-    dtype: np.dtype[Any] = np.dtype(np.float32)
-    is_embedded = True
-
-    name: str
-    n_rows: int | None
-    notes: tuple[str, ...]
+    dtype = np.dtype(np.float32)
+    embedded = True
 
 
 class EmbeddedTexts(_Embedded):

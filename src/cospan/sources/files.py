@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cospan.errors import InputError, MissingDependencyError, SourceError
 
-from .base import Options, Reader, listing
+from .base import Options, Reader, TableStream, listing
 from .budget import FREE_FEATURES, check_features
 from .columnar import ArrowFiles, ParquetFiles, saved_dataset
 from .containers import hdf5_reader, safetensors_reader, zarr_reader
@@ -17,7 +17,6 @@ from .idx import idx_reader, is_idx
 from .images import IMAGE_SUFFIXES, ImageReader
 from .numpy_files import npy_reader, npz_reader
 from .paths import check_readable, files_below, reading, sniff, split_part
-from .tables import TableStream
 from .text import TextFiles
 
 PARQUET = frozenset((".parquet", ".pq"))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options, listing, warn
+from .base import Chunk, Options, Reader, listing, warn
 from .pixels import UNREADABLE, Decoder
 
 IMAGE_SUFFIXES = frozenset(
@@ -20,14 +20,13 @@ IMAGE_SUFFIXES = frozenset(
 )
 
 
-class ImageReader:
-    """Images of a folder and the folders below it, in the order of their names."""
+class ImageReader(Reader):
+    """Images of a folder and the folders below it, in the order of their names.
 
-    feature_names: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()
-    dtype: np.dtype[Any] = np.dtype(np.float64)
-    #: Files may turn out unreadable, so the number of rows is known only after a pass.
-    n_rows: int | None = None
+    Files may turn out unreadable, so the number of rows is known only after a pass.
+    """
+
+    dtype = np.dtype(np.float64)
 
     def __init__(self, folder: Path, files: list[Path], options: Options) -> None:
         self.name = folder.name
@@ -42,7 +41,7 @@ class ImageReader:
             )
         self._decoder = Decoder(options, str(folder))
         self._learn_size()
-        self.image_shape: tuple[int, ...] | None = self._decoder.shape
+        self.image_shape = self._decoder.shape
         self.n_features = int(np.prod(self._decoder.shape))
 
     def blocks(self, size: int) -> Iterator[Chunk]:

@@ -15,23 +15,18 @@ from numpy.typing import NDArray
 
 from cospan.errors import InputError
 
-from .base import Chunk, Options
+from .base import Chunk, Options, Reader
 from .cleaning import float_type, matches
 
 
-class LazyReader:
+class LazyReader(Reader):
     """Rows of a Dask array or dataframe."""
-
-    image_shape: tuple[int, ...] | None = None
-    notes: tuple[str, ...] = ()
 
     def __init__(self, collection: Any, options: Options, name: str | None) -> None:
         self.name = name or "dask"
         self._label: str | None = None
         self._id: str | None = None
-        self.feature_names: tuple[str, ...] | None = None
-        #: What can be left to the workers; None where labels or identifiers are wanted too.
-        self.collection: Any = collection
+        self.collection = collection
         if getattr(collection, "columns", None) is None:
             self._take_array(options)
         else:

@@ -113,7 +113,7 @@ def open_source(
             raise InputError(f"{obj.name} is an open source already; give the options on opening.")
         return obj
     reader = _reader(obj, options, name)
-    if embed is not None and not getattr(reader, "is_embedded", False):
+    if embed is not None and not (isinstance(reader, Reader) and reader.embedded):
         raise InputError(
             f"{name or reader.name}: there is nothing to embed, so {option('embed')} has no use; "
             f"name a column of texts with {option('text')}, or give a folder of images or a file "

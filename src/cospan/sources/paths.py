@@ -106,9 +106,11 @@ def files_below(folder: Path) -> Iterator[Path]:
     """Every file in `folder` and below, sorted; links are followed, loops are not."""
     for place, files in folders_below(folder, hidden=(".", "__")):
         for name in files:
-            # a named pipe or a device among the files would be waited for without end
-            if not name.startswith((".", "_")) and _may_be_read(place / name):
-                yield place / name
+            file = place / name
+            # A named pipe or a device among the files would be waited for without end. A link
+            # that leads nowhere counts: to leave it out in silence hides a loss.
+            if not name.startswith((".", "_")) and (file.is_file() or not file.exists()):
+                yield file
 
 
 def folders_below(folder: Path, hidden: tuple[str, ...] = ()) -> Iterator[tuple[Path, list[str]]]:
@@ -122,11 +124,6 @@ def folders_below(folder: Path, hidden: tuple[str, ...] = ()) -> Iterator[tuple[
         seen.add((status.st_dev, status.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith(hidden or "\0"))
         yield Path(place), sorted(files)
-
-
-def _may_be_read(file: Path) -> bool:
-    """Regular files, and links that lead nowhere: to leave those out in silence hides a loss."""
-    return file.is_file() or not file.exists()
 
 
 def _refuse_folder(error: OSError) -> None:

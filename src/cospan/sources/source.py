@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from cospan._surface import option
 from cospan._warnings import Remark
 from cospan.errors import InputError
 
-from .base import Chunk, Encodable, Options, Reader, listing
+from .base import Chunk, Encodable, Options, Reader, only_in_one
 
 if TYPE_CHECKING:
     from .encoding import EncodingPlan, SetProfile
@@ -61,12 +61,8 @@ class Source:
         self, reader: Reader | Encodable, options: Options, *, name: str | None = None
     ) -> None:
         self.name = name or reader.name
-        self.table: Encodable | None = None
-        self._given: Reader | None = None
-        if hasattr(reader, "blocks"):
-            self._given = cast(Reader, reader)
-        else:
-            self.table = reader
+        self.table: Encodable | None = None if isinstance(reader, Reader) else reader
+        self._given: Reader | None = reader if isinstance(reader, Reader) else None
         self.bound = False
         self.profiles: tuple[SetProfile, ...] = ()
         self.reiterable = True
@@ -144,7 +140,7 @@ class Source:
     def lazy(self) -> Any:
         """The Dask collection behind this source, where its rows are taken as they are; or None."""
         plain = self._order is None and self._options.missing in (None, "error")
-        return getattr(self._reader, "collection", None) if plain else None
+        return self._reader.collection if plain else None
 
     def chunks(self) -> Iterator[Chunk]:
         """Iterate over the rows, from the first one."""
@@ -211,20 +207,8 @@ def check_same_features(a: Source, b: Source) -> Source:
     """Make sure that two sources have the same features; give `b` in the order of `a`.
 
     Where one of them has no names, or neither, the number of features and the image shape decide.
+    Where the features differ, the error lists those only in `a` and only in `b`.
 
-    Returns
-    -------
-    Source
-        `b` itself, or `b` with its columns in the order of `a` when both name the same features
-        in another order.
-
-    Raises
-    ------
-    InputError
-        When the features differ; the message lists those only in `a` and only in `b`.
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> from cospan.sources import open_source
     >>> a = open_source(pd.DataFrame({"x": [1.0], "y": [2.0]}))
@@ -251,18 +235,11 @@ def _by_name(a: Source, b: Source) -> Source:
     names_a, names_b = a.feature_names or (), b.feature_names or ()
     if names_a == names_b:
         return b
-    in_a, in_b = set(names_a), set(names_b)
-    only_a = [name for name in names_a if name not in in_b]
-    only_b = [name for name in names_b if name not in in_a]
-    if not only_a and not only_b:
+    apart = only_in_one(a.name, names_a, b.name, names_b)
+    if not apart:
         return b.reordered(names_a)
-    parts = [
-        f"only {source.name} has {listing(names)}"
-        for source, names in ((a, only_a), (b, only_b))
-        if names
-    ]
     raise InputError(
-        f"{a.name} and {b.name} have different features: {'; '.join(parts)}. "
+        f"{a.name} and {b.name} have different features: {apart}. "
         f"Name the common ones with {option('columns')}."
     )
 

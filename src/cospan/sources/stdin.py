@@ -54,7 +54,7 @@ class _Copy:
 _COPIES: weakref.WeakKeyDictionary[IO[bytes], _Copy] = weakref.WeakKeyDictionary()
 
 
-class SpooledReader:
+class SpooledReader(Reader):
     """Another reader over the temporary file."""
 
     def __init__(self, reader: ArrayReader, copy: _Copy) -> None:

@@ -12,7 +12,7 @@ import copy
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,44 +21,13 @@ from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
 from . import arrow_rows
-from .base import Chunk, Options, listing, require, warn
+from .base import Chunk, Options, Reader, TableStream, listing, require, warn
 from .budget import check_list
 from .long_texts import MOST_BYTES, cut_texts
 from .pixels import Decoder, image_rows, is_image, learn_size
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-class TableStream(Protocol):
-    """Arrow record batches with known columns, as often as asked."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def schema(self) -> pa.Schema: ...
-    @property
-    def n_rows(self) -> int | None: ...
-    @property
-    def index(self) -> str | None:
-        """A column that identifies rows and is not a feature, if the table brings one."""
-
-    @property
-    def hidden(self) -> frozenset[str]:
-        """Columns that can serve as label or id but never as a feature (folder partitions)."""
-
-    @property
-    def unreadable(self) -> frozenset[str]:
-        """Columns that no batch can hold (Python objects)."""
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        """Batches of at most `size` rows with these columns, in this order."""
-
-    def complete(self, columns: Sequence[str]) -> bool:
-        """Whether it is known, without reading the rows of a file, that no value is missing."""
 
 
 class RawBlock(NamedTuple):
@@ -216,10 +185,8 @@ class _Feature(NamedTuple):
             yield f"{self.column}[{','.join(map(str, index))}]"
 
 
-class TableReader:
+class TableReader(Reader):
     """The numeric columns of a table as rows; lists of numbers count as several features."""
-
-    encodable = False  # whether an encoding plan could deal with its missing values
 
     def __init__(self, table: Table, options: Options) -> None:
         self.name = table.name
@@ -230,12 +197,12 @@ class TableReader:
         self._features = self._find_features(options)
         self._pictures = any(feature.decoder is not None for feature in self._features)
         names = [name for feature in self._features for name in feature.names()]
-        self.feature_names: tuple[str, ...] | None = None if self._pictures else tuple(names)
+        self.feature_names = None if self._pictures else tuple(names)
         self.n_features = len(names)
         types = [self._stream.schema.field(feature.column).type for feature in self._features]
         self.dtype = arrow_rows.common_float(types)
         only = self._features[0].shape if len(self._features) == 1 else ()
-        self.image_shape: tuple[int, ...] | None = only if len(only) in (2, 3) else None
+        self.image_shape = only if len(only) in (2, 3) else None
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         start = 0

@@ -18,7 +18,7 @@ from cospan._surface import option
 from cospan._text import is_number
 from cospan.errors import SourceError
 
-from .base import listing
+from .base import TableStream, listing
 from .budget import check_stream
 from .paths import reading, sniff
 
@@ -37,7 +37,7 @@ DELIMITERS = ",;\t|"
 INDEX = ""
 
 
-class TextFiles:
+class TextFiles(TableStream):
     """Delimited text as a table.
 
     The first line names the columns unless it consists of numbers (then they are f0, f1, ...);
@@ -45,9 +45,6 @@ class TextFiles:
     names write it. `keep` names the columns whose type must not change, `as_text` those that are
     categories whatever they look like.
     """
-
-    hidden: frozenset[str] = frozenset()
-    unreadable: frozenset[str] = frozenset()
 
     def __init__(
         self,
@@ -59,7 +56,6 @@ class TextFiles:
     ) -> None:
         self.name = name
         self.notes = notes
-        self.n_rows: int | None = None
         self._files = list(files)
         self._keep = keep
         self._as_text = as_text
@@ -77,10 +73,6 @@ class TextFiles:
                 first = self._files[0].name
                 raise SourceError(f"{file}: lacks column {listing(absent)}, which {first} has.")
         self.schema = self._text_where_unknown()
-
-    def complete(self, columns: Sequence[str]) -> bool:
-        """Text has to be read to know."""
-        return False
 
     def _text_where_unknown(self) -> pa.Schema:
         """A column that is empty at the beginning may hold anything later.

@@ -22,8 +22,7 @@ from cospan._validate import (
     feature_names_of,
 )
 from cospan.errors import InputError
-from cospan.summary.checks import check_range
-from cospan.summary.moments import MomentSum, MomentTree
+from cospan.summary.moments import MomentSum, MomentTree, check_range
 from cospan.summary.reservoir import Reservoir, rows_within
 from cospan.summary.row_sample import RowSample, WeightedRows
 from cospan.summary.summary import Summary
@@ -63,18 +62,10 @@ class SummaryBuilder:
     """Takes rows as they come and ends as a Summary.
 
     Rows are gathered into blocks, so that the result does not depend on how they were chunked.
-    Factors of blocks merge in a balanced tree; Gram matrices are added up, but not before there
-    are as many rows as features: until then the rows themselves are smaller.
+    Factors of blocks merge in a balanced tree; Gram matrices are added up, but not before there are
+    as many rows as features: until then the rows themselves are smaller. `small` blocks, for many
+    builders side by side, have a megabyte, or twice as many rows as features.
 
-    Parameters
-    ----------
-    options : SummaryOptions
-    small : bool
-        Blocks of a megabyte, or of twice as many rows as features: for many builders side by
-        side.
-
-    Examples
-    --------
     >>> builder = SummaryBuilder(SummaryOptions(exact=False))
     >>> for start in range(0, 12, 3):
     ...     builder.take(np.arange(24.0).reshape(12, 2)[start : start + 3])
@@ -133,7 +124,10 @@ class SummaryBuilder:
             return
         self._eps = max(self._eps, eps)
         self._weighted = self._weighted or weights is not None
-        self._take_sample(rows, weights)
+        if self._sample is None:
+            most = rows_within(SAMPLE_BYTES, rows.shape[1], self._sample_size, fewest=0)
+            self._sample = Reservoir(most, self._draws(rows))
+        self._sample.add(WeightedRows(rows, weights))
         self._count += rows.shape[0]
         size = self._block_rows(rows)
         start = 0
@@ -181,12 +175,6 @@ class SummaryBuilder:
             return max(2 * BLOCK_ROWS, HOST_BLOCK_BYTES // (8 * d), 2 * d)
         return max(BLOCK_ROWS, 2 * d)
 
-    def _take_sample(self, rows: Array, weights: np.ndarray | None) -> None:
-        if self._sample is None:
-            size = rows_within(SAMPLE_BYTES, rows.shape[1], self._sample_size, fewest=0)
-            self._sample = Reservoir(size, self._draws(rows))
-        self._sample.add(WeightedRows(rows, weights))
-
     def _draws(self, rows: Array) -> np.random.Generator:
         if self._first_row is not None:
             stream = np.random.PCG64(self._seed)  # one step for each number drawn
@@ -231,9 +219,11 @@ def of_rows(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
         builder.add(rows, weights, eps)
         return builder.finish()
     counting = np.flatnonzero(weights)
-    builder.add(arrays.rows_at(rows, counting), weights[counting], eps)
+    builder.add(arrays.pick(rows, counting), weights[counting], eps)
     summary = builder.finish()
-    return replace(summary, sample=summary.sample.renumbered(counting, rows.shape[0]))
+    drawn = summary.sample  # its rows are called by their places among all
+    drawn = replace(drawn, index=counting[drawn.index], passed=rows.shape[0])
+    return replace(summary, sample=drawn)
 
 
 def of_chunks(chunks: Iterable[Any], options: SummaryOptions) -> Summary:

@@ -81,10 +81,7 @@ def labelled_blocks(X: Any, labels: np.ndarray, sample_weight: Any) -> Iterator[
 
 
 def block_summary(
-    block: Any,
-    weights: np.ndarray | None,
-    names: tuple[str, ...] | None,
-    options: SummaryOptions,
+    block: Any, weights: np.ndarray | None, names: tuple[str, ...] | None, options: SummaryOptions
 ) -> Summary | None:
     """Summary of one block; None if it has no rows, or none that count."""
     if len(block) == 0 or (weights is not None and not weights.any()):
@@ -125,7 +122,7 @@ def by_class(
     found = {}
     for label in np.unique(labels).tolist():
         own = np.flatnonzero(labels == label)
-        summary = make(arrays.rows_at(rows, own), None if weights is None else weights[own])
+        summary = make(arrays.pick(rows, own), None if weights is None else weights[own])
         if summary is not None:
             found[label] = summary
     return found
@@ -145,8 +142,6 @@ def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     The blocks' own summaries merge on the workers, so that the whole never comes together; only
     the last merged summary comes here.
 
-    Examples
-    --------
     >>> import dask.array as da
     >>> from cospan import Summary
     >>> X = np.arange(24.0).reshape(12, 2) ** 2

@@ -11,12 +11,19 @@ The scatter Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ has three forms:
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._validate import check_same_library
+from cospan.errors import InputError
+from cospan.summary.row_sample import RowSample
+
+if TYPE_CHECKING:
+    from cospan.summary.summary import Summary
+
 
 _ORIGIN_ROWS = 4096
 _THREADED_FEATURES = 128
@@ -40,7 +47,8 @@ def merged(a: Moments, b: Moments, *, factors: bool, rank: int | None = None) ->
     # Far from 0 the means are rounded by more than the spread allows; their low parts know better.
     step = (b.mean - a.mean) + (b.low - a.low)
     apart = math.sqrt(a.n * b.n / n) * step
-    if a.factored and b.factored and (factors or _stay_few(a, b)):
+    few = int(a.scatter.shape[0]) + int(b.scatter.shape[0]) + 1 < int(a.mean.shape[0])
+    if a.factored and b.factored and (factors or few):
         scatter, factored = _merged_factors(a.scatter, b.scatter, apart[None, :], rank), True
     else:
         scatter, factored = _matrix(a) + _matrix(b) + apart[:, None] * apart[None, :], False
@@ -54,11 +62,6 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
-
-
-def _stay_few(a: Moments, b: Moments) -> bool:
-    rows = int(a.scatter.shape[0]) + int(b.scatter.shape[0]) + 1
-    return rows < int(a.mean.shape[0])
 
 
 def _matrix(moments: Moments) -> Array:
@@ -191,3 +194,36 @@ class MomentSum:
         trace = float(xp.sum(xp.linalg.diagonal(scatter)))
         mean, low = _two_sum(self.origin, shift)
         return Moments(self.n, mean, low, trace, scatter, False)
+
+
+def mergeable_names(a: Summary, b: Summary) -> tuple[str, ...] | None:
+    """The names of both summaries' features, or an error that says why they do not merge."""
+    if a.n_features != b.n_features:
+        raise InputError(
+            f"These summaries have {a.n_features} and {b.n_features} features; "
+            "only summaries of the same features merge."
+        )
+    check_same_library(a.mean, b.mean, "The first", "the second")
+    if (a.rank is None) != (b.rank is None):
+        raise InputError("One summary has a rank and the other has not; give both a rank or none.")
+    if a.exact != b.exact:
+        raise InputError(
+            "One summary is exact and the other fast; make both with the same `exact`."
+        )
+    names = a.feature_names or b.feature_names
+    if b.feature_names not in (None, names):
+        raise InputError("Cannot merge summaries with different feature names.")
+    return names
+
+
+def check_range(moments: Moments, name: str, sample: RowSample) -> None:
+    """Did everything stay within float64?"""
+    total = moments.trace + moments.n + float(arrays.namespace(moments.mean).sum(moments.mean))
+    if math.isfinite(total):
+        return
+    largest = float(np.abs(sample.rows).max(initial=0.0))
+    weight = float(sample.weights.max(initial=1.0))
+    raise InputError(
+        f"{name} has values up to {largest:g} and weights up to {weight:g}, whose squares and sums "
+        "are beyond float64; rescale the features or the weights."
+    )

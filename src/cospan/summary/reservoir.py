@@ -23,8 +23,6 @@ FEWEST_ROWS = 200
 def rows_within(n_bytes: int, n_features: int, most: int, fewest: int | None = None) -> int:
     """How many float64 rows fit into so many bytes: at most `most`, but never just a handful.
 
-    Examples
-    --------
     >>> rows_within(2**25, 64, 2_000), rows_within(2**25, 100_000, 2_000)
     (2000, 200)
     """
@@ -39,8 +37,6 @@ class Reservoir(Generic[T]):
     on the host, or anything with ``column[index]`` and ``concatenate``; None for a column that is
     not there).
 
-    Examples
-    --------
     >>> from cospan.sources import Chunk
     >>> sample = Reservoir(3, seed=0)
     >>> for start in range(0, 1000, 100):
@@ -141,7 +137,7 @@ def _take(item: T, index: NDArray[np.intp]) -> T:
 def _rows_of(column: Any, index: NDArray[np.intp]) -> Any:
     if isinstance(column, np.ndarray) or not arrays.is_array(column):
         return None if column is None else column[index]
-    return arrays.to_numpy(arrays.rows_at(column, index))
+    return arrays.to_numpy(arrays.pick(column, index))
 
 
 def _join(items: list[T]) -> T:

@@ -107,7 +107,3 @@ class RowSample:
         bound = float(self.priority[size - 1]) if size else 0.0
         kept = (self.rows[:size], self.weights[:size], self.index[:size], self.priority[:size])
         return RowSample(*kept, size, bound, self.passed)
-
-    def renumbered(self, index: np.ndarray, passed: int) -> RowSample:
-        """The same sample with row i called ``index[i]``, of `passed` rows in all."""
-        return replace(self, index=index[self.index], passed=passed)

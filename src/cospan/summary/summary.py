@@ -12,8 +12,7 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan.errors import InputError
-from cospan.summary.checks import check_range, mergeable_names
-from cospan.summary.moments import Moments, merged
+from cospan.summary.moments import Moments, check_range, mergeable_names, merged
 from cospan.summary.row_sample import RowSample
 
 

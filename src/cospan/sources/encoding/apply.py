@@ -206,7 +206,11 @@ class Encoder:
         """What was met that the plan has no place for."""
         unseen = [
             f"{self.source}: {count:,} values of {name!r}, such as {self.examples[name][:40]!r}, "
-            + _fate(self.plan[name])
+            + (
+                "are levels that the sets do not have; they count as none of the known levels."
+                if self.plan[name].kind == "category"
+                else f"do not read as {self.plan[name].kind} and count as missing."
+            )
             for name, count in self.unseen.items()
         ]
         gaps = [
@@ -216,12 +220,6 @@ class Encoder:
             if self.plan.missing == "indicator"
         ]
         return (*unseen, *gaps)
-
-
-def _fate(column: ColumnPlan) -> str:
-    if column.kind == "category":
-        return "are levels that the sets do not have; they count as none of the known levels."
-    return f"do not read as {column.kind} and count as missing."
 
 
 def _put(

@@ -29,6 +29,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from heapq import nsmallest
 from itertools import pairwise
 
@@ -90,19 +91,11 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
         return column
     if column.kind == "date" and not (asked or forced) and _times_apart(column, parts):
         return ColumnPlan(name, "time", "the sets are of different times", reading=column.reading)
-    if column.reading and any(_unread(part, column.reading) for part in parts):
-        gaps = True
+    if column.reading:
+        texts = [part.text for part in parts if part.text is not None]
+        gaps = gaps or any(t.read_as(column.reading).count < t.count for t in texts)
     fill = _shares(column, parts) if column.kind == "category" else _means(column, parts)
-    return ColumnPlan(
-        name,
-        column.kind,
-        reading=column.reading,
-        levels=column.levels,
-        other=column.other,
-        fill=fill,
-        indicator=gaps and missing == "indicator",
-        shape=column.shape,
-    )
+    return replace(column, fill=fill, indicator=gaps and missing == "indicator")
 
 
 def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:
@@ -147,7 +140,8 @@ def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -
         if distinct >= HALF * rows and sum(t.words for t in texts) >= FREE_TEXT_WORDS * rows:
             return _left(name, "free text")
         if distinct >= NEARLY_ALL * rows:
-            return _left(name, f"identifiers: {_almost_all(distinct, rows)} differ")
+            all_of = f"all {rows:,}" if distinct >= rows else f"{distinct / rows:.0%} of the"
+            return _left(name, f"identifiers: {all_of} values differ")
     return _category(name, parts)
 
 
@@ -279,16 +273,8 @@ def _word_moments(text: TextLearner, true: str) -> Moments:
     return moments
 
 
-def _unread(part: ColumnLearner, reading: str) -> bool:
-    return part.text is not None and part.text.read_as(reading).count < part.text.count
-
-
 def _left(name: str, reason: str) -> ColumnPlan:
     return ColumnPlan(name, "left out", reason)
-
-
-def _almost_all(distinct: int, rows: int) -> str:
-    return f"all {rows:,} values" if distinct >= rows else f"{distinct / rows:.0%} of the values"
 
 
 def _mostly_numbers(texts: Sequence[TextLearner]) -> bool:

@@ -129,12 +129,9 @@ def _encoded(part: Any, plan: EncodingPlan, name: str, beside: list[str]) -> Any
 
     Rows are left out where the plan says so.
     """
-    from cospan.sources.source import Source
-
     if len(part) == 0:
         return _as_dataframe(plan, []).assign(**{x: part[x] for x in beside})
-    source = Source(_table(part, name), Options(), name=name)
-    chunk = source.encoded(plan).read()
+    chunk = local(part, name).encoded(plan).read()
     kept = part.iloc[chunk.ids]
     return _as_dataframe(plan, chunk.rows).assign(**{x: kept[x].to_numpy() for x in beside})
 

@@ -39,8 +39,6 @@ _PERHAPS = ("id", "ids", "no", "nr", "num", "number", "seq", "seqn", "seqno", "o
 def may_be_identifier(name: str) -> bool:
     """Whether identifiers are called like that, among others.
 
-    Examples
-    --------
     >>> [may_be_identifier(n) for n in ("seqn", "patid", "caseNo", "customerID", "age")]
     [True, True, True, True, False]
     """
@@ -51,8 +49,6 @@ def may_be_identifier(name: str) -> bool:
 def looks_like_identifier(name: str) -> bool:
     """Whether a column's name is that of an identifier or a row counter.
 
-    Examples
-    --------
     >>> [looks_like_identifier(n) for n in ("customerID", "Unnamed: 0", "row_id", "humidity")]
     [True, True, True, False]
     """

@@ -121,8 +121,6 @@ READINGS = {
 def parsed(texts: pa.Array, reading: str) -> pa.Array:
     """The numbers that texts stand for, null where they do not fit the reading.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> parsed(pa.array(["1.234,5", "2", "x"]), "comma").to_pylist()
     [1234.5, 2.0, None]
@@ -147,8 +145,6 @@ def parsed(texts: pa.Array, reading: str) -> pa.Array:
 def chosen(fitting: Collection[str]) -> str:
     """The reading to take of those that fit every value; "" if none, AMBIGUOUS if they disagree.
 
-    Examples
-    --------
     >>> chosen({"point", "thousands"}), chosen({"comma", "thousands"}), chosen(set())
     ('point', 'ambiguous', '')
     """
@@ -190,8 +186,6 @@ def of_each(fitting: Collection[Collection[str]]) -> str:
 def boolean_pair(texts: Collection[str]) -> tuple[str, str] | None:
     """The words for false and true that all texts are, in upper or lower case; None if none are.
 
-    Examples
-    --------
     >>> boolean_pair(["Yes", "no", "NO"])
     ('no', 'yes')
     """

@@ -16,10 +16,10 @@ import numpy as np
 from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources import arrow_rows
-from cospan.sources.base import CHUNK_BYTES, Chunk, Options, Reader, listing
+from cospan.sources.base import CHUNK_BYTES, Chunk, Options, Reader, TableStream, listing
 from cospan.sources.cleaning import classes_in, taken
 from cospan.sources.long_texts import JOINED_BYTES, cut_texts
-from cospan.sources.tables import RawBlock, RawColumns, Table, TableReader, TableStream
+from cospan.sources.tables import RawBlock, RawColumns, Table, TableReader
 
 from .apply import Encoder
 from .kinds import family
@@ -140,16 +140,14 @@ class EncodableTable:
             )
 
 
-class EncodedReader:
+class EncodedReader(Reader):
     """Rows of numbers, made of a table by a plan."""
-
-    image_shape: tuple[int, ...] | None = None
 
     def __init__(self, table: Table, plan: EncodingPlan, options: Options, name: str) -> None:
         self.name = name
         self.n_rows = table.n_rows
         self.n_features = plan.n_features
-        self.feature_names: tuple[str, ...] | None = plan.feature_names
+        self.feature_names = plan.feature_names
         self.owners = plan.owners
         #: No gap is left, and infinite values are refused column by column.
         self.finite = plan.missing in ("indicator", "mean") and all(c.fill for c in plan.used)
@@ -157,11 +155,7 @@ class EncodedReader:
         self._table = table
         self._options = options
         self._plan = plan
-        self._notes: tuple[str, ...] = ()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return (*self._table.stream.notes, *self._notes)
+        self.notes = table.stream.notes
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         encoder = Encoder(self._plan, self.dtype, self.name)
@@ -172,7 +166,7 @@ class EncodedReader:
         for block in _even(raw, size):
             rows = encoder.rows(block.rows, block.ids)
             yield Chunk(rows, block.ids, block.labels, encoder.times(block.rows))
-        self._notes = encoder.notes()
+        self.notes = (*self._table.stream.notes, *encoder.notes())
 
 
 def _even(blocks: Iterator[RawBlock], size: int) -> Iterator[RawBlock]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cospan._surface import option
 from cospan.errors import InputError
-from cospan.sources.base import listing, warn
+from cospan.sources.base import listing, only_in_one, warn
 
 from .decide import decide_column
 from .learn import SetLearner
@@ -38,23 +38,12 @@ class Learned(NamedTuple):
 
 
 def learn_plan(sources: Sequence[Source]) -> EncodingPlan:
-    """Learn how to encode some tables, in one pass over each of them.
+    """Learn how to encode tables with the same columns, in one pass over each of them.
 
-    No pass is needed where the schemas say that all columns are numbers without gaps.
+    No pass is needed where the schemas say that all columns are numbers without gaps. The arguments
+    `categorical`, `numeric`, `drop` and `missing` that :func:`cospan.sources.open_source` was given
+    apply; the plan is for ``source.encoded(plan)``.
 
-    Parameters
-    ----------
-    sources : sequence of Source
-        Tables with the same columns, as :func:`cospan.sources.open_source` opens them. The
-        arguments `categorical`, `numeric`, `drop` and `missing` given there apply.
-
-    Returns
-    -------
-    EncodingPlan
-        For ``source.encoded(plan)``.
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> from cospan.sources import learn_plan, open_source
     >>> a = open_source(pd.DataFrame({"x": [1.0, 2.0], "kind": ["b", "a"]}))
@@ -201,17 +190,9 @@ def _refuse_unlike(tables: Sequence[_Opened], used: Iterable[str]) -> None:
         mine, theirs = (
             [column for column in one.table.columns if column in wanted] for one in (first, other)
         )
-        here, there = set(mine), set(theirs)
-        only_mine = [column for column in mine if column not in there]
-        only_theirs = [column for column in theirs if column not in here]
-        parts = [
-            f"only {one.name} has {listing(names)}"
-            for one, names in ((first, only_mine), (other, only_theirs))
-            if names
-        ]
-        if parts:
+        if apart := only_in_one(first.name, mine, other.name, theirs):
             raise InputError(
-                f"{first.name} and {other.name} have different features: {'; '.join(parts)}. "
+                f"{first.name} and {other.name} have different features: {apart}. "
                 f"Name the common ones with {option('columns')}, or leave the others out with "
                 f"{option('drop')}."
             )
