@@ -216,3 +216,12 @@ def test_zeros_are_not_rounded_values() -> None:
     found = repeats_in(a, b, units=True)
     assert found.tests["rounding"] > np.log(0.05)
     assert of_x(changes(a, b)) == ["x is 0 in 10 % of A's rows and 40 % of B's."]
+
+
+def test_offset_of_whole_numbers_is_a_mean_first() -> None:
+    """That values are whole no more comes second, and nothing was rounded in B."""
+    found = changes(np.round(drawn(0)), np.round(drawn(1)) + 6.25)
+    assert found.features["x"].change == "mean and rounding"
+    (text,) = of_x(found)
+    assert text.startswith("x rose from ")
+    assert text.endswith(", and is a whole number in every row of A, in 0 % of B's rows.")

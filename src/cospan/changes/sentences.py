@@ -157,12 +157,13 @@ def _grain(one: FeatureChange, names: tuple[str, str]) -> str:
     text = f"{quoted(one.name)} is {what} in "
     if max(found.a, found.b) < SURELY_ROUNDED:
         return text + shares_of((shares[0], shares[1]), names, _rows(one))
+    asked = ": rounded?" if more else ""
     if shares[more] != "100 %":
         rows = shares_of((shares[0], shares[1]), names, _rows(one), first=more)
-        return f"{text}{rows}: rounded?"
+        return f"{text}{rows}{asked}"
     row = _rows(one).removesuffix("s")
     others = f"{shares[1 - more]} of {rows_of(names[1 - more], _rows(one))}"
-    return f"{text}every {row} of {names[more]}, in {others}: rounded?"
+    return f"{text}every {row} of {names[more]}, in {others}{asked}"
 
 
 def _grain_share(found: Frequency, side: int) -> str:

@@ -83,7 +83,8 @@ def _by_values(
         return _beside_spike(one, rows)
     if rounded or _is_strongest("rounding", one.grain, tests):
         sure = [x for x in ("mean", "spread") if tests[x] <= math.log(SURELY)]
-        return _joined(["rounding", *(way for way in words_of(named) if way in sure)]), None
+        # A unit or an offset that changed makes other digits, too: it is the first thing to say.
+        return _joined([*(way for way in words_of(named) if way in sure), "rounding"]), None
     return named, None
 
 
