@@ -7,6 +7,7 @@ import pytest
 
 from cospan import JointFrame
 from cospan.changes import find_changes
+from cospan.sources import encode_together, open_source
 
 
 def _trips(rng, n, minutes, slope=0.125):
@@ -67,3 +68,97 @@ def test_a_column_that_is_a_copy_of_another_says_nothing():
     for sentence in _given(A, B, ("x", "copy"))[0]:
         assert "nan" not in sentence
         assert "inf" not in sentence
+
+
+# ---- relations that one set breaks ---------------------------------------------------------------
+
+
+def _sales(rng, n, noise=0.0):
+    """A date that is its year and its month, and a price that follows a size."""
+    year, month = rng.integers(2000, 2015, n), rng.integers(1, 13, n)
+    size = rng.lognormal(5, 1, n)
+    price = 3 * size * rng.lognormal(0, 0.05, n)
+    date = year + (month - 1) / 12 + noise * rng.normal(size=n)
+    return np.column_stack([year, month, date, size, price]).astype(float)
+
+
+SALES = ["year", "month", "date", "size", "price"]
+
+
+def _found(A, B, names=SALES, **options):
+    return find_changes(JointFrame.fit(A, B), A, B, names=list(names), **options)
+
+
+@pytest.mark.parametrize("broken", [1, 2, 4])
+def test_a_shuffled_column_is_the_one_that_scatters(broken):
+    rng = np.random.default_rng(0)
+    A, B = _sales(rng, 500), _sales(rng, 400)
+    B[:, broken] = rng.permutation(B[:, broken])
+    found = _found(A, B)
+    (one,) = (one for one in found.features if one.broken)
+    # Of two columns that only go with each other nobody can say which one was shuffled.
+    assert SALES[broken] in (one.name, one.broken.companion)
+    assert one.name == SALES[broken] or broken != 1
+    assert one.changed
+    assert "relation" in one.ways
+    assert one.broken.b > 2 * one.broken.a
+    assert one.to_dict()["scatter"] == {
+        "a": one.broken.a,
+        "b": one.broken.b,
+        "given": one.broken.companion,
+    }
+    assert one.broken.sentence(("A", "B")) in str(found.verdict)
+    assert found.verdict.mostly == "shape"
+
+
+def test_an_exact_relation_is_called_one_and_no_ratio_is_printed():
+    rng = np.random.default_rng(1)
+    A, B = _sales(rng, 500), _sales(rng, 500)
+    A[:, 1] = rng.permutation(A[:, 1])
+    (one,) = (one.broken for one in _found(A, B).features if one.broken)
+    assert one.sentence(("A", "B")).startswith("The other columns, ")
+    assert " give month exactly in B, but not in A: half of its rows are more than" in one.sentence(
+        ("A", "B")
+    )
+
+
+def test_the_distances_are_medians_of_a_prediction_that_anybody_can_make():
+    rng = np.random.default_rng(2)
+    A, B = _sales(rng, 800, noise=0.05), _sales(rng, 800, noise=0.05)
+    B[:, 1] = rng.permutation(B[:, 1])
+    one = _found(A, B).features["month"].broken
+    others = np.delete(A, 1, axis=1)
+    design = np.column_stack([np.ones(len(A)), others - others.mean(axis=0)])
+    left = A[:, 1] - design @ np.linalg.lstsq(design, A[:, 1], rcond=None)[0]
+    assert one.a == pytest.approx(np.median(np.abs(left)), rel=0.1)
+    assert one.b == pytest.approx(np.median(np.abs(B[:, 1] - np.median(B[:, 1]))), rel=0.1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_relations_that_both_sets_keep_are_not_named(seed):
+    rng = np.random.default_rng(seed)
+    A, B = _sales(rng, 300), _sales(rng, 150)
+    moved = B * np.array([1, 1, 1, 100, 1]) + np.array([3, 0, 3, 0, 0])  # units, and later years
+    for other in (B, moved):
+        assert [one.name for one in _found(A, other).features if one.broken] == []
+
+
+def test_filled_gaps_break_no_relation():
+    rng = np.random.default_rng(4)
+    pd = pytest.importorskip("pandas")
+    a, b = (pd.DataFrame(_sales(rng, 500), columns=SALES) for _ in range(2))
+    b.loc[rng.random(500) < 0.1, "date"] = np.nan
+    sources = encode_together([open_source(x, name=n) for x, n in ((a, "A"), (b, "B"))])
+    rows = [source.read().rows for source in sources]
+    found = find_changes(JointFrame.fit(*rows), *rows, plan=sources[0].plan)
+    assert [one.name for one in found.features if one.broken] == []
+    assert found.features["date"].change == "missing"
+
+
+def test_what_is_exact_but_for_a_step_has_no_number_of_sd():
+    rng = np.random.default_rng(5)
+    A, B = rng.normal(size=(2, 400, 3))
+    for X, step in ((A, 0.0), (B, 0.4)):
+        X[:, 2] = X[:, 0] + X[:, 1] + step + 1e-7 * rng.normal(size=400)
+    (sentence,) = _given(A, B, ("left", "right", "sum"))[0]
+    assert sentence.endswith("by 0.4 on average, and they leave nothing else open.")

@@ -131,8 +131,8 @@ def test_compare_takes_a_profile_with_rows_or_without(profile, folder, tmp_path)
     again = json.loads(run("compare", path, folder / "shifted.parquet", "--json").stdout)
     auc, other = (one["separation"]["auc"]["value"] for one in (found, again))
     assert abs(auc - other) < 0.05
-    done = run("compare", profile, folder / "shifted.parquet", "--fail-on", "p<0.01", code=1)
-    assert "there is no p-value" in done.stderr
+    done = run("compare", profile, folder / "shifted.parquet", "--fail-on", "p<0.01", code=3)
+    assert "differ (p at most 0.001)" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -176,10 +176,12 @@ def test_a_profile_without_rows_is_not_listed_row_by_row_and_fills_nothing(tmp_p
     assert not found.group_b.drawn
     listed = [row for row in content_of(found).rows if row.id.startswith("drawn")]
     assert not listed
-    message = run("compare", path, tmp_path / "later.csv", "--fail-on", "p<0.01", code=1).stderr
-    message = " ".join(message.split())
-    assert "there is no p-value here. The profile keeps no rows; one made with --rows" in message
-    assert "A gate can be on: auc, fisher-rao, neither." in message
+    gates = ("--fail-on", "p<0.01 and features>0")
+    assert "p is" in run("compare", path, tmp_path / "later.csv", *gates, code=3).stderr
+    asked = ("--fail-on", "effect>0.6")
+    message = " ".join(run("compare", path, tmp_path / "later.csv", *asked, code=1).stderr.split())
+    assert "there is no effect held out here. The profile keeps no rows; one made with" in message
+    assert "A gate can be on: auc, fisher-rao, p, features, neither." in message
 
 
 @pytest.mark.parametrize("command", ["panel", "fidelity"])

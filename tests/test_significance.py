@@ -280,12 +280,16 @@ def shifted(kind, rng):
     A, B = rng.normal(size=(2, 160, 6))
     if kind == "mean":
         return A, B + np.array([1.0, 0, 0, 0, 0, 0])
-    if kind == "weak direction":  # a step across two columns that otherwise agree
+    if kind == "weak direction":  # a step across two columns that otherwise go together
         for X in (A, B):
-            X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
-        return A, B + np.array([0.1, -0.1, 0, 0, 0, 0])
+            X[:, 1] = X[:, 0] + 0.7 * X[:, 1]
+        return A, B + np.array([0.25, -0.25, 0, 0, 0, 0])
     if kind == "scale":
         return A, B * 1.5
+    if kind == "a broken sum":  # x2 = x0 + x1/20 in A; in B with another x1 of the same kind
+        for X, x1 in ((A, A[:, 1]), (B, rng.permutation(B[:, 1]))):
+            X[:, 2] = X[:, 0] + x1 / 20
+        return A, B
     if kind == "rows of a new kind":  # in a direction that is no column's
         B[:20] = 0.3 * B[:20] + np.outer(rng.choice([-1, 1], 20), np.full(6, 1.6))
         return A, B
@@ -304,6 +308,7 @@ def shifted(kind, rng):
         ("rows of a new kind", "spread"),
         ("skewness", "margins"),
         ("parabola", "pairs"),
+        ("a broken sum", "relations"),
     ],
 )
 def test_each_kind_of_shift_is_found_and_its_view_named(kind, view):

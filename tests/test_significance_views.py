@@ -10,6 +10,7 @@ from cospan.distribution import rank_auc
 from cospan.significance.combining import combine, holm, rank_pvalue, standardise
 from cospan.significance.copies import BOTH, IN_A, IN_B, row_kinds, settle_copies
 from cospan.significance.effect import SPLITS, cross_fit, held_out_effect, quarters
+from cospan.significance.residuals import Relations
 from cospan.significance.shift import contrasts
 from cospan.significance.views import VIEWS, Coordinates, statistic, witness
 
@@ -233,7 +234,7 @@ class TestFeatures:
         even, uneven = Coordinates.fit(pair()[0]), Coordinates.fit(np.outer(np.arange(9.0), [1, 2]))
         assert uneven.evenness == pytest.approx(0.5)
         for at in (even, uneven):
-            assert sum(view.weight(at) for view in VIEWS) == pytest.approx(1)
+            assert sum(view.weight(at) for view in VIEWS[:-1]) == pytest.approx(1)
 
 
 class TestCombination:
@@ -329,3 +330,47 @@ class TestEffect:
         found = [shift_test(A, B, n_permutations=9, random_state=seed).effect for seed in range(10)]
         values = [one.value for one in found]
         assert all(one.low <= value <= one.high for one in found for value in values)
+
+
+class TestRelations:
+    """What most rows keep is found whatever the others do, and only where it is there."""
+
+    @pytest.mark.parametrize("broken", [0, 30, 140])
+    def test_a_robust_fit_settles_on_what_most_rows_keep(self, broken):
+        rng = np.random.default_rng(0)
+        rows = rng.normal(size=(300, 5))
+        rows[:, 4] = rows[:, 0] - 2 * rows[:, 1]
+        rows[:broken, 4] = rng.normal(size=broken) * 2
+        columns = (rows - rows.mean(0)) / rows.std(0)
+        found = Relations.fit(columns)
+        far = found.distances(columns)
+        assert {4} <= set(np.flatnonzero(np.any(found.weights == 1, axis=1))) <= {0, 1, 4}
+        assert np.all(far[broken:] < 1)
+        assert np.all(np.median(far[:broken], axis=0) > 5) if broken else True
+
+    def test_columns_that_others_leave_open_have_none(self):
+        rng = np.random.default_rng(1)
+        rows = np.concatenate(pair())
+        at = Coordinates.fit(rng.normal(size=(200, 6)))
+        assert at.relations.weights.shape == (6, 0)
+        assert features("relations", at, rng.normal(size=(10, 6))).shape == (10, 0)
+        few = Coordinates.fit(np.repeat(rows[:9, :1], 2, axis=1))  # too few rows to fit any
+        assert few.relations.weights.shape[1] == 0
+
+    def test_indicators_and_columns_at_one_value_are_companions_only(self):
+        rng = np.random.default_rng(2)
+        flag, rare = rng.random((2, 400)) < [[0.5], [0.05]]
+        rows = np.column_stack(
+            [flag, rare * rng.normal(size=400), 3.0 * flag + rng.normal(0, 0.1, 400)]
+        )
+        found = Coordinates.fit(rows).relations
+        assert found.weights.shape == (3, 1)
+        assert found.weights[2, 0] == 1
+
+    def test_distances_are_of_the_rows_and_not_of_their_units(self):
+        rng = np.random.default_rng(3)
+        rows = rng.normal(size=(200, 3)) @ np.array([[1, 1, 0], [0, 0.1, 0], [0, 0, 1]])
+        ours = features("relations", Coordinates.fit(rows), rows)
+        units = np.array([1e-3, 40.0, 7.0])
+        theirs = features("relations", Coordinates.fit(rows * units + 5), rows * units + 5)
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)

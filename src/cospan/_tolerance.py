@@ -229,6 +229,10 @@ AS_WRITTEN = 2.0**-24
 
 # A column whose range is below this part of its largest value is constant but for rounding.
 SAME_VALUE = 1e-12
+# Residuals of robust fits to standardised columns below this are rounding: of the columns, and of
+# their squares in the normal equations. The ridge there, which keeps columns that are combinations
+# of others from failing, is far enough below it to leave no residual of its own.
+LEAST_RESIDUAL, LEAST_RIDGE = 1e-6, 1e-10
 
 # Variance of permutation statistics, in units of all of theirs, below which they are equal but for
 # rounding: their distribution has no width to measure.

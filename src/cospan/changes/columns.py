@@ -22,6 +22,7 @@ from .grouping import Rows
 from .measuring import SHOWN_LEVELS, Held, Measured
 from .pairs import PairChange, Relations
 from .repeats import Frequency
+from .scatter import Scattered
 from .twosample import adjusted
 from .ways import ways_of, words_of
 
@@ -71,6 +72,8 @@ class FeatureChange:
         Of a category: the level whose share changed most surely. Of a boolean: the word for true.
     pair : PairChange or None
         Where relations changed: the first of this column's.
+    broken : Scattered or None
+        Where the column scatters more widely about what the others predict, in one set.
     farthest : tuple of float
         Of numbers: the value at which the distributions differ most (by `distance`), and the
         shares of the rows of A and of B that have at most this value.
@@ -97,6 +100,7 @@ class FeatureChange:
     tests: Mapping[str, float] = field(default_factory=dict)
     level: str = ""
     pair: PairChange | None = None
+    broken: Scattered | None = None
     farthest: tuple[float, float, float] = (math.nan, math.nan, math.nan)
     spike: Frequency | None = None
     grain: Frequency | None = None
@@ -129,6 +133,7 @@ class FeatureChange:
                 f"levels_{side}": {k: float(v) for k, v in held.levels.items()},
             }
         row["tests"] = dict(self.tests)
+        row["scatter"] = None if self.broken is None else self.broken.to_dict()
         for key in ("spike", "grain"):
             own = getattr(self, key)
             row[key] = None if own is None else {k: getattr(own, k) for k in ("value", "a", "b")}
@@ -209,8 +214,10 @@ def feature_table(
     """
     # Relations count only where the column itself accounts for them.
     related = [relations.log_p[i] if i in relations.leads else 0.0 for i in range(len(measured))]
+    for i, one in relations.broken.items():
+        related[i] = min(related[i], one.log_p)
     tests = [
-        {**one.tests, "relation": float(own)} for one, own in zip(measured, related, strict=True)
+        {**of.tests, "relation": float(own)} for of, own in zip(measured, related, strict=True)
     ]
     log_p = np.array([min(0.0, min(t.values()) + math.log(len(t))) for t in tests])
     own = adjusted(log_p)
@@ -236,6 +243,7 @@ def feature_table(
             tests={key: math.exp(value) for key, value in tests[i].items()},
             level=_level(measured[i]),
             pair=relations.leads.get(i),
+            broken=relations.broken.get(i),
             farthest=measured[i].farthest,
             spike=measured[i].spike,
             grain=measured[i].grain,

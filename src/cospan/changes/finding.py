@@ -25,6 +25,7 @@ from .pairs import PairTable
 from .parts import feature_parts
 from .quality import Quality, check_quality
 from .relations import changed_relations
+from .scatter import scattered_given_others
 from .verdict import Verdict, make_verdict
 from .wording import set_name
 
@@ -101,13 +102,16 @@ def find_changes(
     parts = feature_parts(frame)
     measured = with_frequencies(measure(columns, rows, profiles), rows)
     relations = changed_relations(columns, called, rows, parts.spread, LEVEL)
+    with arrays.one_blas_thread():  # many small products: threads would wait for each other
+        broken = scattered_given_others(columns, rows, relations.leads)
+    relations = relations._replace(broken=broken)
     own_pulls = None if pulls is None else _grouped(columns, np.asarray(pulls, dtype=np.float64))
     table = feature_table(measured, relations, rows, _grouped(columns, parts.total), own_pulls)
     quality = check_quality(table, columns, rows, profiles, set_names)
     decided = decide(table, shift)
     kinds = no_difference(frame.parts.total)
     if decided.differs:
-        kinds = difference_by_kind(frame, columns, parts, table, shift)
+        kinds = difference_by_kind(frame, columns, parts, table, shift, rows)
     table = table.with_shares(kinds.columns)
     verdict = make_verdict(
         table,

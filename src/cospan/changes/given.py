@@ -34,6 +34,8 @@ LEAST_SHIFT, LEAST_SHARE, STRICT = 0.5, 0.1, 0.001
 #: What moves by itself, the same way and half as far, is described well enough by itself.
 TIMES_OWN = 2.0
 MOST_TRIED, MOST_NAMED = 4, 2
+#: Beside a step of so many of its standard deviations, what is left open is nothing.
+NOTHING_ELSE = 1000.0
 #: A regression of so many rows and features takes a fraction of a second.
 MOST_ROWS, MOST_FEATURES = 20_000, 300
 
@@ -53,10 +55,13 @@ class GivenOthers(NamedTuple):
     def sentence(self, names: tuple[str, str]) -> str:
         """In words, as part of a verdict."""
         side = "higher" if self.amount > 0 else "lower"
+        beside = f"{number(abs(self.shift), 2)} sd of what they leave open"
+        if abs(self.shift) > NOTHING_ELSE:
+            beside = "and they leave nothing else open"
         return (
             f"Given the other columns, {quoted(self.companion)} above all, {quoted(self.name)} is "
             f"{side} in {names[1]} than in {names[0]}: by {number(abs(self.amount))} on average, "
-            f"{number(abs(self.shift), 2)} sd of what they leave open."
+            f"{beside}."
         )
 
 

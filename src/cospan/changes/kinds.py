@@ -3,7 +3,8 @@
 Each column's part of D (see ``parts``) is split over the five kinds: **location**, **scale** and
 **shape** of numbers as in ``frame.parts``, **levels** of categories and booleans, and **missing**
 values. A column whose change is that values are missing claims its whole part for that kind:
-filled values have another mean and spread only because they are filled.
+filled values have another mean and spread only because they are filled. It claims what they do to
+the relations of other columns, too (``gaps``).
 
 Of every entry so much is kept as is more than chance. The rest of D has two reasons. Part of D is
 there without any difference, since means and covariances of samples stray. And D takes every
@@ -25,7 +26,8 @@ from cospan import _arrays as arrays
 from cospan._types import Floats
 
 from .columns import LEVEL, FeatureChange, FeatureTable
-from .grouping import Column
+from .gaps import more_gaps, spread_without_gaps
+from .grouping import Column, Rows
 from .parts import FeatureParts
 
 if TYPE_CHECKING:
@@ -70,11 +72,16 @@ def difference_by_kind(
     parts: FeatureParts,
     features: FeatureTable,
     shift: ShiftTest | None,
+    rows: Rows,
 ) -> Kinds:
     """Split D over columns and kinds, and keep what is more than chance."""
     by_name = {one.name: one for one in features}
     changes = [by_name[column.name] for column in columns]
-    entries = _entries(frame, columns, changes, parts)
+    more = more_gaps(changes)
+    kept_spread = spread_without_gaps(frame, columns, parts.spread, more, rows)
+    entries = _entries(frame, columns, changes, parts._replace(spread=kept_spread))
+    if more.any():
+        entries[:, 4] += float((parts.spread - kept_spread).sum()) * more / more.sum()
     total = float(parts.total.sum())
     if not math.isfinite(total):  # a direction that only one set has
         whole = entries.sum(axis=0).tolist()
@@ -83,7 +90,8 @@ def difference_by_kind(
     stray = _strayed(frame, columns, changes)
     kept = np.zeros_like(entries)
     for k, kind in enumerate(KINDS[:3]):
-        if _is_significant(kind, features, shift):
+        # The test's own parts cannot tell new gaps, which are filled, from other changes.
+        if _is_significant(kind, features, None if more.any() else shift):
             kept[:, k] = _beyond_chance(kind, entries[:, k], stray[:, k], changes)
     for k, kind in ((3, "levels"), (4, "missing")):
         kept[:, k] = np.minimum(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from cospan._tables import make_dataframe
 from cospan._types import Floats
+
+from .scatter import Scattered
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class PairTable:
 class Relations(NamedTuple):
     """The pairs, and for each column the log p-value of its relations and its leading pair.
 
+    `broken` are the columns that scatter more widely about what the others predict, in one set.
+
     `log_p` is adjusted over the pairs of the column. A column gets the credit (`leads`) for its
     changed pairs if that explains more of them than crediting their other columns would.
     """
@@ -72,3 +77,4 @@ class Relations(NamedTuple):
     pairs: PairTable
     log_p: Floats
     leads: dict[int, PairChange]
+    broken: Mapping[int, Scattered] = {}

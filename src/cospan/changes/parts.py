@@ -62,7 +62,9 @@ def feature_parts(frame: JointFrame) -> FeatureParts:
     shifts = arrays.to_numpy(frame.shifts)
     whole = np.asarray(arrays.to_numpy(frame.differences), dtype=np.float64)
     far = 0.25 * shifts**2
-    return FeatureParts(_location(frame, shifts), _spread(frame, np.maximum(whole - far, 0.0)))
+    return FeatureParts(
+        _location(frame, shifts), spread_by_feature(frame, np.maximum(whole - far, 0.0))
+    )
 
 
 def _location(frame: JointFrame, shifts: Floats) -> Floats:
@@ -78,7 +80,8 @@ def _location(frame: JointFrame, shifts: Floats) -> Floats:
     return np.asarray(size * (0.25 * float(shifts @ shifts) / total))
 
 
-def _spread(frame: JointFrame, parts: Floats) -> Floats:
+def spread_by_feature(frame: JointFrame, parts: Floats) -> Floats:
+    """Distribute parts of directions, (m,), over the features, (d,)."""
     core, inverse = arrays.to_numpy(frame.core), arrays.to_numpy(frame.inverse)
     basis = None if frame.basis is None else arrays.to_numpy(frame.basis)
     d = frame.n_features

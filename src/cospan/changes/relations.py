@@ -13,6 +13,10 @@ other, what one level does the others do the other way round: the pair of levels
 surely stands for its two columns, for as many pairs as they have. Of two levels the one is the
 other turned round, so one is enough. p-values are adjusted for all pairs of columns there are,
 tried or not.
+
+A value that is missing is a relation, too: 'category is missing' goes with wind. The relations of
+a column with gaps are those of the rows that have both values, ranked among themselves
+(``correlating``).
 """
 
 from __future__ import annotations
@@ -25,20 +29,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from cospan._tolerance import PERFECT_CORRELATION
 from cospan._types import Floats
 
+from .correlating import apart, correlated, standard_ranks
 from .grouping import Column, Rows, present
 from .pairs import PairChange, PairTable, Relations
-from .twosample import adjusted
+from .twosample import adjusted, log_fisher
 
 ALL_PAIRS = 60
+#: p-values up to this say that values are missing more often in one set.
+_AS_OFTEN = 0.05
 LEADING = 30
 #: Pairs that the table lists: all that changed up to so many, and some more to compare with.
 MOST_PAIRS, FEWEST_PAIRS = 200, 10
-#: Rows of each set that must differ from the feature's usual value: with fewer a correlation is
-#: the matter of a few rows.
-VARIED_ROWS = 10
 
 
 class _Feature(NamedTuple):
@@ -101,7 +104,7 @@ def changed_relations(
 
 
 def _compared(columns: Sequence[Column], rows: Rows, weight: Floats) -> _Compared:
-    features, ranks, there = _prepared(columns, rows)
+    features, sides = _prepared(columns, rows)
     owner = np.array([f.owner for f in features], dtype=np.intp)
     left = np.arange(len(features))
     if len(features) > ALL_PAIRS:
@@ -113,8 +116,8 @@ def _compared(columns: Sequence[Column], rows: Rows, weight: Floats) -> _Compare
     sizes = np.bincount(owner, minlength=len(columns))
     present_ones = np.count_nonzero(sizes)
     total = int(present_ones * (present_ones - 1) // 2)
-    a, b = (_correlated(r, left, m) for r, m in zip(ranks, there, strict=True))
-    z = _difference(a, b)[once]
+    a, b = (correlated(*side, left) for side in sides)
+    z = apart(a, b)[once]
     i, k = i[once], k[once]
     of_i, of_k = owner[i], owner[k]
     best = _surest(np.minimum(of_i, of_k) * len(columns) + np.maximum(of_i, of_k), np.abs(z))
@@ -167,18 +170,18 @@ def _leading(i: NDArray[np.intp], k: NDArray[np.intp], size: Floats) -> dict[int
     return found
 
 
-class _Side(NamedTuple):
-    """Correlations in one set, (len(left), f), the variance of their influences, and rows."""
+class _Ranked(NamedTuple):
+    """Features of one set: values, who has one (None: all), and standardised ranks."""
 
-    r: Floats
-    influence: Floats
-    n: Any
+    values: Floats
+    masks: list[Any]
+    ranks: Floats
 
 
 def _prepared(
     columns: Sequence[Column], rows: Rows
-) -> tuple[list[_Feature], list[Floats], list[Floats | None]]:
-    """Features with enough variety, their standardised ranks in both sets, and who is present."""
+) -> tuple[list[_Feature], tuple[_Ranked, _Ranked]]:
+    """Features with enough variety, in both sets."""
     features: list[_Feature] = []
     gaps: list[tuple[Any, Any]] = []
     for owner, column in enumerate(columns):
@@ -188,104 +191,23 @@ def _prepared(
         places = column.features[:1] if mirrored else column.features
         features.extend(_Feature(place, owner) for place in places)
         gaps.extend([gap] * len(places))
+        if column.indicator is not None and _as_often_missing(*gap, rows):
+            features.append(_Feature(column.indicator, owner))
+            gaps.append((None, None))
     at = [f.place for f in features]
-    ranks, there, varied = [], [], np.ones(len(features), dtype=bool)
-    for side, part in enumerate((rows.a, rows.b)):
-        found, enough = _ranks(part[:, at], [gap[side] for gap in gaps])
-        ranks.append(found)
-        varied &= enough
-        masks = [gap[side] for gap in gaps]
-        full: Floats | None = None
-        if any(mask is not None for mask in masks):
-            full = np.ones(found.shape)
-            for j, mask in enumerate(masks):
-                if mask is not None:
-                    full[:, j] = mask
-        there.append(full)
-    kept = np.flatnonzero(varied)
-    return (
-        [features[j] for j in kept],
-        [r[:, kept] for r in ranks],
-        [None if m is None else m[:, kept] for m in there],
+    a, b = (
+        standard_ranks(part[:, at], [gap[side] for gap in gaps])
+        for side, part in enumerate(rows[:2])
     )
-
-
-def _ranks(values: Floats, masks: Sequence[Any]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Mid-ranks with mean 0 and variance 1, 0 where missing; and which columns vary enough."""
-    found = np.zeros(values.shape)
-    enough = np.zeros(values.shape[1], dtype=bool)
-    complete = [j for j, mask in enumerate(masks) if mask is None]
-    groups = [(complete, None)] + [([j], m) for j, m in enumerate(masks) if m is not None]
-    for places, mask in groups:
-        part = values[:, places] if mask is None else values[np.ix_(mask, places)]
-        if not places or len(part) < 2 * VARIED_ROWS:
-            continue
-        rank = _centred_ranks(part)
-        deviation = np.sqrt(np.einsum("ij,ij->j", rank, rank) / len(part))
-        # The largest tie has the variance (1 - t³/n³)/12 left beside it.
-        n = len(part)
-        left = 1 - (1 - np.minimum(1.0, 12 * deviation**2 / n**2)) ** (1 / 3)
-        good = left * n >= VARIED_ROWS
-        rank /= np.where(good, deviation, 1.0)
-        rank[:, ~good] = 0
-        enough[places] = good
-        if mask is None:
-            found[:, places] = rank
-        else:
-            found[np.ix_(mask, places)] = rank
-    return found, enough
-
-
-def _centred_ranks(values: Floats) -> Floats:
-    """Mid-ranks with mean 0, column by column; those of two values need no sorting."""
-    n = len(values)
-    low, high = values.min(axis=0), values.max(axis=0)
-    at_high = values == high
-    two = np.all(at_high | (values == low), axis=0)
-    found = np.empty(values.shape)
-    # k rows have the high value: its mid-rank is n/2 above that of the low one.
-    found[:, two] = (at_high[:, two] - at_high[:, two].mean(axis=0)) * (n / 2)
-    rest = np.flatnonzero(~two)
-    if len(rest):
-        found[:, rest] = stats.rankdata(values[:, rest], axis=0) - (n + 1) / 2
-    return found
-
-
-def _correlated(u: Floats, left: NDArray[np.intp], there: Floats | None) -> _Side:
-    v = u[:, left]
-    n: Any = float(len(u))
-    if there is not None:
-        n = np.maximum(1.0, there[:, left].T @ there)
-    r = np.clip(v.T @ u / n, -1.0, 1.0)
-    squares = u * u
-    cubes = squares * u
-    both = squares[:, left].T @ squares / n
-    cross = cubes[:, left].T @ u
-    # Where all features are on the left, the other way round is the same product transposed.
-    mixed = (cross + (cross.T if len(left) == u.shape[1] else v.T @ cubes)) / n
-    fourth = np.einsum("ij,ij->j", squares, squares) / (len(u) if there is None else there.sum(0))
-    influence = both - r * mixed + r**2 / 4 * (fourth[left][:, None] + 2 * both + fourth[None, :])
-    return _Side(r, np.maximum(influence, 0.0), np.maximum(n - 4, 1.0))
-
-
-def _difference(a: _Side, b: _Side) -> Floats:
-    """The difference of two correlations in its standard errors, B less A.
-
-    On Fisher's scale or as it is, whichever says less: a correlation of exactly 1, which a few
-    rows of a rare level give easily, is infinitely far from all others on Fisher's scale.
-    """
-    near = 1 - PERFECT_CORRELATION
-    free = [np.maximum(1 - side.r**2, PERFECT_CORRELATION) for side in (a, b)]
-    steps = [np.arctanh(np.clip(side.r, -near, near)) for side in (a, b)]
-    errors = [
-        np.maximum(side.influence / f**2, 1.0) / side.n
-        for side, f in zip((a, b), free, strict=True)
+    kept = np.flatnonzero(a[1] & b[1])
+    found = [
+        _Ranked(part[:, [at[j] for j in kept]], [gaps[j][side] for j in kept], ranks[:, kept])
+        for side, (part, ranks) in enumerate(((rows.a, a[0]), (rows.b, b[0])))
     ]
-    fisher = (steps[1] - steps[0]) / np.sqrt(errors[0] + errors[1])
-    normal = (1 - ((a.r + b.r) / 2) ** 2) ** 2
-    plain = [
-        np.maximum(np.maximum(side.influence, normal), PERFECT_CORRELATION) / side.n
-        for side in (a, b)
-    ]
-    direct = (b.r - a.r) / np.sqrt(plain[0] + plain[1])
-    return np.asarray(np.where(np.abs(fisher) < np.abs(direct), fisher, direct))
+    return [features[j] for j in kept], (found[0], found[1])
+
+
+def _as_often_missing(a: Any, b: Any, rows: Rows) -> bool:
+    """Whether values are missing as often in B as in A: new gaps are news by themselves."""
+    counts = [0 if there is None else len(there) - int(there.sum()) for there in (a, b)]
+    return bool(log_fisher(counts[0], len(rows.a), counts[1], len(rows.b))[0] > math.log(_AS_OFTEN))

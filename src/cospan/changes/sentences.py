@@ -216,6 +216,8 @@ def _missing(one: FeatureChange, names: tuple[str, str]) -> str:
 
 
 def _related(one: FeatureChange, names: tuple[str, str]) -> str:
+    if one.broken is not None:
+        return one.broken.sentence(names)
     if one.pair is None:
         return f"The relation of {quoted(one.name)} to other columns changed"
     return pair_sentence(one.pair, names)[:-1]

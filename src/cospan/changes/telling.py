@@ -113,7 +113,8 @@ def of_pairs(
     """The first relations that changed, and how many more there are."""
     if not pairs or features.nameless:
         return []
-    said = {one.pair for one in features.changed[:FIRST_FEATURES] if "relation" in one.ways}
+    first = features.changed[:FIRST_FEATURES]
+    said = {one.pair for one in first if "relation" in one.ways and one.broken is None}
     more = relations.pairs.n_changed - len(said | set(pairs))
     further = "1 more relation" if more == 1 else f"{more:,} more relations"
     last = [f"{further} between columns changed."] if more > 0 else []

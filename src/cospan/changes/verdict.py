@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .columns import FeatureTable
+from .columns import LEVEL, FeatureTable
 from .deciding import NO_ROWS, Decided, RowsToCheck, size_of
 from .given import GivenOthers
 from .kinds import Kinds
@@ -106,11 +106,7 @@ def make_verdict(
 ) -> Verdict:
     """Put what was decided in words; `curved`: the AUC is that of curved features."""
     differs = decided.differs
-    sizes = ("unknown",) * 3
-    if auc is not None:
-        sizes = (size_of(auc.value), size_of(auc.low), size_of(auc.high))
-    if not differs:
-        sizes = ("none", "none", sizes[2])
+    sizes = _sizes(differs, auc)
     first = features.changed[:FIRST_FEATURES]
     pairs = first_pairs(relations) if differs else []
     sentences = [
@@ -134,3 +130,37 @@ def make_verdict(
         tuple(dict.fromkeys(sentences)),
         rows,
     )
+
+
+def said_verdict(
+    p: float,
+    mostly: str,
+    features: Sequence[str],
+    pairs: Sequence[str],
+    reasons: Sequence[str],
+    auc: Estimate,
+    names: tuple[str, str],
+) -> Verdict:
+    """The verdict on sets that were tested without rows of both; `reasons` are sentences."""
+    decided = Decided(p <= LEVEL, p)
+    sizes = _sizes(decided.differs, auc)
+    said = [headline(decided, len(features), names), *how_much(decided.differs, sizes, auc)]
+    if not decided.differs:
+        return Verdict(False, p, *sizes, "", sentences=tuple(said))
+    return Verdict(
+        True,
+        p,
+        *sizes,
+        mostly,
+        features=tuple(features),
+        pairs=tuple(pairs),
+        sentences=(*said, *reasons),
+    )
+
+
+def _sizes(differs: bool, auc: Estimate | None) -> tuple[str, str, str]:
+    """How large the difference is, by the AUC and by the ends of its interval."""
+    if auc is None:
+        return ("unknown",) * 3 if differs else ("none", "none", "unknown")
+    found = (size_of(auc.value), size_of(auc.low), size_of(auc.high))
+    return found if differs else ("none", "none", found[2])

@@ -248,5 +248,5 @@ def _crossed(terminal: Terminal, found: Found, outputs: Outputs) -> list[Gate]:
 
 
 def _in_short(found: Found) -> str:
-    changes = getattr(found, "changes", None)
-    return " ".join(str(changes.verdict).split("\n")) if changes is not None else repr(found)
+    verdict = getattr(found, "verdict", None)  # of K sets there is none
+    return repr(found) if verdict is None else " ".join(str(verdict).split("\n"))

@@ -139,6 +139,9 @@ def values_of(found: Comparison | ManyComparison) -> dict[str, Judged]:
         values["effect"] = Judged(found.shift.effect.value)
     if found.changes is not None:
         values |= _of_columns(found)
+    elif found.sketched is not None:
+        values["p"] = Judged(found.sketched.pvalue)
+        values["features"] = Judged(len(found.sketched.features))
     usual = _neither(found)
     if usual is not None:
         values["neither"] = Judged(usual)

@@ -79,7 +79,9 @@ class Comparison(View):
         ``"sets"`` or ``"z"``: which rows `audit` is about.
     changes : Changes or None
         Which columns and relations changed, data quality, and the verdict; None in the linear
-        span.
+        span, and where one set is a profile without rows.
+    sketched : Verdict or None
+        Where one set is a profile without rows: the verdict by its sketches.
 
     Examples
     --------
@@ -107,6 +109,7 @@ class Comparison(View):
     feature_names: tuple[str, ...]
     audit_of: str = "sets"
     changes: Changes | None = None
+    sketched: Verdict | None = None
 
     @classmethod
     def of(cls, result: Result) -> Comparison:
@@ -147,7 +150,7 @@ class Comparison(View):
     @property
     def verdict(self) -> Verdict | None:
         """Whether the sets differ, how much, in what and how sure that is; print it."""
-        return None if self.changes is None else self.changes.verdict
+        return self.sketched if self.changes is None else self.changes.verdict
 
     @property
     def features(self) -> FeatureTable | None:

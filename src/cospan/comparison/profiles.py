@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from cospan._surface import option
 from cospan._warnings import Remark
+from cospan.changes.verdict import Verdict, said_verdict
 from cospan.errors import InputError
+from cospan.significance import Estimate
 from cospan.sources import EncodingPlan, Source
 from cospan.summary import Summary
 
@@ -44,6 +46,28 @@ def as_profile(thing: Any) -> KeptProfile | None:
         return None
     judge = None if thing.keeps_rows else thing.judged
     return KeptProfile(thing.name, thing.plan, thing.with_rows, judge)
+
+
+def verdict_by_sketches(
+    profile: KeptProfile, other: Summary, auc: Estimate, names: tuple[str, str]
+) -> Verdict | None:
+    """The verdict on a set and a profile without rows; the sets are called `names`.
+
+    By the sampling of rows alone, as a whole window would be judged; None with too few rows.
+    """
+    found = None if profile.judge is None else profile.judge(other)
+    if found is None or not found.judged:
+        return None
+    clear = [one for one in found.reasons if one.ratio > 1]
+    return said_verdict(
+        found.p,
+        found.mostly,
+        [name for name, ratio in found.columns.items() if ratio > 1],
+        [f"{one.column} and {one.second}" for one in clear if one.kind == "relation"],
+        [f"Against the profile of {profile.name}: {one.text}" for one in clear],
+        auc,
+        names,
+    )
 
 
 def said_by_sketches(profile: KeptProfile, other: Summary, name: str) -> Remark:

@@ -7,10 +7,10 @@ TSV.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,10 +84,8 @@ def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".tsv")
 
 
-class TableWriter(Protocol):
-    """Takes columns of one chunk of rows."""
-
-    def __call__(self, columns: Mapping[str, NDArray[Any]]) -> None: ...
+#: Takes columns of one chunk of rows.
+TableWriter = Callable[[Mapping[str, NDArray[Any]]], None]
 
 
 def check_table_path(path: str | os.PathLike[str]) -> Path:

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cospan._tolerance import constant_variance
 from cospan._types import Floats, Index
@@ -54,7 +55,11 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Channels:
-    """The functions, and their means and variances over the rows of the reference."""
+    """The functions, and their variances over the rows of the profile they are part of.
+
+    A profile made like another has its functions, to be merged with it: their ranks and costs are
+    those of the first one. The `variance` is always the profile's own.
+    """
 
     names: tuple[str, ...]  # every feature that rows have, indicators of missing values last
     owners: tuple[str, ...]  # the user's column of each
@@ -74,7 +79,7 @@ class Channels:
     far: float  # the squared cost that 1 % of the reference's rows exceed
     shrinkage: float
     table: tuple[Channel, ...]
-    variance: Floats  # of each channel's function over single rows of the reference
+    variance: Floats  # of each channel's function over single rows of the profile
 
     def measure(self, summary: Summary, rows: Floats, cost: Cost | None = None) -> Measured:
         """The channels of a window: shares over all its rows, the rest over the sampled ones.
@@ -102,9 +107,9 @@ class Channels:
         unknown = [1 - means[places].sum() for places in self.levels]
         return np.asarray(np.clip(np.append(means[self.shares], unknown), 0.0, 1.0))
 
-    def noise(self, rows: float, sampled: float, present: Floats) -> Floats:
-        """The variance of a window's channels by the sampling of its rows."""
-        count = np.concatenate(
+    def counts(self, rows: float, sampled: float, present: Floats) -> Floats:
+        """How many rows each channel is measured over."""
+        return np.concatenate(
             [
                 np.repeat(present, len(SCORES)),
                 np.full(self.shared, rows),
@@ -114,6 +119,10 @@ class Channels:
                 np.full(2, sampled),
             ]
         )
+
+    def noise(self, rows: float, sampled: float, present: Floats) -> Floats:
+        """The variance of a window's channels by the sampling of its rows."""
+        count = self.counts(rows, sampled, present)
         # Two rows' worth of doubt: what no row of the reference did may still be done by one.
         return np.asarray(np.maximum(self.variance / count, (2 / count) ** 2))
 
@@ -153,6 +162,15 @@ class Channels:
                     found.setdefault(column, []).append(k)
         return found
 
+    @cached_property
+    def angles(self) -> NDArray[np.bool_]:
+        """Which channels are shares, as angles: their variance is 1 a row whatever the rows."""
+        found = np.zeros(len(self.table), dtype=bool)
+        found[self.ranked : self.ranked + self.shared] = True
+        found[self.odd.start + 1 : self.odd.stop : len(OF_NUMBERS)] = True
+        found[-1] = True
+        return found
+
     @property
     def ranked(self) -> int:
         """How many channels are scores of ranks: they come first."""
@@ -186,10 +204,10 @@ class Channels:
         known = [ranks.values for ranks in self.ranks]
         return np.array([x[0] for x in known]), np.array([x[-1] for x in known])
 
-    def unexpected(self, means: Floats) -> Floats:
+    def unexpected(self, means: Floats, cost: Cost) -> Floats:
         """How far means of all features are from what the others let expect, of those numbers."""
         own = np.searchsorted(self.live, self.numbers[self.given])
-        return np.asarray(self.cost.away(means[None, self.live])[1][0, own])
+        return np.asarray(cost.away(means[None, self.live])[1][0, own])
 
     def given_variance(self, rows: Floats) -> Floats:
         """The variance over single rows of the channels of numbers given the others."""
@@ -253,6 +271,11 @@ def _most_frequent(values: Floats) -> float:
     if len(starts) == len(values) - 1:  # all differ, as measurements do
         return 1 / len(values)
     return float(np.diff([0, *starts, len(values)]).max()) / len(values)
+
+
+def angle_share(angle: Floats) -> Floats:
+    """The share that such an angle stands for."""
+    return np.asarray(np.sin(np.clip(angle, 0.0, np.pi) / 2) ** 2)
 
 
 def share_angle(share: Floats) -> Floats:

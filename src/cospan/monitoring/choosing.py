@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cospan._tolerance import NOT_ZERO, constant_variance
 from cospan._types import Floats, Index
@@ -14,7 +15,7 @@ from cospan.errors import InputError
 from cospan.monitoring.channels import GIVEN, OF_NUMBERS, SCORES, Channel, Channels
 from cospan.monitoring.cost import Cost
 from cospan.monitoring.moments import without_rows
-from cospan.monitoring.ranks import legendre, ranks_of
+from cospan.monitoring.ranks import Ranks, excess, legendre, ranks_of
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ def channels_of(
             f"No column of the reference varies ({called}), so there is nothing to watch; check "
             "the columns."
         )
-    ranks = tuple(
-        ranks_of(_present(rows, j, g)) for j, g in zip(numbers.tolist(), gaps.tolist(), strict=True)
-    )
+    ranks = sketches_of(rows, numbers, gaps)
     cost = Cost.of(summary, live, share)
     squared = cost.squared(rows[:, live])
     bare = Channels(
@@ -116,21 +115,48 @@ def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
         for kind in GIVEN
     ]
     table += [Channel("rows", ""), Channel("rows", "")]
-    variance = [
-        float(np.var(score))
-        for ranks, j, g in zip(bare.ranks, bare.numbers.tolist(), bare.gaps.tolist(), strict=True)
-        for score in legendre(ranks.of(_present(rows, j, g)))
-    ]
-    variance += [1.0] * bare.shared + noise.tolist()
-    variance += [0.0, 1.0] * len(bare.numbers)
-    variance += [*bare.given_variance(rows).tolist(), 1 / 3, 1.0]
-    return replace(
-        bare,
-        pairs=pairs,
-        related=related,
-        table=tuple(table),
-        variance=np.maximum(np.array(variance), _LEAST_VARIANCE),
+    full = replace(bare, pairs=pairs, related=related, table=tuple(table))
+    return replace(full, variance=_variance(full, rows, noise))
+
+
+def _variance(channels: Channels, rows: Floats, relations: Floats) -> Floats:
+    """Of each channel's function over single rows; `relations` are those of the relations."""
+    scores, beyond = [], []
+    for ranks, j, g in zip(channels.ranks, channels.numbers, channels.gaps, strict=True):
+        own = _present(rows, int(j), int(g))
+        scores += [float(np.var(score)) for score in legendre(ranks.of(own))]
+        beyond += [float(np.var(excess(own, ranks.values[:1], ranks.values[-1:]))), 1.0]
+    cost = float(np.var(channels.cost_ranks.of(channels.cost.squared(rows[:, channels.live]))))
+    found = np.concatenate(
+        [
+            scores,
+            np.ones(channels.shared),
+            relations,
+            beyond,
+            channels.given_variance(rows),
+            [cost, 1.0],
+        ]
     )
+    return np.asarray(np.maximum(found, _LEAST_VARIANCE))
+
+
+def of_other_rows(channels: Channels, rows: Floats) -> Channels:
+    """The same functions, with the variances that they have over these rows."""
+    start = channels.ranked + channels.shared
+    noise = channels.variance[start : start + len(channels.pairs)].copy()
+    if len(channels.pairs):
+        features, places = np.unique(channels.pairs, return_inverse=True)
+        i, j = places.reshape(channels.pairs.shape).T
+        _, doubt, varies = _relations(channels._scored(rows)[2][:, features])
+        here = varies[i] & varies[j]
+        noise[here] = doubt[i, j][here]
+    return replace(channels, variance=_variance(channels, rows, noise))
+
+
+def sketches_of(rows: Floats, numbers: Index, gaps: Index) -> tuple[Ranks, ...]:
+    """The distribution of each number, over the rows that have it."""
+    places = zip(numbers.tolist(), gaps.tolist(), strict=True)
+    return tuple(ranks_of(_present(rows, j, gap)) for j, gap in places)
 
 
 def center_of(whole: Summary, rows: Floats, channels: Channels) -> Floats:
@@ -167,15 +193,7 @@ def _related(
     ranked: Floats, features: Index, owners: Sequence[str]
 ) -> tuple[Index, Floats, Floats]:
     """Pairs of features of different columns, their correlation, and its variance a row."""
-    a = ranked[:, features]
-    a = a - a.mean(axis=0)
-    a = a / np.maximum(a.std(axis=0), NOT_ZERO)
-    n, squared = len(a), a * a
-    r = a.T @ a / n
-    both, cubes = squared.T @ squared / n, (squared * a).T @ a / n
-    fourth = np.diag(both)
-    # The variance of the influence of a row on r: ab - r (a² + b²)/2.
-    noise = both - r * (cubes + cubes.T) + r**2 / 4 * (fourth[:, None] + fourth + 2 * both)
+    r, noise, _ = _relations(ranked[:, features])
     i, j = np.triu_indices(len(features), 1)
     own = np.unique(np.asarray(owners), return_inverse=True)[1][features]
     apart = own[i] != own[j]
@@ -184,6 +202,20 @@ def _related(
         strongest = np.sort(np.argsort(-np.abs(r[i, j]), kind="stable")[:MOST_PAIRS])
         i, j = i[strongest], j[strongest]
     return np.stack([features[i], features[j]], axis=1), r[i, j], noise[i, j]
+
+
+def _relations(a: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Correlations of columns, their variance a row, and which of the columns vary."""
+    a = a - a.mean(axis=0)
+    size = a.std(axis=0)
+    a = a / np.maximum(size, NOT_ZERO)
+    n, squared = len(a), a * a
+    r = a.T @ a / n
+    both, cubes = squared.T @ squared / n, (squared * a).T @ a / n
+    fourth = np.diag(both)
+    # The variance of the influence of a row on r: ab - r (a² + b²)/2.
+    noise = both - r * (cubes + cubes.T) + r**2 / 4 * (fourth[:, None] + fourth + 2 * both)
+    return r, noise, size**2 > constant_variance(1.0)
 
 
 def _kinds(

@@ -20,7 +20,8 @@ from cospan.monitoring.result import Monitoring
 from cospan.monitoring.taking_apart import profile_parts, record_tensors
 
 PROFILE, MONITORING = "cospan profile", "cospan monitoring"
-FORMAT_VERSION = 1
+# 1: profiles made like another had no sketches of their own, and windows no means.
+FORMAT_VERSION = 2
 
 
 def is_profile_file(path: str | os.PathLike[str]) -> bool:
@@ -76,7 +77,11 @@ def _load(path: str | os.PathLike[str], kind: str, read: Any) -> Any:
     name = os.fspath(path)
     data = file_bytes(path)
     try:
-        parts, _ = unpacked(data, kind, FORMAT_VERSION)
+        parts, version = unpacked(data, kind, FORMAT_VERSION)
+        if version < FORMAT_VERSION:
+            raise ModelFileError(
+                "The file was made by an earlier version of cospan; make it again."
+            )
         return read(Entries(parts.settings, parts.tensors))
     except (ModelFileError, InputError) as error:
         raise ModelFileError(f"{name}: {error}") from error

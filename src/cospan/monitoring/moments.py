@@ -142,14 +142,4 @@ def thinned(summary: Summary, size: int) -> Summary:
 
 def subset(sample: RowSample, size: int) -> RowSample:
     """The rows of the smallest priorities: a uniform sample of a uniform sample."""
-    if len(sample) <= size:
-        return replace(sample, size=min(sample.size, size))
-    return replace(
-        sample,
-        rows=sample.rows[:size],
-        weights=sample.weights[:size],
-        index=sample.index[:size],
-        priority=sample.priority[:size],
-        size=size,
-        bound=float(sample.priority[size - 1]),
-    )
+    return sample.smaller(size)

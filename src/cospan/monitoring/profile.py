@@ -22,11 +22,14 @@ from cospan._validate import as_count
 from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.monitoring.channels import Channels
-from cospan.monitoring.choosing import center_of, channels_of
+from cospan.monitoring.choosing import center_of, channels_of, of_other_rows, sketches_of
+from cospan.monitoring.cost import Cost
 from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.effect import shrinkage_for
 from cospan.monitoring.levels import Levels, levels_of
+from cospan.monitoring.merging import effects_against, merged_usual, same_channels
 from cospan.monitoring.moments import sample_of, subset
+from cospan.monitoring.ranks import Ranks
 from cospan.monitoring.reading import full_plan, opened, refuse_unknown, refuse_wide
 from cospan.monitoring.records import Record, noise_of, pooled_rows, record_of, reference_records
 from cospan.monitoring.standing_in import stand_in
@@ -58,7 +61,7 @@ class Profile:
     summary : Summary
         Of all rows; its sample is empty unless rows were asked for.
     channels : Channels
-        What is watched, with the sketches of all features.
+        What is watched, and how it varies.
     windows : tuple of Record
         The windows of the reference, each against the others.
     every : Every or None
@@ -83,6 +86,7 @@ class Profile:
     every: Every | None
     time: str
     center: Floats = field(repr=False)
+    ranks: tuple[Ranks, ...] = field(repr=False)  # its own sketches; the channels' may be another's
 
     @classmethod
     def of(
@@ -110,7 +114,7 @@ class Profile:
         rows : int
             Rows to keep, drawn at random. By default none: a profile can lie in a repository.
         like : Profile, optional
-            Take the plan and the sketches of this one, so that both merge; and its `time` and
+            Take the plan and the channels of this one, so that both merge; and its `time` and
             `every` where they are not given.
         name : str, optional
         seed : int
@@ -145,22 +149,32 @@ class Profile:
         ranked = pooled_rows([part.sample for _, part in parts])
         usual = float(np.median([part.count for _, part in parts]))
         share = shrinkage_for(usual if window else whole.n, whole.n_features)
-        channels = like.channels if like else channels_of(names, plan, whole, ranked, share, name)
-        drawn = None if keep else stand_in(whole, channels, plan, SAMPLE_ROWS)
-        center = np.append(center_of(whole, ranked, channels), 0.5)
+        if like is None:
+            channels = channels_of(names, plan, whole, ranked, share, name)
+            ranks, center = channels.ranks, center_of(whole, ranked, channels)
+        else:
+            channels = of_other_rows(like.channels, ranked)
+            ranks = sketches_of(ranked, channels.numbers, channels.gaps)
+            center = channels.measure(whole, ranked).values
+        drawn = None if keep else stand_in(whole, channels, ranks, plan, SAMPLE_ROWS)
         return cls(
             name,
             plan,
             replace(whole, sample=_kept(whole, ranked, keep), feature_names=names),
             channels,
-            reference_records(parts, whole, channels, drawn) if window else (),
+            reference_records(parts, whole, channels, drawn, own=like is None) if window else (),
             window,
             time if isinstance(time, str) else "",
-            center,
+            np.append(center, 0.5),
+            ranks,
         )
 
     def merge(self, other: Profile) -> Profile:
         """The profile of both; `other` must be made with ``like=`` this one (or both like a third).
+
+        Counts, means, scatter and what is usual are those of all rows, whatever the order of
+        merging; sketches are right to one row in a hundred. Ranks and costs of the first profile
+        stay the measure: far from its rows, one profile of all rows sees more.
 
         Examples
         --------
@@ -187,13 +201,16 @@ class Profile:
             twice = records.keys() & {record.code for record in other.windows}
             if twice:
                 warn(f"Window {self.every.label(min(twice))} is in both profiles, and kept twice.")
-        share = self.summary.n / (self.summary.n + other.summary.n)
-        return replace(
+        channels, center, ranks = merged_usual(self, other)
+        both = replace(
             self,
             summary=self.summary + other.summary,
+            channels=channels,
             windows=(*self.windows, *other.windows),
-            center=share * self.center + (1 - share) * other.center,
+            center=center,
+            ranks=ranks,
         )
+        return replace(both, windows=effects_against(both))
 
     def levels(self, rate: float) -> Levels:
         """When to raise an alarm, with this chance of a false one in a window."""
@@ -221,7 +238,12 @@ class Profile:
         """Rows for angles to be measured against: the sample's, or drawn to stand in for them."""
         if self.keeps_rows:
             return self.summary.sample.rows
-        return stand_in(self.summary, self.channels, self.plan, SAMPLE_ROWS)
+        return stand_in(self.summary, self.channels, self.ranks, self.plan, SAMPLE_ROWS)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What a row costs it: that of the channels, unless they are another profile's."""
+        return Cost.of(self.summary, self.channels.live, self.channels.shrinkage)
 
     @cached_property
     def with_rows(self) -> Summary:
@@ -260,18 +282,6 @@ class Profile:
             f"<Profile of {self.name!r}: {self.summary.count:,} rows, "
             f"{self.summary.n_features} features, {windows}{kept}>"
         )
-
-
-def same_channels(a: Channels, b: Channels) -> bool:
-    """Do two profiles watch the same functions of rows?"""
-    if a is b:
-        return True
-    return (
-        a.names == b.names
-        and a.table == b.table
-        and np.array_equal(a.variance, b.variance)
-        and all(np.array_equal(x.values, y.values) for x, y in zip(a.ranks, b.ranks, strict=True))
-    )
 
 
 def _kept(whole: Summary, pooled: Floats, n: int) -> RowSample:

@@ -19,7 +19,7 @@ from cospan.monitoring.ranks import Ranks
 from cospan.monitoring.records import Record
 from cospan.monitoring.result import Monitoring
 from cospan.monitoring.scatter import read_scatter
-from cospan.monitoring.taking_apart import EFFECT
+from cospan.monitoring.taking_apart import EFFECT, units_of
 from cospan.monitoring.timing import as_every
 from cospan.significance import Estimate
 from cospan.sources import EncodingPlan
@@ -62,7 +62,7 @@ class Entries(Reader):
 def read_monitoring(read: Entries) -> Monitoring:
     profile = read_profile(read.inside("profile"))
     notes = read.value("notes", list)
-    records = _records(read, profile.channels, profile.summary.n_features)
+    records = _records(read, profile.channels)
     return Monitoring(
         profile,
         records,
@@ -76,20 +76,21 @@ def read_profile(read: Entries) -> Profile:
     names = read.names("names", len(read.value("names", list)))
     if not names:
         raise ModelFileError("The file names no features.")
-    d = len(names)
     plan = read.value("plan", dict, type(None))
     summary = _summary(read, names)
     channels = _channels(read, names, summary)
     every = read.value("every", str, type(None))
+    own = "own.sizes" in read.tensors
     return Profile(
         read.value("name", str),
         None if plan is None else _checked_plan(EncodingPlan.from_dict(plan), names),
         summary,
         channels,
-        _records(read, channels, 0, d),
+        _reference_windows(read, channels, summary),
         None if every is None else as_every(every),
         read.value("time", str),
         read.floats("center", len(channels.table) + 1),
+        _sketches(read, "own", len(channels.numbers)) if own else channels.ranks,
     )
 
 
@@ -121,14 +122,7 @@ def _channels(read: Entries, names: tuple[str, ...], summary: Summary) -> Channe
     numbers = read.whole("numbers", None, least=0, most=d - 1)
     live = read.whole("live", None, least=0, most=d - 1)
     table = tuple(Channel(*_channel(entry, d)) for entry in read.value("table", list))
-    sizes = read.whole("ranks.sizes", len(numbers) + 1, least=1, most=_MOST)
-    total = int(sizes.sum())
-    values, at = read.floats("ranks.values", total), read.floats("ranks.at", total)
-    ends = np.cumsum(sizes)
-    ranks = [
-        Ranks(values[end - size : end], at[end - size : end])
-        for size, end in zip(sizes.tolist(), ends.tolist(), strict=True)
-    ]
+    ranks = _sketches(read, "ranks", len(numbers) + 1)
     shrinkage = read.number("shrinkage", most=1.0)
     pairs = read.whole("pairs", None, 2, least=0, most=d - 1)
     found = Channels(
@@ -142,7 +136,7 @@ def _channels(read: Entries, names: tuple[str, ...], summary: Summary) -> Channe
             for start, stop in read.whole("levels", None, 2, least=0, most=d).tolist()
         ),
         live,
-        tuple(ranks[:-1]),
+        ranks[:-1],
         pairs,
         read.floats("related", len(pairs)),
         _cost(read, summary, live, shrinkage),
@@ -153,6 +147,17 @@ def _channels(read: Entries, names: tuple[str, ...], summary: Summary) -> Channe
         read.floats("variance", len(table)),
     )
     return _checked_table(found)
+
+
+def _sketches(read: Entries, name: str, n: int) -> tuple[Ranks, ...]:
+    sizes = read.whole(f"{name}.sizes", n, least=1, most=_MOST)
+    total = int(sizes.sum())
+    values, at = read.floats(f"{name}.values", total), read.floats(f"{name}.at", total)
+    ends = np.cumsum(sizes)
+    return tuple(
+        Ranks(values[end - size : end], at[end - size : end])
+        for size, end in zip(sizes.tolist(), ends.tolist(), strict=True)
+    )
 
 
 def _cost(read: Entries, summary: Summary, live: NDArray[np.intp], shrinkage: float) -> Cost:
@@ -181,9 +186,16 @@ def _channel(entry: Any, d: int) -> tuple[str, str, str, int]:
     return kind, column, second, feature
 
 
-def _records(
-    read: Entries, channels: Channels, width: int, d: int | None = None
-) -> tuple[Record, ...]:
+def _reference_windows(read: Entries, channels: Channels, summary: Summary) -> tuple[Record, ...]:
+    """The reference's own windows: their means are in units of the whole."""
+    mean, unit = units_of(summary)
+    return tuple(
+        one._replace(means=mean + unit * one.means, deviations=unit * one.deviations)
+        for one in _records(read, channels)
+    )
+
+
+def _records(read: Entries, channels: Channels) -> tuple[Record, ...]:
     counts = read.whole("windows.counts", None, 3, least=-(2**62), most=2**62)
     m = len(counts)
     if m == 0:
@@ -193,9 +205,9 @@ def _records(
     effects = read.floats("windows.effect", m, EFFECT)
     if np.any(counts[:, 1:] < 1) or np.any(effects[:, 3] < 0):
         raise ModelFileError("The file's windows are damaged.")
-    none = np.zeros((m, d or width))
-    means = read.floats("windows.means", m, width) if width else none
-    deviations = read.floats("windows.deviations", m, width) if width else none
+    width = len(channels.names)
+    means = read.floats("windows.means", m, width)
+    deviations = read.floats("windows.deviations", m, width)
     return tuple(
         Record(
             int(counts[i, 0]),

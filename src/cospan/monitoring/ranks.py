@@ -60,6 +60,22 @@ class Ranks(NamedTuple):
         >>> ranks_of(np.array([0.0] * 8 + [1.0, 1.0])).drawn(np.array([-1.0, 0.0, 0.5, 0.7]))
         array([0., 0., 0., 1.])
         """
+        return np.asarray(np.interp(u, *self._steps()))
+
+    def largest_share(self) -> float:
+        """The share of the value that most rows have; 0 where no value stands out.
+
+        Examples
+        --------
+        >>> ranks_of(np.array([0.0] * 8 + [1.0, 1.0])).largest_share()
+        0.8
+        """
+        edges, values = self._steps()
+        flat = np.diff(edges)[np.diff(values) == 0]
+        return float(flat.max(initial=0.0)) / 2
+
+    def _steps(self) -> tuple[list[float], list[float]]:
+        """Ranks and the values there, rising between them or the same."""
         at, edges, values = self.at.tolist(), [-1.0], [float(self.values[0])]
         left = -1.0  # where the rows of the value at hand begin
         for k in range(len(at) - 1):
@@ -68,7 +84,7 @@ class Ranks(NamedTuple):
             edges += [end, end if apart else at[k + 1]]
             values += [float(self.values[k]), float(self.values[k + 1])]
             left = end
-        return np.asarray(np.interp(u, edges, values))
+        return [*edges, 1.0], [*values, values[-1]]
 
 
 def ranks_of(x: Floats) -> Ranks:
@@ -99,6 +115,8 @@ def merged_ranks(parts: Sequence[Ranks], weights: Sequence[float]) -> Ranks:
     >>> merged_ranks([a, b], [2, 1]).at.round(2) + 0.0
     array([-0.67,  0.  ,  0.67])
     """
+    if not sum(weights) > 0:  # no row has a value
+        weights = [1.0] * len(parts)
     total = float(sum(weights))
     values = np.unique(np.concatenate([part.values for part in parts]))
     at = sum((w / total) * part.of(values) for part, w in zip(parts, weights, strict=True))

@@ -94,10 +94,14 @@ def reference_records(
     whole: Summary,
     channels: Channels,
     drawn: Floats | None = None,
+    *,
+    own: bool = True,
 ) -> tuple[Record, ...]:
     """Every window of a reference against the reference without it.
 
     `drawn` are rows that stand in for the reference's: later windows will be measured with them.
+    Without `own` the channels are those of another reference, whose ranks and costs the window has
+    no part in.
     """
     kept = [(code, part) for code, part in windows if part.count >= FEWEST_ROWS]
     if len(kept) < 2:
@@ -113,10 +117,13 @@ def reference_records(
         rows = whole.sample.rows[codes != code] if drawn is None else drawn
         if not len(rows):
             rows = whole.sample.rows
-        cost = Cost.of(rest, channels.live, channels.shrinkage)
+        cost = Cost.of(rest, channels.live, channels.shrinkage) if own else None
         record = record_of(code, part, channels, rest, rows, cost=cost, own_rows=drawn is None)
-        record.values[channels.odd][:: len(OF_NUMBERS)] = beyond[k]
-        found.append(_without_itself(record, channels, part.n / (part.n + rest.n)))
+        if own:
+            record.values[channels.odd][:: len(OF_NUMBERS)] = beyond[k]
+            record = _without_itself(record, channels, part.n / (part.n + rest.n))
+        # To the digits that a file keeps: six are enough, and a profile is the same once read.
+        found.append(record._replace(values=record.values.astype(np.float32).astype(np.float64)))
     return tuple(found)
 
 

@@ -9,6 +9,7 @@ angles, never as evidence: p-values and alarms of columns are not computed from 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from cospan import _arrays as arrays
 from cospan._tolerance import LEAST_EIGENVALUE, NOT_ZERO
 from cospan._types import Floats, Index
 from cospan.monitoring.channels import Channels
+from cospan.monitoring.choosing import varying
+from cospan.monitoring.ranks import Ranks
 from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
@@ -30,7 +33,7 @@ _MOST_FEATURES = 300
 class _Layout(NamedTuple):
     """Which of the live features are what, by their places among them."""
 
-    numbers: list[int]
+    numbers: dict[int, Ranks]
     single: list[int]  # truth values and indicators of what is missing
     groups: list[Index]  # the levels of each category
     gaps: list[tuple[int, Index]]  # an indicator, and the features it stands for
@@ -39,48 +42,54 @@ class _Layout(NamedTuple):
 
 
 def stand_in(
-    summary: Summary, channels: Channels, plan: EncodingPlan | None, n: int, seed: int = 0
+    summary: Summary,
+    channels: Channels,
+    sketches: Sequence[Ranks],
+    plan: EncodingPlan | None,
+    n: int,
+    seed: int = 0,
 ) -> Floats:
-    """Draw `n` rows with the sketches' distributions and about the summary's covariance."""
-    live = channels.live
+    """Draw `n` rows with the sketches' distributions and about the summary's covariance.
+
+    Summary and `sketches` (of the channels' numbers) are of the set that rows are drawn for; the
+    channels' own ranks may be those of another.
+    """
+    live = varying(summary)
     n = max(n, 4 * len(live))
-    scatter = np.asarray(summary.scatter_about())
-    wanted = _correlation_of(scatter[np.ix_(live, live)] / summary.n)
-    layout = _layout(summary, channels, plan)
-    root = _root(_latent(wanted, layout, channels, seed))
-    drawn = np.random.default_rng(seed).normal(size=(n, len(live))) @ root
     rows = np.tile(np.asarray(summary.mean), (n, 1))
-    rows[:, live] = _values(drawn, layout, channels)
-    constant = np.diag(scatter) <= 0  # here, where the sketches of another set may vary
-    rows[:, constant] = np.asarray(summary.mean)[constant]
+    if not len(live):
+        return rows
+    scatter = np.asarray(summary.scatter_about())
+    wanted = correlation_of(scatter[np.ix_(live, live)] / summary.n)
+    layout = _layout(summary, channels, sketches, plan, live.tolist())
+    root = root_of(_latent(wanted, layout, seed))
+    drawn = np.random.default_rng(seed).normal(size=(n, len(live))) @ root
+    rows[:, live] = _values(drawn, layout)
     return rows
 
 
-def _latent(wanted: Floats, layout: _Layout, channels: Channels, seed: int) -> Floats:
+def _latent(wanted: Floats, layout: _Layout, seed: int) -> Floats:
     """Correlations of the normal variables from which rows have the `wanted` ones, or nearly."""
     if len(wanted) > _MOST_FEATURES:
         return wanted
     noise = np.random.default_rng([seed, 1]).normal(size=(_TRIAL_ROWS, len(wanted)))
     latent, best, least = wanted, wanted, np.inf
     for _ in range(_TRIALS):
-        off = wanted - _correlation(_values(noise @ _root(latent), layout, channels))
+        off = wanted - _correlation(_values(noise @ root_of(latent), layout))
         size = float(np.sum(off * off))
         if size < least:
             best, least = latent, size
         moved = latent + off
-        root = _root(moved)
-        latent = _correlation_of(root @ root)
+        root = root_of(moved)
+        latent = correlation_of(root @ root)
     return best
 
 
-def _values(drawn: Floats, layout: _Layout, channels: Channels) -> Floats:
+def _values(drawn: Floats, layout: _Layout) -> Floats:
     """Normal variables become values of the live features."""
     values = np.empty_like(drawn)
-    place = {int(j): k for k, j in enumerate(channels.live.tolist())}
-    sketch = {place[int(j)]: r for j, r in zip(channels.numbers, channels.ranks, strict=True)
-              if int(j) in place}  # fmt: skip
-    for k in layout.numbers:
-        values[:, k] = sketch[k].drawn(2 * special.ndtr(drawn[:, k]) - 1)
+    for k, sketch in layout.numbers.items():
+        values[:, k] = sketch.drawn(2 * special.ndtr(drawn[:, k]) - 1)
     for k in layout.single:
         values[:, k] = special.ndtr(drawn[:, k]) > 1 - layout.shares[k]
     for group in layout.groups:
@@ -100,14 +109,20 @@ def _one_level(drawn: Floats, shares: Floats) -> Floats:
     return np.asarray((drawn + ahead).argmax(axis=1)[:, None] == np.arange(len(shares)))
 
 
-def _layout(summary: Summary, channels: Channels, plan: EncodingPlan | None) -> _Layout:
-    live = channels.live.tolist()
+def _layout(
+    summary: Summary,
+    channels: Channels,
+    sketches: Sequence[Ranks],
+    plan: EncodingPlan | None,
+    live: list[int],
+) -> _Layout:
     mean = np.asarray(summary.mean)
     place = {j: k for k, j in enumerate(live)}
     indicator = {c.column: c.feature for c in channels.table if c.kind == "missing"}
     marks = set(indicator.values())
-    filled = _fills(plan, len(channels.names))
-    numbers = [place[int(j)] for j in channels.numbers if int(j) in place]
+    filled = fills(plan, len(channels.names))
+    known = zip(channels.numbers.tolist(), sketches, strict=True)
+    numbers = {place[j]: sketch for j, sketch in known if j in place}
     owned: dict[str, list[int]] = {}
     for j in live:
         if j not in marks:
@@ -122,11 +137,11 @@ def _layout(summary: Summary, channels: Channels, plan: EncodingPlan | None) -> 
             shares[here] = (shares[here] - gap * filled[np.array(live)[here]]) / there
     levels = [np.array(own) for own in owned.values() if own[0] not in numbers and len(own) > 1]
     grouped = {int(k) for group in levels for k in group}
-    single = [k for k in range(len(live)) if k not in grouped and k not in set(numbers)]
+    single = [k for k in range(len(live)) if k not in grouped and k not in numbers]
     return _Layout(numbers, single, levels, gaps, np.clip(shares, 0.0, 1.0), filled[live])
 
 
-def _fills(plan: EncodingPlan | None, width: int) -> Floats:
+def fills(plan: EncodingPlan | None, width: int) -> Floats:
     """What stands for missing values, for each feature."""
     found = np.zeros(width)
     if plan is not None:
@@ -137,17 +152,18 @@ def _fills(plan: EncodingPlan | None, width: int) -> Floats:
 
 def _correlation(rows: Floats) -> Floats:
     away = rows - rows.mean(axis=0)
-    return _correlation_of(away.T @ away)
+    return correlation_of(away.T @ away)
 
 
-def _correlation_of(matrix: Floats) -> Floats:
+def correlation_of(matrix: Floats) -> Floats:
+    """The correlations of a covariance."""
     unit = np.sqrt(np.maximum(np.diag(matrix), LEAST_EIGENVALUE))
     found = matrix / unit[:, None] / unit[None, :]
     np.fill_diagonal(found, 1.0)
     return np.asarray(found)
 
 
-def _root(matrix: Floats) -> Floats:
+def root_of(matrix: Floats) -> Floats:
     """The symmetric square root of what is positive in a matrix."""
     values, vectors = arrays.eigh(matrix)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

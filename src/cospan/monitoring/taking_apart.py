@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.monitoring.cost import Cost
+from cospan._types import Floats
 from cospan.monitoring.effect import Effect
 from cospan.monitoring.profile import Profile
+from cospan.monitoring.ranks import Ranks
 from cospan.monitoring.records import Record
 from cospan.monitoring.scatter import scatter_parts
+from cospan.summary import Summary
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -37,6 +39,7 @@ def profile_parts(profile: Profile) -> tuple[dict[str, Any], Tensors]:
         "shrinkage": float(channels.shrinkage),
     }
     sketches = (*channels.ranks, channels.cost_ranks)
+    own = profile.ranks if channels.ranks is not profile.ranks else ()
     tensors: Tensors = (
         {
             "mean": np.asarray(summary.mean, dtype=np.float64),
@@ -50,17 +53,35 @@ def profile_parts(profile: Profile) -> tuple[dict[str, Any], Tensors]:
             "related": channels.related,
             "variance": channels.variance,
             "center": profile.center,
-            "ranks.sizes": np.array([len(one.values) for one in sketches], dtype=np.int64),
-            "ranks.values": np.concatenate([one.values for one in sketches]),
-            "ranks.at": np.concatenate([one.at for one in sketches]).astype(np.float32),
         }
+        | _sketches(sketches, "ranks")
+        | (_sketches(own, "own") if own else {})
         | scatter_parts(summary)
         | _cost(profile)
     )
-    # Means and deviations of the reference's own windows are not needed again, and six digits of
-    # their channels are enough: a year of days stays at a few hundred kilobytes.
-    kept = record_tensors(profile.windows, "windows", 0, np.float32)
+    # Six digits of the reference's own windows are enough: a year of days stays at a few hundred
+    # kilobytes. Means and deviations are in units of the whole, lest a date lose its day.
+    mean, unit = units_of(summary)
+    windows = [
+        one._replace(means=(one.means - mean) / unit, deviations=one.deviations / unit)
+        for one in profile.windows
+    ]
+    kept = record_tensors(windows, "windows", len(mean), np.float32)
     return settings, {k: np.ascontiguousarray(v) for k, v in (tensors | kept).items()}
+
+
+def units_of(summary: Summary) -> tuple[Floats, Floats]:
+    """Means and standard deviations of all features, 1 for those that do not vary."""
+    variance = np.diag(np.asarray(summary.scatter_about())) / summary.n
+    return np.asarray(summary.mean), np.sqrt(np.where(variance > 0, variance, 1.0))
+
+
+def _sketches(sketches: Sequence[Ranks], name: str) -> Tensors:
+    return {
+        f"{name}.sizes": np.array([len(one.values) for one in sketches], dtype=np.int64),
+        f"{name}.values": np.concatenate([one.values for one in sketches]),
+        f"{name}.at": np.concatenate([one.at for one in sketches]),
+    }
 
 
 def _cost(profile: Profile) -> Tensors:
@@ -69,8 +90,7 @@ def _cost(profile: Profile) -> Tensors:
     A profile that was merged with others has the costs of the first.
     """
     channels = profile.channels
-    made = Cost.of(profile.summary, channels.live, channels.shrinkage)
-    if all(map(np.array_equal, made, channels.cost)):
+    if all(map(np.array_equal, profile.cost, channels.cost)):
         return {}
     upper = np.triu_indices(len(channels.live))
     return {"cost.mean": channels.cost.mean, "cost.map": channels.cost.map[upper]}
@@ -95,10 +115,9 @@ def record_tensors(
         f"{name}.values": table([r.values for r in records], channels, dtype),
         f"{name}.present": table([r.present for r in records], numbers, np.int32),
         f"{name}.effect": table([_effect_row(r.effect) for r in records], EFFECT, np.float64),
+        f"{name}.means": table([r.means for r in records], width, dtype),
+        f"{name}.deviations": table([r.deviations for r in records], width, dtype),
     }
-    if width:
-        found[f"{name}.means"] = table([r.means for r in records], width, np.float64)
-        found[f"{name}.deviations"] = table([r.deviations for r in records], width, np.float64)
     return found
 
 

@@ -59,8 +59,8 @@ def _given(channel: Channel, record: Record, profile: Profile) -> str:
     """Of a column of numbers that does not go with the others."""
     channels = profile.channels
     own = channels.numbers[channels.given].tolist().index(channel.feature)
-    unit = float(channels.cost.unit[channels.live.tolist().index(channel.feature)])
-    away = float(channels.unexpected(record.means)[own])
+    unit = float(profile.cost.unit[channels.live.tolist().index(channel.feature)])
+    away = float(channels.unexpected(record.means, profile.cost)[own])
     first = f"{quoted(channel.second)} and " if channel.second else ""
     start = f"{quoted(channel.column)} does not fit {first}the other columns"
     if abs(away) < _CLEAR:
@@ -77,7 +77,7 @@ def _of_rows(channel: Channel, record: Record, profile: Profile, value: float, u
             f"{column} has one and the same value in {share_text(_share(value))} of the rows, "
             f"usually in {share_text(_share(usual))}."
         )
-    known = channels.ranks[channels.numbers.tolist().index(channel.feature)].values
+    known = profile.ranks[channels.numbers.tolist().index(channel.feature)].values
     low, high = number(float(known[0])), number(float(known[-1]))
     mean = number(float(record.means[channel.feature]))
     return (

@@ -9,9 +9,9 @@ Where things are: `angles` holds :func:`separation` (and :func:`pair_separation`
 comparison calls), `bootstrap` its intervals, and `reliability`
 :func:`fit_reliability`, the fit's part in them for leave-one-out angles; `shift` holds
 :func:`shift_test`, which settles identical rows (`copies`), learns features from the pooled rows
-(`views`), permutes the labels, makes one p-value of several views (`combining`)
-and one for each of location, scale and shape (`parts`), and measures the AUC on held-out rows
-(`effect`).
+(`views`, and `residuals` for relations between columns), permutes the labels, makes one p-value of
+several views (`combining`) and one for each of location, scale and shape (`parts`), and measures
+the AUC on held-out rows (`effect`).
 """
 
 from cospan.significance.angles import RAW_BINS, Separation, pair_separation, separation

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from cospan._types import Bools, Floats, Index
 from cospan.distribution import rank_auc
 from cospan.significance.bootstrap import Estimate, auc_spread, interval
-from cospan.significance.views import VIEWS, Coordinates, witness
+from cospan.significance.views import Coordinates, views_with_features, witness
 
 # Replicates behind the interval of the effect: its ends are good to a hundredth of its width.
 _REPLICATES = 400
@@ -93,7 +93,7 @@ def cross_fit(at: Coordinates, rows: Floats, in_a: Bools, splits: Index) -> Floa
     contrasts = np.array([_contrast(part, in_a) for one in parts for part in one])
     best = np.full((len(splits), 2), -1.0)
     chosen = np.empty((len(splits), len(rows), 2))
-    for view in VIEWS:
+    for view in views_with_features(at):
         scores = witness(view, at, rows, contrasts)
         for k, one in enumerate(parts):
             by_part = scores[:, len(one) * k :]

@@ -7,7 +7,8 @@ narrower by one factor) and shape (what remains). To second order about equality
   the air may fall for the same distance, and hardly in itself),
 * scale: the difference of the mean squared lengths of the rows, about their own mean, in
   directions of equal variance,
-* shape: the difference of the second moments, without what a common factor changes,
+* shape: the difference of the second moments, without what a common factor changes; and of how
+  far rows are from the relations that most of them keep (`residuals`), beside their lengths,
 
 and these are what is permuted here: linear in the labels, so that all relabellings are one
 matrix product. A part's p-value must not answer for the other parts. So location is studentised
@@ -38,6 +39,8 @@ _MAX_SHAPE = 20
 _ROWS, _ROWS_SHAPE = 3, 20
 # Share of the mean variance under the variances of directions.
 _FLOOR = 0.1
+# One relation of many may be broken. Rows nearer to it than a thousandth of what is usual keep it.
+_RELATION_POWER, _NEAR = 3.0, 1e-6
 # A row that is nearly all of a direction's variance is taken to leave so much of it.
 _LEAST_LEFT = 0.1
 
@@ -61,13 +64,14 @@ def part_pvalues(
         "columns": _studentised(columns, share, contrasts, _LOCATION_POWER),
         "across": _studentised(_across(at, columns), share, contrasts, 2.0),
     }
+    shapes = {"moments": _shape(*_at_equal_variance(residuals, weights[1]), in_a, share, contrasts)}
+    if fewest >= _ROWS_SHAPE * width:
+        shapes["relations"] = _relations(at, columns, in_a, contrasts)
     return {
         "location": rank_pvalue(combine(steps, dict.fromkeys(steps, 1.0))),
         "scale": rank_pvalue(_scale(along, weights[0] / len(rows), share, contrasts)),
         "shape": 1.0 if fewest <= min(width, _MAX_SHAPE)  # too few rows for as many directions
-        else rank_pvalue(
-            _shape(*_at_equal_variance(residuals, weights[1]), in_a, share, contrasts)
-        ),
+        else rank_pvalue(combine(shapes, dict.fromkeys(shapes, 1.0))),
     }  # fmt: skip
 
 
@@ -159,6 +163,25 @@ def _shape(
     difference = moments[0] - moments[1]
     explained = (difference @ common) ** 2 / (common @ common)
     return np.asarray(np.sum(difference**2, axis=1) - explained)
+
+
+def _relations(
+    at: Coordinates, columns: Floats, in_a: Bools, contrasts: NDArray[np.floating]
+) -> Floats:
+    """Welch's t of how far rows are from each relation, less how far from the middle of all.
+
+    As logarithms: what multiplies all columns by one factor adds the same to both. About the
+    median of each set: rows far out move a mean further than most residuals are wide.
+    """
+    found = []
+    for values in (at.relations.residuals(columns), columns):
+        away = values.copy()
+        for member in (in_a, ~in_a):
+            away[member] -= np.median(values[member], axis=0)
+        found.append(away**2)
+    squared = np.sum(found[1], axis=1, keepdims=True)
+    left = np.log(found[0] + _NEAR) - np.log(squared + _NEAR * np.median(squared))
+    return _studentised(left, float(np.mean(in_a)), contrasts, _RELATION_POWER)
 
 
 def _apart(contrasts: NDArray[np.floating], values: Floats) -> Floats:

@@ -30,7 +30,13 @@ from cospan.significance.combining import combine, holm, rank_pvalue, standardis
 from cospan.significance.copies import BOTH, IN_A, IN_B, Units, settle_copies
 from cospan.significance.effect import SPLITS, held_out_effect, quarters
 from cospan.significance.parts import part_pvalues
-from cospan.significance.views import SINGLE_PRECISION, VIEWS, Coordinates, statistic
+from cospan.significance.views import (
+    SINGLE_PRECISION,
+    VIEWS,
+    Coordinates,
+    statistic,
+    views_with_features,
+)
 
 # Halves and quarters of each set are compared: with fewer rows, a quarter would be empty.
 _FEWEST_ROWS = 4
@@ -59,7 +65,7 @@ class ShiftTest:
         relabellings: ``"location"``, means of columns; ``"discriminant"``, means in all
         directions; ``"spread"``, covariances; ``"length"``, the rows' squared lengths, so scale
         and rows far out; ``"margins"``, skewness, tails and modes of columns; ``"pairs"``, the
-        dependence of two columns.
+        dependence of two columns; ``"relations"``, what other columns leave of a column.
     parts : mapping
         A p-value for each of ``"location"``, ``"scale"`` and ``"shape"``, adjusted (Holm) so that
         all three can be read at once.
@@ -102,7 +108,7 @@ def shift_test(
 ) -> ShiftTest:
     """Test whether the rows of A and of B come from one distribution.
 
-    Means of many features of the rows are compared, in six views, with those of relabelled
+    Means of many features of the rows are compared, in seven views, with those of relabelled
     rows. The p-value is exact whatever the distribution, the sizes and the dimension: under "no
     shift" it falls below 0.05 in 5 % of the cases. The units of the columns do not matter.
 
@@ -152,7 +158,8 @@ def shift_test(
     at = Coordinates.fit(units.rows)
     labels = contrasts(units, count, rng)
     seen = {view.name: statistic(view, at, units.rows, labels) for view in VIEWS}
-    combined = combine(seen, {view.name: view.weight(at) for view in VIEWS})
+    weights = {view.name: view.weight(at) for view in views_with_features(at)}
+    combined = combine(seen, dict.fromkeys(seen, 0.0) | weights)
     sets, unit = units.apart()
     in_a = sets.places == IN_A
     if not np.array_equal(unit, np.arange(len(units.rows))):

@@ -8,16 +8,17 @@ large difference among many columns stands out. Of second moments, the fourth po
 eigenvalues of their difference: a few rows of a new kind change one direction, which need not be
 any column's, and a single large eigenvalue stands out where the entries of the matrix do not.
 
-================  =====================================================  ======================
+================  =====================================================  ===========================
 view              features                                               sees
-================  =====================================================  ======================
+================  =====================================================  ===========================
 ``location``      columns                                                means of columns
 ``discriminant``  strong and weak directions, at equal variance          means, across columns
 ``spread``        products of directions                                 covariances, new kinds
 ``length``        the squared length                                     scale, rows far out
 ``margins``       Legendre polynomials 1 to 4 of each column's rank      columns, in any way
 ``pairs``         products of polynomials 1 and 2 of two columns         dependence of columns
-================  =====================================================  ======================
+``relations``     what companions leave of a column (`residuals`)        rows that break a relation
+================  =====================================================  ===========================
 
 The features are learned from the pooled rows, before any label is looked at: that is what keeps
 the permutation test exact. Columns are divided by their pooled standard deviation, so that units
@@ -36,6 +37,7 @@ from numpy.typing import NDArray
 
 from cospan._tolerance import constant_column, rank_in_gram
 from cospan._types import Floats
+from cospan.significance.residuals import Relations
 from cospan.significance.sizes import Eigenvalues, PowerSum
 
 # Columns whose ranks are looked at one by one, and in pairs. Pairs are three features each: 40
@@ -51,6 +53,9 @@ _FLOOR = 0.1
 _LOW_FLOOR = 1e-3
 # Columns in one unit: at least half of them span at least this part of the widest range.
 _SAME_RANGE = 0.9
+# Of normal residuals the logarithms of distances have a standard deviation of 0.9. Below this they
+# are rounding: all rows keep the relation.
+_LEAST_APART = 0.1
 # Numbers in a block of features, 16 MB.
 _BLOCK = 2_000_000
 # From so many rows on, features are kept in single precision: half the time and memory. With
@@ -94,6 +99,8 @@ class Coordinates:
     #: (n, m): sorted pooled values behind the ranks of `margins` and of `pairs`
     sorted_margins: Floats
     sorted_pairs: Floats
+    relations: Relations  # between columns, as most rows keep them
+    apart: Floats  # (m,): how much rows' distances from each relation vary
 
     @classmethod
     def fit(cls, pooled: Floats) -> Coordinates:
@@ -113,9 +120,12 @@ class Coordinates:
         limits = ((MAX_MARGINS, MARGIN_DIRECTIONS), (MAX_PAIRED, PAIRED_DIRECTIONS))
         ranked = [columns if len(scale) <= most else leading[:, :few] for most, few in limits]
         margins, pairs = (np.sort(values, axis=0) for values in ranked)
+        relations = Relations.fit(columns)
+        apart = np.maximum(relations.distances(columns).std(axis=0), _LEAST_APART)
         return cls(
-            varies, centre, scale, common, directions, variances, mean_variance, margins, pairs
-        )
+            varies, centre, scale, common, directions, variances, mean_variance, margins, pairs,
+            relations, apart,
+        )  # fmt: skip
 
     @property
     def evenness(self) -> float:
@@ -222,7 +232,15 @@ def _pairs(at: Coordinates, rows: Floats) -> Iterator[NDArray[np.floating]]:
             yield left[:, first[part]] * right[:, second[part]]
 
 
-# Chosen for power on the designs of benchmarks/bench_shift_test.py.
+def _relations(at: Coordinates, rows: Floats) -> Iterator[NDArray[np.floating]]:
+    columns = at.columns(rows)
+    yield (at.relations.distances(columns) / at.apart).astype(at.dtype)
+    left = at.relations.residuals(columns)
+    yield (left / (1 + np.abs(left))).astype(at.dtype)  # on which side; bounded
+
+
+# Chosen for power on the designs of benchmarks/bench_shift_test.py. The first six share out 1; the
+# last comes on top where columns have relations.
 VIEWS = (
     View("location", _location, PowerSum(2.25), uncorrelated=0.69, correlated=0.12),
     View("discriminant", _discriminant, PowerSum(2.0), uncorrelated=0.01, correlated=0.03),
@@ -230,7 +248,13 @@ VIEWS = (
     View("length", _length, PowerSum(2.0), uncorrelated=0.02, correlated=0.05),
     View("margins", _margins, _MARGINS_SIZE, uncorrelated=0.02, correlated=0.04),
     View("pairs", _pairs, PowerSum(3.0), uncorrelated=0.02, correlated=0.03),
+    View("relations", _relations, PowerSum(3.0), uncorrelated=0.02, correlated=0.03),
 )
+
+
+def views_with_features(at: Coordinates) -> tuple[View, ...]:
+    """All views, `relations` only where there are some."""
+    return VIEWS if at.relations.size.size else VIEWS[:-1]
 
 
 def statistic(view: View, at: Coordinates, rows: Floats, contrasts: NDArray[np.floating]) -> Floats:
