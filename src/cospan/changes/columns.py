@@ -24,7 +24,7 @@ from .pairs import PairChange, Relations
 from .repeats import Frequency
 from .scatter import Scattered
 from .twosample import adjusted
-from .ways import ways_of, words_of
+from .ways import joined, ways_of, words_of
 
 __all__ = ["LEVEL", "FeatureChange", "FeatureTable", "feature_table"]
 
@@ -115,6 +115,10 @@ class FeatureChange:
     def of_shares(self) -> bool:
         """Whether the column has shares, of levels or of two values, and no mean or spread."""
         return self.kind in ("category", "boolean") or bool(self.a.levels)
+
+    def without(self, way: str) -> FeatureChange:
+        """The same but for one of its ways; `change` is empty where there is no other."""
+        return replace(self, change=joined([one for one in self.ways if one != way]))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only; what does not apply is None."""

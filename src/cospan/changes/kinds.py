@@ -52,13 +52,15 @@ class Kinds(NamedTuple):
 
     `parts` has what is more than chance of every kind, and the "rest"; they add up to D.
     `shares` are these parts less the rest, scaled to 1; empty where nothing is more than chance.
-    `columns` are the shares of the columns by name, which add up to 1 as well.
+    `columns` are the shares of the columns by name, which add up to 1 as well. `unsure` is the
+    shift test's p-value of the kind that it is mostly, where single columns alone speak for it.
     """
 
     parts: dict[str, float]
     shares: dict[str, float]
     columns: dict[str, float]
     mostly: str
+    unsure: float | None = None
 
 
 def no_difference(total: float) -> Kinds:
@@ -91,12 +93,14 @@ def difference_by_kind(
     kept = np.zeros_like(entries)
     for k, kind in enumerate(KINDS[:3]):
         # The test's own parts cannot tell new gaps, which are filled, from other changes.
-        if _is_significant(kind, features, None if more.any() else shift):
-            kept[:, k] = _beyond_chance(kind, entries[:, k], stray[:, k], changes)
+        sure = not more.any() and (shift is not None and shift.parts.get(kind, 1.0) <= LEVEL)
+        if sure or any(kind in _kinds_of(one) for one in features.changed):
+            others = sure or shift is None
+            kept[:, k] = _beyond_chance(kind, entries[:, k], stray[:, k], changes, others)
     for k, kind in ((3, "levels"), (4, "missing")):
         kept[:, k] = np.minimum(
             np.maximum(entries[:, k] - stray[:, k], 0.0),
-            [_shares_apart(one, kind) for one in changes],
+            [min(_shares_apart(one, kind), one.part) for one in changes],
         )
     found = dict(zip(KINDS, kept.sum(axis=0).tolist(), strict=True))
     real = sum(found.values())
@@ -106,7 +110,9 @@ def difference_by_kind(
         return Kinds(split, {}, {}, first)
     own = {c.name: float(x) / real for c, x in zip(columns, kept.sum(axis=1), strict=True)}
     shares = {kind: x / real for kind, x in found.items() if x > 0}
-    return Kinds(split, shares, own, max(shares, key=lambda kind: shares[kind]))
+    mostly = max(shares, key=lambda kind: shares[kind])
+    p = 0.0 if shift is None else shift.parts.get(mostly, 0.0)
+    return Kinds(split, shares, own, mostly, p if p > LEVEL else None)
 
 
 def _entries(
@@ -179,18 +185,18 @@ def _by_chance(frame: JointFrame) -> Floats:
 
 
 def _beyond_chance(
-    kind: str, entries: Floats, stray: Floats, changes: Sequence[FeatureChange]
+    kind: str, entries: Floats, stray: Floats, changes: Sequence[FeatureChange], all_of_them: bool
 ) -> Floats:
     """What is more than chance of one kind, column by column.
 
     In all it is the sum less what strays; taking it off column by column alone would leave those
     columns that strayed more than others, so these are scaled down to that. Columns that changed
-    in this way keep theirs.
+    in this way keep theirs, and only they where the shift test does not see this kind.
     """
     above = np.maximum(entries - stray, 0.0)
     named = np.array([kind in _kinds_of(one) for one in changes])
     sure, others = float(above[named].sum()), float(above[~named].sum())
-    left = min(others, max(0.0, float((entries - stray).sum()) - sure))
+    left = min(others, max(0.0, float((entries - stray).sum()) - sure)) if all_of_them else 0.0
     return np.where(named, above, above * (left / others if others > 0 else 0.0))
 
 
@@ -216,13 +222,6 @@ def _apart(p: Sequence[float], q: Sequence[float]) -> float:
     sides = [np.clip([*x, 1 - sum(x)], 0.0, 1.0) for x in (p, q)]
     overlap = float(np.sum(np.sqrt(sides[0] * sides[1])))
     return -math.log(min(1.0, max(overlap, _LEAST_OVERLAP)))
-
-
-def _is_significant(kind: str, features: FeatureTable, shift: ShiftTest | None) -> bool:
-    """By the shift test's p-values of its three parts, or by what changed in columns."""
-    if shift is not None and shift.parts.get(kind, 1.0) <= LEVEL:
-        return True
-    return any(kind in _kinds_of(one) for one in features.changed)
 
 
 def _kinds_of(one: FeatureChange) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
     else_where = "otherwise it " if one.others is not None else ""
     for clause in more:
         link = f"; {else_where}" if else_where else ", and "
-        first += f"{link}{clause.removeprefix(name)}" if joined else f"; {clause}"
+        first += f"{link}{clause.removeprefix(name)}" if joined else f"; {_within(clause)}"
         else_where = ""
     return f"{first}" if first.endswith("?") else f"{first}."
 
@@ -69,6 +69,12 @@ def _meant(one: FeatureChange, way: str) -> FeatureChange:
     a, b = one.others
     size = math.sqrt((a.deviation**2 + b.deviation**2) / 2)
     return replace(one, a=a, b=b, difference=(b.mean - a.mean) / size if size else math.nan)
+
+
+def _within(clause: str) -> str:
+    """A clause that goes on with a sentence: without the capital of its first word."""
+    starts = ("In ", "The ", "Given ")
+    return clause[0].lower() + clause[1:] if clause.startswith(starts) else clause
 
 
 def pair_sentence(pair: PairChange, names: tuple[str, str]) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .columns import FeatureTable
+from .columns import FeatureChange, FeatureTable
 from .deciding import Decided, RowsToCheck
 from .given import GivenOthers
 from .kinds import Kinds
 from .pairs import PairChange, Relations
 from .quality import Quality
 from .sentences import feature_sentence, pair_sentence
-from .wording import auc_interval, chance, of_hundred, share_text
+from .wording import auc_interval, chance, listed, of_hundred, share_text
 
 if TYPE_CHECKING:
     from cospan.significance import Estimate
@@ -58,7 +58,9 @@ def how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> lis
     if not differs and auc.value == 0.5:  # no angle but 45°
         return [f"Single rows cannot be separated: {counted}."]
     if not differs:
-        return [f"{counted[0].upper()}{counted[1:]}."]
+        # The features or the strength of the frame were chosen for these rows.
+        doubt = ", which the test does not confirm" if auc.low > 0.5 else ""
+        return [f"{counted[0].upper()}{counted[1:]}{doubt}."]
     if sizes[0] == "none":
         return [f"The difference is too small to tell single rows apart: {counted}."]
     span = "" if sizes[1] == sizes[2] else f" (the interval goes from {sizes[1]} to {sizes[2]})"
@@ -74,12 +76,18 @@ def in_what(kinds: Kinds, curved: bool) -> list[str]:
     if curved:
         it, of_it = "As far as it shows in means and spreads, it", "that"
     part = f": {share_text(share)} of {of_it}" if share else ""
+    if kinds.unsure is not None:
+        part += f", by what single columns say (of all together {chance(kinds.unsure)})"
     how = "mostly" if share > 0.5 else "first of all"
     return [f"{it} is {how} a difference in {IN_WORDS[kinds.mostly]}{part}."]
 
 
 def of_columns(
-    differs: bool, features: FeatureTable, names: tuple[str, str], given: Sequence[GivenOthers]
+    differs: bool,
+    features: FeatureTable,
+    names: tuple[str, str],
+    given: Sequence[GivenOthers],
+    pairs: Sequence[PairChange],
 ) -> list[str]:
     """What changed in the first columns; a weak hint where the sets do not differ as a whole.
 
@@ -88,7 +96,7 @@ def of_columns(
     if differs and features.nameless:
         return _of_nameless(features)
     first = features.changed[:FIRST_FEATURES]
-    said = [feature_sentence(one, names) for one in first]
+    said = _told_once(first, names)
     more = len(features.changed) - FIRST_FEATURES
     if more > 0:
         said.append(f"{more:,} more of the {len(features):,} columns changed.")
@@ -96,6 +104,8 @@ def of_columns(
         ahead = not first or abs(given[0].shift) > abs(first[0].difference)
         against = [one.sentence(names) for one in given]
         said = against + said if ahead else said + against
+    if differs and not said and not pairs:
+        said = _of_shares(features)
     if said and not differs:
         sure = chance(min(one.p_adjusted for one in features))
         which = "A single column is" if len(features.changed) == 1 else "Single columns are"
@@ -113,12 +123,40 @@ def of_pairs(
     """The first relations that changed, and how many more there are."""
     if not pairs or features.nameless:
         return []
-    first = features.changed[:FIRST_FEATURES]
-    said = {one.pair for one in first if "relation" in one.ways and one.broken is None}
+    said = {
+        one.pair
+        for one in features.changed[:FIRST_FEATURES]
+        if "relation" in one.ways and one.broken is None
+    }
     more = relations.pairs.n_changed - len(said | set(pairs))
     further = "1 more relation" if more == 1 else f"{more:,} more relations"
     last = [f"{further} between columns changed."] if more > 0 else []
     return [*(pair_sentence(pair, names) for pair in pairs if pair not in said), *last]
+
+
+def _told_once(first: Sequence[FeatureChange], names: tuple[str, str]) -> list[str]:
+    """A sentence for each column; a relation that the one before told is left out of the next."""
+    told: set[PairChange] = set()
+    said = []
+    for one in first:
+        pair = one.pair if "relation" in one.ways and one.broken is None else None
+        if pair in told:
+            one = one.without("relation")
+        elif pair is not None:
+            told.add(pair)
+        if one.change:
+            said.append(feature_sentence(one, names))
+    return said
+
+
+def _of_shares(features: FeatureTable) -> list[str]:
+    """Where to look when no column and no relation changed for certain."""
+    first = sorted(features, key=lambda one: -one.part)[:FIRST_PAIRS]
+    names = [one.name for one in first if one.part > 0]
+    if not names:
+        return []
+    have = "has the largest part" if len(names) == 1 else "have the largest parts"
+    return [f"No column and no relation changed for certain; {listed(names)} {have} in it."]
 
 
 def _of_nameless(features: FeatureTable) -> list[str]:

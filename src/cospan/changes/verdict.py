@@ -113,7 +113,7 @@ def make_verdict(
         headline(decided, len(features), names),
         *how_much(differs, sizes, auc),
         *in_what(kinds, curved),
-        *of_columns(differs, features, names, given),
+        *of_columns(differs, features, names, given, pairs),
         *of_pairs(pairs, relations, features, names),
         *of_quality(quality, features),
         *to_check(rows, names),

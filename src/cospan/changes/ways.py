@@ -49,7 +49,7 @@ def ways_of(
     for i in places:
         first = min(tests[i], key=lambda key: tests[i][key])
         named_so, others = _by_values(named.get(i, ""), tests[i], measured[i], rows)
-        found[i] = Ways(_joined(_ways(first, named_so, tests[i], measured[i])), others)
+        found[i] = Ways(joined(_ways(first, named_so, tests[i], measured[i])), others)
     return found
 
 
@@ -84,7 +84,7 @@ def _by_values(
     if rounded or _is_strongest("rounding", one.grain, tests):
         sure = [x for x in ("mean", "spread") if tests[x] <= math.log(SURELY)]
         # A unit or an offset that changed makes other digits, too: it is the first thing to say.
-        return _joined([*(way for way in words_of(named) if way in sure), "rounding"]), None
+        return joined([*(way for way in words_of(named) if way in sure), "rounding"]), None
     return named, None
 
 
@@ -134,7 +134,7 @@ def _beside_spike(one: Measured, rows: Rows) -> tuple[str, tuple[Held, Held] | N
     held = [
         Held(0.0, float(x.mean()), float(x.std()), float(x.min()), float(x.max())) for x in (a, b)
     ]
-    return _joined(["value", *ways]), (held[0], held[1])
+    return joined(["value", *ways]), (held[0], held[1])
 
 
 def _ways(first: str, named: str, tests: Mapping[str, float], one: Measured) -> list[str]:
@@ -161,8 +161,8 @@ def words_of(change: str) -> tuple[str, ...]:
     return tuple(change.replace(_AND, ", ").split(", "))
 
 
-def _joined(ways: Sequence[str]) -> str:
-    return _AND.join([", ".join(ways[:-1]), ways[-1]]) if len(ways) > 1 else ways[0]
+def joined(ways: Sequence[str]) -> str:
+    return _AND.join([", ".join(ways[:-1]), ways[-1]]) if len(ways) > 1 else "".join(ways)
 
 
 def name_change(a: Floats, b: Floats) -> list[str]:
@@ -195,7 +195,7 @@ def name_change(a: Floats, b: Floats) -> list[str]:
     sure = logs[:2] <= math.log(SURELY)
     sure &= np.stack([step >= TRIFLE, np.abs(np.log(deviations[1] / deviations[0])) >= TRIFLE])
     return [
-        _joined([_OF_NUMBERS[i] for i in range(2) if of[i]] or [_OF_NUMBERS[int(np.argmin(own))]])
+        joined([_OF_NUMBERS[i] for i in range(2) if of[i]] or [_OF_NUMBERS[int(np.argmin(own))]])
         for own, of in zip(logs.T, sure.T, strict=True)
     ]
 

@@ -27,7 +27,7 @@ from cospan.comparison.result import Result
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
 from cospan.comparison.settings import Settings
-from cospan.comparison.testing import ScoredSets, study_pair
+from cospan.comparison.testing import PairFindings, ScoredSets, study_pair
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
@@ -84,11 +84,18 @@ def compare_sets(
         feature_names=done.feature_names,
         image_shape=done.shape,
         settings={**done.settings.as_dict(), **given},
-        warnings=collect_remarks(done.opened, done.fitted.model, done.every_group, audited, heard),
+        warnings=collect_remarks(
+            done.opened, done.fitted.model, done.every_group, audited, heard, differs=_differs(pair)
+        ),
         version=__version__,
         seconds=time.perf_counter() - started,
         samples=shown,
     )
+
+
+def _differs(pair: PairFindings | None) -> bool:
+    """Whether there is evidence that two sets differ, as far as they were tested."""
+    return pair is None or pair.changes is None or pair.changes.verdict.differs
 
 
 def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> ScoredSets:

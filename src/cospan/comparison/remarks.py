@@ -42,8 +42,10 @@ def collect_remarks(
     groups: Sequence[Group],
     audited: Audited,
     heard: Sequence[Remark],
+    *,
+    differs: bool = True,
 ) -> tuple[Remark, ...]:
-    """The remarks on a comparison, those of the sources first."""
+    """The remarks on a comparison, those of the sources first; `differs`: there is evidence."""
     sources = [*opened.sets.sources, *([opened.further] if opened.further is not None else [])]
     found = [Remark.of(note) for source in sources for note in source.notes]
     found += heard
@@ -51,7 +53,7 @@ def collect_remarks(
     for group in groups:
         found += _of_group(group, model, drawn=group.own in drawn)
     found += _constant(opened, model)
-    if model.curve is not None:
+    if model.curve is not None and differs:
         found.append(Remark("curved", CURVED))
     flagged = float(np.mean(np.asarray(audited.audit.flagged)))
     if flagged > WORTH_SAYING:
