@@ -223,6 +223,16 @@ NOT_ZERO = 1e-300
 # or the set, is a combination of the others.
 NOTHING_LEFT = 1e-8
 
+# A value is a multiple of a unit if it is off by no more than rounding: by a few eps, or as far as
+# float32 is off decimal numbers, but never by more than a thousandth of the unit.
+EXACT_MULTIPLE = 8 * 2.0**-52
+WRITTEN_MULTIPLE = (1e-7, 1e-3)
+
+# A number with few digits stands for a value as far off as float32 is off decimal numbers.
+AS_WRITTEN = 2.0**-24
+
+# A column whose range is below this part of its largest value is constant but for rounding.
+SAME_VALUE = 1e-12
 # Residuals of robust fits to standardised columns below this are rounding: of the columns, and of
 # their squares in the normal equations. The ridge there, which keeps columns that are combinations
 # of others from failing, is far enough below it to leave no residual of its own.

@@ -2,8 +2,8 @@
 
 A column has changed when its p-value, adjusted over the columns (Benjamini and Hochberg), is at
 most 0.05. Its p-value is the smallest of its tests times their number: the mean, the spread and
-the shape of numbers, the levels of categories and booleans, missing values, and its relations to
-other columns.
+the shape of numbers, how often single values and multiples of 10, 1, 0.1, … occur, the levels of
+categories and booleans, missing values, and its relations to other columns.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from cospan._types import Floats
 from .grouping import Rows
 from .measuring import SHOWN_LEVELS, Held, Measured
 from .pairs import PairChange, Relations
+from .repeats import Frequency
 from .scatter import Scattered
 from .twosample import adjusted
 from .ways import joined, ways_of, words_of
@@ -41,7 +42,8 @@ class FeatureChange:
     kind : str
         ``"number"``, ``"boolean"``, ``"category"``, ``"date"``, ``"duration"`` or ``"vector"``.
     change : str
-        What changed, in a word: ``"mean"``, ``"spread"``, ``"shape"``, ``"levels"``,
+        What changed, in a word: ``"mean"``, ``"spread"``, ``"shape"``, ``"value"`` (how often a
+        single value occurs), ``"rounding"``, ``"levels"`` (also of numbers with two values),
         ``"missing"``, ``"relation"`` or ``"none"``; several that surely changed are joined, the
         most important first (``"mean and spread"``).
     changed : bool
@@ -75,6 +77,11 @@ class FeatureChange:
     farthest : tuple of float
         Of numbers: the value at which the distributions differ most (by `distance`), and the
         shares of the rows of A and of B that have at most this value.
+    spike, grain : Frequency or None
+        Of numbers: the value whose share changed most surely; the unit (a power of ten) for which
+        the share of multiples did.
+    others : tuple of Held
+        Where a spike and more changed: what the rows without that value hold.
     """
 
     name: str
@@ -95,11 +102,19 @@ class FeatureChange:
     pair: PairChange | None = None
     broken: Scattered | None = None
     farthest: tuple[float, float, float] = (math.nan, math.nan, math.nan)
+    spike: Frequency | None = None
+    grain: Frequency | None = None
+    others: tuple[Held, Held] | None = None
 
     @property
     def ways(self) -> tuple[str, ...]:
         """The words of `change` one by one."""
         return words_of(self.change)
+
+    @property
+    def of_shares(self) -> bool:
+        """Whether the column has shares, of levels or of two values, and no mean or spread."""
+        return self.kind in ("category", "boolean") or bool(self.a.levels)
 
     def without(self, way: str) -> FeatureChange:
         """The same but for one of its ways; `change` is empty where there is no other."""
@@ -123,6 +138,9 @@ class FeatureChange:
             }
         row["tests"] = dict(self.tests)
         row["scatter"] = None if self.broken is None else self.broken.to_dict()
+        for key in ("spike", "grain"):
+            own = getattr(self, key)
+            row[key] = None if own is None else {k: getattr(own, k) for k in ("value", "a", "b")}
         return row
 
 
@@ -216,7 +234,7 @@ def feature_table(
         FeatureChange(
             name=measured[i].column.name,
             kind=measured[i].column.kind,
-            change=words[i],
+            change=words[i].change,
             changed=bool(changed[i]),
             p=math.exp(log_p[i]),
             p_adjusted=math.exp(own[i]),
@@ -231,6 +249,9 @@ def feature_table(
             pair=relations.leads.get(i),
             broken=relations.broken.get(i),
             farthest=measured[i].farthest,
+            spike=measured[i].spike,
+            grain=measured[i].grain,
+            others=words[i].others,
         )
         for i in order
     ]

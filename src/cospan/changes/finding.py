@@ -16,6 +16,7 @@ from cospan.errors import InputError
 
 from .columns import LEVEL, FeatureTable, feature_table
 from .deciding import NO_ROWS, RowsToCheck, decide
+from .frequencies import with_frequencies
 from .given import moved_given_others
 from .grouping import Column, Profiles, columns_of, taken_rows
 from .kinds import difference_by_kind, no_difference
@@ -99,7 +100,7 @@ def find_changes(
     columns = columns_of(plan, called)
     rows = taken_rows(a, b, (frame.n_a, frame.n_b))
     parts = feature_parts(frame)
-    measured = measure(columns, rows, profiles)
+    measured = with_frequencies(measure(columns, rows, profiles), rows)
     relations = changed_relations(columns, called, rows, parts.spread, LEVEL)
     with arrays.one_blas_thread():  # many small products: threads would wait for each other
         broken = scattered_given_others(columns, rows, relations.leads)

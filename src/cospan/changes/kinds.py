@@ -38,7 +38,13 @@ KINDS = ("location", "scale", "shape", "levels", "missing")
 #: Shares that have nothing in common are infinitely far apart: this overlap is the least.
 _LEAST_OVERLAP = 1e-3
 #: What a changed column says about the kinds.
-_KINDS_OF = {"mean": ("location",), "spread": ("shape", "scale"), "relation": ("shape",)}
+_KINDS_OF = {
+    "mean": ("location",),
+    "spread": ("shape", "scale"),
+    "value": ("shape", "location", "scale"),
+    "rounding": ("shape",),
+    "relation": ("shape",),
+}
 
 
 class Kinds(NamedTuple):
@@ -155,7 +161,7 @@ def _claim(one: FeatureChange) -> str | None:
     """The kind that a column's whole part counts as; None for numbers, whose part is split."""
     if one.ways[0] == "missing":
         return "missing"
-    if one.kind not in ("category", "boolean"):
+    if not one.of_shares:
         return None
     related = one.ways[0] == "relation" and one.tests.get("levels", 1.0) > LEVEL
     return "shape" if related else "levels"

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._tolerance import NOT_ZERO
+from cospan._tolerance import NOT_ZERO, SAME_VALUE
 from cospan._types import Floats
 
 from .grouping import Column, Profiles, Rows, present
+from .repeats import Frequency
 from .spreads import deviations, spread_apart
 from .twosample import OrderedTests, compare_levels, compare_ordered, log_fisher
 
@@ -29,7 +30,8 @@ class Held:
     """What one set holds in a column.
 
     `missing` is the share of rows without a value; `mean` and `deviation` are of the values
-    present (of a boolean, the share that is true); `levels` are the shares of a category's levels.
+    present (of a boolean, the share that is true); `levels` are the shares of a category's levels,
+    and of the values of a column of numbers that has only two.
     """
 
     missing: float = 0.0
@@ -38,6 +40,11 @@ class Held:
     low: float = math.nan
     high: float = math.nan
     levels: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def constant(self) -> bool:
+        """Whether all values are one, but for rounding."""
+        return self.high - self.low <= SAME_VALUE * max(abs(self.low), abs(self.high))
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,9 @@ class Measured:
     place: int = -1  # of a vector: the feature that changed most
     #: A value, and the shares of rows of A and of B that have at most this one: they differ most.
     farthest: tuple[float, float, float] = (math.nan, math.nan, math.nan)
+    #: The value, and the unit of rounded values, whose frequencies differ most surely.
+    spike: Frequency | None = None
+    grain: Frequency | None = None
 
 
 def measure(columns: Sequence[Column], rows: Rows, profiles: Profiles | None) -> list[Measured]:
@@ -117,11 +127,18 @@ def _measured(
     else:
         found = _numbers(column, held, ordered, tests)
     if profiles is None or (column.ordered and len(column.features) > 1):
-        return found
-    a, b = (_from_profile(column, one, own) for one, own in zip(held, profiles, strict=True))
+        return replace(found, a=_still(found.a), b=_still(found.b))
+    a, b = (
+        _still(_from_profile(column, one, own)) for one, own in zip(held, profiles, strict=True)
+    )
     if column.kind == "category":
         return replace(found, a=a, b=b)
     return replace(found, a=a, b=b, difference=_standardised(column, a, b))
+
+
+def _still(held: Held) -> Held:
+    """Without the rounding errors of a mean that all values are equal to."""
+    return replace(held, deviation=0.0) if held.deviation > 0 and held.constant else held
 
 
 def _held(column: Column, rows: Floats, there: NDArray[np.bool_] | None, moments: Floats) -> Held:

@@ -1,13 +1,14 @@
 """Data quality: what is wrong, or different, in the columns and rows before any geometry.
 
 Missing rates, new and vanished levels, constant columns, duplicates within and across the sets,
-ranges left, scales that differ. Each finding is a :class:`QualityNote`, a sentence with its
-numbers. What is said of a column is more than chance, adjusted for the number of columns.
+ranges left, scales that differ, values that are written differently. Each finding is a
+:class:`QualityNote`, a sentence with its numbers. What is said of a column is more than chance,
+adjusted for the number of columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from .columns import LEVEL, FeatureChange, FeatureTable
 from .grouping import Column, Profiles, Rows
 from .notes import LookedAt, Quality, QualityNote, surely_absent
 from .ranges import value_notes
-from .wording import listed, quoted, share_text
+from .wording import listed, quoted, share_text, shares_of
+from .writing import writing_notes
 
 __all__ = ["Quality", "QualityNote", "check_quality"]
 
@@ -41,6 +43,7 @@ def check_quality(
     by_name = {column.name: column for column in columns}
     notes = [note for one in features for note in _column_notes(one, by_name[one.name], at)]
     notes += _further_levels(features, at)
+    notes += writing_notes(at)
     notes += _duplicates(rows, names)
     notes += _constant_in_both(features)
     return Quality(tuple(sorted(notes, key=lambda note: not note.differs)))
@@ -52,8 +55,8 @@ def _column_notes(one: FeatureChange, column: Column, at: LookedAt) -> Iterator[
         yield QualityNote(
             "missing",
             one.name,
-            f"{quoted(one.name)} is missing in {share_text(a.missing)} of {at.names[0]}'s rows "
-            f"and {share_text(b.missing)} of {at.names[1]}'s.",
+            f"{quoted(one.name)} is missing in "
+            f"{shares_of((share_text(a.missing), share_text(b.missing)), at.names)}.",
             True,
             a.missing,
             b.missing,
@@ -79,7 +82,9 @@ def _level_notes(one: FeatureChange, at: LookedAt) -> Iterator[QualityNote]:
                 share * sizes[side], sizes[side], sizes[1 - side], at.level / len(here)
             )
         ]
-        yield from _one_sided(one.name, levels, sum(here[x] for x in levels), side, at.names)
+        share = sum(here[x] for x in levels)
+        known = [name for name, own in there.items() if own]
+        yield from _one_sided(one.name, levels, share, side, at.names, known)
 
 
 def _further_levels(features: FeatureTable, at: LookedAt) -> Iterator[QualityNote]:
@@ -103,17 +108,24 @@ def _further_levels(features: FeatureTable, at: LookedAt) -> Iterator[QualityNot
                 and surely_absent(count, sizes[side], sizes[1 - side], at.level / len(here))
             ]
             share = sum(here[name] for name in levels) / sizes[side]
-            yield from _one_sided(one.name, levels, share, side, at.names)
+            yield from _one_sided(one.name, levels, share, side, at.names, there)
 
 
 def _one_sided(
-    column: str, levels: list[str], share: float, side: int, names: tuple[str, str]
+    column: str,
+    levels: list[str],
+    share: float,
+    side: int,
+    names: tuple[str, str],
+    others: Iterable[str],
 ) -> Iterator[QualityNote]:
-    """The note on levels that only one set has; none of no levels."""
+    """The note on levels that only one set has; none of no levels. `others` are the other set's."""
     if levels:
+        alike = {level.casefold() for level in levels} <= {level.casefold() for level in others}
+        case = ": only the case differs" if alike else ""
         text = (
             f"{quoted(column)} has {listed(levels, SHOWN)} in {names[side]} only "
-            f"({share_text(share)} of its rows), not in {names[1 - side]}."
+            f"({share_text(share)} of its rows), not in {names[1 - side]}{case}."
         )
         shares = (0.0, share) if side else (share, 0.0)
         yield QualityNote(_ONE_SIDED[side], column, text, True, *shares)
@@ -162,8 +174,8 @@ def _duplicates(rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
         yield QualityNote(
             "shared rows",
             "",
-            f"Rows that both sets have: {least}{share_text(across[0])} of {names[0]}'s, "
-            f"{share_text(across[1])} of {names[1]}'s.",
+            f"Rows that both sets have: {least}{share_text(across[0])} of those in {names[0]}, "
+            f"{share_text(across[1])} of those in {names[1]}.",
             False,
             across[0],
             across[1],

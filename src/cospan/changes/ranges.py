@@ -115,7 +115,7 @@ def _constant_note(
     one: FeatureChange, values: tuple[Floats, Floats], at: LookedAt
 ) -> Iterator[QualityNote]:
     names = at.names
-    still = [held.low == held.high for held in (one.a, one.b)]
+    still = [held.constant for held in (one.a, one.b)]
     if still == [True, True] and one.a.low != one.b.low:
         text = f"{quoted(one.name)} is {_value(one, one.a.low)} in every row of {names[0]} and "
         text += f"{_value(one, one.b.low)} in every row of {names[1]}."

@@ -176,10 +176,12 @@ def of_quality(quality: Quality, features: FeatureTable) -> list[str]:
     That a column which rose also left its range goes without saying.
     """
     said = {one.name for one in features.changed[:FIRST_FEATURES]}
-    moved = {one.name for one in features.changed if {"mean", "spread"} & set(one.ways)}
+    moved = {one.name for one in features.changed if {"mean", "spread", "value"} & set(one.ways)}
     still = {n.column for n in quality if n.code == "constant" and n.a == n.b == 0}
+    # That a column does not vary in one set was said, or that its share is 0 or 1 there.
+    still |= {one.name for one in features.changed if {"spread", "levels"} & set(one.ways)}
     known = {"missing": said, "new levels": said, "vanished levels": said, "range": moved}
-    known["constant"] = said & still  # one value in A, another in B: that was said
+    known["constant"] = said & still  # one value in A, another in B: that was said, too
     # Rows in both sets, more than repeat within one, are copied: the first thing to know of a test.
     repeats = max((max(n.a, n.b) for n in quality if n.code == "duplicates"), default=0.0)
     copied = {n.text for n in quality if n.code == "shared rows" and max(n.a, n.b) > repeats + 0.05}

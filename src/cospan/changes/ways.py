@@ -4,36 +4,57 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
 
+from .frequencies import values_of
 from .grouping import Rows, present
-from .measuring import Measured, cohen
+from .measuring import Held, Measured, cohen
+from .repeats import Frequency
 from .spreads import in_range, log_spreads
 from .twosample import compare_ordered
 
 #: A mean or a spread names the change if its p-value is at most this, and it changed by at least
 #: this many standard deviations, or by this factor less 1.
 SURELY, TRIFLE = 0.001, 0.1
+#: A set with more multiples of a unit than this was rounded to it all along.
+ROUNDED_BEFORE = 0.5
 #: Between the words for two ways in which a column changed.
 _AND = " and "
-_OF_NUMBERS = ("mean", "spread", "shape")
+_OF_NUMBERS = ("mean", "spread", "shape", "value", "rounding")
+
+
+class Ways(NamedTuple):
+    """What changed in a column, in words.
+
+    `others` is what the rows without a spike hold, where more changed than how often it occurs.
+    """
+
+    change: str = "none"
+    others: tuple[Held, Held] | None = None
 
 
 def ways_of(
     measured: Sequence[Measured], tests: Sequence[dict[str, float]], changed: Any, rows: Rows
-) -> list[str]:
-    """What changed in each column, in words; `tests` are logarithms of its p-values."""
-    words = ["none"] * len(measured)
-    numbers: list[int] = []
-    for i in np.flatnonzero(changed).tolist():
-        words[i] = min(tests[i], key=lambda key: tests[i][key])
-        if measured[i].column.kind not in ("category", "boolean"):
-            numbers.append(i)
+) -> list[Ways]:
+    """What changed in each column; `tests` are logarithms of its p-values."""
+    found = [Ways()] * len(measured)
+    places = np.flatnonzero(changed).tolist()
+    numbers = [i for i in places if "mean" in tests[i]]
+    named = _named(measured, numbers, rows)
+    for i in places:
+        first = min(tests[i], key=lambda key: tests[i][key])
+        named_so, others = _by_values(named.get(i, ""), tests[i], measured[i], rows)
+        found[i] = Ways(joined(_ways(first, named_so, tests[i], measured[i])), others)
+    return found
+
+
+def _named(measured: Sequence[Measured], numbers: Sequence[int], rows: Rows) -> dict[int, str]:
+    """What :func:`name_change` says of columns of numbers, by their places."""
     gaps = {i: [present(x, measured[i].column) for x in (rows.a, rows.b)] for i in numbers}
     complete = [i for i in numbers if gaps[i][0] is gaps[i][1] is None]
     named: dict[int, str] = {}
@@ -48,19 +69,82 @@ def ways_of(
         )
         if min(len(a), len(b)) > 1:
             named[i] = name_change(a, b)[0]
-    for i in np.flatnonzero(changed).tolist():
-        words[i] = joined(_ways(words[i], named.get(i, ""), tests[i], measured[i]))
-    return words
+    return named
+
+
+def _by_values(
+    named: str, tests: Mapping[str, float], one: Measured, rows: Rows
+) -> tuple[str, tuple[Held, Held] | None]:
+    """The same words, or a spike or rounding in place of what these do to mean and spread."""
+    if one.a.constant or one.b.constant:
+        return named, None
+    rounded = _is_rounded(one.grain, tests)
+    if not rounded and (_is_strongest("value", one.spike, tests) or _is_sentinel(one, tests, rows)):
+        return _beside_spike(one, rows)
+    if rounded or _is_strongest("rounding", one.grain, tests):
+        sure = [x for x in ("mean", "spread") if tests[x] <= math.log(SURELY)]
+        # A unit or an offset that changed makes other digits, too: it is the first thing to say.
+        return joined([*(way for way in words_of(named) if way in sure), "rounding"]), None
+    return named, None
+
+
+def _is_strongest(test: str, of: Frequency | None, tests: Mapping[str, float]) -> bool:
+    """Whether a column changed in this first of all, clearly or in nothing else."""
+    if of is None or tests[test] > min(tests[key] for key in _OF_NUMBERS if key in tests):
+        return False
+    others = min(tests[key] for key in ("mean", "spread", "shape"))
+    return (abs(cohen(of.a, of.b)) >= TRIFLE and of.clear) or others > math.log(SURELY)
+
+
+def _is_rounded(of: Frequency | None, tests: Mapping[str, float]) -> bool:
+    """Whether all values of one set are multiples of a unit, and hardly those of the other.
+
+    Any value is more frequent then, and the mean may have moved; but that is why.
+    """
+    if of is None or tests["rounding"] > math.log(SURELY):
+        return False
+    return max(of.a, of.b) == 1 and min(of.a, of.b) <= ROUNDED_BEFORE
+
+
+def _is_sentinel(one: Measured, tests: Mapping[str, float], rows: Rows) -> bool:
+    """Whether a value stands for something else, as -999 does, and surely changed its share.
+
+    It is farther from all others than most of these are from each other, so that no mean or
+    spread with it says anything.
+    """
+    if one.spike is None or tests["value"] > math.log(SURELY):
+        return False
+    others = np.concatenate(values_of(one, rows))
+    others = others[others != one.spike.value]
+    low, high = np.quantile(others, [0.05, 0.95])
+    return bool(np.abs(others - one.spike.value).min() > high - low > 0)
+
+
+def _beside_spike(one: Measured, rows: Rows) -> tuple[str, tuple[Held, Held] | None]:
+    """How often a value occurs, and what changed in the rows without it, if surely any."""
+    value = one.spike.value if one.spike is not None else math.nan
+    a, b = (x[x != value][:, np.newaxis] for x in values_of(one, rows))
+    if min(len(a), len(b)) < 3:
+        return "value", None
+    found = compare_ordered(a, b)
+    log_p = min(float(x[0]) for x in (found.mean, found.spread, found.shape)) + math.log(3)
+    ways = [way for way in words_of(name_change(a, b)[0]) if way != "shape"]
+    if log_p > math.log(SURELY) or not ways:
+        return "value", None
+    held = [
+        Held(0.0, float(x.mean()), float(x.std()), float(x.min()), float(x.max())) for x in (a, b)
+    ]
+    return joined(["value", *ways]), (held[0], held[1])
 
 
 def _ways(first: str, named: str, tests: Mapping[str, float], one: Measured) -> list[str]:
     """In which ways a column changed: by its strongest test, and what else is as sure.
 
-    `named` is what :func:`name_change` says of the values present.
+    `named` is what the values present say.
     """
     ways = [*words_of(named)] if first in _OF_NUMBERS and named else [first]
     sure = {test for test, log_p in tests.items() if log_p <= math.log(SURELY)}
-    more = [way for way in words_of(named) if way in ("mean", "spread") and way in sure]
+    more = [way for way in words_of(named) if way != "shape" and way in sure]
     if "levels" in sure and abs(one.difference) >= TRIFLE:
         more.append("levels")
     if "missing" in sure and abs(cohen(one.a.missing, one.b.missing)) >= TRIFLE:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from cospan._tolerance import AS_WRITTEN
+
 if TYPE_CHECKING:
     from cospan.significance import Estimate
 
@@ -32,6 +34,19 @@ def number(value: float, digits: int = 3) -> str:
     places = max(0, digits - 1 - size)
     text = f"{rounded:,.{places}f}" if abs(rounded) >= 10_000 else f"{rounded:.{places}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def exact_number(value: float) -> str:
+    """A value that the data has, in full: with the digits that float32 keeps, or all of ten.
+
+    >>> exact_number(-999.0), exact_number(603.7285), exact_number(float(np.float32(0.7)))
+    ('-999', '603.7285', '0.7')
+    """
+    for digits in range(3, 10):
+        text = number(value, digits)
+        if abs(float(text.replace(",", "")) - value) <= AS_WRITTEN * abs(value):
+            return text
+    return number(value, 10)
 
 
 def pair_of(a: float, b: float) -> tuple[str, str]:
@@ -62,6 +77,34 @@ def value_text(value: float, kind: str) -> str:
     if kind == "duration":
         return f"{number(value)} days"
     return number(value)
+
+
+def rows_of(name: str, what: str = "rows") -> str:
+    """What belongs to a set.
+
+    >>> rows_of("A"), rows_of("'no'")
+    ("A's rows", "the rows of 'no'")
+    """
+    return f"the {what} of {name}" if name.endswith("'") else f"{name}'s {what}"
+
+
+def shares_of(
+    shares: tuple[str, str], names: tuple[str, str], of: str = "rows", *, first: int = 0
+) -> str:
+    """Two shares of the rows of two sets; a share of the set `first` comes first.
+
+    >>> shares_of(("5 %", "12 %"), ("A", "B")), shares_of(("never", "5 %"), ("A", "B"), first=1)
+    ("5 % of A's rows and 12 % of B's", "5 % of B's rows and never in A's")
+    >>> shares_of(("5 %", "12 %"), ("'no'", "'yes'"))
+    "5 % of the rows of 'no' and 12 % of those of 'yes'"
+    """
+    order = (first, 1 - first)
+    (one, two), (here, there) = ([x[i] for i in order] for x in (shares, names))
+    link = "of" if "%" in two else "in"
+    if here.endswith("'") or there.endswith("'"):
+        last = f"those of {there}" if "%" in two else there
+        return f"{one} of the {of} of {here} and {two} {link} {last}"
+    return f"{one} of {here}'s {of} and {two} {link} {there}'s"
 
 
 def share_text(share: float) -> str:

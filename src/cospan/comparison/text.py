@@ -185,12 +185,12 @@ def _columns(c: Comparison, width: int) -> Iterator[str]:
     label = min(max((len(printable(one.name)) for one in changed[:TOP_COLUMNS]), default=0), 28)
     word = max((len(one.change) for one in changed[:TOP_COLUMNS]), default=0)
     for one in changed[:TOP_COLUMNS]:
-        share = " <1%" if 0 < one.share < 0.005 else f"{one.share:4.0%}"
-        share = share if one.share == one.share else "    "
+        share = "   <1%" if 0 < one.share < 0.005 else f"  {one.share:4.0%}"
         p = "below 0.001" if one.p_adjusted < 0.001 else f"{one.p_adjusted:.3f}"
-        text = f"  {printable(one.name, label):<{label}}  {one.change:<{word}}  {share}"
-        whole = f"{text} of the difference  p {p}"
-        yield whole if len(whole) <= width else f"{text}  p {p}"
+        text = f"  {printable(one.name, label):<{label}}  {one.change:<{word}}"
+        share = "" if one.share != one.share else share  # of sets that do not differ
+        whole = f"{text}{share}{' of the difference' if share else ''}  p {p}"
+        yield whole if len(whole) <= width else f"{text}{share}  p {p}"
     if len(changed) > TOP_COLUMNS:
         yield f"  and {plural(len(changed) - TOP_COLUMNS, 'more column')}"
 

@@ -201,6 +201,9 @@ def held_text(kind: str, held: Held) -> str:
         text = ", ".join(f"{clean(k, 24)} {share_text(v)}" for k, v in first if v > 0)
     elif kind == "boolean":
         text = "" if math.isnan(held.mean) else f"yes {share_text(held.mean)}"
+    elif held.levels:  # numbers, of which there are two
+        level, share = list(held.levels.items())[-1]
+        text = f"{level} in {share_text(share)}"
     elif kind == "date":
         text = value_text(held.mean, kind) if math.isfinite(held.mean) else ""
     elif math.isfinite(held.mean):

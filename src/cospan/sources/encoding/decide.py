@@ -1,7 +1,8 @@
 """From what the sets hold to the plan: the rules, each with its reason.
 
 1. A column is a **number** if its type is, or if every text in it, in every set, reads as one
-   (see ``readings``); a **boolean**, **date** or **duration** likewise. A column that has numbers
+   (see ``readings``); a **boolean**, **date** or **duration** likewise. Dates may be written in
+   another order in each set. A column that has numbers
    in one set and other text in another is an error: no guess would be right.
 2. A whole-number column is an **identifier** if it is called like one *and* either only rises or
    falls, row by row, in each set, or repeats almost no value. A name that identifiers share with
@@ -37,7 +38,7 @@ from cospan.errors import InputError
 
 from .learn import ColumnLearner, TextLearner, looks_like_identifier, may_be_identifier
 from .plan import TRUTH, ColumnPlan
-from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen
+from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen, of_each, ways_to_read
 from .sketches import HASHES, Moments
 from .wording import EMPTY
 
@@ -92,7 +93,7 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
         return ColumnPlan(name, "time", "the sets are of different times", reading=column.reading)
     if column.reading:
         texts = [part.text for part in parts if part.text is not None]
-        gaps = gaps or any(t.readings[column.reading].count < t.count for t in texts)
+        gaps = gaps or any(t.read_as(column.reading).count < t.count for t in texts)
     fill = _shares(column, parts) if column.kind == "category" else _means(column, parts)
     return replace(column, fill=fill, indicator=gaps and missing == "indicator")
 
@@ -103,7 +104,7 @@ def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:
     for moments in part.values.values():
         total.merge(moments)
     if part.text is not None and column.reading:
-        total.merge(part.text.readings.get(column.reading, Moments()))
+        total.merge(part.text.read_as(column.reading))
     elif part.text is not None and column.kind == "boolean":
         total.merge(_word_moments(part.text, column.words[1]))
     return total
@@ -119,7 +120,8 @@ def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -
     if pair is not None and others <= {"boolean"}:
         return ColumnPlan(name, "boolean", levels=() if pair == TRUTH else pair)
     reading = "" if any(t.declared for t in texts) and not others else _reading(texts)
-    kind = READINGS[reading].kind if reading in READINGS else ""
+    first = ways_to_read(reading)[0]
+    kind = READINGS[first].kind if first in READINGS else ""
     if others and others != {kind} and not (kind == "number" and others <= {"number", "boolean"}):
         raise InputError(_conflict(name, parts, names))
     if reading == AMBIGUOUS:
@@ -253,7 +255,7 @@ def _reading(texts: Sequence[TextLearner]) -> str:
     fitting = set(READINGS)
     for text in texts:
         fitting &= set(text.readings)
-    return chosen(fitting) if texts else ""
+    return chosen(fitting) or of_each([text.readings for text in texts])
 
 
 def _pair(texts: Sequence[TextLearner]) -> tuple[str, str] | None:
@@ -289,7 +291,9 @@ def _mostly_numbers(texts: Sequence[TextLearner]) -> bool:
 
 
 def _ambiguity(texts: Sequence[TextLearner]) -> str:
-    levels = next(iter(texts)).levels.counts
+    if {"day/month/year", "month/day/year"} <= {chosen(text.readings) for text in texts}:
+        return "the day comes first in one set, the month in another; write 2020-12-31"
+    levels = (level for text in texts for level in text.levels.counts)
     example = next((level for level in levels if "," in level or "/" in level), "")
     if "/" in example:
         return f"{example!r} may begin with the day or with the month; write 2020-12-31"

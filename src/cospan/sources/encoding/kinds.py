@@ -93,10 +93,14 @@ def days(array: pa.Array) -> pa.Array:
 
 
 class Coded(NamedTuple):
-    """A column of texts as numbers of texts: `codes` is -1 where the value is missing."""
+    """A column of texts as numbers of texts: `codes` is -1 where the value is missing.
+
+    `padded` says which texts had blanks around them.
+    """
 
     codes: NDArray[np.intp]
     texts: pa.Array
+    padded: NDArray[np.bool_]
 
     def counts(self) -> NDArray[np.intp]:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
@@ -113,7 +117,10 @@ def coded(array: pa.Array) -> Coded:
     array = storage(array)
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
-    texts = pc.utf8_trim_whitespace(_texts(array.dictionary))
+    as_written = _texts(array.dictionary)
+    texts = pc.utf8_trim_whitespace(as_written)
+    longer = pc.not_equal(pc.binary_length(as_written), pc.binary_length(texts))
+    padded = np.asarray(pc.fill_null(longer, False).to_numpy(zero_copy_only=False))
     words = pa.array(MISSING_TEXTS, texts.type)
     missing = pc.or_(pc.is_in(texts, value_set=words), texts.is_null())
     codes = np.asarray(pc.fill_null(pc.cast(array.indices, pa.int64()), -1).to_numpy())
@@ -121,8 +128,8 @@ def coded(array: pa.Array) -> Coded:
     if not kept.all():
         # The places of the texts that stay; one more at the end for the codes -1.
         places = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
-        codes, texts = places[codes], texts.filter(pa.array(kept))
-    return Coded(codes, texts)
+        codes, texts, padded = places[codes], texts.filter(pa.array(kept)), padded[kept]
+    return Coded(codes, texts, padded)
 
 
 def truths(texts: pa.Array, pair: tuple[str, str]) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from cospan.errors import InputError
 from cospan.sources.arrow_rows import to_rows
 
 from .kinds import all_finite, coded, family, numbers
-from .readings import READINGS, parsed
+from .readings import READINGS, parsed, ways_to_read
 from .sketches import MOST_LEVELS, Distinct, Levels, Moments, Order, number_hashes, text_hashes
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class TextLearner:
     readings: dict[str, Moments] = field(default_factory=lambda: {r: Moments() for r in READINGS})
     count: int = 0
     words: int = 0
+    padded: int = 0  # rows with blanks around the text
     declared: bool = False  # as a category, by the type of the column
     odd: str = ""  # a text that is not a number, for messages
 
@@ -79,6 +80,7 @@ class TextLearner:
 
         found = coded(array)
         counts, texts = found.counts(), found.texts
+        self.padded += int(counts[found.padded].sum())
         if not counts.all():  # categories that no row has
             texts = texts.filter(counts > 0)
             counts = counts[counts > 0]
@@ -114,8 +116,16 @@ class TextLearner:
                 del self.readings[reading]
         self.count += other.count
         self.words += other.words
+        self.padded += other.padded
         self.declared = self.declared or other.declared
         self.odd = self.odd or other.odd
+
+    def read_as(self, reading: str) -> Moments:
+        """The numbers that the texts are by this reading, or by that of several which fits."""
+        found = Moments()
+        for one in ways_to_read(reading):
+            found.merge(self.readings.get(one, Moments()))
+        return found
 
     @property
     def n_distinct(self) -> int:

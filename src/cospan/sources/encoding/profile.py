@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from .decide import moments_of
-from .learn import ColumnLearner, SetLearner
+from .learn import ColumnLearner, SetLearner, TextLearner
 from .plan import ColumnPlan, EncodingPlan
+from .readings import ways_to_read
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class ColumnProfile:
     #: Different texts, estimated to about 2 % where there are more than 4,096; None where nobody
     #: counted (numbers)
     distinct: int | None = None
+    reading: str = ""  # how texts of this set are read, where the column is numbers or dates
+    padded: int = 0  # rows whose text has blanks around it
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def _column(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
     text = part.text
     unread = 0
     if text is not None and column.reading:
-        unread = text.count - text.readings[column.reading].count
+        unread = text.count - text.read_as(column.reading).count
     return ColumnProfile(
         column.name,
         part.rows,
@@ -83,4 +86,11 @@ def _column(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
         levels=dict(text.levels.counts) if text is not None else {},
         exact=text is None or text.levels.exact,
         distinct=None if text is None else text.n_distinct,
+        reading="" if text is None else _own_reading(column.reading, text),
+        padded=0 if text is None else text.padded,
     )
+
+
+def _own_reading(reading: str, text: TextLearner) -> str:
+    """Which one of a column's readings is that of this set."""
+    return next((one for one in ways_to_read(reading) if one in text.readings), "")

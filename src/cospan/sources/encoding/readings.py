@@ -1,8 +1,9 @@
 """Text that means numbers, dates or times of day, and how to read it.
 
 A *reading* is one way to turn text into numbers. A column is read so only if every value of it,
-in every set, can be; where two readings fit all values and disagree ("1,234" may be 1234 or 1.234,
-"03/04/2020" a day in March or in April), the text is ambiguous and no guess is made.
+in every set, can be, or if each set has a reading of dates of its own and these cannot be mixed up
+("2014-01-31" and "31/01/2014"). Where two readings fit all values and disagree ("1,234" may be 1234
+or 1.234, "03/04/2020" a day in March or in April), the text is ambiguous and no guess is made.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from .kinds import days
 BOOLEANS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"))
 
 AMBIGUOUS = "ambiguous"
+#: Between the readings of a column whose sets are written differently.
+_OR = " or "
 
 
 class Reading(NamedTuple):
@@ -125,6 +128,8 @@ def parsed(texts: pa.Array, reading: str) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if _OR in reading:
+        return pc.coalesce(*(parsed(texts, one) for one in ways_to_read(reading)))
     how = READINGS[reading]
     fitting = pc.match_substring_regex(texts, pattern=how.pattern)
     if not pc.any(fitting, min_count=0).as_py():
@@ -148,6 +153,34 @@ def chosen(fitting: Collection[str]) -> str:
     if len(fitting) > 1:
         return AMBIGUOUS
     return next(iter(fitting), "")
+
+
+def ways_to_read(reading: str) -> tuple[str, ...]:
+    """The single readings of a column, one or several.
+
+    >>> ways_to_read("iso date or day/month/year")
+    ('iso date', 'day/month/year')
+    """
+    return tuple(reading.split(_OR))
+
+
+def of_each(fitting: Collection[Collection[str]]) -> str:
+    """One reading for each set, given those that fit it, where all of them are dates; else "".
+
+    Examples
+    --------
+    >>> of_each([{"iso date"}, {"day/month/year"}])
+    'iso date or day/month/year'
+    >>> of_each([{"month/day/year"}, {"day/month/year"}]), of_each([{"iso date"}, set()])
+    ('ambiguous', '')
+    """
+    own = {chosen(one) for one in fitting}
+    dates = {name for name, how in READINGS.items() if how.kind == "date"}
+    if not own <= {*dates, AMBIGUOUS} or len(own) < 2:
+        return ""
+    if AMBIGUOUS in own or {"day/month/year", "month/day/year"} <= own:
+        return AMBIGUOUS
+    return _OR.join(name for name in READINGS if name in own)
 
 
 def boolean_pair(texts: Collection[str]) -> tuple[str, str] | None:

@@ -1,0 +1,107 @@
+"""Values that are the same but written differently: dates, decimal commas, blanks, upper case.
+
+They are read alike here, so that no column differs by it. But whatever reads the files next may not
+be so patient: a category "Ideal " is none that an encoder knows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from .notes import LookedAt, QualityNote
+from .twosample import log_fisher
+from .wording import listed, quoted, share_text, shares_of
+
+if TYPE_CHECKING:
+    from cospan.sources.encoding import ColumnProfile
+
+CODE = "writing"
+#: Readings of text as it is written for a column of numbers or dates.
+_PLAIN = ("point", "iso date")
+_TRUTH = {"true", "false"}
+#: Texts that a sentence gives as examples, and levels that are looked at.
+SHOWN, MOST_LEVELS = 3, 30
+
+
+def writing_notes(at: LookedAt) -> Iterator[QualityNote]:
+    """What is written in one way in A and in another in B, column by column."""
+    if at.profiles is None:
+        return
+    for a in at.profiles[0].columns:
+        try:
+            b = at.profiles[1][a.name]
+        except KeyError:
+            continue
+        for text in (_written(a, b, at.names), _padded(a, b, at)):
+            if text:
+                yield QualityNote(CODE, a.name, text, True)
+
+
+def _written(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
+    """Dates in two orders, numbers with a decimal comma, truth values in other words."""
+    if a.rows == a.missing or b.rows == b.missing:
+        return ""
+    typed = [not one.levels for one in (a, b)]
+    if typed == [False, False]:
+        return _both_texts(a, b, names)
+    if typed[0] == typed[1]:
+        return ""
+    side = 1 if typed[0] else 0
+    text = (a, b)[side]
+    if text.reading in _PLAIN or not (text.reading or _is_truth(text.levels)):
+        return ""
+    plain = "dates" if "date" in text.reading or "year" in text.reading else "numbers"
+    if not text.reading:
+        plain = "truth values"
+    return (
+        f"{quoted(a.name)} is written as {_examples(text)} in {names[side]} and as plain {plain} "
+        f"in {names[1 - side]}."
+    )
+
+
+def _both_texts(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
+    other_order = a.reading != b.reading
+    truth = not a.reading and _is_truth(a.levels) and _is_truth(b.levels)
+    other_case = truth and not set(a.levels) & set(b.levels) and same_but_case(a.levels, b.levels)
+    if not (other_order or other_case):
+        return ""
+    return (
+        f"{quoted(a.name)} is written as {_examples(a)} in {names[0]} and as {_examples(b)} in "
+        f"{names[1]}."
+    )
+
+
+def _is_truth(levels: Mapping[str, int]) -> bool:
+    from cospan.sources.encoding.readings import boolean_pair
+
+    return 0 < len(levels) <= MOST_LEVELS and boolean_pair(levels) is not None
+
+
+def _examples(one: ColumnProfile) -> str:
+    """A text that shows the reading; of truth values both words."""
+    if not one.reading:
+        return listed(sorted(one.levels), SHOWN)
+    return next((text for text in one.levels if "," in text), next(iter(one.levels)))
+
+
+def same_but_case(a: Iterable[str], b: Iterable[str]) -> bool:
+    """Whether some texts are those of another set in upper or lower case.
+
+    >>> same_but_case(["Ideal", "Good"], ["IDEAL", "GOOD"]), same_but_case(["Ideal"], ["Good"])
+    (True, False)
+    """
+    return {text.casefold() for text in a} == {text.casefold() for text in b}
+
+
+def _padded(a: ColumnProfile, b: ColumnProfile, at: LookedAt) -> str:
+    """Blanks around values that one set has more often than chance would."""
+    sizes = [one.rows - one.missing for one in (a, b)]
+    if a.padded == b.padded == 0 or min(sizes) == 0:
+        return ""
+    if float(log_fisher(a.padded, sizes[0], b.padded, sizes[1])[0]) > math.log(at.level):
+        return ""
+    shares = share_text(a.padded / sizes[0]), share_text(b.padded / sizes[1])
+    rows = shares_of(shares, at.names, "values")
+    return f"{quoted(a.name)} has blanks around {rows}; they do not count here."

@@ -1,0 +1,120 @@
+"""Values that are the same but written differently in two sets: read alike, and said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cospan import compare
+from cospan.errors import CospanWarning
+from cospan.sources import EncodingPlan, encode_together, open_source
+from cospan.sources.encoding.readings import AMBIGUOUS, of_each
+
+N = 300
+
+
+def table(seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "weight": np.round(rng.normal(7, 1, N), 2),
+            "cut": rng.choice(["Ideal", "Good", "Fair"], N),
+            "afam": rng.choice(["no", "yes"], N, p=[0.8, 0.2]),
+            "day": pd.Timestamp("2014-01-01") + pd.to_timedelta(rng.integers(0, 700, N), "D"),
+        }
+    )
+
+
+def pair() -> tuple[pd.DataFrame, pd.DataFrame]:
+    return table(0), table(1)
+
+
+def remarks(a: pd.DataFrame, b: pd.DataFrame, code: str = "writing") -> list[str]:
+    found = compare(open_source(a, name="A"), open_source(b, name="B"), n_permutations=0)
+    said = [note.text for note in found.changes.quality if note.code == code]
+    assert set(said) <= set(found.verdict.sentences) or code != "writing"
+    return said
+
+
+def written(table: pd.DataFrame, how: str) -> pd.DataFrame:
+    return table.assign(day=table["day"].dt.strftime(how))
+
+
+ISO, SLASH, DOTS, US = "%Y-%m-%d", "%d/%m/%Y", "%d.%m.%Y", "%m/%d/%Y"
+
+
+@pytest.mark.parametrize(("how_a", "how_b"), [(ISO, SLASH), (DOTS, ISO), (US, DOTS)])
+def test_dates_are_read_in_the_order_of_each_set(how_a: str, how_b: str) -> None:
+    a, b = pair()
+    sources = encode_together(
+        [open_source(written(a, how_a), name="A"), open_source(written(b, how_b), name="B")]
+    )
+    plain = encode_together([open_source(a, name="A"), open_source(b, name="B")])
+    for source, expected in zip(sources, plain, strict=True):
+        np.testing.assert_array_equal(source.read().rows, expected.read().rows)
+    plan = sources[0].plan
+    assert plan is not None
+    assert plan["day"].kind == "date"
+    assert EncodingPlan.from_dict(plan.to_dict()) == plan
+    first = [x["day"].dt.strftime(how)[0] for x, how in ((a, how_a), (b, how_b))]
+    assert remarks(written(a, how_a), written(b, how_b)) == [
+        f"day is written as {first[0]} in A and as {first[1]} in B."
+    ]
+
+
+def test_orders_that_can_be_mixed_up_are_not_guessed() -> None:
+    a, b = pair()
+    with pytest.warns(CospanWarning, match="the day comes first in one set, the month in another"):
+        encode_together([open_source(written(a, SLASH)), open_source(written(b, US))])
+    assert of_each([{"iso date"}, {"day/month/year", "month/day/year"}]) == AMBIGUOUS
+    assert of_each([{"point"}, {"iso date"}]) == ""
+
+
+def test_dates_beside_numbers_are_as_before() -> None:
+    """Only dates are read by two readings: of numbers each would fit some of the other's."""
+    assert of_each([{"comma"}, {"thousands"}]) == ""
+
+
+def test_decimal_comma_is_said() -> None:
+    a, b = pair()
+    comma = b.assign(weight=[f"{x:.2f}".replace(".", ",") for x in b["weight"]])
+    text = f"weight is written as {comma['weight'][0]} in B and as plain numbers in A."
+    assert remarks(a, comma) == [text]
+    assert remarks(a, b.assign(weight=[f"{x:.2f}" for x in b["weight"]])) == []
+
+
+def test_blanks_around_values_are_said() -> None:
+    a, b = pair()
+    text = "cut has blanks around 0 % of A's values and 100 % of B's; they do not count here."
+    assert remarks(a, b.assign(cut=b["cut"] + " ")) == [text]
+    one = b.assign(cut=np.where(np.arange(N) == 0, b["cut"] + " ", b["cut"]))
+    assert remarks(a, one) == []
+    assert remarks(a.assign(cut=" " + a["cut"]), b.assign(cut=b["cut"] + " ")) == []
+
+
+def test_case_of_truth_values_is_said() -> None:
+    a, b = pair()
+    text = "afam is written as no and yes in A and as NO and YES in B."
+    assert remarks(a, b.assign(afam=b["afam"].str.upper())) == [text]
+    mixed = b.assign(afam=np.where(np.arange(N) == 0, "No", b["afam"]))
+    assert remarks(a, mixed) == []
+
+
+def test_levels_in_another_case() -> None:
+    a, b = pair()
+    upper = b.assign(cut=b["cut"].str.upper())
+    found = compare(open_source(a, name="A"), open_source(upper, name="B"), n_permutations=0)
+    (text,) = [x for x in found.verdict.sentences if " cut " in x]
+    assert text.startswith("In cut the levels are in another case: ")
+    assert "gone" not in text
+    assert set(text[39:-1].replace(",", "").split()) == {
+        "Ideal", "Good", "Fair", "IDEAL", "GOOD", "FAIR", "in", "and", "A", "B",
+    }  # fmt: skip
+
+
+def test_some_values_in_another_case() -> None:
+    a, b = pair()
+    some = b.assign(cut=np.where(np.arange(N) < 90, b["cut"].str.upper(), b["cut"]))
+    (text,) = remarks(a, some, "new levels")
+    assert text.endswith("not in A: only the case differs.")
