@@ -180,7 +180,8 @@ def _relations(
             away[member] -= np.median(values[member], axis=0)
         found.append(away**2)
     squared = np.sum(found[1], axis=1, keepdims=True)
-    far = np.maximum(squared + _NEAR * np.median(squared), NOT_ZERO)  # all rows may be in the middle
+    # All rows may be in the middle.
+    far = np.maximum(squared + _NEAR * np.median(squared), NOT_ZERO)
     left = np.log(found[0] + _NEAR) - np.log(far)
     return _studentised(left, float(np.mean(in_a)), contrasts, _RELATION_POWER)
 
