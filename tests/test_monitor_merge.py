@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cospan import Monitoring, Profile, compare, monitor
+from cospan import Monitoring, Profile, Summary, compare, monitor
 from cospan.cli.gates import values_of
 from cospan.errors import ModelFileError
 from cospan.model_file.container import packed, unpacked
@@ -231,3 +231,17 @@ def test_files_of_the_first_format_are_refused_in_a_sentence(both, tmp_path):
     path.write_bytes(packed(parts, PROFILE, 1))
     with pytest.raises(ModelFileError, match=r"old\.cospan: .*earlier version.*; make it again\.$"):
         Profile.load(path)
+
+
+def test_a_set_like_a_profiles_is_rarely_called_different():
+    """Ranks come from a sample of a large set: what that leaves open counts in the p-value."""
+    rng = np.random.default_rng(5)
+    p_values = []
+    for _ in range(30):
+        a, b = (
+            np.column_stack([rng.normal(size=(4000, 3)), rng.integers(0, 9, 4000)])
+            for _ in range(2)
+        )
+        p_values.append(Profile.of(a).judged(Summary.of(b)).p)
+    assert np.mean(np.array(p_values) < 0.05) <= 0.15
+    assert np.median(p_values) > 0.3

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from cospan._surface import option
 from cospan._warnings import Remark
+from cospan.changes.columns import LEVEL
 from cospan.changes.verdict import Verdict, said_verdict
 from cospan.errors import InputError
 from cospan.significance import Estimate
@@ -80,8 +81,13 @@ def said_by_sketches(profile: KeptProfile, other: Summary, name: str) -> Remark:
     found = None if profile.judge is None else profile.judge(other)
     if found is not None and found.judged:
         unusual = " ".join(reason.text for reason in found.reasons[:MOST_REASONS])
-        text += f" By its sketches {name} differs with a p-value of {found.p_text}"
-        text += f": {unusual}" if unusual else "."
+        if found.p >= LEVEL:
+            text += (
+                f" By its sketches there is no evidence that {name} differs (p = {found.p_text})."
+            )
+        else:
+            text += f" By its sketches {name} differs with a p-value of {found.p_text}"
+            text += f": {unusual}" if unusual else "."
     return Remark("rows drawn", text, f"A profile made with {option('rows', 2000)} has all that.")
 
 

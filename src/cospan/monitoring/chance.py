@@ -14,15 +14,16 @@ from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
 
 
-def p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> float:
+def p_value(record: Record, values: Floats, noise: Floats, profile: Profile, behind: int) -> float:
     """The smallest p-value of all channels but the effect, times their number.
 
     Shares by Fisher's exact test of the counts; all others are means of bounded functions, close
     to normal. What is beyond the range, and what repeats, is left out: both are larger in few rows
-    than in many. So is a number given the others, which relations have seen already.
+    than in many. So is a number given the others, which relations have seen already. `behind` is
+    the number of rows that the profile's ranks come from, a sample of a large set.
     """
     channels, n = profile.channels, profile.summary.n
-    error = np.sqrt(noise[:-1] + channels.variance / n)
+    error = np.sqrt(noise[:-1] + channels.variance / min(n, behind))
     z = (values[:-1] - profile.center[:-1]) / error
     log_p = math.log(2) + stats.norm.logsf(np.abs(z))
     here = np.round(channels.share_values(record.means) * record.rows)

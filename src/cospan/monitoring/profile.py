@@ -31,7 +31,14 @@ from cospan.monitoring.merging import effects_against, merged_usual, same_channe
 from cospan.monitoring.moments import sample_of, subset
 from cospan.monitoring.ranks import Ranks
 from cospan.monitoring.reading import full_plan, opened, refuse_unknown, refuse_wide
-from cospan.monitoring.records import Record, noise_of, pooled_rows, record_of, reference_records
+from cospan.monitoring.records import (
+    RANKED_ROWS,
+    Record,
+    noise_of,
+    pooled_rows,
+    record_of,
+    reference_records,
+)
 from cospan.monitoring.standing_in import stand_in
 from cospan.monitoring.timing import Every, as_every
 from cospan.monitoring.windows import SAMPLE_ROWS
@@ -252,6 +259,11 @@ class Profile:
             return self.summary
         return replace(self.summary, sample=sample_of(self.rows, int(self.summary.n)))
 
+    @property
+    def ranked_rows(self) -> int:
+        """How many rows the ranks come from, at least where `rows` were asked for: a sample."""
+        return min(self.summary.count, SAMPLE_ROWS * max(1, len(self.windows)), RANKED_ROWS)
+
     def judged(self, rows: Summary) -> WindowResult:
         """Another set as a whole, judged by sampling alone: its p-value, and what is unusual."""
         from cospan.monitoring.judging import judge  # is above
@@ -260,7 +272,7 @@ class Profile:
         record = record_of(
             0, rows, self.channels, self.summary, self.rows, own_rows=self.keeps_rows
         )
-        return judge([record], bare, bare.levels(JUDGED_RATE))[0]
+        return judge([record], bare, bare.levels(JUDGED_RATE), self.ranked_rows)[0]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it to a file, whole or not at all; ``.cospan`` is the usual ending."""

@@ -102,6 +102,7 @@ def _ratio(distance: Floats, unit: Floats) -> Floats:
 NEIGHBOURS = 5
 ROWS = 5_000  # of each set; all distances between two such sets are 200 MB
 RIDGE = 1e-3  # of a column's variance, added so that relations that hold exactly stay finite
+ASTRAY = 0.1  # of the rows, more than usual in no real row's ball: worth a word
 RATE = 0.05  # expected share of false rows among those listed
 
 
@@ -182,6 +183,16 @@ class Fidelity:
             **{name: getattr(self, name).tolist() for name in listed},
         }
 
+    def _elsewhere(self) -> list[str]:
+        """Many rows may be a little odd where none is impossible by itself."""
+        astray = self.usual_precision - self.precision
+        if astray <= ASTRAY or len(self.impossible) > astray * len(self.rows_synthetic):
+            return []
+        return [
+            f"taken together they are not like real rows: {100 * astray:.0f} % more of them than "
+            "of real rows lie in no real row's neighbourhood; compare says in what they differ"
+        ]
+
     def __repr__(self) -> str:
         n, m = len(self.rows_synthetic), len(self.rows_real)
         return "\n".join(
@@ -191,7 +202,9 @@ class Fidelity:
                 f"density {self.density:.3f}  coverage {self.coverage:.3f}",
                 f"{len(self.impossible)} of {n} synthetic rows are like no real row: far away, or "
                 "against the relations between columns",
-                f"{len(self.copies)} of {n} synthetic rows are nearly copies of a real row",
+                *self._elsewhere(),
+                f"{len(self.copies)} of {n} synthetic rows are nearly copies of a real row, nearer "
+                "than real rows are to each other",
                 f"{self.exact} of {n} synthetic rows equal a real row in every value "
                 f"({100 * self.repeated:.0f} % of the real rows equal another real row)",
                 f"{len(self.never_produced)} of {m} real rows lie where no synthetic row is",
