@@ -101,6 +101,10 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
 
 def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
     found = open_source(A, label=label, **options).classes()
+    if len(found) == 1:
+        raise InputError(
+            f"{label!r} holds one class only ({listing(found)}); two are needed to compare them."
+        )
     if len(found) != 2:
         raise InputError(
             f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to compare "
