@@ -237,6 +237,9 @@ SAME_VALUE = 1e-12
 # their squares in the normal equations. The ridge there, which keeps columns that are combinations
 # of others from failing, is far enough below it to leave no residual of its own.
 LEAST_RESIDUAL, LEAST_RIDGE = 1e-6, 1e-10
+# Directions of a root of correlations below this part of the largest are rounding: correlations are
+# good to eps, their roots to its square root, 1.5e-8, and a factor of 64 is left.
+ROOT_ROUNDING = 64 * 2.0**-26
 
 # Variance of permutation statistics, in units of all of theirs, below which they are equal but for
 # rounding: their distribution has no width to measure.

@@ -2,8 +2,8 @@
 
 Both read the same thing: how well a row fits its own set compared with another. A wrong label
 shows because the row, left out of the class it is filed under, costs that class more than another
-one; `flips` says which of these rows stand out, given how far the classes overlap, and
-`separated` whether left-out rows separate two classes at all. Where A and B are two samples of
+one; `flips` says which of these rows stand out, given how far the classes overlap, and whether
+left-out rows separate two classes at all. Where A and B are two samples of
 inputs, the odds sin²θ/cos²θ say how much more B has than A where a row lies (`importance`).
 """
 

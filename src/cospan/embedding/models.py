@@ -47,7 +47,7 @@ def running(path: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except Exception as error:
+    except Exception as error:  # they have no common base
         raise InputError(f"{path}: the model cannot be run ({first_line(error)}).") from error
 
 

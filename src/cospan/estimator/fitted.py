@@ -143,6 +143,7 @@ def _as_threshold(value: object, n_classes: int) -> float | None:
         )
     if isinstance(value, str) and value == "auto":
         return None
+    # What `number` says about the value is lost on the type checker.
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if number and 0 <= value <= math.pi / 2:  # type: ignore[operator]
         return float(value)  # type: ignore[arg-type]

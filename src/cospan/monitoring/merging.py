@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cospan._tolerance import NOT_ZERO
+from cospan._tolerance import NOT_ZERO, ROOT_ROUNDING
 from cospan._types import Floats
 from cospan.monitoring.channels import OF_NUMBERS, SCORES, Channels, angle_share, share_angle
 from cospan.monitoring.effect import effect_of
@@ -175,7 +175,8 @@ def _inside(profile: Profile, means: Floats, weights: Floats) -> Floats:
     between = root_of(outer - (away * share[:, None]).T @ away)
     inner = correlation_of(between @ between)
     rows = (profile.rows[:, live] - np.asarray(summary.mean)[live]) / unit
-    return np.asarray(rows @ np.linalg.pinv(root, rcond=1e-6, hermitian=True) @ root_of(inner))
+    back = np.linalg.pinv(root, rcond=ROOT_ROUNDING, hermitian=True)
+    return np.asarray(rows @ back @ root_of(inner))
 
 
 def _filled(record: Record, profile: Profile) -> tuple[Floats, Floats]:

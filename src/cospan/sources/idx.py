@@ -84,6 +84,7 @@ def _labels(images: Path, label: str) -> NDArray[Any]:
 
 
 def _open(path: Path) -> IO[bytes]:
+    # A GzipFile reads as a file does, and is declared as something of its own.
     return gzip.open(path) if sniff(path) == "gzip" else path.open("rb")  # type: ignore[return-value]
 
 

@@ -99,7 +99,7 @@ def _decoding() -> Iterator[None]:
         yield
     except (CospanError, Unreadable):
         raise
-    except Exception as error:
+    except Exception as error:  # as above
         raise Unreadable(str(error)) from error
 
 
