@@ -114,6 +114,20 @@ class TestKinds:
         assert found.verdict.mostly == "shape"
         assert {one.name for one in found.features.changed} >= {"age", "y"}
 
+    def test_what_gaps_blur_is_not_counted_with_a_spread_that_changed(self):
+        """Filled values break the relations of y and z, too: that is no change of scale."""
+        tables = []
+        for seed in (0, 1):
+            rng = np.random.default_rng(seed)
+            size = rng.lognormal(0, 0.3, 1500)
+            off = 1 + np.array([0, 0.01, 0.02])[:, None] * rng.normal(size=(3, 1500))
+            tables.append(pd.DataFrame(dict(zip("xyz", size * off, strict=True))))
+        a, b = tables
+        b["z"] = b["z"].mean() + 1.15 * (b["z"] - b["z"].mean())
+        b.loc[::6, "x"] = np.nan
+        found = compared(a, b)
+        assert found.verdict.shares["missing"] > 0.8
+
     def test_gaps_as_frequent_in_both_sets_claim_nothing(self):
         tables = [stones(500, 7), stones(500, 8)]
         for k, table in enumerate(tables):
