@@ -1,10 +1,10 @@
 """The language of a report: English as the code has it, or what a catalogue has for it.
 
-Every text for readers of a report goes through :func:`say`, with the values beside it and not in it.
+Every text for readers of a report goes through :func:`say`, with the values beside it, not in it.
 A catalogue is a JSON file in ``cospan/languages`` called like its language (``de.json``), from each
-English text to the other one; what it leaves empty stays English. ``benchmarks/texts.py`` prints an empty
-one. The language belongs to a context, as :mod:`contextvars` has it, and so to one thread unless it
-hands its context on. Errors are in English.
+English text to the other one; what it leaves empty stays English. ``benchmarks/texts.py`` prints
+an empty one. The language belongs to a context, as :mod:`contextvars` has it, and so to one thread
+unless it hands its context on. Errors are in English.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 
 __all__ = ["later", "say", "speaking", "translated"]
 
 _CATALOGUES = Path(__file__).parent / "languages"
-_catalogue: ContextVar[Mapping[str, str]] = ContextVar("cospan_language", default={})
+_ENGLISH: Mapping[str, str] = MappingProxyType({})
+_catalogue: ContextVar[Mapping[str, str]] = ContextVar("cospan_language", default=_ENGLISH)
 
 
 def translated(text: str) -> str:
