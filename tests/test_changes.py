@@ -176,7 +176,7 @@ def test_strong_evidence_still_has_an_order():
 )
 def test_a_change_is_named(change, word):
     x = rng(3).normal(size=(800, 1))
-    assert name_change(x[:400], change(x[400:])) == [word]
+    assert name_change(x[:400], change(x[400:])) == [(word,)]
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.5, 1.0, 3.0, 10.0])
@@ -223,7 +223,7 @@ def test_a_column_that_changed_in_two_ways_has_two_words():
 
 def test_values_that_were_equal_stay_so_when_aligned():
     x = rng(4).poisson(1.0, (40_000, 1)) / 7
-    assert name_change(x[:20_000], x[20_000:] + 0.05 * x.std()) == ["mean"]
+    assert name_change(x[:20_000], x[20_000:] + 0.05 * x.std()) == [("mean",)]
 
 
 # ---- the parts of D -----------------------------------------------------------------------------

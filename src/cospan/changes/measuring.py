@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import later, say
 from cospan._tolerance import NOT_ZERO, SAME_VALUE
 from cospan._types import Floats
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Levels that a row of the table shows.
 SHOWN_LEVELS = 3
+#: The levels without a feature of their own, taken together.
+OTHER = later("other levels")
 
 
 @dataclass(frozen=True)
@@ -185,10 +188,15 @@ def _from_profile(column: Column, held: Held, profile: SetProfile) -> Held:
     return Held(missing, own.mean, own.deviation, own.low, own.high)
 
 
+def say_level(level: str) -> str:
+    """A level as the data has it; what stands for the others, in the reader's language."""
+    return say(OTHER) if level == OTHER else level
+
+
 def _level_names(column: Column) -> tuple[str, ...]:
     if column.plan is None:
         return tuple(str(place) for place in column.features)
-    return (*column.plan.levels, "other levels") if column.plan.other else column.plan.levels
+    return (*column.plan.levels, OTHER) if column.plan.other else column.plan.levels
 
 
 def _missing_test(column: Column, gap: Gaps, rows: Rows) -> dict[str, float]:
