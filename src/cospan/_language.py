@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
 
-__all__ = ["later", "say", "speaking", "translated"]
+__all__ = ["later", "say", "several", "speaking", "translated"]
 
 _CATALOGUES = Path(__file__).parent / "languages"
 _ENGLISH: Mapping[str, str] = MappingProxyType({})
@@ -43,6 +43,11 @@ def say(text: str, /, **values: object) -> str:
 def later(text: str) -> str:
     """Marks a text that waits in a table for :func:`say`."""
     return text
+
+
+def several(*texts: str) -> tuple[str, ...]:
+    """Marks texts of which one is chosen for :func:`say`."""
+    return texts
 
 
 @contextmanager

@@ -236,13 +236,13 @@ def _levels_moved(one: FeatureChange, names: tuple[str, str], where: str) -> str
         text = later("{where} the share of {level} rose from {x} to {y}")
     x, y = share_text(a[level]), share_text(b.get(level, 0.0))
     said = say(text, where=where, level=quoted(say_level(level)), x=x, y=y)
-    for levels, single, several in (
+    for levels, text, many in (
         (gone, later("{said}; {levels} is gone"), later("{said}; {levels} are gone")),
         (new, later("{said}; {levels} is new"), later("{said}; {levels} are new")),
     ):
         if found := [say_level(x) for x in levels if x != level]:
             which = listed(found, GONE_LEVELS)
-            said = say(several if len(found) > 1 else single, said=said, levels=which)
+            said = say(many if len(found) > 1 else text, said=said, levels=which)
     return said
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cospan._language import later, say
+from cospan._language import later, say, several
 from cospan._text import plural
 
 from .columns import FeatureChange, FeatureTable
@@ -59,47 +59,44 @@ def _adjusted(p: float, columns: int) -> str:
 def how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> list[str]:
     if auc is None:
         return []
-    known = {"n": of_hundred(auc.value), "interval": auc_interval(auc)}
+    known = dict(zip(("size", "low", "high"), map(say, sizes), strict=True))
+    known |= {"n": of_hundred(auc.value), "interval": auc_interval(auc)}
     text = later("of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval})")
-    counted = say(text, **known)
+    known["counted"] = say(text, **known)
     if not differs and sizes[2] == "large":  # the interval rules nothing out
         text = later("There are too few rows to say that they are alike: {counted}.")
     elif not differs and auc.value == 0.5:  # no angle but 45°
         text = later("Single rows cannot be separated: {counted}.")
-    elif not differs and auc.low > 0.5:
-        # The features or the strength of the frame were chosen for these rows.
-        text = later(
+    elif not differs:  # the features or the strength of the frame were chosen for these rows
+        text = several(
+            "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}).",
             "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}), "
-            "which the test does not confirm."
-        )
-    elif not differs:
-        text = later(
-            "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval})."
-        )
+            "which the test does not confirm.",
+        )[auc.low > 0.5]
     elif sizes[0] == "none":
         text = later("The difference is too small to tell single rows apart: {counted}.")
-    elif sizes[1] == sizes[2]:
-        text = later("The difference is {size}: {counted}.")
     else:
-        text = later(
-            "The difference is {size} (the interval goes from {low} to {high}): {counted}."
-        )
-    known |= dict(zip(("size", "low", "high"), map(say, sizes), strict=True))
-    return [say(text, counted=counted, **known)]
+        text = several(
+            "The difference is {size} (the interval goes from {low} to {high}): {counted}.",
+            "The difference is {size}: {counted}.",
+        )[sizes[1] == sizes[2]]
+    return [say(text, **known)]
 
 
 def in_what(kinds: Kinds, curved: bool) -> list[str]:
     if not kinds.mostly:
         return []
     share = kinds.shares.get(kinds.mostly, 0.0)
-    how = say("mostly") if share > 0.5 else say("first of all")
-    text, part = later("It is {how} a difference in {kind}"), later("{said}: {share} of it")
-    if curved:  # the shares are those of means and covariances, which it goes beyond
-        text = later("As far as it shows in means and spreads, it is {how} a difference in {kind}")
-        part = later("{said}: {share} of that")
+    # The shares are those of means and covariances, which a curved difference goes beyond.
+    text = several(
+        "It is {how} a difference in {kind}",
+        "As far as it shows in means and spreads, it is {how} a difference in {kind}",
+    )[curved]
+    how = say("mostly" if share > 0.5 else "first of all")
     said = say(text, how=how, kind=say(IN_WORDS[kinds.mostly]))
     if share:
-        said = say(part, said=said, share=share_text(share))
+        text = several("{said}: {share} of it", "{said}: {share} of that")[curved]
+        said = say(text, said=said, share=share_text(share))
     if kinds.unsure is not None:
         text = later("{said}, by what single columns say (of all together {p})")
         said = say(text, said=said, p=chance(kinds.unsure))
@@ -132,11 +129,10 @@ def of_columns(
     if differs and not said and not pairs:
         said = _of_shares(features)
     if said and not differs:
-        text = later("Single columns are a weak hint to the contrary ({sure}), perhaps by chance.")
-        if len(features.changed) == 1:
-            text = later(
-                "A single column is a weak hint to the contrary ({sure}), perhaps by chance."
-            )
+        text = several(
+            "Single columns are a weak hint to the contrary ({sure}), perhaps by chance.",
+            "A single column is a weak hint to the contrary ({sure}), perhaps by chance.",
+        )[len(features.changed) == 1]
         sure = _adjusted(min(one.p_adjusted for one in features), len(features))
         said.insert(0, say(text, sure=sure))
     return said
@@ -183,28 +179,21 @@ def _of_shares(features: FeatureTable) -> list[str]:
     names = [one.name for one in first if one.part > 0]
     if not names:
         return []
-    text = later(
-        "No column and no relation changed for certain; {names} have the largest parts in it."
-    )
-    if len(names) == 1:
-        text = later(
-            "No column and no relation changed for certain; {names} has the largest part in it."
-        )
+    text = several(
+        "No column and no relation changed for certain; {names} has the largest part in it.",
+        "No column and no relation changed for certain; {names} have the largest parts in it.",
+    )[len(names) > 1]
     return [say(text, names=listed(names))]
 
 
 def _of_nameless(features: FeatureTable) -> list[str]:
     """That x224 changed says nothing to anybody."""
     n, total = len(features.changed), len(features)
-    if not n:
-        text = later(
-            "None of the {total:,} features changed by itself: it is in combinations of them."
-        )
-        return [say(text, total=total)]
-    text = later(
+    text = several(
+        "None of the {total:,} features changed by itself: it is in combinations of them.",
         "It is spread over combinations of features, which have no names: {n:,} of the {total:,} "
-        "changed by themselves too."
-    )
+        "changed by themselves too.",
+    )[n > 0]
     return [say(text, n=n, total=total)]
 
 
@@ -222,11 +211,11 @@ def of_quality(quality: Quality, features: FeatureTable) -> list[str]:
     known["constant"] = said & still  # one value in A, another in B: that was said, too
     # Rows in both sets, more than repeat within one, are copied: the first thing to know of a test.
     repeats = max((max(n.a, n.b) for n in quality if n.code == "duplicates"), default=0.0)
-    copied = {n.text for n in quality if n.code == "shared rows" and max(n.a, n.b) > repeats + 0.05}
+    copied = {n for n in quality if n.code == "shared rows" and max(n.a, n.b) > repeats + 0.05}
     notes = [
         n.text
         for n in quality
-        if (n.differs or n.text in copied) and n.column not in known.get(n.code, ())
+        if (n.differs or n in copied) and n.column not in known.get(n.code, ())
     ]
     more = len(notes) - FIRST_NOTES
     if more <= 0:
@@ -238,10 +227,10 @@ def of_quality(quality: Quality, features: FeatureTable) -> list[str]:
 def to_check(rows: RowsToCheck, names: tuple[str, str]) -> list[str]:
     """How many rows are worth a look, and why."""
     a, b = names
-    counts = (
-        (rows.a_like_b, say("{n:,} of {a} like {b}", n=rows.a_like_b, a=a, b=b)),
-        (rows.b_like_a, say("{n:,} of {a} like {b}", n=rows.b_like_a, a=b, b=a)),
-        (rows.neither, say("{n:,} like neither", n=rows.neither)),
+    parts = (
+        (rows.a_like_b, later("{n:,} of {a} like {b}")),
+        (rows.b_like_a, later("{n:,} of {b} like {a}")),
+        (rows.neither, later("{n:,} like neither")),
     )
-    parts = ", ".join(words for n, words in counts if n)
-    return [say("Rows worth a look: {parts}.", parts=parts)] if parts else []
+    said = ", ".join(say(text, n=n, a=a, b=b) for n, text in parts if n)
+    return [say("Rows worth a look: {said}.", said=said)] if said else []

@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import later, say
 from cospan._text import plural
 from cospan.changes.wording import quoted, set_name
 
 if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison
     from cospan.comparison.pair import Comparison
+
+
+#: All of them like one set: all rows or a sample, and whether that is a single one.
+_ALIKE = {
+    (True, False): later("The {rows} of {name} look like {set}."),
+    (True, True): later("The {rows} of {name} looks like {set}."),
+    (False, False): later("The sample of {rows} of {name} look like {set}."),
+    (False, True): later("The sample of {rows} of {name} looks like {set}."),
+}
 
 
 def scored_beside_two(c: Comparison) -> Iterator[str]:
@@ -52,14 +62,14 @@ def where_they_go(
     order = np.argsort(-counts, kind="stable")
     parts = [(int(counts[k]), set_name(quoted(names[k]))) for k in order if counts[k]]
     if neither.any():
-        parts.append((int(neither.sum()), "neither" if len(names) == 2 else "no set"))
+        parts.append((int(neither.sum()), say("neither" if len(names) == 2 else "no set")))
     rows, whole = plural(len(nearest), "row"), len(nearest) == total
+    known = {"rows": rows, "name": set_name(quoted(name))}
     if len(parts) == 1:
-        verb = "looks" if len(nearest) == 1 else "look"
-        which = f"The {rows}" if whole else f"The sample of {rows}"
-        return f"{which} of {set_name(quoted(name))} {verb} like {parts[0][1]}."
-    listed = ", ".join(
-        f"{n:,} {'' if i else 'looks ' if n == 1 else 'look '}like {one}"
-        for i, (n, one) in enumerate(parts)
-    )
-    return f"Of {'the' if whole else 'a sample of'} {rows} of {set_name(quoted(name))}, {listed}."
+        return say(_ALIKE[whole, len(nearest) == 1], set=parts[0][1], **known)
+    (n, one), *others = parts
+    first = say("{n:,} looks like {set}" if n == 1 else "{n:,} look like {set}", n=n, set=one)
+    known["said"] = ", ".join([first, *(say("{n:,} like {set}", n=n, set=x) for n, x in others)])
+    if not whole:
+        return say("Of a sample of {rows} of {name}, {said}.", **known)
+    return say("Of the {rows} of {name}, {said}.", **known)
