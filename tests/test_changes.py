@@ -179,6 +179,12 @@ def test_a_change_is_named(change, word):
     assert name_change(x[:400], change(x[400:])) == [(word,)]
 
 
+def test_sets_without_a_common_level_are_compared_level_by_level():
+    """Where all frequent levels are of one set, a test of all together would divide by zero."""
+    log_p, levels = compare_levels(np.array([100.0, 100.0, 0.0]), np.array([0.0, 0.0, 20.0]))
+    assert log_p <= math.log(2) + levels.min() < -50
+
+
 @pytest.mark.parametrize("shift", [0.0, 0.5, 1.0, 3.0, 10.0])
 def test_the_spread_is_tested_wherever_the_sets_lie(shift):
     """Mood's test about the middle of both sets is blind from 1 sd on."""

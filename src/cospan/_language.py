@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
 
-__all__ = ["later", "say", "several", "speaking", "translated"]
+__all__ = ["either", "later", "say", "several", "speaking", "translated"]
 
 _CATALOGUES = Path(__file__).parent / "languages"
 _ENGLISH: Mapping[str, str] = MappingProxyType({})
@@ -46,8 +46,13 @@ def later(text: str) -> str:
 
 
 def several(*texts: str) -> tuple[str, ...]:
-    """Marks texts of which one is chosen for :func:`say`."""
+    """Marks several of them."""
     return texts
+
+
+def either(condition: object, text: str, other: str) -> str:
+    """Marks two texts, and gives the first where the condition holds, else the other."""
+    return text if condition else other
 
 
 @contextmanager

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg, stats
 
 from cospan import _arrays as arrays
-from cospan._language import say, several
+from cospan._language import either, say
 from cospan._tolerance import NOT_ZERO, NOTHING_LEFT
 from cospan._types import Floats
 
@@ -55,12 +55,13 @@ class GivenOthers(NamedTuple):
 
     def sentence(self, names: tuple[str, str]) -> str:
         """In words, as part of a verdict."""
-        text = several(
-            "Given the other columns, {other} above all, {name} is lower in {b} than in {a}: by "
-            "{amount} on average, {beside}.",
+        text = either(
+            self.amount > 0,
             "Given the other columns, {other} above all, {name} is higher in {b} than in {a}: by "
             "{amount} on average, {beside}.",
-        )[self.amount > 0]
+            "Given the other columns, {other} above all, {name} is lower in {b} than in {a}: by "
+            "{amount} on average, {beside}.",
+        )
         beside = say("{shift} sd of what they leave open", shift=number(abs(self.shift), 2))
         if abs(self.shift) > NOTHING_ELSE:
             beside = say("and they leave nothing else open")

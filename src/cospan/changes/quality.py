@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._language import later, say, several
+from cospan._language import either, later, say
 from cospan.significance.copies import row_kinds
 
 from .columns import LEVEL, FeatureChange, FeatureTable
@@ -118,11 +118,12 @@ def _one_sided(
     """The note on levels that only one set has; none of no levels. `others` are the other set's."""
     if levels:
         alike = {level.casefold() for level in levels} <= {level.casefold() for level in others}
-        text = several(
-            "{name} has {levels} in {a} only ({share} of its rows), not in {b}.",
+        text = either(
+            alike,
             "{name} has {levels} in {a} only ({share} of its rows), not in {b}: only the case "
             "differs.",
-        )[alike]
+            "{name} has {levels} in {a} only ({share} of its rows), not in {b}.",
+        )
         known = {"name": quoted(column), "share": share_text(share)}
         shown = listed([say_level(level) for level in levels], SHOWN)
         said = say(text, levels=shown, a=names[side], b=names[1 - side], **known)

@@ -15,7 +15,7 @@ from .columns import FeatureChange
 from .grouping import Column, Profiles, having
 from .measuring import Held
 from .notes import LookedAt, QualityNote, surely_absent
-from .wording import number, quoted, value_text
+from .wording import number, quoted, truth, value_text
 
 #: A set leaves the other's range when it goes beyond it by half of it, and by more than the
 #: other's tail would have it.
@@ -123,9 +123,4 @@ def _constant_note(
 
 def _value(one: FeatureChange, value: float) -> str:
     """A value as the user wrote it: dates as dates, truth values as words."""
-    if one.kind == "boolean":
-        word = one.level if one.level != "true" else ""
-        if not word:
-            return say("true" if value else "false")
-        return quoted(word) if value else say("not {word}", word=quoted(word))
-    return value_text(value, one.kind)
+    return truth(one.level, bool(value)) if one.kind == "boolean" else value_text(value, one.kind)

@@ -24,6 +24,7 @@ from .wording import (
     rows_of,
     share_text,
     shares_of,
+    truth,
     value_text,
 )
 from .writing import same_but_case
@@ -212,7 +213,7 @@ def _levels(one: FeatureChange, names: tuple[str, str]) -> Clause:
     if one.kind == "boolean":
         before, after = share_text(one.a.mean), share_text(one.b.mean)
         rows = shares_of((before, after), names, _rows(one))
-        return _is(quoted(level or say("true")), rows)
+        return _is(truth(level), rows)
     if one.kind != "category":  # numbers, of which there are two
         rows = shares_of((share_text(a[level]), share_text(b[level])), names, _rows(one))
         return _is(level, rows)

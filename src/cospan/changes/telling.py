@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cospan._language import later, say, several
+from cospan._language import either, later, say
 from cospan._text import plural
 
 from .columns import FeatureChange, FeatureTable
@@ -68,18 +68,20 @@ def how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> lis
     elif not differs and auc.value == 0.5:  # no angle but 45°
         text = later("Single rows cannot be separated: {counted}.")
     elif not differs:  # the features or the strength of the frame were chosen for these rows
-        text = several(
-            "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}).",
+        text = either(
+            auc.low > 0.5,
             "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}), "
             "which the test does not confirm.",
-        )[auc.low > 0.5]
+            "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}).",
+        )
     elif sizes[0] == "none":
         text = later("The difference is too small to tell single rows apart: {counted}.")
     else:
-        text = several(
-            "The difference is {size} (the interval goes from {low} to {high}): {counted}.",
+        text = either(
+            sizes[1] == sizes[2],
             "The difference is {size}: {counted}.",
-        )[sizes[1] == sizes[2]]
+            "The difference is {size} (the interval goes from {low} to {high}): {counted}.",
+        )
     return [say(text, **known)]
 
 
@@ -88,14 +90,15 @@ def in_what(kinds: Kinds, curved: bool) -> list[str]:
         return []
     share = kinds.shares.get(kinds.mostly, 0.0)
     # The shares are those of means and covariances, which a curved difference goes beyond.
-    text = several(
-        "It is {how} a difference in {kind}",
+    text = either(
+        curved,
         "As far as it shows in means and spreads, it is {how} a difference in {kind}",
-    )[curved]
+        "It is {how} a difference in {kind}",
+    )
     how = say("mostly" if share > 0.5 else "first of all")
     said = say(text, how=how, kind=say(IN_WORDS[kinds.mostly]))
     if share:
-        text = several("{said}: {share} of it", "{said}: {share} of that")[curved]
+        text = either(curved, "{said}: {share} of that", "{said}: {share} of it")
         said = say(text, said=said, share=share_text(share))
     if kinds.unsure is not None:
         text = later("{said}, by what single columns say (of all together {p})")
@@ -129,10 +132,11 @@ def of_columns(
     if differs and not said and not pairs:
         said = _of_shares(features)
     if said and not differs:
-        text = several(
-            "Single columns are a weak hint to the contrary ({sure}), perhaps by chance.",
+        text = either(
+            len(features.changed) == 1,
             "A single column is a weak hint to the contrary ({sure}), perhaps by chance.",
-        )[len(features.changed) == 1]
+            "Single columns are a weak hint to the contrary ({sure}), perhaps by chance.",
+        )
         sure = _adjusted(min(one.p_adjusted for one in features), len(features))
         said.insert(0, say(text, sure=sure))
     return said
@@ -179,21 +183,23 @@ def _of_shares(features: FeatureTable) -> list[str]:
     names = [one.name for one in first if one.part > 0]
     if not names:
         return []
-    text = several(
-        "No column and no relation changed for certain; {names} has the largest part in it.",
+    text = either(
+        len(names) > 1,
         "No column and no relation changed for certain; {names} have the largest parts in it.",
-    )[len(names) > 1]
+        "No column and no relation changed for certain; {names} has the largest part in it.",
+    )
     return [say(text, names=listed(names))]
 
 
 def _of_nameless(features: FeatureTable) -> list[str]:
     """That x224 changed says nothing to anybody."""
     n, total = len(features.changed), len(features)
-    text = several(
-        "None of the {total:,} features changed by itself: it is in combinations of them.",
+    text = either(
+        n > 0,
         "It is spread over combinations of features, which have no names: {n:,} of the {total:,} "
         "changed by themselves too.",
-    )[n > 0]
+        "None of the {total:,} features changed by itself: it is in combinations of them.",
+    )
     return [say(text, n=n, total=total)]
 
 

@@ -172,6 +172,13 @@ def quoted(name: str) -> str:
     return f"'{line}'" if " " in line or not line else line
 
 
+def truth(word: str, value: bool = True) -> str:
+    """A truth value: by the data's word for true, or by ours where it has none."""
+    if word in ("", "true"):
+        return say("true" if value else "false")
+    return quoted(word) if value else say("not {word}", word=quoted(word))
+
+
 def set_name(name: str) -> str:
     """A set's name in a sentence: quoted where it would be read as a word or a number of it.
 

@@ -62,7 +62,7 @@ def collect_remarks(
             "{share:.0%} of the rows look more like another set.",
             "{share:.0%} of the rows look more like the other set.",
             "{share:.0%} of the labelled rows look more like the other set.",
-        )[2 if audited.of == "z" else model.geometry.n_sets == 2]
+        )[2 if audited.of == "z" else int(model.geometry.n_sets == 2)]
         found.append(Remark("rows elsewhere", say(text, share=flagged)))
     return tuple(dict.fromkeys(found))
 

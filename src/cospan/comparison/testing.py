@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan._arrays import one_blas_thread
-from cospan._language import say, several
+from cospan._language import either, say, several
 from cospan._surface import option
 from cospan._types import Floats
 from cospan._warnings import Remark
@@ -153,10 +153,11 @@ def _shift_of(
     progress("testing for a shift", 1, 1)
     if not test.copies:
         return test, ()
-    text = several(
-        "{n} row repeats another row of its set: the p-value and the held-out AUC count each row "
-        "once.",
+    text = either(
+        test.copies > 1,
         "{n:,} rows repeat another row of their set: the p-value and the held-out AUC count each "
         "row once.",
-    )[test.copies > 1]
+        "{n} row repeats another row of its set: the p-value and the held-out AUC count each row "
+        "once.",
+    )
     return test, (Remark("copies", say(text, n=test.copies)),)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import later, say, several
+from cospan._language import either, later, say
 from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, plan_from, present
 from cospan.changes.wording import number, share_text
@@ -293,10 +293,11 @@ def sentences(line: Timeline, names: Mapping[str, str]) -> Iterator[str]:
         part = [share_text(one.like_b) for _, one in (first, last)]
         same = part[0] == part[1]  # they lean to the same side all the time
         part = [f"{one.median:.0f}°" for _, one in (first, last)] if same else part
-        text = several(
-            "Rows of {name} change {over}: {x} of them look like {b} at {first}, {y} at {last}.",
+        text = either(
+            same,
             "Rows of {name} change {over}: their median angle is {x} at {first} and {y} at {last}.",
-        )[same]
+            "Rows of {name} change {over}: {x} of them look like {b} at {first}, {y} at {last}.",
+        )
         when = {"first": line.windows[first[0]], "last": line.windows[last[0]]}
         yield say(text, name=names[key], over=over, x=part[0], y=part[1], b=names["B"], **when)
     if all(sum(one is not None for one in row) < 2 for row in line.moments.values()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cospan._language import later, say, several, translated
+from cospan._language import either, later, say, translated
 from cospan._surface import option
 from cospan._warnings import Remark
 
@@ -51,22 +51,24 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
     gaps = [column for column in plan.used if column.indicator]
     if gaps:
         where = f"{gaps[0].indicator_name!r}{', …' if len(gaps) > 1 else ''}"
-        text = several(
+        text = either(
+            len(gaps) == len(plan.used),
+            "Where a value is missing, a mean stands in for it; {where} says where.",
             "Missing values in {columns} are filled by the mean of the sets' means; {where} says "
             "where.",
-            "Where a value is missing, a mean stands in for it; {where} says where.",
-        )[len(gaps) == len(plan.used)]  # as profiles have it, whether or not any is missing
+        )  # as profiles have it, whether or not any is missing
         said = say(text, columns=_named([column.name for column in gaps]), where=where)
         notes.append(Remark("missing values", said))
     times, many = [column.name for column in plan.times], len(plan.times) > 1
     if times:
-        text = several(
-            "{columns} is not compared: the sets are of different times, and it would separate "
-            "them whatever else changed.",
+        text = either(
+            many,
             "{columns} are not compared: the sets are of different times, and they would separate "
             "them whatever else changed.",
-        )[many]
-        more = several("{option} compares it, too.", "{option} compares them, too.")[many]
+            "{columns} is not compared: the sets are of different times, and it would separate "
+            "them whatever else changed.",
+        )
+        more = either(many, "{option} compares them, too.", "{option} compares it, too.")
         remedy = say(more, option=option("numeric", times[0]))
         notes.append(Remark("times set aside", say(text, columns=_named(times)), remedy))
     left = left_out_note(plan)
