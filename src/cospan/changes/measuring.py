@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import later, say
 from cospan._tolerance import NOT_ZERO, SAME_VALUE
 from cospan._types import Floats
 
@@ -18,14 +17,13 @@ from .grouping import Column, Profiles, Rows, present
 from .repeats import Frequency
 from .spreads import deviations, spread_apart
 from .twosample import OrderedTests, compare_levels, compare_ordered, log_fisher
+from .wording import OTHER
 
 if TYPE_CHECKING:
     from cospan.sources.encoding import SetProfile
 
 #: Levels that a row of the table shows.
 SHOWN_LEVELS = 3
-#: The levels without a feature of their own, taken together.
-OTHER = later("other levels")
 
 
 @dataclass(frozen=True)
@@ -186,11 +184,6 @@ def _from_profile(column: Column, held: Held, profile: SetProfile) -> Held:
     if math.isnan(own.mean):
         return Held(missing, held.mean, held.deviation, held.low, held.high)
     return Held(missing, own.mean, own.deviation, own.low, own.high)
-
-
-def say_level(level: str) -> str:
-    """A level as the data has it; what stands for the others, in the reader's language."""
-    return say(OTHER) if level == OTHER else level
 
 
 def _level_names(column: Column) -> tuple[str, ...]:

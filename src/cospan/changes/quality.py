@@ -18,10 +18,9 @@ from cospan.significance.copies import row_kinds
 
 from .columns import LEVEL, FeatureChange, FeatureTable
 from .grouping import Column, Profiles, Rows
-from .measuring import OTHER, say_level
 from .notes import LookedAt, Quality, QualityNote, surely_absent
 from .ranges import value_notes
-from .wording import listed, quoted, share_text, shares_of
+from .wording import OTHER, listed, quoted, share_text, shares_of
 from .writing import writing_notes
 
 __all__ = ["Quality", "QualityNote", "check_quality"]
@@ -125,7 +124,7 @@ def _one_sided(
             "{name} has {levels} in {a} only ({share} of its rows), not in {b}.",
         )
         known = {"name": quoted(column), "share": share_text(share)}
-        shown = listed([say_level(level) for level in levels], SHOWN)
+        shown = listed(levels, SHOWN)
         said = say(text, levels=shown, a=names[side], b=names[1 - side], **known)
         shares = (0.0, share) if side else (share, 0.0)
         yield QualityNote(_ONE_SIDED[side], column, said, True, *shares)

@@ -8,25 +8,11 @@ from typing import NamedTuple
 
 from cospan._language import later, say
 
+from . import wording
 from .columns import FeatureChange
-from .measuring import say_level
 from .pairs import PairChange
 from .repeats import Frequency
-from .wording import (
-    KNOWN,
-    ROWS,
-    correlations,
-    exact_number,
-    listed,
-    number,
-    pair_of,
-    quoted,
-    rows_of,
-    share_text,
-    shares_of,
-    truth,
-    value_text,
-)
+from .wording import KNOWN, ROWS, number, quoted, share_text, shares_of
 from .writing import same_but_case
 
 __all__ = ["feature_sentence", "pair_sentence"]
@@ -96,9 +82,9 @@ def pair_sentence(pair: PairChange, names: tuple[str, str]) -> str:
 
 
 def _pair(pair: PairChange, names: tuple[str, str]) -> str:
-    x, y, (r_a, r_b) = quoted(pair.first), quoted(pair.second), correlations(pair.r_a, pair.r_b)
+    r_a, r_b = wording.correlations(pair.r_a, pair.r_b)
+    x, y, related = quoted(pair.first), quoted(pair.second), _relation(pair)
     text = later("{x} and {y} {related}: rank correlation {r_a} in {a}, {r_b} in {b}")
-    related = _relation(pair)
     return say(text, x=x, y=y, related=related, r_a=r_a, r_b=r_b, a=names[0], b=names[1])
 
 
@@ -117,10 +103,9 @@ def _relation(pair: PairChange) -> str:
 
 def _mean(one: FeatureChange, names: tuple[str, str]) -> Clause:
     a, b = one.a.mean, one.b.mean
+    before, after = wording.pair_of(a, b)
     if one.kind in ("date", "duration"):
-        before, after = value_text(a, one.kind), value_text(b, one.kind)
-    else:
-        before, after = pair_of(a, b)
+        before, after = (wording.value_text(x, one.kind) for x in (a, b))
     known = {"x": before, "y": after, "a": names[0], "b": names[1]}
     if one.kind == "date":
         text = later("is later on average: {x} in {a}, {y} in {b}")
@@ -139,9 +124,9 @@ def _spread(one: FeatureChange, names: tuple[str, str]) -> Clause:
         where, held = (names[0], one.a) if a == 0 else (names[1], one.b)
         if not math.isfinite(held.low):
             return Clause(say("does not vary in {where}", where=where))
-        value = exact_number(held.low) if one.kind == "number" else value_text(held.low, one.kind)
+        value = wording.exact_text(held.low, one.kind)
         return Clause(say("does not vary in {where} (always {value})", where=where, value=value))
-    before, after = pair_of(a, b)
+    before, after = wording.pair_of(a, b)
     times = number(b / a, 2 if abs(b / a - 1) >= 0.1 else 3)
     known = {"times": times, "before": before, "after": after, "a": names[0], "b": names[1]}
     text = later("spreads {times} times as wide in {b} as in {a} (sd {before} and {after})")
@@ -156,13 +141,13 @@ def _shape(one: FeatureChange, names: tuple[str, str]) -> Clause:
         return Clause(say("is distributed differently"))
     text = later("is distributed differently: it is at most {value} in {rows}")
     rows = shares_of((share_text(a), share_text(b)), names, _rows(one))
-    return Clause(say(text, value=value_text(at, one.kind), rows=rows))
+    return Clause(say(text, value=wording.value_text(at, one.kind), rows=rows))
 
 
 def _spike(one: FeatureChange, names: tuple[str, str]) -> Clause:
     found = one.spike
     assert found is not None
-    value = value_text(found.value, one.kind) if one.kind != "number" else exact_number(found.value)
+    value = wording.exact_text(found.value, one.kind)
     first, rows = int(found.a == 0), _rows(one)
     shares, other = [share_text(share) for share in (found.a, found.b)], 1 - first
     if never := (found.a, found.b)[other] == 0:
@@ -180,7 +165,7 @@ def _grain(one: FeatureChange, names: tuple[str, str]) -> Clause:
     assert found is not None
     more = int(found.b > found.a)
     shares = (_grain_share(found, 0), _grain_share(found, 1))
-    unit = exact_number(found.value)
+    unit = wording.exact_number(found.value)
     what = say("a multiple of {unit}" if found.value != 1 else "a whole number", unit=unit)
     if max(found.a, found.b) < SURELY_ROUNDED:
         return _is(what, shares_of(shares, names, of))
@@ -188,7 +173,7 @@ def _grain(one: FeatureChange, names: tuple[str, str]) -> Clause:
     if (found.a, found.b)[more] == 1 and found.counted[more]:
         text = later("every row of {here}, in {share} of {others}")
         text = text if of == ROWS else later("every known value of {here}, in {share} of {others}")
-        others = rows_of(names[1 - more], of)
+        others = wording.rows_of(names[1 - more], of)
         rows = say(text, here=names[more], share=shares[1 - more], others=others)
     if not more:
         return _is(what, rows)
@@ -213,7 +198,7 @@ def _levels(one: FeatureChange, names: tuple[str, str]) -> Clause:
     if one.kind == "boolean":
         before, after = share_text(one.a.mean), share_text(one.b.mean)
         rows = shares_of((before, after), names, _rows(one))
-        return _is(truth(level), rows)
+        return _is(wording.truth(level), rows)
     if one.kind != "category":  # numbers, of which there are two
         rows = shares_of((share_text(a[level]), share_text(b[level])), names, _rows(one))
         return _is(level, rows)
@@ -230,19 +215,19 @@ def _levels_moved(one: FeatureChange, names: tuple[str, str], where: str) -> str
     )
     if gone and same_but_case(gone, new):
         text = later("{where} the levels are in another case: {x} in {a}, {y} in {b}")
-        x, y = listed(gone, GONE_LEVELS), listed(new, GONE_LEVELS)
+        x, y = wording.listed(gone, GONE_LEVELS), wording.listed(new, GONE_LEVELS)
         return say(text, where=where, x=x, y=y, a=names[0], b=names[1])
     text = later("{where} the share of {level} fell from {x} to {y}")
     if b.get(level, 0.0) > a[level]:
         text = later("{where} the share of {level} rose from {x} to {y}")
     x, y = share_text(a[level]), share_text(b.get(level, 0.0))
-    said = say(text, where=where, level=quoted(say_level(level)), x=x, y=y)
+    said = say(text, where=where, level=quoted(level), x=x, y=y)
     for levels, text, many in (
         (gone, later("{said}; {levels} is gone"), later("{said}; {levels} are gone")),
         (new, later("{said}; {levels} is new"), later("{said}; {levels} are new")),
     ):
-        if found := [say_level(x) for x in levels if x != level]:
-            which = listed(found, GONE_LEVELS)
+        if found := [x for x in levels if x != level]:
+            which = wording.listed(found, GONE_LEVELS)
             said = say(many if len(found) > 1 else text, said=said, levels=which)
     return said
 

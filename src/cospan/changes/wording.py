@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from cospan._language import later, say
+from cospan._language import either, later, say
 from cospan._tolerance import AS_WRITTEN
 
 if TYPE_CHECKING:
     from cospan.significance import Estimate
 
 SHORT = 40
+#: The levels of a category without a feature of their own, taken together.
+OTHER = later("other levels")
 #: What shares are of, and two of them: with names that end in an apostrophe, and with no share.
 ROWS, KNOWN = later("rows"), later("known values")
 _SHARES = {
@@ -22,6 +24,7 @@ _SHARES = {
     (True, False): later("{one} of the {of} of {here} and {two} of those of {there}"),
     (True, True): later("{one} of the {of} of {here} and {two} in {there}"),
 }
+Two = tuple[str, str]  # of the two sets
 #: Names of sets that a sentence would swallow.
 _WORDS = frozenset(
     ("yes", "no", "true", "false", "none", "null", "nan", "na", "other", "others", "rest", "all",
@@ -58,7 +61,7 @@ def exact_number(value: float) -> str:
     return number(value, 10)
 
 
-def pair_of(a: float, b: float) -> tuple[str, str]:
+def pair_of(a: float, b: float) -> Two:
     """Two numbers with as many digits as it takes to tell them apart."""
     for digits in range(3, 10):
         x, y = number(a, digits), number(b, digits)
@@ -67,7 +70,7 @@ def pair_of(a: float, b: float) -> tuple[str, str]:
     return number(a), number(b)
 
 
-def correlations(a: float, b: float) -> tuple[str, str]:
+def correlations(a: float, b: float) -> Two:
     """Two correlations: two digits, more where it takes them to tell them apart."""
     for digits in range(2, 6):
         x, y = (f"{round(r, digits) + 0.0:.{digits}f}" for r in (a, b))  # no minus before a zero
@@ -88,13 +91,18 @@ def value_text(value: float, kind: str) -> str:
     return number(value)
 
 
+def exact_text(value: float, kind: str) -> str:
+    """The same in full."""
+    return exact_number(value) if kind == "number" else value_text(value, kind)
+
+
 def rows_of(name: str, what: str = ROWS) -> str:
     """What belongs to a set.
 
     >>> rows_of("A"), rows_of("'no'")
     ("A's rows", "the rows of 'no'")
     """
-    text = later("the {what} of {name}") if _apostrophe(name) else later("{name}'s {what}")
+    text = either(_apostrophe(name), "the {what} of {name}", "{name}'s {what}")
     return say(text, what=say(what), name=name)
 
 
@@ -103,14 +111,7 @@ def _apostrophe(*names: str) -> bool:
     return any(name[-1:] == "'" for name in names)
 
 
-def shares_of(
-    shares: tuple[str, str],
-    names: tuple[str, str],
-    of: str = ROWS,
-    *,
-    first: int = 0,
-    never: bool = False,
-) -> str:
+def shares_of(shares: Two, names: Two, of: str = ROWS, first: int = 0, never: bool = False) -> str:
     """Two shares of the rows of two sets; a share of the set `first` comes first.
 
     `never`: the other one is no share but a word for none.
@@ -167,7 +168,7 @@ def auc_interval(auc: Estimate) -> str:
 
 def quoted(name: str) -> str:
     """A name in a sentence: cut where it is long, quoted where it has spaces."""
-    line = " ".join(name.split())
+    line = " ".join((say(name) if name == OTHER else name).split())
     line = line if len(line) <= SHORT else line[: SHORT - 1] + "…"
     return f"'{line}'" if " " in line or not line else line
 

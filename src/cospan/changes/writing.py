@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 CODE = "writing"
 #: Readings of text as it is written for a column of numbers or dates.
 _PLAIN = ("point", "iso date")
-_TRUTH = {"true", "false"}
 #: Texts that a sentence gives as examples, and levels that are looked at.
 SHOWN, MOST_LEVELS = 3, 30
 

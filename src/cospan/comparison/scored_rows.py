@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
 
 
-#: All of them like one set: all rows or a sample, and whether that is a single one.
-_ALIKE = {
-    (True, False): later("The {rows} of {name} look like {set}."),
-    (True, True): later("The {rows} of {name} looks like {set}."),
-    (False, False): later("The sample of {rows} of {name} look like {set}."),
-    (False, True): later("The sample of {rows} of {name} looks like {set}."),
-}
-
-
 def scored_beside_two(c: Comparison) -> Iterator[str]:
     """The sentence, where there are rows to say it of."""
     if c.group_z is not None:
@@ -63,13 +54,15 @@ def where_they_go(
     parts = [(int(counts[k]), set_name(quoted(names[k]))) for k in order if counts[k]]
     if neither.any():
         parts.append((int(neither.sum()), say("neither" if len(names) == 2 else "no set")))
-    rows, whole = plural(len(nearest), "row"), len(nearest) == total
-    known = {"rows": rows, "name": set_name(quoted(name))}
+    rows, whole, called = plural(len(nearest), "row"), len(nearest) == total, set_name(quoted(name))
     if len(parts) == 1:
-        return say(_ALIKE[whole, len(nearest) == 1], set=parts[0][1], **known)
+        which = rows if whole else say("sample of {rows}", rows=rows)
+        text = later("The {which} of {name} look like {set}.")
+        if len(nearest) == 1:
+            text = later("The {which} of {name} looks like {set}.")
+        return say(text, which=which, name=called, set=parts[0][1])
     (n, one), *others = parts
     first = say("{n:,} looks like {set}" if n == 1 else "{n:,} look like {set}", n=n, set=one)
-    known["said"] = ", ".join([first, *(say("{n:,} like {set}", n=n, set=x) for n, x in others)])
-    if not whole:
-        return say("Of a sample of {rows} of {name}, {said}.", **known)
-    return say("Of the {rows} of {name}, {said}.", **known)
+    said = ", ".join([first, *(say("{n:,} like {set}", n=n, set=x) for n, x in others)])
+    which = say("the {rows}" if whole else "a sample of {rows}", rows=rows)
+    return say("Of {which} of {name}, {said}.", which=which, name=called, said=said)
