@@ -10,40 +10,48 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
 from functools import lru_cache
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cospan._json import json_text
+from cospan._language import translated
+from cospan._text import number
 from cospan.errors import MissingDependencyError
 
 from . import svg, svg_many, svg_time
 from ._text import count, percent
-from ._words import filled, of_hundred, p_text, time_cells, time_words
+from ._words import CODES, change_text, filled, of_hundred, p_text, time_cells, time_words
 from .content import ReportContent
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 FOLDER = Path(__file__).parent / "page"
 SHORT_NAME = 10
 # Characters with a meaning to an HTML parser or, in older engines, to a script's line counting.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+#: A text that a script says.
+_SAID = re.compile(r"""\bsay\(\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS = ("base", "tables", "rows", "brush", "main")
 
 
 def page(content: ReportContent) -> str:
     """The whole report."""
-    template = _environment().get_template("report.html.j2")  # says so where a package is missing
+    template = template_of("report.html.j2")  # says so where a package is missing
     from markupsafe import Markup
 
-    style, theme = _file("report.css"), _file("theme.js")
-    parts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
+    style, theme = file_of("report.css"), file_of("theme.js")
+    parts = "\n".join(file_of(f"{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{parts}}})();\n'
     return template.render(
         content=content,
-        policy=_policy(scripts=(theme, script), style=style),
+        policy=policy_for(scripts=(theme, script), style=style),
         scale=svg.map_scale(content.points),
+        words=Markup(_json_for_script(words)) if (words := _words_of(parts)) else "",
         payload=Markup(_json_for_script(content.to_dict())),
         style=Markup(style),
         theme=Markup(theme),
@@ -51,9 +59,20 @@ def page(content: ReportContent) -> str:
     )
 
 
+def _words_of(scripts: str) -> dict[str, str]:
+    """What the scripts say, and words of the content that they show, in the reader's language."""
+    texts = (*CODES, *(json.loads(text) for text in _SAID.findall(scripts)))
+    return {text: there for text in texts if (there := translated(text)) != text}
+
+
 def notebook_fragment(content: ReportContent) -> str:
     """Verdict, tiles and first columns as static HTML: no script, no style sheet, no link."""
-    return _environment().get_template("fragment.html.j2").render(content=content)
+    return template_of("fragment.html.j2").render(content=content)
+
+
+def template_of(name: str) -> Template:
+    """One of the page's templates, which say texts in the language of the moment."""
+    return _environment().get_template(name)
 
 
 @lru_cache(maxsize=1)
@@ -74,6 +93,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
 
+    def say(text: str, **values: object) -> Markup:
+        """A text of ours in the reader's language; values are escaped unless they are markup."""
+        return Markup(escape(translated(text), quote=False).replace('"', "&quot;")).format(**values)
+
     def drawn(chart: Any) -> Any:
         return lambda *given, **numbers: Markup(chart(*given, **numbers))
 
@@ -84,7 +107,8 @@ def _environment() -> Environment:
     made.globals.update(map_place=svg.map_place, heat=_heat, time_cells=time_cells)
     made.globals.update(short_names=_short_names, filled=filled, time_words=time_words)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
-    made.filters.update(unbroken=_unbroken)
+    made.globals["say"] = say
+    made.filters.update(unbroken=_unbroken, number=number, change=change_text)
     return made
 
 
@@ -109,11 +133,11 @@ def _unbroken(text: str) -> str:
     return text.replace(" %", "\u00a0%").replace(" ±", "\u00a0±").replace("± ", "±\u00a0")
 
 
-def _file(name: str) -> str:
+def file_of(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def _policy(scripts: tuple[str, ...], style: str) -> str:
+def policy_for(scripts: tuple[str, ...], style: str) -> str:
     """Nothing may load, connect or run but these scripts, this style and the page's pictures."""
     allowed = " ".join(_hash(script) for script in scripts)
     return (

@@ -54,7 +54,7 @@ def _axes(windows: Sequence[str]) -> str:
     n = len(windows)
     for k in range(0, n, -(-n // MOST_LABELS)):
         x = _x(k, n)
-        short = windows[k] if len(windows[k]) <= LONGEST_LABEL else windows[k].split(" to ")[0]
+        short = windows[k] if len(windows[k]) <= LONGEST_LABEL else windows[k].split(" ")[0]
         found += f'<path class="tick" d="M{x:.1f} {BOTTOM}v4"/>'
         found += written(f"{x:.1f}", BOTTOM + 18, short, "middle")
     return found
