@@ -269,10 +269,8 @@ def _tell_zone(zones: set[str], column: str | None, name: str) -> None:
     text = later("{name}: the times of {column!r} have a time zone; windows begin and end in UTC.")
     mixed = "none" in zones and len(zones) > 1
     if mixed:
-        text = later(
-            "{name}: some times of {column!r} have a time zone and others have none; the latter "
-            "are taken to be in UTC, in which windows begin and end."
-        )
+        text = later("{name}: some times of {column!r} have a time zone and others have none; the "
+                     "latter are taken to be in UTC, in which windows begin and end.")  # fmt: skip
     if mixed or "other" in zones:
         warn(say(text, name=name, column=column))
 

@@ -192,12 +192,11 @@ class Monitoring:
         both = {one.code: one for one in self.records} | {one.code: one for one in records}
         ordered = tuple(both[code] for code in sorted(both))
         kept = tuple(dict.fromkeys([*self.notes, *notes]))
-        if name and self.records:
-            name = say("{name} and earlier windows", name=name)
+        longer = say("{name} and earlier windows", name=name)
         return replace(
             self,
             records=ordered,
-            name=name if self.records and name else self.name,
+            name=longer if name and self.records else self.name,
             notes=kept,
             latest=frozenset(one.code for one in records),
             _levels=self.levels,

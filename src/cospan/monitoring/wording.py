@@ -24,24 +24,19 @@ def reason_text(
     """One sentence about a channel of a window; `value` and `usual` are those at its `place`."""
     j, column = channel.feature, quoted(channel.column)
     if channel.kind == "effect":
-        text = later(
-            "Rows are separated from the reference's: of 100 pairs {now} are ordered correctly, "
-            "usually {usual}."
-        )
+        text = later("Rows are separated from the reference's: of 100 pairs {now} are ordered "
+                     "correctly, usually {usual}.")  # fmt: skip
         return say(text, now=round(100 * value), usual=round(100 * usual))
     if channel.kind == "rows":
         return say("Whole rows are unlike those of the reference: their values do not go together.")
     if channel.kind == "relation":
         first, second = (quoted(profile.channels.names[k]) for k in profile.channels.pair_at(place))
-        text = later(
-            "{first} and {second} are related differently: rank correlation {now}, usually {usual}."
-        )
+        text = later("{first} and {second} are related differently: rank correlation {now}, "
+                     "usually {usual}.")  # fmt: skip
         return say(text, first=first, second=second, now=_two(value), usual=_two(usual))
     if channel.kind == "new levels":
-        return say(
-            "{column} has levels that the reference does not have, in {share} of the rows.",
-            column=column, share=share_text(_share(value)),
-        )  # fmt: skip
+        return say("{column} has levels that the reference does not have, in {share} of the rows.",
+                   column=column, share=share_text(_share(value)))  # fmt: skip
     if channel.kind in ("missing", "levels"):
         now, before = float(record.means[j]), float(np.asarray(profile.summary.mean)[j])
         text = later("{column} is missing in {now} of the rows, usually {before}.")
@@ -80,18 +75,14 @@ def _of_rows(channel: Channel, record: Record, profile: Profile, value: float, u
     """Of a column of numbers: that rows are beyond the range, or have one value."""
     column, channels = quoted(channel.column), profile.channels
     if channel.kind == "repeats":
-        return say(
-            "{column} has one and the same value in {now} of the rows, usually in {before}.",
-            column=column, now=share_text(_share(value)), before=share_text(_share(usual)),
-        )  # fmt: skip
+        now, before = share_text(_share(value)), share_text(_share(usual))
+        return say("{column} has one and the same value in {now} of the rows, usually in {before}.",
+                   column=column, now=now, before=before)  # fmt: skip
     known = profile.ranks[channels.numbers.tolist().index(channel.feature)].values
     low, high = number(float(known[0])), number(float(known[-1]))
     mean = number(float(record.means[channel.feature]))
-    text = later(
-        "{column} has values far beyond the range of the reference, {low} to {high}; the mean is "
-        "{mean}."
-    )
-    return say(text, column=column, low=low, high=high, mean=mean)
+    return say("{column} has values far beyond the range of the reference, {low} to {high}; the "
+               "mean is {mean}.", column=column, low=low, high=high, mean=mean)  # fmt: skip
 
 
 def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
@@ -103,10 +94,8 @@ def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
     if deviation == 0 and spread > 0:
         text = later("{column} is {mean} in every row; usually it varies.")
     elif spread == 0 and deviation > 0:
-        text = later(
-            "{column} varies, with a standard deviation of {deviation}; in the reference it is "
-            "{before} in every row."
-        )
+        text = later("{column} varies, with a standard deviation of {deviation}; in the reference "
+                     "it is {before} in every row.")  # fmt: skip
     elif channel.kind in ("mean", *OF_NUMBERS):
         text = later("{column} fell from {then} to {now} on average.")
         if mean > before:

@@ -71,10 +71,8 @@ class ManyRows:
         for own, other in ((i, j), (j, i)):
             index = np.flatnonzero((self.c.group == own) & (nearest == other))
             order = index[np.argsort(-sure[index], kind="stable")]
-            title = say(
-                "Rows of {own} that look most like {other}",
-                own=self.names[own], other=self.names[other],
-            )  # fmt: skip
+            named = {"own": self.names[own], "other": self.names[other]}
+            title = say("Rows of {own} that look most like {other}", **named)
             found.append((f"{own + 1}-to-{other + 1}", title, "", order))
         return found
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import say
+from cospan._language import later, say
 from cospan._types import Floats
 
 from ._columns import Columns
 from ._pictures import PictureShape, grey_png, signed_png
 from ._text import called, clean
+from ._words import both
 from .pieces import Nearest, Point, Row, Tab, Value
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ class Listing:
     tabs: tuple[Tab, ...]
     points: tuple[Point, ...]
     n_check: int
-    n_strange: int  # of the rows scored, how many are like neither set
 
 
 class _Group:
@@ -98,8 +98,7 @@ def list_rows(c: Comparison, columns: Columns, shape: PictureShape | None) -> Li
         tabs.append(replace(tab, rows=tuple(chosen[row] for row in shown)))
     writer = _Writer(c, columns, groups, shape)
     listed = writer.pictured(tuple(writer.row(*row) for row in chosen), list(chosen))
-    strange = len(groups["Z"].strange) if "Z" in groups else 0
-    return Listing(listed, tuple(tabs), _points(groups, chosen), len(check), strange)
+    return Listing(listed, tuple(tabs), _points(groups, chosen), len(check))
 
 
 def _tabs(c: Comparison, groups: dict[str, _Group]) -> Iterator[tuple[Tab, list[Chosen], bool]]:
@@ -110,9 +109,9 @@ def _tabs(c: Comparison, groups: dict[str, _Group]) -> Iterator[tuple[Tab, list[
         rows = [("Z", i) for i in _flagged(c, "Z")]
         yield _tab("labels", say("Labels in doubt"), meaning, rows, True)
     for own, other in (("B", "A"), ("A", "B")):
-        both = {"own": names[own], "other": names[other]}
-        title = say("{other}-like rows of {own}", **both)
-        meaning = say("Rows of {own} that look at least four times as much like {other}.", **both)
+        named = {"own": names[own], "other": names[other]}
+        title = say("{other}-like rows of {own}", **named)
+        meaning = say("Rows of {own} that look at least four times as much like {other}.", **named)
         yield _tab(f"{other}-in-{own}".lower(), title, meaning,
                    [(own, i) for i in _astray(c, groups[own])], True)  # fmt: skip
     meaning = say("Rows that are unusual for both sets.")
@@ -278,22 +277,18 @@ class _Writer:
         toward = [int(j) for j in order[:3] if sign * pulls[j] >= NAMED * most]
         against = [int(order[-1])] if -sign * pulls[order[-1]] >= NAMED * most else []
         sides = ("B", "A") if sign > 0 else ("A", "B")
+        texts = later("{columns} pulls it to {name}"), later("{columns} pull it to {name}")
         parts = [
-            say(
-                "{column} pulls it to {name}" if len(places) == 1 else "{column} pull it to {name}",
-                column=self._listed(row, places), name=self.names[side],
-            )
+            say(texts[len(places) > 1], columns=self._listed(row, places), name=self.names[side])
             for places, side in zip((toward, against), sides, strict=True)
             if places
-        ]  # fmt: skip
+        ]
         return "; ".join(parts)
 
     def _listed(self, row: Floats, places: Sequence[int]) -> str:
         names = self.columns.named
         listed = [f"{clean(names[j][0], 40)} ({self.columns.text(row, j)})" for j in places]
-        if len(listed) == 1:
-            return listed[0]
-        return say("{first} and {last}", first=", ".join(listed[:-1]), last=listed[-1])
+        return listed[0] if len(listed) == 1 else both(", ".join(listed[:-1]), listed[-1])
 
     def _nearest(
         self, key: str, i: int, row: Floats, order: NDArray[np.intp], p: float

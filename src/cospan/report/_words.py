@@ -23,13 +23,10 @@ if TYPE_CHECKING:
 
 LONGEST_IN_SENTENCE = 60
 BADGES = {
-    "none": later("no evidence of a difference"),
-    "small": later("small difference"),
-    "medium": later("medium difference"),
-    "large": later("large difference"),
-}
-#: Words of the content that say what something is to programs, too, and are said where it is shown:
-#: the ways in which columns change, parts of the difference, what is remarked, what rows look like.
+    "none": later("no evidence of a difference"), "small": later("small difference"),
+    "medium": later("medium difference"), "large": later("large difference"),
+}  # fmt: skip
+#: Words of the content that programs read, too: they are said where the content is shown.
 CODES = (
     later("none"), later("mean"), later("spread"), later("shape"), later("value"), later("and"),
     later("rounding"), later("levels"), later("missing"), later("relation"), later("location"),
@@ -39,37 +36,35 @@ CODES = (
 )  # fmt: skip
 #: Codes of remarks that tell how the data was read, or what the page says anyway.
 READING = ("encoding", "missing values", "constant columns", "rows elsewhere", "times set aside")
+#: Each word with its meaning after a colon.
 GLOSSARY = (
-    (later("A, B, Z"), later("The two sets that are compared, and rows to score, which belong to "
-     "neither.")),
-    (later("AUC"), later("Of 100 pairs of rows, one from each set, how many the angle orders "
-     "correctly, as a share: 0.5 is chance, 1 always. Each row is scored as if it had not been in "
-     "its set.")),
-    (later("held-out AUC"), later("The same of the shift test's own score, which learns from one "
-     "half of the rows and orders the other half. It may be smaller than the AUC, as it learns "
-     "from fewer rows, or larger, where the sets differ in what the angle does not see.")),
-    (later("angle"), later("Where a row is between the sets: 0° looks like A, 90° like B, 45° like "
-     "both. The square of its sine is the probability of B, both sets counting alike.")),
-    (later("cost"), later("How far a row is from a set, in the set's own spread: small if the set "
-     "has many rows like it.")),
-    (later("typicality"), later("The share of a set's own rows that are at least as unusual. Rows "
-     "that are unusual for both sets are like neither.")),
-    (later("pull"), later("How much a column moves a row towards A or towards B, less than it "
-     "moves an average row.")),
-    (later("location, scale, shape"), later("Where values are centred; how widely all of them "
-     "spread; spreads of single columns and relations between them. Together they are the whole "
-     "difference, D.")),
-    (later("D"), later("The Bhattacharyya distance of the two sets, each taken as a normal "
-     "distribution; the parts of columns and of directions add up to it.")),
-    (later("direction"), later("A weighted sum of columns along which the sets vary by themselves: "
-     "first those that only A has, last those that only B has.")),
-    (later("shift"), later("How far the means are apart along a direction, in pooled standard "
-     "deviations.")),
-    (later("sd"), later("Standard deviation.")),
-    (later("p-value"), later("How often chance alone would show a difference as large. Adjusted: "
-     "over all columns tested, so that few of those called changed are not.")),
-    (later("Fisher-Rao, Hellinger, overlap"), later("How far the two distributions of angles are "
-     "apart: 0 to 3.14, 0 to 1, and what they have in common, 1 to 0.")),
+    later("A, B, Z: The two sets that are compared, and rows to score, which belong to neither."),
+    later("AUC: Of 100 pairs of rows, one from each set, how many the angle orders correctly, as a "
+          "share: 0.5 is chance, 1 always. Each row is scored as if it had not been in its set."),
+    later("held-out AUC: The same of the shift test's own score, which learns from one half of the "
+          "rows and orders the other half. It may be smaller than the AUC, as it learns from fewer "
+          "rows, or larger, where the sets differ in what the angle does not see."),
+    later("angle: Where a row is between the sets: 0° looks like A, 90° like B, 45° like both. The "
+          "square of its sine is the probability of B, both sets counting alike."),
+    later("cost: How far a row is from a set, in the set's own spread: small if the set has many "
+          "rows like it."),
+    later("typicality: The share of a set's own rows that are at least as unusual. Rows that are "
+          "unusual for both sets are like neither."),
+    later("pull: How much a column moves a row towards A or towards B, less than it moves an "
+          "average row."),
+    later("location, scale, shape: Where values are centred; how widely all of them spread; "
+          "spreads of single columns and relations between them. Together they are the whole "
+          "difference, D."),
+    later("D: The Bhattacharyya distance of the two sets, each taken as a normal distribution; the "
+          "parts of columns and of directions add up to it."),
+    later("direction: A weighted sum of columns along which the sets vary by themselves: first "
+          "those that only A has, last those that only B has."),
+    later("shift: How far the means are apart along a direction, in pooled standard deviations."),
+    later("sd: Standard deviation."),
+    later("p-value: How often chance alone would show a difference as large. Adjusted: over all "
+          "columns tested, so that few of those called changed are not."),
+    later("Fisher-Rao, Hellinger, overlap: How far the two distributions of angles are apart: 0 to "
+          "3.14, 0 to 1, and what they have in common, 1 to 0."),
 )  # fmt: skip
 
 
@@ -134,25 +129,20 @@ def fallback_verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
     sure = "" if p is None else f" ({chance(p)})"
     no = later("There is no evidence that {a} and {b} differ{sure}.")
     first = later("{a} and {b} differ{sure}.") if differs else no
-    second = say(
-        "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}).",
-        n=wording.of_hundred(auc.value), interval=auc_interval(auc),
-    )  # fmt: skip
-    return differs, size_of(auc.value), (say(first, a=c.name_a, b=c.name_b, sure=sure), second)
+    first = say(first, a=c.name_a, b=c.name_b, sure=sure)
+    text = later("Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}).")
+    second = say(text, n=wording.of_hundred(auc.value), interval=auc_interval(auc))
+    return differs, size_of(auc.value), (first, second)
 
 
 def time_words(one: TimeChart) -> str:
     """What the angles over time are."""
-    found = say(
-        "The median angle of the rows of each set, and the range that holds the middle half of "
-        "them; 0° looks like A, 90° like B{kept}.",
-        kept=say(", of the rows that were kept with their values") if one.sampled else "",
-    )
+    kept = say(", of the rows that were kept with their values") if one.sampled else ""
+    found = say("The median angle of the rows of each set, and the range that holds the middle "
+                "half of them; 0° looks like A, 90° like B{kept}.", kept=kept)  # fmt: skip
     if one.column:
-        found += " " + say(
-            "Columns that tell the time are left out of these angles: they would separate the sets "
-            "by themselves."
-        )
+        found += " " + say("Columns that tell the time are left out of these angles: they would "
+                           "separate the sets by themselves.")  # fmt: skip
     return found
 
 
@@ -172,30 +162,22 @@ def time_cells(moment: Moment | None) -> tuple[str, str, str]:
 def measures(c: Comparison) -> tuple[Measure, ...]:
     """All measures of the separation, and the p-values."""
     s = c.separation
-    listed = (
-        (
-            say("AUC"),
-            s.auc,
-            say(
-                "share of pairs of rows that the angle orders correctly; 0.5 is chance. "
-                "Each row is scored as if it had not been in its set"
-            ),
-        ),
-        (say("Fisher-Rao distance"), s.fisher_rao,
-         say("of the two distributions of angles, 0 to 3.14")),
-        (say("Hellinger distance"), s.hellinger, say("the same on a scale from 0 to 1")),
-        (say("Overlap"), s.overlap, say("what the two distributions have in common, 1 to 0")),
-    )  # fmt: skip
-    found = [Measure(name, _value(e), _interval(e), meaning) for name, e, meaning in listed]
-    if c.shift is None:
-        return tuple(found)
+    listed = [
+        (s.auc, later("AUC"), later("share of pairs of rows that the angle orders correctly; 0.5 "
+         "is chance. Each row is scored as if it had not been in its set")),
+        (s.fisher_rao, later("Fisher-Rao distance"),
+         later("of the two distributions of angles, 0 to 3.14")),
+        (s.hellinger, later("Hellinger distance"), later("the same on a scale from 0 to 1")),
+        (s.overlap, later("Overlap"), later("what the two distributions have in common, 1 to 0")),
+    ]  # fmt: skip
     effect = getattr(c.shift, "effect", None)
     if effect is not None:
-        meaning = say(
-            "the same for the score of the shift test, which learns from one half of the rows and "
-            "orders the other"
-        )
-        found.append(Measure(say("Held-out AUC"), _value(effect), _interval(effect), meaning))
+        meaning = later("the same for the score of the shift test, which learns from one half of "
+                        "the rows and orders the other")  # fmt: skip
+        listed.append((effect, later("Held-out AUC"), meaning))
+    found = [Measure(say(name), _value(e), _interval(e), say(words)) for e, name, words in listed]
+    if c.shift is None:
+        return tuple(found)
     n = c.shift.n_permutations
     meaning = say("of {n:,} random regroupings of the rows, how many come out as far apart", n=n)
     found.append(Measure(say("p-value"), p_text(float(c.shift.pvalue), n), "", meaning))
@@ -219,11 +201,9 @@ def _value(estimate: Estimate) -> str:
     return f"{estimate.value:.3f}"
 
 
-def _interval(estimate: Estimate) -> str:
-    level = 100 * estimate.confidence
-    return say(
-        "{level:.0f} %: {low:.3f} to {high:.3f}", level=level, low=estimate.low, high=estimate.high
-    )
+def _interval(e: Estimate) -> str:
+    level = 100 * e.confidence
+    return say("{level:.0f} %: {low:.3f} to {high:.3f}", level=level, low=e.low, high=e.high)
 
 
 def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
@@ -252,7 +232,7 @@ def opening_of(
         "findings": spoken(findings, names),
         "warning": warning,
         "remarks": remarks,
-        "glossary": tuple((say(term), say(meaning)) for term, meaning in GLOSSARY),
+        "glossary": tuple(tuple(say(one).split(": ", 1)) for one in GLOSSARY),
     }
 
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from cospan._json import json_text
 from cospan._language import translated
-from cospan._text import number
 from cospan.errors import MissingDependencyError
 
 from . import svg, svg_many, svg_time
@@ -28,28 +27,27 @@ from ._words import CODES, change_text, filled, of_hundred, p_text, time_cells, 
 from .content import ReportContent
 
 if TYPE_CHECKING:
-    from jinja2 import Environment, Template
+    from jinja2 import Environment
 
 FOLDER = Path(__file__).parent / "page"
 SHORT_NAME = 10
 # Characters with a meaning to an HTML parser or, in older engines, to a script's line counting.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
-#: A text that a script says.
 _SAID = re.compile(r"""\bsay\(\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS = ("base", "tables", "rows", "brush", "main")
 
 
 def page(content: ReportContent) -> str:
     """The whole report."""
-    template = template_of("report.html.j2")  # says so where a package is missing
+    template = _environment().get_template("report.html.j2")  # says so where a package is missing
     from markupsafe import Markup
 
-    style, theme = file_of("report.css"), file_of("theme.js")
-    parts = "\n".join(file_of(f"{name}.js") for name in SCRIPTS)
+    style, theme = _file("report.css"), _file("theme.js")
+    parts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{parts}}})();\n'
     return template.render(
         content=content,
-        policy=policy_for(scripts=(theme, script), style=style),
+        policy=_policy(scripts=(theme, script), style=style),
         scale=svg.map_scale(content.points),
         words=Markup(_json_for_script(words)) if (words := _words_of(parts)) else "",
         payload=Markup(_json_for_script(content.to_dict())),
@@ -67,12 +65,7 @@ def _words_of(scripts: str) -> dict[str, str]:
 
 def notebook_fragment(content: ReportContent) -> str:
     """Verdict, tiles and first columns as static HTML: no script, no style sheet, no link."""
-    return template_of("fragment.html.j2").render(content=content)
-
-
-def template_of(name: str) -> Template:
-    """One of the page's templates, which say texts in the language of the moment."""
-    return _environment().get_template(name)
+    return _environment().get_template("fragment.html.j2").render(content=content)
 
 
 @lru_cache(maxsize=1)
@@ -86,12 +79,9 @@ def _environment() -> Environment:
             "install it with: pip install 'cospan[app]'."
         ) from error
     made = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
 
     def say(text: str, **values: object) -> Markup:
         """A text of ours in the reader's language; values are escaped unless they are markup."""
@@ -104,11 +94,10 @@ def _environment() -> Environment:
     drawings = {name: drawn(getattr(one, name)) for one in modules for name in one.__all__}
     made.globals.update(drawings)
     made.globals["draw"] = lambda content, one: drawings[one.drawing](content, **one.numbers)
-    made.globals.update(map_place=svg.map_place, heat=_heat, time_cells=time_cells)
+    made.globals.update(say=say, map_place=svg.map_place, heat=_heat, time_cells=time_cells)
     made.globals.update(short_names=_short_names, filled=filled, time_words=time_words)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
-    made.globals["say"] = say
-    made.filters.update(unbroken=_unbroken, number=number, change=change_text)
+    made.filters.update(unbroken=_unbroken, change=change_text)
     return made
 
 
@@ -133,11 +122,11 @@ def _unbroken(text: str) -> str:
     return text.replace(" %", "\u00a0%").replace(" ±", "\u00a0±").replace("± ", "±\u00a0")
 
 
-def file_of(name: str) -> str:
+def _file(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def policy_for(scripts: tuple[str, ...], style: str) -> str:
+def _policy(scripts: tuple[str, ...], style: str) -> str:
     """Nothing may load, connect or run but these scripts, this style and the page's pictures."""
     allowed = " ".join(_hash(script) for script in scripts)
     return (

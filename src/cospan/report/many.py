@@ -32,11 +32,9 @@ CLEARLY = later("clearly: at least 71 of 100 pairs of rows are ordered correctly
 CORNER_WORDS = later("Each dot is a row: near a corner where that set explains it best.")
 #: Of the largest difference: the words of the badge.
 BADGES = {
-    "none": later("no clear difference"),
-    "small": later("small differences"),
-    "medium": later("medium differences"),
-    "large": later("large differences"),
-}
+    "none": later("no clear difference"), "small": later("small differences"),
+    "medium": later("medium differences"), "large": later("large differences"),
+}  # fmt: skip
 
 
 def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
@@ -62,7 +60,7 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
         settings=_settings(c),
         made=made_of(c.version, c.seconds, c.settings, "compare_many(sets", origin),
         inputs=(
-            *((f"{s.key}: {s.name}", plural(s.rows, "row")) for s in _sets(c)),
+            *((f"{s.key}: {s.name}", say("{n:,} rows", n=s.rows)) for s in _sets(c)),
             *origin.read(),
         ),
         order=tuple(int(k) for k in c.order),
@@ -106,12 +104,12 @@ def _verdict(
     elif large == 0:
         text = later("None of the {total} pairs of sets differs clearly.")
     lead = [say(text, n=large, total=len(pairs), sets=len(c.names))]
-    (near, far), (near_n, far_n) = zip(*(_worded(c, auc, pairs[k]) for k in (0, -1)), strict=True)
-    text = later(
-        "The closest are {near} ({near_n} pairs of rows are ordered correctly); the farthest are "
-        "{far} ({far_n})."
-    )
-    lead.append(say(text, near=near, near_n=near_n, far=far, far_n=far_n))
+    ends = pairs[0], pairs[-1]
+    near, far = (_words.both(*(set_name(c.names[k]) for k in pair)) for pair in ends)
+    n, m = (_words.of_hundred(float(auc[pair])) for pair in ends)
+    text = later("The closest are {near} ({n} pairs of rows are ordered correctly); the farthest "
+                 "are {far} ({m}).")  # fmt: skip
+    lead.append(say(text, near=near, n=n, far=far, m=m))
     text = later("{share} of the rows look most like their own set.")
     lead.append(say(text, share=percent(c.accuracy)))
     findings = list(scored_beside_many(c))
@@ -131,12 +129,6 @@ def _verdict(
     return lead, findings
 
 
-def _worded(c: ManyComparison, auc: NDArray[np.float64], pair: tuple[int, int]) -> tuple[str, str]:
-    """The names of a pair, and how many of 100 pairs of rows are ordered correctly."""
-    names = _words.both(*(set_name(c.names[k]) for k in pair))
-    return names, _words.of_hundred(float(auc[pair]))
-
-
 def _differ_clearly(c: ManyComparison, auc: NDArray[np.float64], pair: tuple[int, int]) -> bool:
     """A large difference, and more than chance: a set of two rows shows nothing clearly."""
     return bool(auc[pair] >= LARGE and c.pairs.between(*pair).auc.low > 0.5)
@@ -149,8 +141,8 @@ def _sets(c: ManyComparison) -> tuple[SetInfo, ...]:
         note = say("{share} look most like their own set", share=percent(right))
         found.append(SetInfo(str(k + 1), clean(name), int(c.rows[k]), int(c.scored[k]), note))
     if c.name_z is not None:
-        note = say("rows that were scored")
-        found.append(SetInfo("Z", clean(c.name_z), c.rows_z, c.rows_z, note))
+        name, note = clean(c.name_z), say("rows that were scored")
+        found.append(SetInfo("Z", name, c.rows_z, c.rows_z, note))
     return tuple(found)
 
 

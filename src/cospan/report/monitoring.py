@@ -16,7 +16,8 @@ from cospan._files import write_text
 from cospan._language import later, say
 from cospan._text import harmless, plural
 
-from .html import file_of, policy_for, template_of
+from .html import _environment, _file, _policy
+from .svg import framed
 
 if TYPE_CHECKING:
     from cospan.monitoring import Monitoring, WindowResult
@@ -43,16 +44,16 @@ def save_monitoring_page(path: str | os.PathLike[str], found: Monitoring) -> Pat
 
 def monitoring_page(found: Monitoring) -> str:
     """The whole page."""
-    template = template_of("monitoring.html.j2")  # says so where a package is missing
+    made = _environment()  # says so where a package is missing
     from markupsafe import Markup
 
-    style = file_of("monitoring.css")
-    page: str = template.render(
+    style = _file("monitoring.css")
+    page: str = made.get_template("monitoring.html.j2").render(
         found=found,
         windows=_with_sections(found.windows),
         key=_key,
         style=Markup(style),
-        policy=policy_for((), style),
+        policy=_policy((), style),
         line=Markup(_scores(found.windows)),
         effect=Markup(_effects(found)),
         heat=Markup(_heat(found.windows)),
@@ -97,6 +98,13 @@ class _Frame(NamedTuple):
         y = f"{self.y(value):.1f}"
         return f'<line class="{kind}" x1="{LEFT}" x2="{RIGHT}" y1="{y}" y2="{y}"/>'
 
+    def band(self, high: float, low: float) -> str:
+        top, bottom = self.y(high), self.y(low)
+        return (
+            f'<rect class="band" x="{LEFT}" y="{top:.1f}" width="{RIGHT - LEFT}" '
+            f'height="{max(1.0, bottom - top):.1f}"/>'
+        )
+
     def label(self, value: float, text: str) -> str:
         return (
             f'<text class="tick" x="{LEFT - 8}" y="{self.y(value) + 4:.1f}">{escape(text)}</text>'
@@ -108,8 +116,7 @@ def _scores(windows: Sequence[WindowResult]) -> str:
     values = [window.score / window.level for window in windows]
     at = _Frame(len(values), 0.0, max(1.5, min(4.0, max(values, default=0.0) * 1.05)))
     body = [
-        f'<rect class="band" x="{LEFT}" y="{at.y(1):.1f}" width="{RIGHT - LEFT}" '
-        f'height="{at.bottom - at.y(1):.1f}"/>',
+        at.band(1.0, at.low),
         at.rule(1.0, "level"),
         at.label(0.0, "0"),
         at.label(1.0, say("alarm level")),
@@ -117,7 +124,7 @@ def _scores(windows: Sequence[WindowResult]) -> str:
         f'<path class="line" d="{at.path(values)}"/>',
     ]
     body += _points(windows, values, at)
-    return _svg(230, say("Score of every window"), "".join(body) + _times(windows, at))
+    return framed(WIDTH, 230, say("Score of every window"), "".join(body) + _times(windows, at))
 
 
 def _effects(found: Monitoring) -> str:
@@ -127,14 +134,8 @@ def _effects(found: Monitoring) -> str:
     low = min(0.4, *(w.effect.low for w in windows))
     at = _Frame(len(values), low, 1.0)
     own = sorted(record.effect.auc.value for record in found.profile.windows)
-    body = []
-    if own:
-        top, bottom = at.y(own[-1]), at.y(own[0])
-        body.append(
-            f'<rect class="band" x="{LEFT}" y="{top:.1f}" width="{RIGHT - LEFT}" '
-            f'height="{max(1.0, bottom - top):.1f}"/>'
-        )
-    body += [
+    body = [
+        at.band(own[-1], own[0]) if own else "",
         at.rule(0.5, "rule"),
         at.label(0.5, say("50, by chance")),
         at.label(1.0, say("100 of 100 pairs")),
@@ -147,7 +148,7 @@ def _effects(found: Monitoring) -> str:
     body.append(f'<path class="line" d="{at.path(values)}"/>')
     body += _points(windows, values, at)
     label = say("How well rows of every window are separated from the reference's")
-    return _svg(230, label, "".join(body) + _times(windows, at))
+    return framed(WIDTH, 230, label, "".join(body) + _times(windows, at))
 
 
 def _points(windows: Sequence[WindowResult], values: Sequence[float], at: _Frame) -> list[str]:
@@ -191,7 +192,7 @@ def _heat(windows: Sequence[WindowResult]) -> str:
     height = 6 + size * len(columns)
     bottom = at._replace(bottom=height)
     body += [_times(windows, bottom), _legend(height + 34)]
-    return _svg(height + 58, say("Columns by windows"), "".join(body))
+    return framed(WIDTH, height + 58, say("Columns by windows"), "".join(body))
 
 
 def _furthest(windows: Sequence[WindowResult]) -> list[str]:
@@ -241,8 +242,3 @@ def _times(windows: Sequence[WindowResult], at: _Frame) -> str:
         f'<text class="time" x="{at.x(i):.1f}" y="{y}">{escape(windows[i].label)}</text>'
         for i in places
     )
-
-
-def _svg(height: float, label: str, body: str) -> str:
-    box = f'viewBox="0 0 {WIDTH} {height:g}"'
-    return f'<svg {box} role="img" aria-label="{escape(label)}">{body}</svg>'

@@ -30,12 +30,10 @@ FIRST_FINDINGS = 4
 MOST_NOTES = 100
 LEAST_PART = 0.0005  # of the difference: less would read as 0 %
 PART_WORDS = {
-    "location": later("where values are centred"),
-    "scale": later("how widely all of them spread"),
+    "location": later("where values are centred"), "scale": later("how widely all of them spread"),
     "shape": later("spreads of single columns, relations between them"),
-    "levels": later("shares of levels"),
-    "missing": later("missing values"),
-}
+    "levels": later("shares of levels"), "missing": later("missing values"),
+}  # fmt: skip
 DIRECTION_WORDS = later(
     "A direction is a weighted sum of columns. To the left are directions in which A varies more, "
     "to the right B; the higher a dot, the farther apart the means; the larger, the more of the "
@@ -152,10 +150,8 @@ def _tiles(
     n_relations: int,
 ) -> tuple[Tile, ...]:
     auc = c.separation.auc
-    note = say(
-        "pairs of rows, one from each set, are ordered correctly ({interval})",
-        interval=auc_interval(auc),
-    )
+    note = later("pairs of rows, one from each set, are ordered correctly ({interval})")
+    note = say(note, interval=auc_interval(auc))
     changed = say("{n:,} of {total:,}", n=n_changed, total=len(c.features or ()))
     first = say("none") if c.features is not None else say("not tested in the linear span")
     if n_changed and features:
@@ -257,25 +253,19 @@ def _sampling(c: Comparison, columns: Columns, listing: Listing) -> tuple[str, .
         name = _words.isolated(clean(one.name, 60))
         text = later("{name}: all {n:,} rows were scored and counted.")
         if group.sampled:
-            text = later(
-                "{name}: a uniform sample of {n:,} of {total:,} rows ({share}) was scored; the "
-                "angles and the cut count this sample."
-            )
+            text = later("{name}: a uniform sample of {n:,} of {total:,} rows ({share}) was "
+                         "scored; the angles and the cut count this sample.")  # fmt: skip
         share = percent(group.n / max(1, group.total))
         lines.append(say(text, name=name, n=group.n, total=group.total, share=share))
     a, b = (len(rows) for rows in columns.samples)
-    text = later(
-        "Histograms, scatters and percentiles are of {a:,} rows of A and {b:,} of B, drawn at "
-        "random where the sets have more."
-    )
-    lines.append(say(text, a=a, b=b))
+    lines.append(say("Histograms, scatters and percentiles are of {a:,} rows of A and {b:,} of B, "
+                     "drawn at random where the sets have more.", a=a, b=b))  # fmt: skip
     text = later("{listed:,} rows are listed with their values, {drawn:,} are on the map.")
     lines.append(say(text, listed=len(listing.rows), drawn=len(listing.points)))
     if c.image_shape is not None:
         shape = PictureShape.of(c.image_shape)
-        text = later(
-            "Pictures of {high} × {wide} pixels are drawn smaller: blocks of pixels are averaged."
-        )
+        text = later("Pictures of {high} × {wide} pixels are drawn smaller: blocks of pixels are "
+                     "averaged.")  # fmt: skip
         if shape.block > 1:
             lines.append(say(text, high=shape.full[0], wide=shape.full[1]))
     return tuple(lines)

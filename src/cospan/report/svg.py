@@ -15,7 +15,6 @@ from html import escape
 import numpy as np
 
 from cospan._language import later, say
-from cospan._text import plural
 
 from .content import ReportContent
 from .pieces import Histogram, Part, Point
@@ -172,13 +171,11 @@ def _angle_axis(box: Mapping[str, int]) -> str:
     return "".join(parts)
 
 
-def _ends(box: Mapping[str, int], low: str, middle: str, high: str) -> str:
-    """What the ends and the middle of an axis of angles mean."""
-    return (
-        written(box["left"], 226, low)
-        + written((box["left"] + box["right"]) // 2, 226, middle, "middle")
-        + written(box["right"], 226, high, "end")
-    )
+def _axis_words(box: Mapping[str, int], up: str, low: str, middle: str, high: str) -> str:
+    """What is upwards, and what the ends and the middle of an axis of angles mean."""
+    left, right = box["left"], box["right"]
+    ends = written(left, 226, low) + written((left + right) // 2, 226, middle, "middle")
+    return ends + written(right, 226, high, "end") + written(left - 8, 17, up)
 
 
 def angle_chart(content: ReportContent) -> str:
@@ -202,11 +199,10 @@ def angle_chart(content: ReportContent) -> str:
         f'<g id="angle-marks"></g><rect id="angle-brush" class="brush" x="0" y="{box["top"]}" '
         f'width="0" height="{box["bottom"] - box["top"]}"/>'
     )
-    body += _ends(box, say("← like A"), say("like both"), say("like B →"))
-    most = say("↑ up to {share:.0f} % of the rows of a set", share=100 * top)
-    body += written(box["left"] - 8, 17, most)
+    up = say("↑ up to {share:.0f} % of the rows of a set", share=100 * top)
+    body += _axis_words(box, up, say("← like A"), say("like both"), say("like B →"))
     counts = content.angles.counts.items()
-    sets = "; ".join(f"{content.named[k]}: {plural(sum(v), 'row')}" for k, v in counts)
+    sets = "; ".join(f"{content.named[k]}: {say('{n:,} rows', n=sum(v))}" for k, v in counts)
     label = say("Histogram of the angles. {sets}", sets=sets)
     more = f' id="angle-chart" class="chart" data-left="{box["left"]}" data-right="{box["right"]}"'
     return framed(620, 232, label, body, more)
@@ -308,9 +304,9 @@ def direction_dots(content: ReportContent) -> str:
         f'r="{1.5 + 8 * math.sqrt(max(p, 0) / part):.1f}"/>'
         for a, s, p in sorted(patterns.dots, key=lambda dot: -dot[2])
     )
-    words = _ends(box, say("← only A varies"), say("both alike"), say("only B varies →"))
-    words += written(box["left"] - 8, 17, say("↑ shift, up to {most:.2g} sd", most=most))
+    up = say("↑ shift, up to {most:.2g} sd", most=most)
+    ends = say("← only A varies"), say("both alike"), say("only B varies →")
     text = later("{n} directions by their angle and the shift of the means along them")
     label = say(text, n=patterns.size)
-    body = f'{_angle_axis(box)}<g class="z dots">{dots}</g>{words}'
+    body = f'{_angle_axis(box)}<g class="z dots">{dots}</g>{_axis_words(box, up, *ends)}'
     return framed(620, 232, label, body, ' class="chart dots-chart"')
