@@ -488,6 +488,22 @@ def test_a_column_that_was_shuffled_accounts_for_all_its_pairs():
     assert "no longer go together: rank correlation 0.8" in str(found.verdict)
 
 
+def test_a_column_that_was_flipped_lets_no_other_pair_pass_by_chance():
+    """Its pairs are true discoveries, and would make the others' threshold a generous one."""
+    names = [f"x{i}" for i in range(25)]
+    columns = columns_of(None, names)
+    passed = []
+    for seed in range(10):
+        A, B = np.split(correlated(600, 25, seed), 2)
+        B[:, 5] *= -1
+        found = changed_relations(columns, names, Rows(A, B, True), np.ones(25), 0.05)
+        mine = [pair for pair in found.pairs.changed if "x5" in (pair.first, pair.second)]
+        assert len(mine) == 24
+        assert next(iter(found.leads)) == 5
+        passed += [pair for pair in found.pairs.changed if pair not in mine]
+    assert len(passed) <= 2
+
+
 def test_two_columns_that_part_are_both_named():
     A, B = rng().normal(size=(300, 5)), rng(1).normal(size=(300, 5))
     A[:, 1] += 2 * A[:, 0]

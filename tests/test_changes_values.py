@@ -87,7 +87,7 @@ def test_shift_stays_a_shift_of_whole_numbers() -> None:
     assert changes(a, b).features["x"].change == "mean"
 
 
-@pytest.mark.parametrize("unit", [10.0, 1.0, 0.1])
+@pytest.mark.parametrize("unit", [10.0, 5.0, 2.0, 1.0, 0.25, 0.1, 0.02])
 def test_rounded_values_are_named(unit: float) -> None:
     a, b = drawn(0) * 2 * unit, drawn(1) * 2 * unit
     b = np.round(b / unit) * unit

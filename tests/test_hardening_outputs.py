@@ -206,9 +206,12 @@ def test_many_threads_write_beside_each_other(tmp_path):
 # ---- signals -----------------------------------------------------------------------------------
 
 SLOW = """
-import sys, time
+import signal, sys, time
 import cospan.comparison.pipeline
 from cospan.cli import main
+
+for name in ("SIGTERM", "SIGHUP"):  # also where the tests themselves were started by nohup
+    signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 def slow(*args, **kwargs):
     print("waiting", file=sys.stderr, flush=True)

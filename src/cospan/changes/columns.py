@@ -2,7 +2,7 @@
 
 A column has changed when its p-value, adjusted over the columns (Benjamini and Hochberg), is at
 most 0.05. Its p-value is the smallest of its tests times their number: the mean, the spread and
-the shape of numbers, how often single values and multiples of 10, 1, 0.1, … occur, the levels of
+the shape of numbers, how often single values and multiples of 10, 5, 1, … occur, the levels of
 categories and booleans, missing values, and its relations to other columns.
 """
 

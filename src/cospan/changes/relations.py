@@ -12,7 +12,9 @@ Two columns have one relation. Of a category every level is a feature, and since
 other, what one level does the others do the other way round: the pair of levels that changed most
 surely stands for its two columns, for as many pairs as they have. Of two levels the one is the
 other turned round, so one is enough. p-values are adjusted for all pairs of columns there are,
-tried or not.
+tried or not; but one column that was shuffled changes dozens of pairs, among which a few by chance
+would pass. So the pairs that such a column accounts for are set aside, and the others are adjusted
+anew, by themselves.
 
 A value that is missing is a relation, too: 'category is missing' goes with wind. The relations of
 a column with gaps are those of the rows that have both values, ranked among themselves
@@ -62,7 +64,6 @@ class _Compared(NamedTuple):
     r_b: Floats
     z: Floats
     logs: Floats
-    adjusted: Floats
     total: int
 
     @property
@@ -76,8 +77,10 @@ def changed_relations(
 ) -> Relations:
     """Compare correlations; `weight` says which features to try first (the spread parts)."""
     found = _compared(columns, rows, weight)
-    order = np.lexsort((-np.abs(found.r_b - found.r_a), -np.abs(found.z)))
-    n_changed = int(np.count_nonzero(found.adjusted <= math.log(level)))
+    log_p, leads = _accounted(found, math.log(level))
+    changed = log_p <= math.log(level)
+    order = np.lexsort((-np.abs(found.r_b - found.r_a), -np.abs(found.z), ~changed))
+    n_changed = int(np.count_nonzero(changed))
 
     def pair(e: int) -> PairChange:
         f, g = (found.features[j] for j in sorted((found.i[e], found.k[e])))
@@ -90,16 +93,13 @@ def changed_relations(
             r_b=float(found.r_b[e]),
             z=float(found.z[e]),
             p=math.exp(found.logs[e]),
-            p_adjusted=math.exp(found.adjusted[e]),
-            changed=bool(found.adjusted[e] <= math.log(level)),
+            p_adjusted=math.exp(log_p[e]),
+            changed=bool(changed[e]),
         )
 
     listed = order[: max(FEWEST_PAIRS, min(MOST_PAIRS, n_changed))]
     table = PairTable(tuple(map(pair, listed.tolist())), len(order), found.total, n_changed)
-    changed = order[:n_changed]
-    i, k = found.owners
-    leads = _leading(i[changed], k[changed], np.abs(found.z[changed]))
-    first = {column: pair(int(changed[e])) for column, e in leads.items()}
+    first = {column: pair(e) for column, e in leads.items()}
     return Relations(table, _of_columns(found, len(columns)), first)
 
 
@@ -124,9 +124,7 @@ def _compared(columns: Sequence[Column], rows: Rows, weight: Floats) -> _Compare
     logs = math.log(2) + stats.norm.logsf(np.abs(z[best]))
     logs = np.minimum(0.0, logs + np.log(sizes[of_i[best]] * sizes[of_k[best]]))
     r_a, r_b = a.r[once][best], b.r[once][best]
-    return _Compared(
-        features, i[best], k[best], r_a, r_b, z[best], logs, adjusted(logs, total), total
-    )
+    return _Compared(features, i[best], k[best], r_a, r_b, z[best], logs, total)
 
 
 def _surest(key: NDArray[np.intp], size: Floats) -> NDArray[np.intp]:
@@ -145,29 +143,32 @@ def _of_columns(found: _Compared, n_columns: int) -> Floats:
     return np.asarray(np.minimum(0.0, log_p + math.log(max(1, others))))
 
 
-def _leading(i: NDArray[np.intp], k: NDArray[np.intp], size: Floats) -> dict[int, int]:
-    """The columns that account for the changed pairs, each with its first pair.
+def _accounted(found: _Compared, level: float) -> tuple[Floats, dict[int, int]]:
+    """Adjusted log p-values, and the columns that account for changed pairs, with their first.
 
     One column that was shuffled changes all its pairs, and each of its partners has one changed
-    pair. So: the column with the most evidence takes its pairs, then the next, until none is left;
-    where a single pair is left, both its columns are named.
+    pair. So: the column with the most evidence takes its pairs, the others are adjusted anew, and
+    then the next, until none is left; where it has a single pair, both columns are named.
     """
-    found: dict[int, int] = {}
-    open_ = np.ones(len(i), dtype=bool)
-    while open_.any():
-        n = int(max(i[open_].max(), k[open_].max())) + 1
-        total = np.zeros(n)
+    i, k = found.owners
+    size = found.z**2
+    log_p = adjusted(found.logs, found.total)
+    leads: dict[int, int] = {}
+    rest, left = np.ones(len(i), dtype=bool), len({f.owner for f in found.features})
+    while (changed := rest & (log_p <= level)).any():
+        evidence = np.zeros(int(max(i.max(), k.max())) + 1)
         for side in (i, k):
-            np.add.at(total, side[open_], size[open_] ** 2)
-        best = int(np.argmax(total))
-        mine = open_ & ((i == best) | (k == best))
-        first = int(np.argmax(mine))
-        partners = {int(x) for x in np.concatenate([i[mine], k[mine]])} - {best}
-        named = [best, *partners] if len(partners) == 1 else [best]
-        for column in named:
-            found.setdefault(column, first)
-        open_ &= ~mine
-    return found
+            np.add.at(evidence, side[changed], size[changed])
+        best = int(np.argmax(evidence))
+        mine = (i == best) | (k == best)
+        own = np.flatnonzero(mine & changed)
+        partners = {int(x) for x in np.concatenate([i[own], k[own]])} - {best}
+        for column in [best, *partners] if len(partners) == 1 else [best]:
+            leads.setdefault(column, int(own[np.argmax(size[own])]))
+        rest &= ~mine
+        left -= 1
+        log_p[rest] = adjusted(found.logs[rest], left * (left - 1) // 2)
+    return log_p, leads
 
 
 class _Ranked(NamedTuple):

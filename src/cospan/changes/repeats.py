@@ -4,7 +4,7 @@ A zero that stands for "unknown" in one row of twenty hardly moves a mean or a r
 never there by chance. So two more tests ask of a column of numbers, by Fisher's exact test:
 
 - **value**: does any value that at least five rows have occur as often in B as in A?
-- **rounding**: are as many values multiples of 10, of 1, of 0.1, …?
+- **rounding**: are as many values multiples of 10, 5, 2.5, 2, 1, 0.5, …?
 
 What is asked depends on the values of both sets together, not on which set they are in, and counts
 in the adjustment: the p-value is the smallest times the number of questions. So sets that do not
@@ -30,9 +30,9 @@ FEWEST_ROWS = 5
 MOST_EXACT = 8
 #: A value stands out if it is so many times as frequent as those beside it.
 STANDS_OUT = 2
-#: Powers of ten whose multiples are looked at, from a ten-thousandth of the range that 90 % of the
-#: rows are in: finer rounding is a matter of how a file was written.
-_UNITS, _FINEST, _TAIL = range(-9, 10), 1e-4, 0.05
+#: Units whose multiples are looked at: these times powers of ten, from a ten-thousandth of the
+#: range that 90 % of the rows are in: finer rounding is a matter of how a file was written.
+_UNITS, _POWERS, _FINEST, _TAIL = (1, 2, 2.5, 5), range(-9, 10), 1e-4, 0.05
 
 
 class Frequency(NamedTuple):
@@ -152,30 +152,30 @@ def _multiples(
     rows = []
     upto = np.cumsum(total) / total.sum()
     low, high = values[np.searchsorted(upto, [_TAIL, 1 - _TAIL])] / 2  # large ones overflow
-    for power in _UNITS:
-        unit = 10.0**power
-        if unit < 2 * _FINEST * (high - low):
-            continue
-        is_multiple = multiples(values, unit)
-        kinds = int(is_multiple.sum())
-        if kinds == len(values):
-            continue
-        if kinds < least:  # nor is a multiple of any larger unit
-            break
-        rows.append((unit, int(in_a[is_multiple].sum()), int(total[is_multiple].sum())))
-    found = np.array(rows[::-1], dtype=np.float64).reshape(-1, 3)
+    for first in _UNITS:
+        for unit in (float(f"{first}e{power}") for power in _POWERS):
+            if unit < 2 * _FINEST * (high - low):
+                continue
+            is_multiple = multiples(values, unit)
+            kinds = int(is_multiple.sum())
+            if kinds == len(values):
+                continue
+            if kinds < least:  # nor is there a multiple of ten times as much
+                break
+            rows.append((unit, int(in_a[is_multiple].sum()), int(total[is_multiple].sum())))
+    found = np.array(sorted(rows, reverse=True), dtype=np.float64).reshape(-1, 3)
     return found[:, 0], found[:, 1].astype(np.intp), found[:, 2].astype(np.intp)
 
 
 def multiples(values: Floats, unit: float) -> NDArray[np.bool_]:
-    """Which values are multiples of a power of ten, but for rounding in float64 or float32.
+    """Which values are multiples of a unit, but for rounding in float64 or float32.
 
     Examples
     --------
     >>> multiples(np.array([0.3, 0.35, 120.0, np.float32(0.7)]), 0.1).tolist()
     [True, False, True, True]
     """
-    # A power below 1 is no binary number: divide by its inverse, which is.
+    # A unit below 1 may be no binary number: multiply by its inverse, which is a whole number.
     with np.errstate(over="ignore", invalid="ignore"):
         times = values / unit if unit >= 1 else values * round(1 / unit)
         size = np.abs(times)
