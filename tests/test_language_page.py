@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from browsing import Page, needs_browser, start
 from cospan import compare, compare_many, monitor, sensitivity
 from cospan._language import speaking
 from cospan.report import content_of, html
@@ -287,3 +288,36 @@ def test_scripts_say_every_text_that_a_reader_sees(name):
     assert {
         one for one in texts if re.search(r"[A-Za-z]{2,} |\b[A-Z][a-z]+| [a-z]{2,}", one)
     } == set()
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("browser")
+    browser = start(folder / "profile", folder)
+    yield browser
+    browser.quit()
+
+
+@needs_browser
+@pytest.mark.parametrize("case", [two_tables, two_of_pictures, three_tables])
+def test_scripts_speak_the_language_in_a_browser(driver, case, tmp_path):
+    with speaking(CATALOGUE):
+        found = case()
+        content = replace(content_of(found), made=(), inputs=(), settings=())
+        (tmp_path / "page.html").write_text(html.page(content), "utf-8")
+    page = Page(driver, tmp_path / "page.html").open()
+    for selector in (".rows-table tbody tr", ".row-list button", "#copy", "#theme"):
+        page.run("document.querySelector(arguments[0])?.click()", selector)
+    texts = page.run(
+        "const own = (one) => [...one.childNodes].filter((x) => x.nodeType === 3);"
+        "const read = (one) => arguments[0].map((name) => one.getAttribute(name) ?? '');"
+        "return [...document.querySelectorAll('body *')]"
+        ".filter((one) => !one.closest('script, code'))"
+        ".flatMap((one) => [...own(one).map((x) => x.data), ...read(one)]);",
+        READ_ALOUD,
+    )
+    assert page.quiet()
+    assert wide("Kinds of rows") in texts
+    theirs = [text for path, text in strings(content) if path & YET_ENGLISH_FIELDS]
+    known = [*theirs, *(found.feature_names or ())]
+    assert left_in_english(texts, known, YET_ENGLISH_WORDS) == set()
