@@ -178,7 +178,7 @@ def left_in_english(texts, known=(), words=frozenset()):
     for text in map(unescape, texts):
         for one in order:
             text = text.replace(one, "")
-        if set(WORD.findall(text)) - words - {"cospan"}:
+        if set(WORD.findall(text)) - words - {"cospan", "true", "false"}:  # values of the data
             found.add(text.strip())
     return found
 
