@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._language import either, later, say
+from cospan._language import either, later, say, several
 from cospan.significance.copies import row_kinds
 
 from .columns import LEVEL, FeatureChange, FeatureTable
@@ -160,20 +160,13 @@ def _duplicates(rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
     own = [keys[: len(rows.a)], keys[len(rows.a) :]]
     shares = [1 - len(np.unique(one)) / max(1, len(one)) for one in own]
     across = [float(np.isin(own[i], own[1 - i]).mean()) for i in (0, 1)]
-    for code, (a, b), text, differs in (
-        (
-            "duplicates",
-            shares,
-            later("Rows that repeat another row of their set: {a} in {x}, {b} in {y}."),
-            abs(shares[0] - shares[1]) >= 0.05,
-        ),
-        (
-            "shared rows",
-            across,
-            later("Rows that both sets have: {a} of those in {x}, {b} of those in {y}."),
-            False,
-        ),
-    ):
+    apart = abs(shares[0] - shares[1]) >= 0.05
+    texts = several(
+        "Rows that repeat another row of their set: {a} in {x}, {b} in {y}.",
+        "Rows that both sets have: {a} of those in {x}, {b} of those in {y}.",
+    )
+    kinds = ("duplicates", shares, apart), ("shared rows", across, False)
+    for (code, (a, b), differs), text in zip(kinds, texts, strict=True):
         if max(a, b) >= DUPLICATES:
             least = share_text(a) if rows.whole else say("at least {share}", share=share_text(a))
             said = say(text, a=least, b=share_text(b), x=names[0], y=names[1])

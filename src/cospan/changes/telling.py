@@ -42,10 +42,8 @@ def headline(decided: Decided, columns: int, names: tuple[str, str]) -> str:
     if not decided.differs:
         return say("There is no evidence that {a} and {b} differ ({sure}).", a=a, b=b, sure=sure)
     if decided.as_a_whole is not None:
-        text = later(
-            "{a} and {b} differ in single columns ({sure}), although not as a whole ({p})."
-        )
-        return say(text, a=a, b=b, sure=sure, p=chance(decided.as_a_whole))
+        text = later("{a} and {b} differ in single columns ({p}), although not as a whole ({q}).")
+        return say(text, a=a, b=b, p=sure, q=chance(decided.as_a_whole))
     return say("{a} and {b} differ ({sure}).", a=a, b=b, sure=sure)
 
 

@@ -102,13 +102,8 @@ def rows_of(name: str, what: str = ROWS) -> str:
     >>> rows_of("A"), rows_of("'no'")
     ("A's rows", "the rows of 'no'")
     """
-    text = either(_apostrophe(name), "the {what} of {name}", "{name}'s {what}")
+    text = either(name[-1:] == "'", "the {what} of {name}", "{name}'s {what}")
     return say(text, what=say(what), name=name)
-
-
-def _apostrophe(*names: str) -> bool:
-    """Whether the name of a set ends in one, so that no other can follow."""
-    return any(name[-1:] == "'" for name in names)
 
 
 def shares_of(shares: Two, names: Two, of: str = ROWS, first: int = 0, never: bool = False) -> str:
@@ -125,7 +120,7 @@ def shares_of(shares: Two, names: Two, of: str = ROWS, first: int = 0, never: bo
     """
     order = (first, 1 - first)
     (one, two), (here, there) = ([x[i] for i in order] for x in (shares, names))
-    text = _SHARES[_apostrophe(here, there), never]
+    text = _SHARES["'" in (here[-1:], there[-1:]), never]
     return say(text, one=one, two=two, here=here, there=there, of=say(of))
 
 
