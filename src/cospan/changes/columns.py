@@ -40,7 +40,8 @@ class FeatureChange:
     ----------
     name : str
     kind : str
-        ``"number"``, ``"boolean"``, ``"category"``, ``"date"``, ``"duration"`` or ``"vector"``.
+        ``"number"``, ``"boolean"``, ``"category"``, ``"date"``, ``"time of day"``, ``"duration"``
+        or ``"vector"``.
     ways : tuple of str
         What changed, a word for each: ``"mean"``, ``"spread"``, ``"shape"``, ``"value"`` (how
         often a single value occurs), ``"rounding"``, ``"levels"`` (also of numbers with two

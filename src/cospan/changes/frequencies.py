@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cospan._types import Floats
 
 #: Kinds with single values to look at.
-_KINDS = ("number", "date", "duration")
+_KINDS = ("number", "date", "time of day", "duration")
 
 
 def with_frequencies(measured: Sequence[Measured], rows: Rows) -> list[Measured]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from cospan._language import later, say
+from cospan._language import either, later, say
 
 from . import wording
 from .columns import FeatureChange
@@ -104,7 +104,7 @@ def _relation(pair: PairChange) -> str:
 def _mean(one: FeatureChange, names: tuple[str, str]) -> Clause:
     a, b = one.a.mean, one.b.mean
     before, after = wording.pair_of(a, b)
-    if one.kind in ("date", "duration"):
+    if one.kind in ("date", "time of day", "duration"):
         before, after = (wording.value_text(x, one.kind) for x in (a, b))
     known = {"x": before, "y": after, "a": names[0], "b": names[1]}
     if one.kind == "date":
@@ -112,6 +112,13 @@ def _mean(one: FeatureChange, names: tuple[str, str]) -> Clause:
         return Clause(
             say(text if b > a else "is earlier on average: {x} in {a}, {y} in {b}", **known)
         )
+    if one.kind == "time of day":
+        text = either(
+            b > a,
+            "is {step} later on average: {x} in {a}, {y} in {b}",
+            "is {step} earlier on average: {x} in {a}, {y} in {b}",
+        )
+        return Clause(say(text, step=wording.value_text(abs(b - a) / 24, "duration"), **known))
     moved = say("rose from {x} to {y}" if b > a else "fell from {x} to {y}", **known)
     if math.isfinite(one.difference):
         moved = say("{moved}, {sd} sd", moved=moved, sd=number(abs(one.difference), 2))

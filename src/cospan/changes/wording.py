@@ -33,6 +33,15 @@ _WORDS = frozenset(
 )  # fmt: skip
 
 
+#: Of durations, and how many there are in a day.
+_UNITS = (
+    (later("{n} days"), 1),
+    (later("{n} hours"), 24),
+    (later("{n} minutes"), 1440),
+    (later("{n} seconds"), 86_400),
+)
+
+
 def number(value: float, digits: int = 3) -> str:
     """A few significant digits, with commas from 10,000 on and no exponent where it can be."""
     if not math.isfinite(value):
@@ -80,20 +89,30 @@ def correlations(a: float, b: float) -> Two:
 
 
 def value_text(value: float, kind: str) -> str:
-    """A value in the units of the user's: dates as dates."""
+    """A value in the units of the user's: dates as dates.
+
+    >>> value_text(17897.0, "date"), value_text(26.5, "time of day"), value_text(0.5, "duration")
+    ('2019-01-01', '2:30', '12 hours')
+    """
     if kind == "date" and math.isfinite(value) and abs(value) < 3e6:
         try:
             return (datetime(1970, 1, 1) + timedelta(days=value)).date().isoformat()
         except OverflowError:
             return number(value)
+    if kind == "time of day" and math.isfinite(value):
+        hours, minutes = divmod(round(60 * value), 60)
+        return f"{hours % 24}:{minutes:02}"
     if kind == "duration":
-        return say("{n} days", n=number(value))
+        text, times = next((unit for unit in _UNITS if abs(value) * unit[1] >= 1), _UNITS[0])
+        return say(text, n=number(value * times))
     return number(value)
 
 
 def exact_text(value: float, kind: str) -> str:
     """The same in full."""
-    return exact_number(value) if kind == "number" else value_text(value, kind)
+    text = exact_number(value) if kind == "number" else value_text(value, kind)
+    seconds = round(3600 * value) % 60 if kind == "time of day" else 0
+    return f"{value_text(math.floor(60 * value) / 60, kind)}:{seconds:02}" if seconds else text
 
 
 def rows_of(name: str, what: str = ROWS) -> str:

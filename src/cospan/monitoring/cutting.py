@@ -41,7 +41,7 @@ def windows_of(
         return cut(blocks, every, seed=seed, name=name, width=width, passed=passed)
     for source in sources:
         check_columns(source, plan)  # before the workers begin
-    columns = list(dict.fromkeys([*(column.name for column in plan.used), time]))
+    columns = list(dict.fromkeys([*plan.inputs, time]))
     parts = [part for partitions in apart for part in partitions(columns)]
     found, remarks = _by_workers(parts, plan, time, every, seed, name)
     for remark in list(dict.fromkeys(remarks))[:MOST_REMARKS]:

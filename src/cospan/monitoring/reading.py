@@ -25,6 +25,7 @@ from cospan.model_file.container import is_file_of
 from cospan.sources import EncodingPlan, Source, learn_plan, open_source
 from cospan.sources.base import Options, listing
 from cospan.sources.encoding.apply import Encoder
+from cospan.sources.encoding.dates import times_between
 from cospan.sources.encoding.kinds import coded, family, numbers
 from cospan.sources.encoding.readings import parsed
 
@@ -126,11 +127,12 @@ def full_plan(sources: Sequence[Source]) -> EncodingPlan | None:
         reason = say(_MOVING)
         warn(say("Column {columns} is left out: {reason}.", columns=listing(moving), reason=reason))
     columns = [
-        replace(c, kind="left out", reason=_MOVING, fill=(), indicator=False, reading="")
+        replace(c, kind="left out", reason=_MOVING, fill=(), indicator=False)
         if c.name in moving
         else c
         for c in plan.columns
     ]
+    columns += times_between({name: plan[name].fill[0] for name in moving})
     found = EncodingPlan(tuple(columns), "indicator")
     if not found.used:
         raise InputError(f"No column is left to watch; name some with {option('columns')}.")
@@ -206,7 +208,7 @@ def check_columns(source: Source, plan: EncodingPlan) -> None:
     if source.table is None:
         raise InputError(f"{source.name} is not a table, but the reference is one.")
     there = set(source.table.all_columns)
-    lacking = [c.name for c in plan.used if c.name not in there]
+    lacking = [name for name in plan.inputs if name not in there]
     if lacking:
         raise InputError(
             f"{source.name}: lacks column {listing(lacking)}, which the reference has."

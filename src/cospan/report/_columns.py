@@ -206,7 +206,7 @@ def held_text(kind: str, held: Held) -> str:
     elif held.levels:  # numbers, of which there are two
         level, share = list(held.levels.items())[-1]
         text = say("{level} in {share}", level=level, share=share_text(share))
-    elif kind == "date":
+    elif kind in ("date", "time of day"):
         text = value_text(held.mean, kind) if math.isfinite(held.mean) else ""
     elif math.isfinite(held.mean):
         text = f"{_mean_text(held.mean, held.deviation)} ± {number(held.deviation)}"

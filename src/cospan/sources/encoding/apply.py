@@ -8,6 +8,7 @@ level the sets did not have, a gap in a column that had none.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,9 @@ from cospan._language import later, say
 from cospan.errors import InputError
 from cospan.sources.arrow_rows import to_rows
 
-from .kinds import all_finite, coded, family, numbers, truths
+from .kinds import all_finite, coded, family, hours_of, numbers, truths
 from .learn import refuse_infinite
-from .plan import ColumnPlan, EncodingPlan
+from .plan import USED, ColumnPlan, EncodingPlan
 from .readings import parsed
 
 if TYPE_CHECKING:
@@ -48,12 +49,13 @@ class Encoder:
 
     def __init__(self, plan: EncodingPlan, dtype: np.dtype[Any], source: str) -> None:
         self.plan = plan
-        self.columns = [column.name for column in plan.used]
+        self.columns = list(plan.inputs)
         self.dtype = dtype
         self.source = source
         self.unseen: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
         self.gaps: Counter[str] = Counter()
+        self._dates: tuple[Any, dict[str, NDArray[np.float64]]] = (None, {})
         self._keeps_gaps = plan.missing in ("drop", "error")
         self._places: dict[str, int] = {}
         place = 0
@@ -73,12 +75,11 @@ class Encoder:
         numbers: list[tuple[int, NDArray[Any]]] = []
         levels: list[_LevelCodes] = []
         for column in self.plan.used:
-            array, place = batch.column(column.name), self._places[column.name]
             if column.kind == "category":
-                levels.append(self._levels(column, array))
+                levels.append(self._levels(column, batch.column(column.name)))
             elif column.kind != "vector":
-                values, gaps = self._filled(column, self._numbers(column, array), ids)
-                numbers.append((place, values))
+                values, gaps = self._filled(column, self._values(column, batch), ids)
+                numbers.append((self._places[column.name], values))
                 if gaps is not None and column.indicator:
                     numbers.append((self._places[column.indicator_name], gaps))
         width, whole = self.plan.n_features, len(numbers) + len(levels) == len(self.plan.used)
@@ -100,10 +101,31 @@ class Encoder:
         """
         there, nothing = set(batch.schema.names), np.full(batch.num_rows, np.nan)
         found = [
-            self._numbers(column, batch.column(column.name)) if column.name in there else nothing
+            self._days(column.name, batch) if column.name in there else nothing
             for column in self.plan.times
         ]
         return np.column_stack(found) if found else None
+
+    def _values(self, column: ColumnPlan, batch: pa.RecordBatch) -> NDArray[np.float64]:
+        """One number for each row, NaN where missing; some are made of dates."""
+        if column.kind == "date":
+            return self._days(column.name, batch)
+        if not column.of:
+            return self._numbers(column, batch.column(column.name))
+        first, last = (self._days(name, batch) for name in (column.of[0], column.of[-1]))
+        if column.kind != "time of day":
+            return last - first
+        hours = hours_of(first)
+        return np.where(hours < column.origin, hours + 24, hours)
+
+    def _days(self, name: str, batch: pa.RecordBatch) -> NDArray[np.float64]:
+        """The days since 1970 of a column of dates, each of which is read once."""
+        if self._dates[0] is not batch:
+            self._dates = (batch, {})
+        read = self._dates[1]
+        if name not in read:
+            read[name] = self._numbers(replace(self.plan[name], kind="date"), batch.column(name))
+        return read[name]
 
     def _numbers(self, column: ColumnPlan, array: pa.Array) -> NDArray[np.float64]:
         """One number for each row, NaN where missing."""
@@ -123,12 +145,11 @@ class Encoder:
 
     def _check_kind(self, column: ColumnPlan, kind: str) -> None:
         """Days are no measurements: dates in place of numbers would be read as such."""
-        expected = "date" if column.kind == "time" else column.kind
         measured = {"number", "boolean"}
-        if kind != expected and not {kind, expected} <= measured:
+        if kind != column.kind and not {kind, column.kind} <= measured:
             raise InputError(
                 f"{self.source}: column {column.name!r} holds {kind}s, where the sets have "
-                f"{expected}s; give a table with the same columns."
+                f"{column.kind}s; give a table with the same columns."
             )
 
     def _note_unread(
@@ -220,6 +241,7 @@ class Encoder:
         found = []
         for column, n in self.unseen.items():
             kind, text = self.plan[column].kind, self.examples[column][:40]
+            kind = kind if kind in USED else "date"
             known = {"name": self.source, "n": n, "column": column, "text": text}
             found.append(say(levels if kind == "category" else others, kind=say(kind), **known))
         if self.plan.missing == "indicator":

@@ -75,7 +75,6 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
     """
     name, forced = parts[0].name, parts[0].forced
     found = set().union(*(part.families for part in parts))
-    gaps = any(part.missing for part in parts)
     if not found:
         return _left(name, EMPTY)
     if "other" in found:
@@ -94,12 +93,18 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
     if not column.used:
         return column
     if column.kind == "date" and not (asked or forced) and _times_apart(column, parts):
-        return ColumnPlan(name, "time", "the sets are of different times", reading=column.reading)
-    if column.reading:
-        texts = [part.text for part in parts if part.text is not None]
-        gaps = gaps or any(t.read_as(column.reading).count < t.count for t in texts)
-    fill = _shares(column, parts) if column.kind == "category" else _means(column, parts)
-    return replace(column, fill=fill, indicator=gaps and missing == "indicator")
+        return ColumnPlan(name, "time", _order_of_times(column, parts, names), column.reading)
+    fill = _shares(column, parts) if column.kind == "category" else means_of(column, parts)
+    gaps = missing == "indicator" and has_gaps(column, parts)
+    return replace(column, fill=fill, indicator=gaps)
+
+
+def has_gaps(column: ColumnPlan, parts: Parts) -> bool:
+    """Whether a value is missing, or does not read as the others do, in any of the sets."""
+    texts = [part.text for part in parts if part.text is not None and column.reading]
+    return any(part.missing for part in parts) or any(
+        text.read_as(column.reading).count < text.count for text in texts
+    )
 
 
 def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:
@@ -194,7 +199,7 @@ def _shares(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
     return tuple(sum(shares) / len(rows) for shares in zip(*rows, strict=True))
 
 
-def _means(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
+def means_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
     """Mean over the sets of the mean of the values present, place by place."""
     own = [m for m in (moments_of(column, part) for part in parts) if m.count]
     fills = []
@@ -232,6 +237,15 @@ def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
     # Of all orders of the rows these are so few; ties make it less likely still.
     ways = sum(math.lgamma(n + 1) for n in counts) + math.lgamma(len(counts) + 1)
     return ways - math.lgamma(sum(counts) + 1) < math.log(BY_CHANCE)
+
+
+def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
+    """What is known of dates that do not overlap."""
+    order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).low)
+    if len(order) != 2:
+        return later("its dates do not overlap in any two of the sets")
+    text = later("the dates of {later} begin after those of {earlier} end")
+    return say(text, earlier=order[0][1], later=order[1][1])
 
 
 def _never_repeats(part: ColumnLearner) -> bool:

@@ -92,6 +92,15 @@ def days(array: pa.Array) -> pa.Array:
     return pa.array(whole + rest / _PER_DAY[unit], mask=gaps)
 
 
+def hours_of(days: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The time of day in hours, to the millisecond: the same time of two days is one number.
+
+    >>> hours_of(np.array([0.0, 17532.25, 17533.25]))
+    array([0., 6., 6.])
+    """
+    return np.asarray(np.rint((days - np.floor(days)) * 86_400_000) / 3_600_000)
+
+
 class Coded(NamedTuple):
     """A column of texts as numbers of texts: `codes` is -1 where the value is missing.
 

@@ -67,7 +67,9 @@ class TextLearner:
 
     levels: Levels
     distinct: Distinct = field(default_factory=Distinct)
-    readings: dict[str, Moments] = field(default_factory=lambda: {r: Moments() for r in READINGS})
+    readings: dict[str, Moments] = field(
+        default_factory=lambda: {name: Moments.of_kind(how.kind) for name, how in READINGS.items()}
+    )
     count: int = 0
     words: int = 0
     padded: int = 0  # rows with blanks around the text
@@ -178,7 +180,7 @@ class ColumnLearner:
             gaps = np.isnan(values) if values.ndim == 1 else np.isnan(values).any(axis=1)
             self.missing += int(gaps.sum())
             values = values[~gaps]
-        self.values.setdefault(kind, Moments()).add(values)
+        self.values.setdefault(kind, Moments.of_kind(kind)).add(values)
         if kind == "number" and may_be_identifier(self.name):
             self.whole = self.whole and bool((values == np.floor(values)).all())
             self.order.add(values)

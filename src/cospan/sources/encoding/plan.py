@@ -17,7 +17,7 @@ from cospan.errors import InputError
 from cospan.sources.base import listing
 
 #: What makes features.
-USED = ("number", "boolean", "category", "date", "duration", "vector")
+USED = ("number", "boolean", "category", "date", "time of day", "duration", "vector")
 KINDS = (*USED, "time", "left out")
 #: Made columns are named after levels; longer levels are cut in the name, never in the plan.
 NAME_LENGTH = 60
@@ -30,9 +30,9 @@ class ColumnPlan:
     """How one column of the user's is encoded."""
 
     name: str  # the user's column
-    #: "number" or "boolean" or "category" or "date" or "duration" or "vector" or "time" or "left
-    #: out": dates are days since 1970, durations and times of day are days; a vector is a list of
-    #: numbers in each row; a time is a date that tells when a row is from, and no feature
+    #: "number", "boolean", "category", "date", "time of day", "duration", "vector", "time" or "left
+    #: out": dates are days since 1970, durations are days, times of day hours; a vector is a list
+    #: of numbers in each row; a time is a date that tells when a row is from, and no feature
     kind: str
     reason: str = ""  # why the column is no feature
     #: How text is read as numbers (``"point"``, ``"comma"``, ``"thousands"``, ``"iso date"``, …);
@@ -46,6 +46,11 @@ class ColumnPlan:
     fill: tuple[float, ...] = ()
     indicator: bool = False  # whether a further column says which values are missing
     shape: tuple[int, ...] = ()  # lengths of the lists of a vector
+    #: The columns it is made of, where it is no column of the user's itself: of one date its time
+    #: of day, of two dates the time between them
+    of: tuple[str, ...] = ()
+    #: When the day of a time of day begins, in whole hours: in the emptiest one
+    origin: int = 0
 
     @property
     def used(self) -> bool:
@@ -84,7 +89,7 @@ class EncodingPlan:
 
     The features made are, in the order of the user's columns, the column itself (numbers,
     booleans, dates, durations), one feature for each level of a category, one for each place of a
-    vector; after them the indicators of missing values.
+    vector; then times of day and times between dates; at last the indicators of missing values.
 
     Parameters
     ----------
@@ -133,10 +138,16 @@ class EncodingPlan:
         """The columns that make features."""
         return tuple(column for column in self.columns if column.used)
 
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the table that features are made of."""
+        names = (name for column in self.used for name in column.of or (column.name,))
+        return tuple(dict.fromkeys(names))
+
     def check_columns(self, there: Iterable[str], name: str) -> None:
         """Refuse a table without a column that features are made of."""
         known = set(there)
-        lacking = [column.name for column in self.used if column.name not in known]
+        lacking = [name for name in self.inputs if name not in known]
         if lacking:
             raise InputError(
                 f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "
@@ -192,7 +203,7 @@ class EncodingPlan:
     def plain(self) -> bool:
         """Whether every column is taken as the number it is, with no missing value to fill."""
         return self.missing != "mean" and not any(
-            c.indicator or c.reading or c.levels or c.kind in ("date", "duration")
+            c.indicator or c.reading or c.levels or c.of or c.kind in ("date", "duration")
             for c in self.used
         )
 
@@ -258,9 +269,11 @@ def _column(content: Mapping[str, Any]) -> ColumnPlan:
     """One column out of a file that may hold anything."""
     texts = {key: content.get(key, "") for key in ("name", "kind", "reason", "reading")}
     flags = {key: content.get(key, False) for key in ("other", "indicator")}
-    levels, fill, shape = (content.get(key, []) for key in ("levels", "fill", "shape"))
+    levels, fill, shape, of = (content.get(key, []) for key in ("levels", "fill", "shape", "of"))
+    origin = content.get("origin", 0)
     right = (
-        all(isinstance(value, str) for value in [*texts.values(), *levels])
+        all(isinstance(value, str) for value in [*texts.values(), *levels, *of])
+        and isinstance(origin, int)
         and all(isinstance(value, bool) for value in flags.values())
         and all(isinstance(value, int) and value > 0 for value in shape)
         and texts["kind"] in KINDS
@@ -269,7 +282,8 @@ def _column(content: Mapping[str, Any]) -> ColumnPlan:
     if not right:
         raise ValueError(f"column {texts['name']!r}")
     numbers = tuple(float(value) for value in fill)
-    column = ColumnPlan(**texts, **flags, levels=tuple(levels), fill=numbers, shape=tuple(shape))
+    lists = {"levels": tuple(levels), "fill": numbers, "shape": tuple(shape), "of": tuple(of)}
+    column = ColumnPlan(**texts, **flags, **lists, origin=origin)
     if not np.isfinite(numbers).all() or (numbers and len(numbers) != len(column.features)):
         raise ValueError(f"column {column.name!r} has {len(numbers)} values to fill in")
     return column

@@ -1,6 +1,7 @@
 """What a pass over a column leaves behind: small, mergeable, of bounded size.
 
-* :class:`Moments`: count, mean, spread, least and largest value.
+* :class:`Moments`: count, mean, spread, least and largest value; of dates also how often each
+  minute of the day occurs.
 * :class:`Levels`: how often each text occurs. Exact up to `limit` different texts; beyond that the
   Misra-Gries counter, whose counts are too low by at most `slack` ≤ rows / limit. Two such counters
   merge without losing that guarantee (Agarwal et al., Mergeable summaries, 2012).
@@ -20,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .kinds import hours_of
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -28,6 +31,9 @@ MOST_LEVELS = 4096
 #: Hashes kept to estimate the number of different values: the error is 1/√2048 = 2.2 %.
 HASHES = 2048
 _ALL_HASHES = 2.0**64
+MINUTES = 24 * 60
+#: A time on the minute is in it, though hours have no exact fractions.
+WITHIN_MINUTE = 1e-6
 #: Bytes of texts that are hashed at once; each takes some forty bytes of memory meanwhile.
 HASHED_BYTES = 2**22
 
@@ -51,6 +57,12 @@ class Moments:
     squares: Any = 0.0
     low: Any = math.inf
     high: Any = -math.inf
+    minutes: Any = None  # (MINUTES,) of dates; None where nobody counts them
+
+    @classmethod
+    def of_kind(cls, kind: str) -> Moments:
+        """Nothing seen yet; of dates the minutes are counted, too."""
+        return cls(minutes=np.zeros(MINUTES) if kind == "date" else None)
 
     def add(self, values: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
         """Further values; `weights` says how often each occurs."""
@@ -58,6 +70,9 @@ class Moments:
             return
         with np.errstate(over="ignore", invalid="ignore"):  # squares of numbers above 1e154
             part = self._of(values, weights)
+        if self.minutes is not None:
+            minute = np.floor(60 * hours_of(values) + WITHIN_MINUTE).astype(np.intp) % MINUTES
+            part.minutes = np.bincount(minute, weights, MINUTES)
         self.merge(part)
 
     @staticmethod
@@ -90,6 +105,8 @@ class Moments:
         self.low = np.minimum(self.low, other.low)
         self.high = np.maximum(self.high, other.high)
         self.count = count
+        if other.minutes is not None:
+            self.minutes = other.minutes + (0 if self.minutes is None else self.minutes)
 
     @property
     def deviation(self) -> Any:

@@ -162,7 +162,7 @@ class EncodedReader(Reader):
         encoder = Encoder(self._plan, self.dtype, self.name)
         there = set(self._table.stream.schema.names)
         times = [column.name for column in self._plan.times if column.name in there]
-        wanted = RawColumns(self._table, [*encoder.columns, *times])
+        wanted = RawColumns(self._table, list(dict.fromkeys([*encoder.columns, *times])))
         raw = taken(wanted, self._options, size, self.name)
         for block in _even(raw, size):
             rows = encoder.rows(block.rows, block.ids)
@@ -222,7 +222,7 @@ def _by_label(block: RawBlock) -> Iterator[tuple[Any, RawBlock]]:
 
 def _dtype(table: Table, plan: EncodingPlan) -> np.dtype[Any]:
     """float32 only where every column is a float32 number."""
-    if any(column.kind not in ("number", "vector") or column.reading for column in plan.used):
+    if any(c.kind not in ("number", "vector") or c.reading or c.of for c in plan.used):
         return np.dtype(np.float64)
     schema = table.stream.schema
     return arrow_rows.common_float([schema.field(column.name).type for column in plan.used])

@@ -10,6 +10,7 @@ from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources.base import listing, only_in_one, warn
 
+from .dates import made_of_dates
 from .decide import decide_column
 from .learn import SetLearner
 from .plan import ColumnPlan, EncodingPlan
@@ -144,11 +145,11 @@ def _plain_plan(tables: Sequence[_Opened], policy: str) -> EncodingPlan:
 def _decided(
     tables: Sequence[_Opened], learners: Sequence[list[SetLearner]], policy: str
 ) -> EncodingPlan:
-    columns = []
+    columns, found = [], {}
     for name in _all(tables):
         having = [one for ones in learners for one in ones if name in one.columns]
         asked = all(table.options.columns is not None for _, table in tables)
-        parts = [one.columns[name] for one in having]
+        parts = found[name] = [one.columns[name] for one in having]
         shapes = {part.shape for part in parts if part.values}
         if len(shapes) > 1:
             raise InputError(
@@ -158,8 +159,10 @@ def _decided(
         columns.append(
             decide_column(parts, policy, asked=asked, names=[one.name for one in having])
         )
-    plan = EncodingPlan((*columns, *_apart(tables)), policy)
-    _refuse_unlike(tables, [column.name for column in plan.used])
+    taken = {column for _, table in tables for column in table.all_columns}
+    made = [one for one in made_of_dates(columns, found, policy) if one.name not in taken]
+    plan = EncodingPlan((*columns, *made, *_apart(tables)), policy)
+    _refuse_unlike(tables, plan.inputs)
     if not plan.used:
         raise InputError(f"{_names(tables)}: no column is left to compare. {left_out_note(plan)}")
     return plan

@@ -24,10 +24,11 @@ PLURALS = {
     later("boolean"): later("booleans"),
     later("category"): later("categories"),
     later("date"): later("dates"),
+    later("time of day"): later("times of day"),
     later("duration"): later("durations"),
     later("vector"): later("vectors"),
 }
-UNITS = {"date": "days since 1970", "duration": "days"}
+UNITS = {"date": "days since 1970", "time of day": "hours", "duration": "days"}
 
 
 def plan_lines(plan: EncodingPlan) -> list[str]:
@@ -46,7 +47,7 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
             counts.append(said if kind in ("number", "vector") else f"{said} ({_named(names)})")
     if plan.n_features > len(plan.used) or any(column.kind != "number" for column in plan.used):
         text = later("{n} columns became {features:,} features: {kinds}.")
-        known = {"n": len(plan.used), "features": plan.n_features, "kinds": ", ".join(counts)}
+        known = {"n": len(plan.inputs), "features": plan.n_features, "kinds": ", ".join(counts)}
         notes.append(Remark("encoding", say(text, **known)))
     gaps = [column for column in plan.used if column.indicator]
     if gaps:
@@ -59,18 +60,19 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
         )
         said = say(text, columns=_named([column.name for column in gaps]), where=where)
         notes.append(Remark("missing values", said))
-    times, many = [column.name for column in plan.times], len(plan.times) > 1
-    if times:
+    for reason in dict.fromkeys(column.reason for column in plan.times):
+        times = [column.name for column in plan.times if column.reason == reason]
         text = either(
-            many,
-            "{columns} are not compared: the sets are of different times, and they would separate "
-            "them whatever else changed.",
-            "{columns} is not compared: the sets are of different times, and it would separate "
-            "them whatever else changed.",
+            len(times) > 1,
+            "{columns} are not compared: {reason}, and they would separate the sets whatever else "
+            "changed.",
+            "{columns} is not compared: {reason}, and it would separate the sets whatever else "
+            "changed.",
         )
-        more = either(many, "{option} compares them, too.", "{option} compares it, too.")
+        more = either(len(times) > 1, "{option} compares them, too.", "{option} compares it, too.")
         remedy = say(more, option=option("numeric", times[0]))
-        notes.append(Remark("times set aside", say(text, columns=_named(times)), remedy))
+        said = say(text, columns=_named(times), reason=translated(reason))
+        notes.append(Remark("times set aside", said, remedy))
     left = left_out_note(plan)
     return [*notes, left] if left else notes
 
