@@ -145,7 +145,7 @@ def _still(held: Held) -> Held:
 def _held(column: Column, rows: Floats, there: NDArray[np.bool_] | None, moments: Floats) -> Held:
     """From the sample; `moments` are mean, deviation, least and largest value of all features."""
     places = list(column.features)
-    if there is None and column.ordered and len(places) == 1:
+    if there is None and column.ordered and len(places) == 1 and column.kind != "time of day":
         return Held(0.0, *moments[:, places[0]].tolist())
     part = rows if there is None else rows[there]
     missing = 1 - len(part) / max(1, len(rows))
@@ -157,11 +157,23 @@ def _held(column: Column, rows: Floats, there: NDArray[np.bool_] | None, moments
     values = part[:, places]
     return Held(
         missing,
-        float(values.mean()),
+        _round_the_clock(values) if column.kind == "time of day" else float(values.mean()),
         float(deviations(values).mean()),
         float(values.min()),
         float(values.max()),
     )
+
+
+def _round_the_clock(hours: Floats) -> float:
+    """The mean direction of the hand of a clock: whenever the day begins, it is the same."""
+    turn = 2 * math.pi / 24
+    x, y = float(np.cos(turn * hours).mean()), float(np.sin(turn * hours).mean())
+    return math.atan2(y, x) / turn % 24
+
+
+def step_of(kind: str, a: float, b: float) -> float:
+    """From one mean to another; of times of day the shorter way round."""
+    return (b - a + 12) % 24 - 12 if kind == "time of day" else b - a
 
 
 def _from_profile(column: Column, held: Held, profile: SetProfile) -> Held:
@@ -237,9 +249,8 @@ def _standardised(column: Column, a: Held, b: Held) -> float:
     if a.mean == b.mean:
         return 0.0
     spread = math.hypot(a.deviation, b.deviation) / math.sqrt(2)
-    if spread == 0:
-        return math.copysign(math.inf, b.mean - a.mean)
-    return (b.mean - a.mean) / spread
+    step = step_of(column.kind, a.mean, b.mean)
+    return math.copysign(math.inf, step) if spread == 0 else step / spread
 
 
 def cohen(p: float, q: float) -> float:

@@ -20,7 +20,7 @@ class QualityNote:
     ----------
     code : str
         ``"missing"``, ``"new levels"``, ``"vanished levels"``, ``"constant"``, ``"duplicates"``,
-        ``"shared rows"``, ``"range"``, ``"scale"`` or ``"writing"``.
+        ``"shared rows"``, ``"range"``, ``"scale"``, ``"times"`` or ``"writing"``.
     column : str
         The user's column; empty where the finding is about whole rows.
     text : str

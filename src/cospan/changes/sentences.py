@@ -10,6 +10,7 @@ from cospan._language import either, later, say
 
 from . import wording
 from .columns import FeatureChange
+from .measuring import step_of
 from .pairs import PairChange
 from .repeats import Frequency
 from .wording import KNOWN, ROWS, number, quoted, share_text, shares_of
@@ -113,12 +114,13 @@ def _mean(one: FeatureChange, names: tuple[str, str]) -> Clause:
             say(text if b > a else "is earlier on average: {x} in {a}, {y} in {b}", **known)
         )
     if one.kind == "time of day":
+        step = step_of(one.kind, a, b)
         text = either(
-            b > a,
+            step > 0,
             "is {step} later on average: {x} in {a}, {y} in {b}",
             "is {step} earlier on average: {x} in {a}, {y} in {b}",
         )
-        return Clause(say(text, step=wording.value_text(abs(b - a) / 24, "duration"), **known))
+        return Clause(say(text, step=wording.value_text(abs(step) / 24, "duration"), **known))
     moved = say("rose from {x} to {y}" if b > a else "fell from {x} to {y}", **known)
     if math.isfinite(one.difference):
         moved = say("{moved}, {sd} sd", moved=moved, sd=number(abs(one.difference), 2))

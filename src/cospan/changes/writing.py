@@ -14,7 +14,7 @@ from cospan._language import later, say
 
 from .notes import LookedAt, QualityNote
 from .twosample import log_fisher
-from .wording import listed, quoted, share_text, shares_of
+from .wording import listed, quoted, share_text, shares_of, value_text
 
 if TYPE_CHECKING:
     from cospan.sources.encoding import ColumnProfile
@@ -35,9 +35,20 @@ def writing_notes(at: LookedAt) -> Iterator[QualityNote]:
             b = at.profiles[1][a.name]
         except KeyError:
             continue
+        if a.kind == "time":
+            yield QualityNote("times", a.name, _apart(a, b, at.names), True, a.mean, b.mean)
         for text in (_written(a, b, at.names), _padded(a, b, at)):
             if text:
                 yield QualityNote(CODE, a.name, text, True)
+
+
+def _apart(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
+    """Dates that do not overlap: sets of different times, or a calendar that is off."""
+    (early, first), (late, second) = sorted(zip((a, b), names, strict=True), key=lambda x: x[0].low)
+    known = {"x": value_text(early.high, "date"), "y": value_text(late.low, "date")}
+    text = later("{name} ends on {x} in {first} and begins on {y} in {second}, so it is not "
+                 "compared.")  # fmt: skip
+    return say(text, name=quoted(a.name), first=first, second=second, **known)
 
 
 def _written(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
@@ -51,11 +62,15 @@ def _written(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
         return ""
     side = 1 if typed[0] else 0
     text = (a, b)[side]
+    if a.kind == "left out":
+        known = {"name": quoted(a.name), "text": next(iter(text.levels))[:40]}
+        said = later("{name} holds text such as {text!r} in {a}, and none in {b}.")
+        return say(said, a=names[side], b=names[1 - side], **known)
     if text.reading in _PLAIN or not (text.reading or _is_truth(text.levels)):
         return ""
     from cospan.sources.encoding.readings import READINGS
 
-    plain = later("plain truth values")
+    plain = later("0 and 1 or plain truth values")
     if text.reading:
         kind = READINGS[text.reading].kind
         plain = later("plain dates") if kind == "date" else later("plain numbers")
@@ -86,7 +101,8 @@ def _examples(one: ColumnProfile) -> str:
     """A text that shows the reading; of truth values both words."""
     if not one.reading:
         return listed(sorted(one.levels), SHOWN)
-    return next((text for text in one.levels if "," in text), next(iter(one.levels)))
+    read = [text for text in one.levels if set(text) & set("0123456789")]  # no stray words
+    return next((text for text in read if "," in text), read[0])
 
 
 def same_but_case(a: Iterable[str], b: Iterable[str]) -> bool:

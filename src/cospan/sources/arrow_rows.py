@@ -55,7 +55,7 @@ def common_float(column_types: Sequence[pa.DataType]) -> np.dtype[Any]:
 
 
 def has_gaps(batch: pa.RecordBatch) -> bool:
-    """Whether a value of these number columns is null or NaN."""
+    """Whether a value of these number columns is null, NaN or infinite."""
     from pyarrow import types
 
     for column in batch.columns:
@@ -67,7 +67,7 @@ def has_gaps(batch: pa.RecordBatch) -> bool:
             # The sum of all is several times cheaper than a mask; it is finite if every one is.
             with np.errstate(over="ignore", invalid="ignore"):
                 doubtful = not np.isfinite(values.sum())
-            if doubtful and np.isnan(values).any():
+            if doubtful and not np.isfinite(values).all():
                 return True
     return False
 

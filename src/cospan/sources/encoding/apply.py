@@ -43,8 +43,9 @@ class _LevelCodes(NamedTuple):
 class Encoder:
     """Applies a plan to Arrow batches that have its columns.
 
-    `dtype` is that of the rows; `unseen` and `gaps` count, for each column, the values that no
-    level of the plan has, and the missing values of columns that had none when it was learned.
+    `dtype` is that of the rows; `unseen`, `infinite` and `gaps` count, for each column, the values
+    that no level of the plan has, those that are infinite, and the missing values of columns that
+    had none when it was learned.
     """
 
     def __init__(self, plan: EncodingPlan, dtype: np.dtype[Any], source: str) -> None:
@@ -55,6 +56,7 @@ class Encoder:
         self.unseen: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
         self.gaps: Counter[str] = Counter()
+        self.infinite: Counter[str] = Counter()
         self._dates: tuple[Any, dict[str, NDArray[np.float64]]] = (None, {})
         self._keeps_gaps = plan.missing in ("drop", "error")
         self._places: dict[str, int] = {}
@@ -166,8 +168,12 @@ class Encoder:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
         if all_finite(values):
             return values, None
-        refuse_infinite(values, column.name, self.source, ids)
-        gaps = np.isnan(values)
+        if self.plan.missing == "error" or not column.fill:
+            refuse_infinite(values, column.name, self.source, ids)
+        gaps, endless = ~np.isfinite(values), np.isinf(values)
+        if endless.any():
+            self.infinite[column.name] += int(endless.sum())
+            values = np.where(endless, np.nan, values)
         if self._keeps_gaps or not column.fill or not gaps.any():
             return values, None
         if not column.indicator:
@@ -244,6 +250,9 @@ class Encoder:
             kind = kind if kind in USED else "date"
             known = {"name": self.source, "n": n, "column": column, "text": text}
             found.append(say(levels if kind == "category" else others, kind=say(kind), **known))
+        for column, n in self.infinite.items():
+            text = later("{name}: infinite values of {column!r}, {n:,} in all, count as missing.")
+            found.append(say(text, name=self.source, n=n, column=column))
         if self.plan.missing == "indicator":
             for column, n in self.gaps.items():
                 found.append(say(gaps, name=self.source, n=n, column=column))

@@ -2,15 +2,16 @@
 
 1. A column is a **number** if its type is, or if every text in it, in every set, reads as one
    (see ``readings``); a **boolean**, **date** or **duration** likewise. Dates may be written in
-   another order in each set. A column that has numbers
-   in one set and other text in another is an error: no guess would be right.
+   another order in each set. 0 and 1 in one set are the yes and no of another. A column that has
+   numbers in one set and other text in another is left out: no guess would be right.
 2. A whole-number column is an **identifier** if it is called like one *and* either only rises or
    falls, row by row, in each set, or repeats almost no value. A name that identifiers share with
    other columns (seqn, case number) will do where no value repeats in a set, and numbers drawn
    from such ranges would have repeated ten times or more. Measurements are never left out:
    fractions, or another name, are enough.
-3. Text that reads as numbers in at least 90 % of the rows, but not in all, is left out and says
-   so: neither numbers nor categories would be right unasked.
+3. A few stray texts do not make text of numbers or dates: where at least 90 % of the values of one
+   set read as such, and half of those of any other, they are, and the strays count as missing. So
+   it is if the type of a set says so, else with more than 30 different texts: "3+" is a level.
 4. A text column is an **identifier** if at least 90 % of its values are distinct within their set
    (and more than 10 are): no level would stand for more than a row or two. It is **free text** if
    at least half of its values are distinct and they have four words or more on average.
@@ -26,7 +27,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ from .learn import ColumnLearner, TextLearner, looks_like_identifier, may_be_ide
 from .plan import TRUTH, ColumnPlan
 from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen, of_each, ways_to_read
 from .sketches import HASHES, Moments
-from .wording import EMPTY
+from .wording import EMPTY, PLURALS
 
 #: Why a column of numbers is no feature.
 ROW_NUMBERS = later("row identifiers: whole numbers that hardly repeat")
@@ -59,12 +59,14 @@ SPELLINGS = 64
 EXPECTED_REPEATS = 10
 #: How often dates of one distribution may be taken for those of different times.
 BY_CHANCE = 0.01
+#: The variance of m ones in n numbers is p(1 - p), with p = m/n, to so much; of others it is less.
+TRUTHS = 1e-9
 #: The mean that fills gaps keeps this many digits, counted from the larger one of mean and spread:
 #: its last digits depend on how rows were cut into blocks, and a plan must not.
 FILL_DIGITS = 10
 
 Parts = Sequence[ColumnLearner]
-_NUMBER = re.compile(READINGS["point"].pattern)
+DAY_FIRST, MONTH_FIRST = "day/month/year", "month/day/year"
 
 
 def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[str]) -> ColumnPlan:
@@ -126,13 +128,13 @@ def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -
     if parts[0].forced == "number":
         return _forced_number(name, texts, parts)
     pair = _pair(texts)
-    if pair is not None and others <= {"boolean"}:
+    if pair is not None and (others <= {"boolean"} or _count_truths(parts)):
         return ColumnPlan(name, "boolean", levels=() if pair == TRUTH else pair)
-    reading = "" if any(t.declared for t in texts) and not others else _reading(texts)
+    reading = "" if any(t.declared for t in texts) and not others else _reading(texts, others)
     first = ways_to_read(reading)[0]
     kind = READINGS[first].kind if first in READINGS else ""
     if others and others != {kind} and not (kind == "number" and others <= {"number", "boolean"}):
-        raise InputError(_conflict(name, parts, names))
+        return _left(name, _conflict(parts, names))
     if reading == AMBIGUOUS:
         return _left(name, _ambiguity(texts))
     if reading and not others and kind == "number" and _text_identifier(name, texts):
@@ -140,16 +142,14 @@ def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -
     if reading:
         return ColumnPlan(name, kind, reading=reading)
     rows, distinct = sum(t.count for t in texts), sum(t.n_distinct for t in texts)
-    if distinct > MOST_FREQUENT and _mostly_numbers(texts):
-        odd = next(text.odd for text in texts if text.odd)
-        text = later("numbers, but for text such as {text!r}, which {option} skips")
-        return _left(name, say(text, text=odd[:40], option=option("numeric")))
     if distinct > FEW * len(texts):
         if distinct >= HALF * rows and sum(t.words for t in texts) >= FREE_TEXT_WORDS * rows:
             return _left(name, later("free text"))
         if distinct >= NEARLY_ALL * rows:
-            text = later("identifiers: {share:.0%} of the values differ")
-            text = text if distinct < rows else later("identifiers: all {rows:,} values differ")
+            exact = all(text.levels.exact for text in texts)
+            text = later("identifiers: nearly all of the {rows:,} values differ")
+            text = text if not exact else later("identifiers: {share:.0%} of the values differ")
+            text = text if distinct < rows or not exact else later("identifiers: no value repeats")
             return _left(name, say(text, share=distinct / rows, rows=rows))
     return _category(name, parts)
 
@@ -157,7 +157,7 @@ def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -
 def _forced_number(name: str, texts: Sequence[TextLearner], parts: Parts) -> ColumnPlan:
     """The reading that fits most values; the others count as missing."""
     fits = {
-        reading: sum(text.readings[reading].count for text in texts)
+        reading: sum(text.read_as(reading).count for text in texts)
         for reading in ("point", "thousands", "comma", "iso date", *READINGS)
     }
     best = max(fits, key=lambda reading: fits[reading])
@@ -269,11 +269,33 @@ def _text_identifier(name: str, texts: Sequence[TextLearner]) -> bool:
     )
 
 
-def _reading(texts: Sequence[TextLearner]) -> str:
-    fitting = set(READINGS)
-    for text in texts:
-        fitting &= set(text.readings)
-    return chosen(fitting) or of_each([text.readings for text in texts])
+def _reading(texts: Sequence[TextLearner], typed: set[str]) -> str:
+    """How texts are read: all of them, or those of each set, or but for a few strays.
+
+    `typed` are the families of the sets that are no text.
+    """
+    fitting = [text.fitting for text in texts]
+    found = chosen(set.intersection(*fitting)) or of_each(fitting)
+    if found or (not typed and sum(text.n_distinct for text in texts) <= MOST_FREQUENT):
+        return found
+    nearly: dict[str, int] = {}
+    for name, how in READINGS.items():
+        read = [text.read_as(name).count for text in texts]
+        shares = [n / text.count for n, text in zip(read, texts, strict=True)]
+        most = 1.0 if how.kind in typed else max(shares)
+        if most >= NEARLY_ALL and min(shares) >= HALF and not typed - {how.kind, "boolean"}:
+            nearly[name] = sum(read)
+    best = {name for name in nearly if nearly[name] == max(nearly.values())}
+    return AMBIGUOUS if {DAY_FIRST, MONTH_FIRST} <= set(nearly) else chosen(best)
+
+
+def _count_truths(parts: Parts) -> bool:
+    """Whether the numbers of all sets that have numbers are 0 and 1, and nothing else is there."""
+    others = [m for part in parts for kind, m in part.values.items() if kind != "boolean"]
+    return all(
+        m.low >= 0 and m.high <= 1 and abs(m.squares / m.count - m.mean * (1 - m.mean)) < TRUTHS
+        for m in others
+    )
 
 
 def _pair(texts: Sequence[TextLearner]) -> tuple[str, str] | None:
@@ -295,21 +317,8 @@ def _left(name: str, reason: str) -> ColumnPlan:
     return ColumnPlan(name, "left out", reason)
 
 
-def _mostly_numbers(texts: Sequence[TextLearner]) -> bool:
-    """Whether a few odd values keep a column from being numeric."""
-    counted = [text.levels.counts for text in texts]
-    left = (1 - NEARLY_ALL) * sum(sum(counts.values()) for counts in counted)
-    for counts in counted:
-        for level, count in counts.items():
-            if not _NUMBER.match(level):
-                left -= count
-                if left < 0:  # most columns of text say so at once
-                    return False
-    return True
-
-
 def _ambiguity(texts: Sequence[TextLearner]) -> str:
-    if {"day/month/year", "month/day/year"} <= {chosen(text.readings) for text in texts}:
+    if {DAY_FIRST, MONTH_FIRST} <= {chosen(text.fitting) for text in texts}:
         return later("the day comes first in one set, the month in another; write 2020-12-31")
     levels = (level for text in texts for level in text.levels.counts)
     example = next((level for level in levels if "," in level or "/" in level), "")
@@ -320,17 +329,14 @@ def _ambiguity(texts: Sequence[TextLearner]) -> str:
     return say(text, text=example)
 
 
-def _conflict(name: str, parts: Parts, names: Sequence[str]) -> str:
+def _conflict(parts: Parts, names: Sequence[str]) -> str:
     """Which sets hold what, one of each kind."""
     held: dict[str, str] = {}
     for part, its_name in zip(parts, names, strict=True):
         for kind in part.values:
-            held.setdefault(f"{kind}s", its_name)
+            held.setdefault(say(PLURALS[kind]), its_name)
         if part.text is not None and part.text.count:
             example = part.text.odd or next(iter(part.text.levels.counts), "")
-            held.setdefault(f"text such as {example[:40]!r}", its_name)
-    said = " and ".join(f"{kind} in {its_name}" for kind, its_name in held.items())
-    return (
-        f"Column {name!r} holds {said}; correct it, or say what it is with "
-        f"{option('categorical')}, {option('numeric')} or {option('drop')}."
-    )
+            held.setdefault(say("text such as {text!r}", text=example[:40]), its_name)
+    said = [say("{kind} in {name}", kind=kind, name=name) for kind, name in held.items()]
+    return say("it holds {kinds}", kinds=", ".join(said))

@@ -24,6 +24,8 @@ from .sketches import MOST_LEVELS, Distinct, Levels, Moments, Order, number_hash
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: A reading that fits none of so many different texts is given up: stray words are few.
+HOPELESS = 1000
 #: All columns of text of a set together keep at most about this many texts (some 100 MB).
 TEXTS_IN_ALL = 2**20
 _IDENTIFIER_WORDS = frozenset(
@@ -63,7 +65,10 @@ def _words(name: str) -> list[str]:
 
 @dataclass
 class TextLearner:
-    """What the texts of a column are: how often each occurs, and which readings fit them all."""
+    """What the texts of a column are: how often each occurs, and what each reading makes of them.
+
+    A reading is no longer tried once it fits none of a thousand different texts.
+    """
 
     levels: Levels
     distinct: Distinct = field(default_factory=Distinct)
@@ -77,7 +82,7 @@ class TextLearner:
     odd: str = ""  # a text that is not a number, for messages
 
     def add(self, array: pa.Array, *, declared: bool, every: bool) -> NDArray[np.bool_]:
-        """Further texts; `every` reading is kept, also those that do not fit. Gives the gaps."""
+        """Further texts; `every` reading is kept, also those that fit none. Gives the gaps."""
         import pyarrow.compute as pc
 
         found = coded(array)
@@ -101,7 +106,7 @@ class TextLearner:
             values = parsed(texts, reading)
             if reading == "point" and values.null_count and not self.odd:
                 self.odd = texts.filter(values.is_null())[0].as_py()
-            if values.null_count and not every:
+            if not every and values.null_count == len(texts) >= HOPELESS:
                 del self.readings[reading]
                 continue
             present = np.asarray(values.is_valid().to_numpy(zero_copy_only=False))
@@ -128,6 +133,11 @@ class TextLearner:
         for one in ways_to_read(reading):
             found.merge(self.readings.get(one, Moments()))
         return found
+
+    @property
+    def fitting(self) -> set[str]:
+        """The readings that fit every value."""
+        return {name for name, read in self.readings.items() if read.count == self.count}
 
     @property
     def n_distinct(self) -> int:
@@ -176,8 +186,9 @@ class ColumnLearner:
     def _add_numbers(self, array: pa.Array, kind: str, source: str, ids: Any) -> None:
         values = self._numbers(array)
         if not all_finite(values):
-            refuse_infinite(values, self.name, source, ids)
-            gaps = np.isnan(values) if values.ndim == 1 else np.isnan(values).any(axis=1)
+            if values.ndim > 1:
+                refuse_infinite(values, self.name, source, ids)
+            gaps = ~np.isfinite(values) if values.ndim == 1 else np.isnan(values).any(axis=1)
             self.missing += int(gaps.sum())
             values = values[~gaps]
         self.values.setdefault(kind, Moments.of_kind(kind)).add(values)

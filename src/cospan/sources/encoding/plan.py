@@ -282,7 +282,8 @@ def _column(content: Mapping[str, Any]) -> ColumnPlan:
     if not right:
         raise ValueError(f"column {texts['name']!r}")
     numbers = tuple(float(value) for value in fill)
-    lists = {"levels": tuple(levels), "fill": numbers, "shape": tuple(shape), "of": tuple(of)}
+    lists: dict[str, Any] = {"levels": levels, "fill": numbers, "shape": shape, "of": of}
+    lists = {key: tuple(value) for key, value in lists.items()}
     column = ColumnPlan(**texts, **flags, **lists, origin=origin)
     if not np.isfinite(numbers).all() or (numbers and len(numbers) != len(column.features)):
         raise ValueError(f"column {column.name!r} has {len(numbers)} values to fill in")

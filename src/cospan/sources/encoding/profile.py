@@ -34,6 +34,7 @@ class ColumnProfile:
     #: counted (numbers)
     distinct: int | None = None
     reading: str = ""  # how texts of this set are read, where the column is numbers or dates
+    kind: str = ""  # the plan's
     padded: int = 0  # rows whose text has blanks around it
 
 
@@ -65,7 +66,7 @@ def profile_of(plan: EncodingPlan, learner: SetLearner) -> SetProfile:
 
 def _column(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
     values: dict[str, float] = {}
-    if column.kind in ("number", "boolean", "date", "duration"):
+    if column.kind in ("number", "boolean", "date", "time", "duration"):
         moments = moments_of(column, part)
         if moments.count:
             values = {
@@ -87,10 +88,12 @@ def _column(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
         exact=text is None or text.levels.exact,
         distinct=None if text is None else text.n_distinct,
         reading="" if text is None else _own_reading(column.reading, text),
+        kind=column.kind,
         padded=0 if text is None else text.padded,
     )
 
 
 def _own_reading(reading: str, text: TextLearner) -> str:
     """Which one of a column's readings is that of this set."""
-    return next((one for one in ways_to_read(reading) if one in text.readings), "")
+    fits = {one: text.readings[one].count for one in ways_to_read(reading) if one in text.readings}
+    return max(fits, key=lambda one: fits[one], default="")
