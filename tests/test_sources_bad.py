@@ -293,7 +293,7 @@ BAD = {
     ),
     "csv infinity": (
         lambda t: write(t / "x.csv", "a,b\n1,2\n3,inf\n"),
-        {},
+        {"missing": "error"},
         InputError,
         ["'b'", "row 1", "infinite"],
     ),
@@ -583,7 +583,7 @@ BAD = {
     ),
     "infinity among categories": (
         lambda t: TABLE.set_column(0, "a", pa.array([1.0, 2.0, np.inf, 3.0])),
-        {},
+        {"missing": "error"},
         InputError,
         ["'a'", "row 2", "infinite"],
     ),

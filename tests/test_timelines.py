@@ -19,7 +19,7 @@ def rows(start, *, drift=0.0, seed=0, n=N):
     hours = np.sort(rng.integers(0, 180 * 24, n))
     table = pd.DataFrame(rng.normal(size=(n, 3)), columns=["speed", "load", "heat"])
     table["speed"] += drift * np.clip(hours / hours.max() - 0.5, 0, 1)
-    table.insert(0, "measured", pd.Timestamp(start) + pd.to_timedelta(hours, "h"))
+    table.insert(0, "measured", pd.Timestamp(start) + pd.to_timedelta(hours // 24, "D"))
     return table
 
 
@@ -71,7 +71,10 @@ def test_dates_that_would_separate_the_sets_by_themselves_are_not_compared(table
     assert timed.shift.pvalue == without.shift.pvalue
     assert [one.name for one in timed.features] == [one.name for one in without.features]
     (remark,) = (text for text in timed.warnings if getattr(text, "code", "") == "times set aside")
-    assert remark.startswith("measured is not compared: the sets are of different times")
+    assert remark.startswith(
+        "measured is not compared: the dates of second half begin after those of first half"
+    )
+    assert "measured ends on 2024-06-28" in str(timed.verdict)
     assert remark.remedy == 'numeric="measured" compares it, too.'
 
 

@@ -101,11 +101,7 @@ class Encoder:
 
         A table may lack such a column: nothing is computed with it.
         """
-        there, nothing = set(batch.schema.names), np.full(batch.num_rows, np.nan)
-        found = [
-            self._days(column.name, batch) if column.name in there else nothing
-            for column in self.plan.times
-        ]
+        found = [self._days(column.name, batch) for column in self.plan.times]
         return np.column_stack(found) if found else None
 
     def _values(self, column: ColumnPlan, batch: pa.RecordBatch) -> NDArray[np.float64]:
@@ -125,7 +121,9 @@ class Encoder:
         if self._dates[0] is not batch:
             self._dates = (batch, {})
         read = self._dates[1]
-        if name not in read:
+        if name not in read and name not in batch.schema.names:
+            read[name] = np.full(batch.num_rows, np.nan)
+        elif name not in read:
             read[name] = self._numbers(replace(self.plan[name], kind="date"), batch.column(name))
         return read[name]
 

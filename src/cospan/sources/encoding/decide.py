@@ -39,7 +39,15 @@ from cospan.errors import InputError
 
 from .learn import ColumnLearner, TextLearner, looks_like_identifier, may_be_identifier
 from .plan import TRUTH, ColumnPlan
-from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen, of_each, ways_to_read
+from .readings import (
+    AMBIGUOUS,
+    READINGS,
+    boolean_pair,
+    chosen,
+    in_two_orders,
+    of_each,
+    ways_to_read,
+)
 from .sketches import HASHES, Moments
 from .wording import EMPTY, PLURALS
 
@@ -66,7 +74,6 @@ TRUTHS = 1e-9
 FILL_DIGITS = 10
 
 Parts = Sequence[ColumnLearner]
-DAY_FIRST, MONTH_FIRST = "day/month/year", "month/day/year"
 
 
 def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[str]) -> ColumnPlan:
@@ -242,7 +249,7 @@ def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
 def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
     """What is known of dates that do not overlap."""
     order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).low)
-    if len(order) != 2:
+    if len(order) != 2 or order[0][1] == order[1][1]:
         return later("its dates do not overlap in any two of the sets")
     text = later("the dates of {later} begin after those of {earlier} end")
     return say(text, earlier=order[0][1], later=order[1][1])
@@ -286,7 +293,7 @@ def _reading(texts: Sequence[TextLearner], typed: set[str]) -> str:
         if most >= NEARLY_ALL and min(shares) >= HALF and not typed - {how.kind, "boolean"}:
             nearly[name] = sum(read)
     best = {name for name in nearly if nearly[name] == max(nearly.values())}
-    return AMBIGUOUS if {DAY_FIRST, MONTH_FIRST} <= set(nearly) else chosen(best)
+    return AMBIGUOUS if in_two_orders(nearly) else chosen(best)
 
 
 def _count_truths(parts: Parts) -> bool:
@@ -318,11 +325,11 @@ def _left(name: str, reason: str) -> ColumnPlan:
 
 
 def _ambiguity(texts: Sequence[TextLearner]) -> str:
-    if {DAY_FIRST, MONTH_FIRST} <= {chosen(text.fitting) for text in texts}:
+    if in_two_orders({chosen(text.fitting) for text in texts}):
         return later("the day comes first in one set, the month in another; write 2020-12-31")
     levels = (level for text in texts for level in text.levels.counts)
-    example = next((level for level in levels if "," in level or "/" in level), "")
-    if "/" in example:
+    example = next((level for level in levels if set(level) & set(",/-")), "")
+    if "," not in example:
         text = later("{text!r} may begin with the day or with the month; write 2020-12-31")
         return say(text, text=example)
     text = later("{text!r} may be a fraction or have a thousands separator; write plain numbers")

@@ -145,9 +145,9 @@ class EncodingPlan:
         return tuple(dict.fromkeys(names))
 
     def check_columns(self, there: Iterable[str], name: str) -> None:
-        """Refuse a table without a column that features are made of."""
+        """Refuse a table without a column that is a feature; times of rows it may lack."""
         known = set(there)
-        lacking = [name for name in self.inputs if name not in known]
+        lacking = [c.name for c in self.used if not c.of and c.name not in known]
         if lacking:
             raise InputError(
                 f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "

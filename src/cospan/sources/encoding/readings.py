@@ -71,29 +71,52 @@ def _moments(texts: pa.Array) -> pa.Array:
     )
 
 
+def _iso(texts: pa.Array) -> pa.Array:
+    return _moments(_replaced(texts, (r"([ T])(\d):", r"\10\2:")))
+
+
 def _clock(texts: pa.Array) -> pa.Array:
-    return _moments(_replaced(texts, (r"^(\d):", r"0\1:"), ("^", "1970-01-01 ")))
+    """Times of day in days: 23:59, or 11:59 PM."""
+    import pyarrow.compute as pc
+
+    bare = _replaced(texts, (" ?[AaPp][Mm]$", ""), (r"^(\d):", r"0\1:"), ("^", "1970-01-01 "))
+    found = _moments(bare)
+    afternoon = pc.match_substring(texts, "pm", ignore_case=True)
+    halves = pc.or_(afternoon, pc.match_substring(texts, "am", ignore_case=True))
+    noon = pc.and_(halves, pc.greater_equal(found, 0.5))  # 12:30 AM is half past midnight
+    found = pc.if_else(noon, pc.subtract(found, 0.5), found)
+    return pc.if_else(afternoon, pc.add(found, 0.5), found)
 
 
 _DIGITS = r"(?:\d+\.?\d*|\.\d+)"
 _POWER = r"(?:[eE][+-]?\d+)?"
 _FIELDS = {"day": r"(0?[1-9]|[12]\d|3[01])", "month": r"(0?[1-9]|1[0-2])", "year": r"(\d{4})"}
-_TIME = r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
+_HOURS, _MINUTES = r"(?:[01]?\d|2[0-3])", r":[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?"
+_TIME = rf"(?:{_HOURS}{_MINUTES}|(?:0?[1-9]|1[0-2]){_MINUTES} ?[AaPp][Mm])"
 _ZONE = r":\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$"
-_TWO_TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?"
 
 
 def _date(order: str, example: str) -> Reading:
-    """Dates in an order such as "day.month.year": each becomes an ISO date first."""
+    """Dates in an order such as "day.month.year", perhaps with a time: ISO dates and times of day.
+
+    Of "9/30/1990 0:00:00" the date becomes 1990-09-30.
+    """
     separator = re.sub("[a-z]", "", order)[0]
     fields = order.split(separator)
     pattern = re.escape(separator).join(_FIELDS[field] for field in fields)
     iso = "-".join(rf"\{fields.index(field) + 1}" for field in ("year", "month", "day"))
 
     def numbers(texts: pa.Array) -> pa.Array:
-        return _moments(_replaced(texts, (r"\b(\d)\b", r"0\1"), (f"^{pattern}$", iso)))
+        import pyarrow.compute as pc
 
-    return Reading("date", f"^{pattern}$", numbers, example)
+        dates = _replaced(texts, ("[ T].*", ""), (r"\b(\d)\b", r"0\1"), (f"^{pattern}$", iso))
+        timed = pc.match_substring(texts, ":")
+        if not pc.any(timed).as_py():
+            return _moments(dates)
+        times = _clock(pc.if_else(timed, _replaced(texts, ("^[^ T]*[ T]", "")), None))
+        return pc.add(_moments(dates), pc.coalesce(times, 0.0))
+
+    return Reading("date", f"^{pattern}(?:[ T]{_TIME})?$", numbers, example)
 
 
 READINGS = {
@@ -106,14 +129,16 @@ READINGS = {
     ),
     "iso date": Reading(
         "date",
-        rf"^\d{{4}}-\d\d-\d\d(?:[ T]{_TWO_TIME}(?:Z|[+-]\d\d:?(?:\d\d)?)?)?$",
-        _moments,
+        rf"^\d{{4}}-\d\d-\d\d(?:[ T]{_HOURS}{_MINUTES}(?:Z|[+-]\d\d:?(?:\d\d)?)?)?$",
+        _iso,
         "2020-12-31",
     ),
     "year/month/day": _date("year/month/day", "2020/12/31"),
     "day.month.year": _date("day.month.year", "31.12.2020"),
     "day/month/year": _date("day/month/year", "31/12/2020"),
     "month/day/year": _date("month/day/year", "12/31/2020"),
+    "day-month-year": _date("day-month-year", "31-12-2020"),
+    "month-day-year": _date("month-day-year", "12-31-2020"),
     "clock": Reading("duration", rf"^{_TIME}$", _clock, "23:59"),
 }
 
@@ -164,6 +189,18 @@ def ways_to_read(reading: str) -> tuple[str, ...]:
     return tuple(reading.split(_OR))
 
 
+def in_two_orders(readings: Collection[str]) -> bool:
+    """Whether the day comes first in one of these readings, and the month in another.
+
+    >>> in_two_orders({"day/month/year", "month-day-year"}), in_two_orders({"day.month.year"})
+    (True, False)
+    """
+    return all(
+        any(one.startswith(first) and "." not in one for one in readings)
+        for first in ("day", "month")
+    )
+
+
 def of_each(fitting: Collection[Collection[str]]) -> str:
     """One reading for each set, given those that fit it, where all of them are dates; else "".
 
@@ -178,7 +215,7 @@ def of_each(fitting: Collection[Collection[str]]) -> str:
     dates = {name for name, how in READINGS.items() if how.kind == "date"}
     if not own <= {*dates, AMBIGUOUS} or len(own) < 2:
         return ""
-    if AMBIGUOUS in own or {"day/month/year", "month/day/year"} <= own:
+    if AMBIGUOUS in own or in_two_orders(own):
         return AMBIGUOUS
     return _OR.join(name for name in READINGS if name in own)
 

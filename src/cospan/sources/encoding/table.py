@@ -161,8 +161,8 @@ class EncodedReader(Reader):
     def blocks(self, size: int) -> Iterator[Chunk]:
         encoder = Encoder(self._plan, self.dtype, self.name)
         there = set(self._table.stream.schema.names)
-        times = [column.name for column in self._plan.times if column.name in there]
-        wanted = RawColumns(self._table, list(dict.fromkeys([*encoder.columns, *times])))
+        names = dict.fromkeys([*encoder.columns, *(column.name for column in self._plan.times)])
+        wanted = RawColumns(self._table, [name for name in names if name in there])
         raw = taken(wanted, self._options, size, self.name)
         for block in _even(raw, size):
             rows = encoder.rows(block.rows, block.ids)
