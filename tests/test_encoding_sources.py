@@ -124,7 +124,8 @@ def test_the_plan_of_the_mixed_table(reference):
     plan = reference[0].plan
     assert {column.name: column.kind for column in plan.columns} == {
         "age": "number", "visits": "number", "member": "boolean", "town": "category",
-        "street": "category", "price": "number", "churn": "boolean", "since": "date", "time of day of since": "time of day",
+        "street": "category", "price": "number", "churn": "boolean", "since": "date",
+        "time of day of since": "time of day",
         "income": "number", "customer_id": "left out", "email": "left out",
     }  # fmt: skip
     shares = [table["town"].to_pandas().value_counts(normalize=True) for table in (A, B)]

@@ -241,7 +241,7 @@ def _further(
         return source
     plan = first.plan
     if plan is not None and source.table is not None and not source.bound:
-        known = {column.name for column in plan.columns}
+        known = {*(column.name for column in plan.columns), *plan.inputs}
         more = [column for column in source.table.columns if column not in known]
         if more:
             text = later("{name}: the sets have no {columns}; they are left out.")

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from difflib import get_close_matches
+from functools import cache
 from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +28,10 @@ from cospan.sources.base import Options, listing
 from cospan.sources.encoding.apply import Encoder
 from cospan.sources.encoding.dates import times_between
 from cospan.sources.encoding.kinds import coded, family, numbers
-from cospan.sources.encoding.readings import parsed
+from cospan.sources.encoding.learn import TextLearner
+from cospan.sources.encoding.readings import AMBIGUOUS, READINGS, chosen, parsed
+from cospan.sources.encoding.sketches import Levels
+from cospan.sources.encoding.table import LEARN_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -195,8 +199,11 @@ def _blocks(
     encoder = Encoder(plan, np.dtype(np.float64), source.name)
     wanted = list(dict.fromkeys([*encoder.columns, *([] if time is None else [time])]))
     zones: set[str] = set()
+    order = cache(lambda: _order(table, str(time)))  # looked for where a block leaves it open
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
-        days = None if time is None else _days(batch.column(time), time, source.name, zones)
+        days = (
+            None if time is None else _days(batch.column(time), (source.name, time), zones, order)
+        )
         yield Timed(encoder.rows(batch, bare=bare), days)
     _tell_zone(zones, time, source.name)
     for note in encoder.notes():  # levels that the reference does not have, with an example
@@ -213,18 +220,22 @@ def check_columns(source: Source, plan: EncodingPlan) -> None:
         raise InputError(
             f"{source.name}: lacks column {listing(lacking)}, which the reference has."
         )
-    known = {column.name for column in plan.columns}
+    known = {*(column.name for column in plan.columns), *plan.inputs}
     more = [name for name in source.table.columns if name not in known]
     if more:
         text = later("{name}: column {columns} is not in the reference, and is not watched.")
         warn(say(text, name=source.name, columns=listing(more)))
 
 
-def _days(array: pa.Array, column: str, name: str, zones: set[str]) -> Floats:
-    """Days since 1970 of a column of dates, times or ISO texts; NaN where missing.
+def _days(
+    array: pa.Array, where: tuple[str, str], zones: set[str], order: Callable[[], str]
+) -> Floats:
+    """Days since 1970 of a column of dates, times or texts; NaN where missing.
 
-    What time zones there are is added to `zones`: "UTC", "other" and "none".
+    What time zones there are is added to `zones`: "UTC", "other" and "none". `order` is how all
+    texts of the column are read, for those that may begin with the day or with the month.
     """
+    name, column = where
     kind = family(array.type)
     if kind == "date":
         # Of a file's times with an offset Arrow says that they are in UTC: as they are now.
@@ -233,13 +244,20 @@ def _days(array: pa.Array, column: str, name: str, zones: set[str]) -> Floats:
     if kind in ("text", "dictionary"):
         found = coded(array)
         values = _read_days(found.texts)
+        if np.isnan(values).any() and order() in READINGS:
+            values = np.asarray(parsed(found.texts, order()).to_numpy(zero_copy_only=False))
         if not np.isnan(values).any():
             zones |= _zones_of(found.texts)
             return np.asarray(np.append(values, np.nan)[found.codes])
         odd = found.texts[int(np.flatnonzero(np.isnan(values))[0])].as_py()
+        if order() == AMBIGUOUS:
+            raise InputError(
+                f"{name}: column {column!r} holds {str(odd)[:40]!r}, which may begin with the day "
+                "or with the month, and so may all others; write 2020-12-31."
+            )
         raise InputError(
             f"{name}: column {column!r} holds {str(odd)[:40]!r}, which is not a date such as "
-            "2020-12-31 or 2020-12-31 23:59:00 (2020/12/31 and 31.12.2020 will do, too)."
+            "2020-12-31 or 2020-12-31 23:59:00 (2020/12/31, 31.12.2020, 12/31/2020 will do, too)."
         )
     if array.null_count == len(array):
         return np.full(len(array), np.nan)
@@ -247,6 +265,16 @@ def _days(array: pa.Array, column: str, name: str, zones: set[str]) -> Floats:
         f"{name}: column {column!r} holds {array.type}, not dates; make dates of it, or cut "
         f"windows in rows, for instance {option('every', '1000-rows')}."
     )
+
+
+def _order(table: Any, column: str) -> str:
+    """The only way to read all texts of a column as dates; else AMBIGUOUS, or empty."""
+    learner = TextLearner(Levels())
+    for batch in table.batches([column], LEARN_ROWS):
+        if family(batch.column(column).type) in ("text", "dictionary"):
+            learner.add(batch.column(column), declared=False, every=False)
+    dates = {name for name in learner.fitting if READINGS[name].kind == "date"}
+    return chosen(dates)
 
 
 def _read_days(texts: pa.Array) -> Floats:

@@ -19,6 +19,8 @@ from cospan.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: Whole numbers up to here are float64s.
+EXACT = 2**53
 STRIP_BYTES = 7 * 2**20
 
 
@@ -54,13 +56,26 @@ def common_float(column_types: Sequence[pa.DataType]) -> np.dtype[Any]:
     return np.dtype(np.float32 if small else np.float64)
 
 
+def ends_of(column: pa.Array) -> tuple[int, ...]:
+    """The least and the largest of whole numbers of 64 bits; nothing of other columns."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    wide = types.is_int64(column.type) or types.is_uint64(column.type)
+    if not wide or column.null_count == len(column):
+        return ()
+    return tuple(pc.min_max(column).as_py().values())
+
+
 def has_gaps(batch: pa.RecordBatch) -> bool:
-    """Whether a value of these number columns is null, NaN or infinite."""
+    """Whether a value of these number columns is null, NaN, infinite, or too large to be exact."""
     from pyarrow import types
 
     for column in batch.columns:
         column = _plain(column)
         if column.null_count:
+            return True
+        if max(map(abs, ends_of(column)), default=0) > EXACT:
             return True
         if types.is_floating(column.type) and len(column):
             values = column.to_numpy(zero_copy_only=False)

@@ -18,7 +18,7 @@ from cospan._language import later, say
 from cospan.errors import InputError
 from cospan.sources.arrow_rows import to_rows
 
-from .kinds import all_finite, coded, family, hours_of, numbers, truths
+from .kinds import above, all_finite, coded, family, hours_of, numbers, truths
 from .learn import refuse_infinite
 from .plan import USED, ColumnPlan, EncodingPlan
 from .readings import parsed
@@ -110,6 +110,8 @@ class Encoder:
             return self._days(column.name, batch)
         if not column.of:
             return self._numbers(column, batch.column(column.name))
+        if column.kind == "number":
+            return above(batch.column(column.of[0]), column.origin)
         first, last = (self._days(name, batch) for name in (column.of[0], column.of[-1]))
         if column.kind != "time of day":
             return last - first

@@ -36,6 +36,7 @@ from itertools import pairwise
 from cospan._language import later, say
 from cospan._surface import option
 from cospan.errors import InputError
+from cospan.sources.arrow_rows import EXACT
 
 from .learn import ColumnLearner, TextLearner, looks_like_identifier, may_be_identifier
 from .plan import TRUTH, ColumnPlan
@@ -69,6 +70,8 @@ EXPECTED_REPEATS = 10
 BY_CHANCE = 0.01
 #: The variance of m ones in n numbers is p(1 - p), with p = m/n, to so much; of others it is less.
 TRUTHS = 1e-9
+#: Huge numbers count from a multiple of this, so that multiples of 10, 5 and 2 stay what they are.
+ROUND = 10**12
 #: The mean that fills gaps keeps this many digits, counted from the larger one of mean and spread:
 #: its last digits depend on how rows were cut into blocks, and a plan must not.
 FILL_DIGITS = 10
@@ -94,7 +97,7 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
     elif found <= {"number", "boolean"}:
         if found == {"number"} and not (asked or forced) and _counts_rows(parts):
             return _left(name, ROW_NUMBERS)
-        column = ColumnPlan(name, "boolean" if found == {"boolean"} else "number")
+        column = _of_numbers(name, parts, found)
     elif len(found) == 1 and not found & {"text", "dictionary"}:
         column = ColumnPlan(name, next(iter(found)), shape=parts[0].shape)
     else:
@@ -106,6 +109,16 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
     fill = _shares(column, parts) if column.kind == "category" else means_of(column, parts)
     gaps = missing == "indicator" and has_gaps(column, parts)
     return replace(column, fill=fill, indicator=gaps)
+
+
+def _of_numbers(name: str, parts: Parts, found: set[str]) -> ColumnPlan:
+    """Numbers as they are, but huge ones that are told apart by their last digits only."""
+    ends = [end for part in parts for end in part.ends] or [0]
+    low, high = min(ends), max(ends)
+    origin = low - low % ROUND
+    if found != {"number"} or max(abs(low), abs(high)) <= EXACT or high - origin > EXACT:
+        return ColumnPlan(name, "boolean" if found == {"boolean"} else "number")
+    return ColumnPlan(f"{name} - {origin}", "number", of=(name,), origin=origin)
 
 
 def has_gaps(column: ColumnPlan, parts: Parts) -> bool:
@@ -213,7 +226,7 @@ def means_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
     for place in range(max(1, math.prod(column.shape))):
         means = [float(m.mean[place] if column.shape else m.mean) for m in own]
         spreads = [float(m.deviation[place] if column.shape else m.deviation) for m in own]
-        mean = sum(means) / len(means)
+        mean = sum(means) / len(means) - (column.origin if column.of else 0)
         size = max(abs(mean), *spreads)
         if 0 < size < math.inf:
             mean = round(mean, FILL_DIGITS - 1 - math.floor(math.log10(size)))

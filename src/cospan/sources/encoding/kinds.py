@@ -92,6 +92,23 @@ def days(array: pa.Array) -> pa.Array:
     return pa.array(whole + rest / _PER_DAY[unit], mask=gaps)
 
 
+def above(array: pa.Array, origin: int) -> NDArray[np.float64]:
+    """Numbers less an origin; NaN where missing. Whole numbers lose no digit on the way.
+
+    >>> import pyarrow as pa
+    >>> above(pa.array([2**60 + 1, None]), 2**60)
+    array([ 1., nan])
+    """
+    import pyarrow as pa
+
+    if not pa.types.is_integer(array.type):
+        return numbers(array) - origin
+    values = array.fill_null(0).to_numpy(zero_copy_only=False)
+    upper, lower = values >> 32, values & 0xFFFFFFFF
+    apart = (upper - float(origin >> 32)) * 2.0**32 + (lower - float(origin & 0xFFFFFFFF))
+    return np.asarray(np.where(array.is_null().to_numpy(zero_copy_only=False), np.nan, apart))
+
+
 def hours_of(days: NDArray[np.float64]) -> NDArray[np.float64]:
     """The time of day in hours, to the millisecond: the same time of two days is one number.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.errors import InputError
-from cospan.sources.arrow_rows import to_rows
+from cospan.sources.arrow_rows import ends_of, to_rows
 
 from .kinds import all_finite, coded, family, numbers
 from .readings import READINGS, parsed, ways_to_read
@@ -158,6 +158,7 @@ class ColumnLearner:
     families: set[str] = field(default_factory=set)
     values: dict[str, Moments] = field(default_factory=dict)  # by family
     text: TextLearner | None = None
+    ends: tuple[int, ...] = ()  # of whole numbers of 64 bits, the least and the largest
     whole: bool = True
     order: Order = field(default_factory=Order)
     distinct: Distinct = field(default_factory=Distinct)
@@ -185,6 +186,7 @@ class ColumnLearner:
 
     def _add_numbers(self, array: pa.Array, kind: str, source: str, ids: Any) -> None:
         values = self._numbers(array)
+        self.ends = _ends((*self.ends, *ends_of(array)))
         if not all_finite(values):
             if values.ndim > 1:
                 refuse_infinite(values, self.name, source, ids)
@@ -217,10 +219,15 @@ class ColumnLearner:
             self.text = other.text
         elif other.text is not None:
             self.text.merge(other.text)
+        self.ends = _ends((*self.ends, *other.ends))
         self.whole = self.whole and other.whole
         self.order.merge(other.order)
         self.distinct.merge(other.distinct)
         self.type_name = self.type_name or other.type_name
+
+
+def _ends(values: tuple[int, ...]) -> tuple[int, ...]:
+    return (min(values), max(values)) if values else ()
 
 
 @dataclass

@@ -47,9 +47,9 @@ class ColumnPlan:
     indicator: bool = False  # whether a further column says which values are missing
     shape: tuple[int, ...] = ()  # lengths of the lists of a vector
     #: The columns it is made of, where it is no column of the user's itself: of one date its time
-    #: of day, of two dates the time between them
+    #: of day, of two dates the time between them, of huge whole numbers what is above `origin`
     of: tuple[str, ...] = ()
-    #: When the day of a time of day begins, in whole hours: in the emptiest one
+    #: Of a time of day, the hour when the day begins; of huge numbers, what is subtracted
     origin: int = 0
 
     @property
@@ -145,9 +145,10 @@ class EncodingPlan:
         return tuple(dict.fromkeys(names))
 
     def check_columns(self, there: Iterable[str], name: str) -> None:
-        """Refuse a table without a column that is a feature; times of rows it may lack."""
-        known = set(there)
-        lacking = [c.name for c in self.used if not c.of and c.name not in known]
+        """Refuse a table without a column that is a feature; dates it may lack but for that."""
+        made = {name for c in self.used if c.kind != "number" for name in c.of}
+        known = {*there, *(made - {c.name for c in self.used})}
+        lacking = [name for name in self.inputs if name not in known]
         if lacking:
             raise InputError(
                 f"{name} lacks column {listing(lacking)}, which the encoding plan was learned "
