@@ -257,7 +257,7 @@ BAD = {
     ),
     "text after numbers": (
         lambda t: write(t / "x.csv", late_text),
-        {"chunk_rows": 100},
+        {"chunk_rows": 100, "strict": True},
         SourceError,
         ["'a'", "'oops'", "line 5002"],
     ),

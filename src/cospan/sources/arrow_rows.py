@@ -67,6 +67,11 @@ def ends_of(column: pa.Array) -> tuple[int, ...]:
     return tuple(pc.min_max(column).as_py().values())
 
 
+def is_huge(column: pa.Array) -> bool:
+    """Whether whole numbers go beyond those that are float64s."""
+    return max(map(abs, ends_of(column)), default=0) > EXACT
+
+
 def has_gaps(batch: pa.RecordBatch) -> bool:
     """Whether a value of these number columns is null, NaN, infinite, or too large to be exact."""
     from pyarrow import types
@@ -75,7 +80,7 @@ def has_gaps(batch: pa.RecordBatch) -> bool:
         column = _plain(column)
         if column.null_count:
             return True
-        if max(map(abs, ends_of(column)), default=0) > EXACT:
+        if is_huge(column):
             return True
         if types.is_floating(column.type) and len(column):
             values = column.to_numpy(zero_copy_only=False)

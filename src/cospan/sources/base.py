@@ -137,6 +137,8 @@ class TableStream(ABC):
     #: Columns that can serve as label or id but never as a feature (folder partitions)
     hidden: frozenset[str] = frozenset()
     unreadable: frozenset[str] = frozenset()  # columns that no batch can hold (Python objects)
+    #: Whether a column may be text in some batches, where the schema has another type for it
+    lenient: bool = False
     notes: tuple[str, ...] = ()
 
     @abstractmethod

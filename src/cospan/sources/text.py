@@ -1,7 +1,9 @@
 """CSV and TSV files, one or many, streamed by Arrow.
 
 Arrow guesses column types from the first block alone. Whole numbers there may turn out to be
-fractions later, so number columns are read as float64; labels and identifiers keep their type.
+fractions later, so number columns are read as float64, unless these are too large for it; labels
+and identifiers keep their type. A column that has text later is read as text from there on, where
+whoever reads can do with that.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import mmap
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +21,7 @@ from cospan._surface import option
 from cospan._text import is_number
 from cospan.errors import SourceError
 
+from .arrow_rows import is_huge
 from .base import TableStream, listing
 from .budget import check_stream
 from .paths import reading, sniff
@@ -32,6 +36,10 @@ MAX_LINE_BYTES = 16 * BLOCK_BYTES
 _LARGER = 4  # blocks, where a line does not fit
 #: Arrow's words for a line that is.
 LONG_LINE = re.compile("straddl|cannot infer number of columns")
+#: And for a value of another type than the column's.
+_ROW = r"(?:Row #(\d+): )?"
+_COLUMN = rf"column #(\d+): {_ROW}CSV conversion error to "
+_WRONG = _COLUMN + r"([^:]+): invalid value '(.*)"
 DELIMITERS = ",;\t|"
 #: A pandas index is written as a first column without a name.
 INDEX = ""
@@ -59,6 +67,7 @@ class TextFiles(TableStream):
         self._files = list(files)
         self._keep = keep
         self._as_text = as_text
+        self._strays: set[str] = set()  # columns with text where the first block has none
         self._block = BLOCK_BYTES
         self._delimiter, self._header = _layout(self._files[0])
         # To look for breaks inside quotation marks takes Arrow a fifth longer.
@@ -115,9 +124,20 @@ class TextFiles(TableStream):
                             done = seen
                 return
             except pa.ArrowInvalid as error:
-                if not LONG_LINE.search(str(error)):
+                if LONG_LINE.search(str(error)):
+                    self._enlarge(file, error)
+                elif not self._is_stray(str(error)):
                     raise
-                self._enlarge(file, error)
+
+    def _is_stray(self, complaint: str) -> bool:
+        """Whether text was met in a column of another type; it is read as text from here on."""
+        found = re.search(_WRONG, complaint, re.DOTALL)
+        if not self.lenient or found is None or "\n" in found[4]:  # a quotation mark left open
+            return False
+        column = self.schema.names[int(found[1])]
+        known = column in self._strays or column in self._keep
+        self._strays.add(column)
+        return not known
 
     def _enlarge(self, file: Path, error: Exception) -> None:
         """Larger blocks, for a line that is longer than one."""
@@ -141,10 +161,10 @@ class TextFiles(TableStream):
         import pyarrow as pa
 
         with self._explained(file):
-            found = self._first_schema(file)
+            found, huge = self._first_schema(file)
             names: list[str] = found.names
         numbers = {i for i in self._keep if isinstance(i, int) and -len(names) <= i < len(names)}
-        exact = {*self._keep, INDEX, *(names[i] for i in numbers)}
+        exact = {*self._keep, INDEX, *huge, *(names[i] for i in numbers)}
         fields = [
             pa.field(field.name, pa.float64())
             if pa.types.is_integer(field.type) and field.name not in exact
@@ -153,14 +173,19 @@ class TextFiles(TableStream):
         ]
         return pa.schema(fields)
 
-    def _first_schema(self, file: Path) -> pa.Schema:
-        """Types as the first block has them; a header longer than a block needs a larger one."""
+    def _first_schema(self, file: Path) -> tuple[pa.Schema, set[str]]:
+        """Types as the first block has them, and the columns with whole numbers beyond float64's.
+
+        A header longer than a block needs a larger one.
+        """
         import pyarrow as pa
 
         while True:
             try:
                 with self._open(file, None) as reader:
-                    return reader.schema
+                    first = next(iter(reader), None)
+                    huge = [] if first is None else map(is_huge, first.columns)
+                    return reader.schema, set(compress(reader.schema.names, huge))
             except pa.ArrowInvalid as error:
                 if not LONG_LINE.search(str(error)):
                     raise
@@ -173,6 +198,7 @@ class TextFiles(TableStream):
         convert: dict[str, Any] = {}
         if columns is not None:
             types = {column: self.schema.field(column).type for column in columns}
+            types |= {column: pa.string() for column in self._strays if column in types}
             convert = {"include_columns": list(columns), "column_types": types}
         return arrow_csv.open_csv(
             pa.input_stream(str(file), compression="detect"),
@@ -205,13 +231,11 @@ class TextFiles(TableStream):
             raise SourceError(f"{file}: {sentence}.") from cause
 
     def _explanation(self, complaint: str) -> str | None:
-        where = r"(?:Row #(\d+): )?"
-        ragged = re.search(where + r"Expected (\d+) columns, got (\d+)", complaint)
+        ragged = re.search(_ROW + r"Expected (\d+) columns, got (\d+)", complaint)
         if ragged:
             line, expected, found = ragged.groups()
             return f"line {line or '?'} has {found} fields where the first line has {expected}"
-        column = r"column #(\d+): " + where + r"CSV conversion error to "
-        encoded = re.search(column + "string: invalid UTF8", complaint)
+        encoded = re.search(_COLUMN + "string: invalid UTF8", complaint)
         if encoded:
             number, line = encoded.groups()
             return (
@@ -219,7 +243,7 @@ class TextFiles(TableStream):
                 f"is not UTF-8; save the file as UTF-8, or leave the column out with "
                 f"{option('drop')}"
             )
-        wrong = re.search(column + r"(\w+): invalid value '(.*)", complaint, re.DOTALL)
+        wrong = re.search(_WRONG, complaint, re.DOTALL)
         if wrong:
             number, line, kind, value = wrong.groups()
             value = value.removesuffix("'")

@@ -60,6 +60,7 @@ class EncodableTable:
         self.unusable = dict.fromkeys(table.stream.unreadable, MIXED)
         self.options = options
         self._table = table
+        table.stream.lenient = not options.strict
         self._types = {c: table.stream.schema.field(c).type for c in table.columns}
         if options.strict:
             self._refuse_other_kinds()
@@ -114,6 +115,7 @@ class EncodableTable:
         """The reader that applies a plan; plain numbers are read as they are."""
         plan.check_columns(self.all_columns, name)
         if self.settled and plan.plain and not any(column.fill for column in plan.used):
+            self._table.stream.lenient = False  # its rows are the numbers themselves
             reader = TableReader(
                 self._table.with_columns([c.name for c in plan.used]), self.options
             )
@@ -206,8 +208,13 @@ def _joined(blocks: list[RawBlock]) -> RawBlock:
         return blocks[0]
     import pyarrow as pa
 
-    # The promotion: an empty column of one batch may be text in the next.
+    # The promotion: an empty column of one batch may be text in the next, and numbers may be.
     tables = [pa.Table.from_batches([block.rows]) for block in blocks]
+    texts = [{f.name for f in table.schema if family(f.type) == "text"} for table in tables]
+    mixed = set.union(*texts) - set.intersection(*texts)
+    for i, table in enumerate(tables if mixed else ()):
+        fields = [f.with_type(pa.string()) if f.name in mixed else f for f in table.schema]
+        tables[i] = table.cast(pa.schema(fields))
     whole = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
     labels = [block.labels for block in blocks if block.labels is not None]
     ids = np.concatenate([block.ids for block in blocks])

@@ -1,0 +1,269 @@
+"""What dates tell besides the date, stray texts, and numbers that float64 cannot hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cospan import compare, monitor
+from cospan.errors import InputError
+from cospan.sources import EncodingPlan, learn_plan, open_source
+
+N = 400
+CLOCK, SPAN = "time of day of t", "time from start to end"
+
+
+def table(seed=0, start="2024-01-01", days=100, hour=14.0, n=N):
+    """Some numbers, and dates whose times of day spread about an hour."""
+    rng = np.random.default_rng(seed)
+    when = pd.Timestamp(start) + pd.to_timedelta(rng.integers(0, days, n), "D")
+    when += pd.to_timedelta(np.round(3600 * rng.normal(hour, 2, n)), "s")
+    return pd.DataFrame({"x": rng.normal(size=n), "t": when})
+
+
+def plan_of(*tables, **options):
+    return learn_plan([open_source(one, name=f"s{i}", **options) for i, one in enumerate(tables)])
+
+
+def changed(found):
+    return {one.name for one in found.features.changed}
+
+
+# The time of day --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("write", [lambda t: t, lambda t: t.dt.strftime("%d.%m.%Y %H:%M:%S")])
+def test_times_of_day_are_hours_to_the_second(write):
+    one = table()
+    source = open_source(one.assign(t=write(one["t"])))
+    assert source.plan[CLOCK].of == ("t",)
+    true = (one["t"] - one["t"].dt.normalize()).dt.total_seconds() / 3600
+    rows = source.read().rows[:, source.feature_names.index(CLOCK)]
+    np.testing.assert_allclose(rows % 24, true, rtol=0, atol=1e-9)
+    assert len(np.unique(rows)) == true.nunique()  # one time of two days is one number
+
+
+def test_a_clock_that_is_off_is_told_whether_or_not_the_dates_are_compared():
+    for start in ("2024-01-01", "2025-01-01"):
+        found = compare(table(0), table(1, start, hour=9.0), n_permutations=0)
+        assert CLOCK in changed(found)
+        said = next(text for text in found.verdict.sentences if CLOCK in text)
+        assert "4.99 hours earlier on average: 13:56 in A, 8:57 in B" in said
+
+
+def test_the_same_clock_is_no_difference():
+    found = compare(table(0), table(1, "2025-01-01"), n_permutations=0)
+    assert CLOCK not in changed(found)
+
+
+def test_a_night_is_not_cut_in_two():
+    """Times about midnight: the day begins where nothing happens, and means are of the circle."""
+    a, b = table(0, hour=24.0), table(1, hour=25.0)
+    assert 4 <= plan_of(a, b)[CLOCK].origin <= 20
+    found = compare(a, b, n_permutations=0)
+    said = next(text for text in found.verdict.sentences if CLOCK in text)
+    assert "1.01 hours later on average: 23:56 in A, 0:57 in B" in said
+
+
+def test_times_that_were_lost_are_told():
+    a, b = table(0), table(1)
+    found = compare(a, b.assign(t=b["t"].dt.normalize()), n_permutations=0)
+    assert CLOCK in changed(found)
+    assert "always 0:00" in str(found.verdict)
+
+
+def test_pure_dates_get_nothing_new():
+    a, b = (one.assign(t=one["t"].dt.normalize()) for one in (table(0), table(1)))
+    assert plan_of(a, b).feature_names == ("x", "t")
+
+
+def test_rows_to_score_may_lack_the_times():
+    a, b = table(0), table(1, "2025-01-01")
+    found = compare(a, b, b.drop(columns="t")[:50], n_permutations=0)
+    assert found.groups[2].n == 50
+    assert any("the sets' mean is put in" in text for text in found.warnings)
+
+
+def test_a_plan_with_times_of_day_is_stored_and_older_ones_are_read():
+    plan = plan_of(table(0), table(1, "2025-01-01"))
+    assert EncodingPlan.from_dict(plan.to_dict()) == plan
+    old = {"missing": "indicator", "columns": [{"name": "t", "kind": "date", "fill": [3.0]}]}
+    assert EncodingPlan.from_dict(old).feature_names == ("t",)
+
+
+def test_times_of_day_are_watched():
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2024-01-01", periods=4000, freq="h")
+    made = pd.DataFrame({"when": days, "x": rng.normal(size=4000)})
+    made["seen"] = days.normalize() + pd.to_timedelta(np.round(60 * rng.normal(14, 2, 4000)), "m")
+    new = made[3000:].copy()
+    new.loc[new.index[500:], "seen"] += pd.Timedelta("5h")
+    with pytest.warns(match="'seen' is left out"):
+        found = monitor(made[:3000], new, time="when", every="day")
+    alarms = [window for window in found.windows if window.alarm]
+    assert alarms
+    assert all("time of day of seen" in str(window.reasons) for window in alarms)
+
+
+# The time between dates -------------------------------------------------------------------------
+
+
+def spans(seed, start="2024-01-01", late=0):
+    rng = np.random.default_rng(seed)
+    begin = pd.Timestamp(start) + pd.to_timedelta(rng.integers(0, 100, N), "D")
+    end = begin + pd.to_timedelta(rng.integers(1, 8, N) + late, "D")
+    return pd.DataFrame({"x": rng.normal(size=N), "start": begin, "end": end})
+
+
+def test_a_date_that_moved_against_another_is_told():
+    a, b = spans(0), spans(1, late=365)
+    assert plan_of(a, b)["end"].kind == "time"
+    found = compare(a, b, n_permutations=0)
+    assert changed(found) == {SPAN}
+    assert f"'{SPAN}' rose from 4." in str(found.verdict)
+    assert "end ends on 2024-04-1" in str(found.verdict)
+
+
+def test_sets_of_different_times_differ_in_no_span():
+    found = compare(spans(0), spans(1, "2025-01-01"), n_permutations=0)
+    assert SPAN in found.feature_names
+    assert changed(found) == set()
+
+
+def test_dates_that_are_compared_need_no_span():
+    assert SPAN not in plan_of(spans(0), spans(1)).feature_names
+
+
+# Strays -----------------------------------------------------------------------------------------
+
+
+def strayed(words, seed=1):
+    b = table(seed)[["x"]].assign(y=np.arange(N) / 7, flag=np.arange(N) % 2)
+    b["y"] = b["y"].round(3).astype(object)
+    b.loc[b.index[: len(words)], "y"] = words
+    return b
+
+
+@pytest.mark.parametrize("how", ["frames", "files", "label"])
+def test_a_few_stray_texts_are_missing_however_the_sets_come(how, tmp_path):
+    a, b = strayed([]).astype({"y": float}), strayed(["nil"] * 8)
+    if how == "label":
+        both = pd.concat([a.assign(k="a"), b.assign(k="b")])
+        found = compare(both.astype({"y": str}), label="k", n_permutations=0)
+    elif how == "files":
+        for name, one in (("a", a), ("b", b)):
+            one.to_csv(tmp_path / f"{name}.csv", index=False)
+        found = compare(tmp_path / "a.csv", tmp_path / "b.csv", n_permutations=0)
+    else:
+        found = compare(a, b, n_permutations=0)
+    assert found.features["y"].kind == "number"
+    assert (found.features["y"].a.missing, found.features["y"].b.missing) == (0, 8 / N)
+    assert any("8 values of 'y', such as 'nil'" in text for text in found.warnings)
+
+
+def test_text_after_the_first_block_of_a_file_is_a_stray_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("cospan.sources.text.BLOCK_BYTES", 2000)
+    b = strayed([])
+    b.loc[b.index[-5:], "y"] = "nil"
+    b.to_csv(tmp_path / "b.csv", index=False)
+    source = open_source(tmp_path / "b.csv")
+    assert source.plan["y"].kind == "number"
+    rows = source.read().rows
+    place = source.feature_names.index("y")
+    np.testing.assert_array_equal(rows[:-5, place], np.round(np.arange(N - 5) / 7, 3))
+    np.testing.assert_array_equal(np.flatnonzero(rows[:, -1]), np.arange(N - 5, N))
+
+
+def test_more_text_than_that_leaves_the_column_out_and_compares_the_rest():
+    a, b = strayed([]).astype({"y": float}), strayed(["low", "high", "none"] * 80)
+    with pytest.warns(match="'y' .it holds numbers in A, text such as 'low' in B"):
+        found = compare(a, b, n_permutations=0)
+    assert "y" not in found.feature_names
+    assert "y holds text such as " in str(found.verdict)
+
+
+def test_yes_and_no_may_be_one_and_zero():
+    a, b = strayed([]), strayed([])
+    b["flag"] = b["flag"].map({0: "no", 1: "yes"})
+    found = compare(a, b, n_permutations=0)
+    assert found.features["flag"].kind == "boolean"
+    assert found.features["flag"].a.mean == found.features["flag"].b.mean == 0.5
+    assert "flag is written as no and yes in B and as 0 and 1" in str(found.verdict)
+    with pytest.raises(InputError, match="numbers in s0, text such as 'no' in s1"):
+        plan_of(pd.DataFrame({"z": [0.0, 0.5]}), pd.DataFrame({"z": ["no", "yes"]}))
+
+
+def test_an_infinite_value_is_missing_with_a_word():
+    a, b = strayed([]).astype({"y": float}), strayed([]).astype({"y": float})
+    b.loc[3, "y"] = np.inf
+    found = compare(a, b, n_permutations=0)
+    assert found.features["y"].b.missing == 1 / N
+    assert any("infinite values of 'y', 1 in all" in text for text in found.warnings)
+    with pytest.raises(InputError, match="'y' is infinite in row 3"):
+        compare(a, b, missing="error", n_permutations=0)
+
+
+def test_many_texts_like_numbers_are_not_called_numbers():
+    texts = [f"17-{i:06d}" for i in range(9000)]  # more than are counted one by one
+    with pytest.warns(match="'k' .identifiers: nearly all of the 9,000 values differ"):
+        plan_of(pd.DataFrame({"k": texts, "x": np.arange(9000.0)}))
+
+
+# Writings of dates ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [
+        ("%Y/%m/%d %H:%M:%S", "date"),
+        ("%m/%d/%Y %H:%M", "date"),
+        ("%d.%m.%Y %H:%M", "date"),
+        ("%d-%m-%Y", "date"),
+        ("%m/%d/%Y %I:%M:%S %p", "date"),
+        ("%Y-%m-%d %H:%M", "date"),
+    ],
+)
+def test_common_writings_are_dates(form, kind):
+    when = table()["t"]
+    texts = when.dt.strftime(form)
+    source = open_source(pd.DataFrame({"t": texts}))
+    assert source.plan["t"].kind == kind
+    true = (pd.to_datetime(texts, format=form) - pd.Timestamp("1970-01-01")) / pd.Timedelta("1D")
+    np.testing.assert_allclose(source.read().rows[:, 0], true, rtol=0, atol=1e-9)
+
+
+def test_the_order_of_day_and_month_is_not_guessed():
+    texts = [f"0{d}/0{m}/2020 10:0{d}" for d in range(1, 10) for m in range(1, 10)]
+    with pytest.raises(InputError, match="may begin with the day or with the month"):
+        plan_of(pd.DataFrame({"t": texts}))
+    made = pd.DataFrame({"t": [*texts, "31/01/2020 9:00"]})
+    assert plan_of(made)["t"].reading == "day/month/year"
+
+
+def test_windows_are_cut_by_such_dates_too():
+    days = pd.date_range("2024-01-01", periods=3000, freq="h")
+    made = pd.DataFrame(
+        {"t": days.strftime("%m/%d/%Y %H:%M"), "x": np.random.default_rng(0).normal(size=3000)}
+    )
+    found = monitor(made[:2000], made[2000:], time="t", every="day")
+    assert len(found.windows) > 40
+    unsure = made[:200].assign(t=[f"0{1 + i % 9}/0{1 + i % 7}/2024" for i in range(200)])
+    with pytest.raises(InputError, match="the day or with the month"):
+        monitor(unsure, unsure, time="t", every="day")
+
+
+# Huge whole numbers -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["frames", "files"])
+def test_whole_numbers_beyond_float64_are_told_apart(how, tmp_path):
+    rng = np.random.default_rng(0)
+    made = pd.DataFrame({"x": rng.normal(size=2 * N), "k": 2**55 + rng.integers(0, 5, 2 * N)})
+    a, b = made[:N], made[N:].assign(k=2**55)
+    if how == "files":
+        for name, one in (("a", a), ("b", b)):
+            one.to_csv(tmp_path / f"{name}.csv", index=False)
+        a, b = tmp_path / "a.csv", tmp_path / "b.csv"
+    found = compare(a, b, n_permutations=0)
+    origin = 2**55 - 2**55 % 10**12
+    assert changed(found) == {f"k - {origin}"}
+    assert not any("Constant" in text for text in found.warnings)
