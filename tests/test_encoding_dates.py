@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cospan import compare, monitor
+from cospan import audit_labels, compare, monitor
 from cospan.errors import InputError
 from cospan.sources import EncodingPlan, learn_plan, open_source
 
@@ -267,3 +267,49 @@ def test_whole_numbers_beyond_float64_are_told_apart(how, tmp_path):
     origin = 2**55 - 2**55 % 10**12
     assert changed(found) == {f"k - {origin}"}
     assert not any("Constant" in text for text in found.warnings)
+
+
+# Labels ----------------------------------------------------------------------------------------
+
+
+def labelled(seed=0):
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["a", "b"], N)
+    made = pd.DataFrame(
+        {"x": rng.normal(size=N) + 4 * (kind == "b"), "town": rng.choice(list("uv"), N)}
+    )
+    made.loc[made.index[:5], "x"] = np.nan
+    return made, kind
+
+
+def test_labels_of_a_table_with_text_and_gaps_are_audited():
+    made, kind = labelled()
+    wrong = np.flatnonzero(kind == "a")[-3:]
+    kind[wrong] = "b"
+    made.loc[wrong, "x"] = -1.0
+    audit = audit_labels(made, kind)
+    assert set(wrong) <= set(np.flatnonzero(audit.flagged))
+    with pytest.raises(InputError):
+        audit_labels(made.to_numpy(), kind)
+
+
+def test_a_third_class_among_the_labels_is_not_checked_and_the_others_are():
+    made, kind = labelled()
+    a, b = (made[kind == k].fillna(0.0) for k in "ab")
+    z, given = labelled(1)
+    z, flipped = (
+        z.fillna(0.0),
+        np.where(np.arange(N) % 50 == 7, np.where(given == "a", "b", "a"), given),
+    )
+    third = np.where(np.arange(N) % 10 == 3, "c", flipped)
+    options = {"name_a": "a", "name_b": "b", "n_permutations": 0}
+    with pytest.warns(match="40 rows are labelled 'c', which is no set"):
+        few = compare(a, b, z.assign(l=third), labels="l", **options)
+    known = third != "c"
+    alone = compare(a, b, z.assign(l=third)[known], labels="l", **options)
+    np.testing.assert_array_equal(few.audit.suspicion[known], alone.audit.suspicion)
+    np.testing.assert_array_equal(few.audit.flagged[known], alone.audit.flagged)
+    assert not few.audit.flagged[~known].any()
+    assert few.to_json()
+    with pytest.raises(InputError, match="labels hold 'c'"):
+        compare(a, b, z.assign(l="c"), labels="l", **options)

@@ -32,12 +32,12 @@ ORDER = """
     distribution
     significance
     studies
-    audit
     procrustes
     estimator
     model_file
     embedding
     sources
+    audit
     panel
     changes
     monitoring

@@ -19,6 +19,7 @@ from cospan.errors import InputError
 from cospan.frame.fitting import RowsAgain
 from cospan.sets import SetCosts, calibrated_weights
 from cospan.sets.settings import Given, Settings
+from cospan.sources import open_source
 from cospan.summary import Summary
 
 # A label is flagged when it is more likely flipped than not.
@@ -216,6 +217,7 @@ def audit_labels(X: Any, y: Any, *, level: float = LEVEL, **settings: Unpack[Giv
     Parameters
     ----------
     X : array-like or dataframe, (n, d)
+        Columns of text, dates and gaps of a dataframe are encoded as in :func:`cospan.compare`.
     y : array-like, (n,)
         Labels: numbers or text, of two or more classes with two or more rows each.
     level : float in [0, 1]
@@ -242,8 +244,7 @@ def audit_labels(X: Any, y: Any, *, level: float = LEVEL, **settings: Unpack[Giv
     2   50      1          2      0.981     True
     3   69      9          7      0.931    False
     """
-    names = feature_names_of(X)
-    rows = as_rows(X, "X")
+    rows, names = _rows(X)
     labels, classes, own = _labels(y, rows.shape[0])
     settings["calibrate"] = True  # to flag labels, costs must be probabilities
     settings.setdefault("curve", None)
@@ -260,6 +261,18 @@ def audit_labels(X: Any, y: Any, *, level: float = LEVEL, **settings: Unpack[Giv
     weights = arrays.to_numpy(calibrated_weights(squared, costs.geometry.calibration))
     shares = shares_of(own, len(classes))
     return LabelAudit.from_weights(weights, own, classes, labels=labels, level=level, shares=shares)
+
+
+def _rows(X: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """Rows of numbers and what they are called; of a table with text or gaps, as `compare` does."""
+    names = feature_names_of(X)
+    try:
+        return as_rows(X, "X"), names
+    except InputError:
+        if names is None:
+            raise
+    source = open_source(X, name="X")
+    return source.read().rows, source.feature_names
 
 
 def _labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:

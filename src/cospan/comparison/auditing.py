@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import either, say
 from cospan._surface import option
+from cospan._warnings import warn
 from cospan.audit import LabelAudit, shares_of
 from cospan.changes import RowsToCheck
 from cospan.comparison.classes import as_text
@@ -43,17 +45,45 @@ def audit_rows(
         audit = looking_elsewhere(LabelAudit.from_weights(weights, own, np.array(names)))
         real = np.array([not group.drawn for group in groups])  # others cannot be looked at
         return Audited(replace(audit, flagged=audit.flagged & real[own]), "sets")
-    labels = further.kept.labels
+    labels = np.asarray(further.kept.labels)
     sides = sides_of_labels(labels, (names[0], names[1]), classes)
+    known = sides >= 0
     audit = LabelAudit.from_weights(
-        further.kept.weights,
-        sides,
+        further.kept.weights[known],
+        sides[known],
         np.array(names),
-        labels=labels,
+        labels=labels[known],
         reference=(weights, own),
-        shares=shares_of(sides, 2),
+        shares=shares_of(sides[known], 2),
     )
+    if not known.all():
+        _tell_others(labels[~known], further.name)
+        audit = _among_others(audit, known, labels, further.kept.weights)
     return Audited(audit, "z")
+
+
+def _tell_others(labels: NDArray[Any], name: str) -> None:
+    others = sorted({as_text(label) for label in labels.tolist()})
+    text = either(
+        len(labels) == 1,
+        "{name}: {n:,} row is labelled {labels}, which is no set; its label is not checked.",
+        "{name}: {n:,} rows are labelled {labels}, which is no set; their labels are not checked.",
+    )
+    warn(say(text, name=name, n=len(labels), labels=listing(others)), code="labels not checked")
+
+
+def _among_others(
+    audit: LabelAudit, known: NDArray[np.bool_], labels: NDArray[Any], weights: NDArray[Any]
+) -> LabelAudit:
+    """The audit of some rows as that of all: nothing is said against the labels of others."""
+    found: dict[str, Any] = {"labels": labels, "weights": weights}
+    for key in ("suspicion", "mislabelled", "flagged"):
+        own = getattr(audit, key)
+        found[key] = np.zeros(len(known), own.dtype)
+        found[key][known] = own
+    found["suggested"] = labels.astype(object)
+    found["suggested"][known] = audit.suggested
+    return replace(audit, theta=np.arctan2(*np.sqrt(weights.T[::-1])), **found)
 
 
 def looking_elsewhere(audit: LabelAudit) -> LabelAudit:
@@ -73,7 +103,7 @@ def looking_elsewhere(audit: LabelAudit) -> LabelAudit:
 def sides_of_labels(
     labels: NDArray[Any], names: tuple[str, str], classes: tuple[Any, ...]
 ) -> NDArray[np.intp]:
-    """0 for a label that means A, 1 for B.
+    """0 for a label that means A, 1 for B, -1 for one that means neither.
 
     A label may be the set's name, the class taken for it, or 0 and 1.
 
@@ -82,9 +112,10 @@ def sides_of_labels(
     """
     texts = np.array([as_text(label) for label in np.asarray(labels).tolist()])
     found = set(texts.tolist())
-    for pair in (names, tuple(map(as_text, classes)), ("0", "1")):
-        if found <= set(pair):
-            return np.asarray(texts == pair[1], dtype=np.intp)
+    called = names, tuple(as_text(x) for x in classes if x is not None)
+    meant = [pair for pair in (*called, ("0", "1")) if found <= set(pair)]
+    for pair in (*meant, *(pair for pair in called if found & set(pair))):
+        return np.where(np.isin(texts, pair), texts == pair[1], -1).astype(np.intp)
     unknown = sorted(found - set(names))
     raise InputError(
         f"labels hold {listing(unknown)}; each label must be {names[0]!r} or {names[1]!r}, the "

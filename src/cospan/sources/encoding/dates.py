@@ -4,19 +4,27 @@ A date has a **time of day** that sets of different times share: a clock that is
 were lost, show there. Two dates have a **time between them**, which shows that one of them moved
 where the date itself says no more than when rows are from. Both are columns made of the user's.
 Dates that are compared need no time between them: it would say the same once more.
+
+Whether a date is compared depends on whether the sets' dates overlap: see ``times_apart``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
-from .decide import Parts, has_gaps, means_of, moments_of
+from cospan._language import later, say
+
+from .held import Parts, has_gaps, means_of, moments_of
 from .plan import ColumnPlan
 from .sketches import MINUTES
+
+#: How often dates of one distribution may be taken for those of different times.
+BY_CHANCE = 0.01
 
 
 def made_of_dates(
@@ -65,3 +73,25 @@ def _clock(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:
     fill = round(float(shares @ hours / len(own)), 4)
     name = f"time of day of {column.name}"
     return ColumnPlan(name, "time of day", fill=(fill,), of=(column.name,), origin=origin)
+
+
+def times_apart(column: ColumnPlan, parts: Parts) -> bool:
+    """Whether every set ends before the next one begins, and not by chance."""
+    known = [m for m in (moments_of(column, part) for part in parts) if m.count]
+    known.sort(key=lambda m: (float(m.low), float(m.high)))
+    overlap = any(float(one.high) >= float(two.low) for one, two in pairwise(known))
+    if len(known) < 2 or len(known) < len(parts) or overlap:
+        return False
+    counts = [m.count for m in known]
+    # Of all orders of the rows these are so few; ties make it less likely still.
+    ways = sum(math.lgamma(n + 1) for n in counts) + math.lgamma(len(counts) + 1)
+    return ways - math.lgamma(sum(counts) + 1) < math.log(BY_CHANCE)
+
+
+def order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
+    """What is known of dates that do not overlap."""
+    order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).low)
+    if len(order) != 2 or order[0][1] == order[1][1]:
+        return later("its dates do not overlap in any two of the sets")
+    text = later("the dates of {later} begin after those of {earlier} end")
+    return say(text, earlier=order[0][1], later=order[1][1])

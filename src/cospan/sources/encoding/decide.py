@@ -26,18 +26,18 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from heapq import nsmallest
-from itertools import pairwise
 
 from cospan._language import later, say
 from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources.arrow_rows import EXACT
 
+from .dates import order_of_times, times_apart
+from .held import Parts, has_gaps, means_of, shares_of
 from .learn import ColumnLearner, TextLearner, looks_like_identifier, may_be_identifier
 from .plan import TRUTH, ColumnPlan
 from .readings import (
@@ -49,7 +49,7 @@ from .readings import (
     of_each,
     ways_to_read,
 )
-from .sketches import HASHES, Moments
+from .sketches import HASHES
 from .wording import EMPTY, PLURALS
 
 #: Why a column of numbers is no feature.
@@ -66,17 +66,10 @@ PROMINENT, PROMINENT_ROWS = 0.05, 10
 SPELLINGS = 64
 #: Equal pairs that so many numbers from such a range would have had, if they were no identifiers.
 EXPECTED_REPEATS = 10
-#: How often dates of one distribution may be taken for those of different times.
-BY_CHANCE = 0.01
 #: The variance of m ones in n numbers is p(1 - p), with p = m/n, to so much; of others it is less.
 TRUTHS = 1e-9
 #: Huge numbers count from a multiple of this, so that multiples of 10, 5 and 2 stay what they are.
 ROUND = 10**12
-#: The mean that fills gaps keeps this many digits, counted from the larger one of mean and spread:
-#: its last digits depend on how rows were cut into blocks, and a plan must not.
-FILL_DIGITS = 10
-
-Parts = Sequence[ColumnLearner]
 
 
 def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[str]) -> ColumnPlan:
@@ -104,9 +97,9 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
         column = _from_text(name, parts, found, names)
     if not column.used:
         return column
-    if column.kind == "date" and not (asked or forced) and _times_apart(column, parts):
-        return ColumnPlan(name, "time", _order_of_times(column, parts, names), column.reading)
-    fill = _shares(column, parts) if column.kind == "category" else means_of(column, parts)
+    if column.kind == "date" and not (asked or forced) and times_apart(column, parts):
+        return ColumnPlan(name, "time", order_of_times(column, parts, names), column.reading)
+    fill = shares_of(column, parts) if column.kind == "category" else means_of(column, parts)
     gaps = missing == "indicator" and has_gaps(column, parts)
     return replace(column, fill=fill, indicator=gaps)
 
@@ -119,26 +112,6 @@ def _of_numbers(name: str, parts: Parts, found: set[str]) -> ColumnPlan:
     if found != {"number"} or max(abs(low), abs(high)) <= EXACT or high - origin > EXACT:
         return ColumnPlan(name, "boolean" if found == {"boolean"} else "number")
     return ColumnPlan(f"{name} - {origin}", "number", of=(name,), origin=origin)
-
-
-def has_gaps(column: ColumnPlan, parts: Parts) -> bool:
-    """Whether a value is missing, or does not read as the others do, in any of the sets."""
-    texts = [part.text for part in parts if part.text is not None and column.reading]
-    return any(part.missing for part in parts) or any(
-        text.read_as(column.reading).count < text.count for text in texts
-    )
-
-
-def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:
-    """Mean, spread and range of a column in one set, as it is encoded (no categories)."""
-    total = Moments()
-    for moments in part.values.values():
-        total.merge(moments)
-    if part.text is not None and column.reading:
-        total.merge(part.text.read_as(column.reading))
-    elif part.text is not None and column.kind == "boolean":
-        total.merge(_word_moments(part.text, column.words[1]))
-    return total
 
 
 def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -> ColumnPlan:
@@ -208,32 +181,6 @@ def _category(name: str, parts: Parts) -> ColumnPlan:
     return ColumnPlan(name, "category", levels=tuple(first), other=further)
 
 
-def _shares(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
-    """Mean over the sets of each level's share of the values present."""
-    rows = []
-    for text in (part.text for part in parts):
-        if text is not None and text.count:
-            counts = [text.levels.counts.get(level, 0) for level in column.levels]
-            further = [text.count - sum(counts)] if column.other else []
-            rows.append([count / text.count for count in (*counts, *further)])
-    return tuple(sum(shares) / len(rows) for shares in zip(*rows, strict=True))
-
-
-def means_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
-    """Mean over the sets of the mean of the values present, place by place."""
-    own = [m for m in (moments_of(column, part) for part in parts) if m.count]
-    fills = []
-    for place in range(max(1, math.prod(column.shape))):
-        means = [float(m.mean[place] if column.shape else m.mean) for m in own]
-        spreads = [float(m.deviation[place] if column.shape else m.deviation) for m in own]
-        mean = sum(means) / len(means) - (column.origin if column.of else 0)
-        size = max(abs(mean), *spreads)
-        if 0 < size < math.inf:
-            mean = round(mean, FILL_DIGITS - 1 - math.floor(math.log10(size)))
-        fills.append(mean if math.isfinite(mean) else 0.0)
-    return tuple(fills)
-
-
 def _counts_rows(parts: Parts) -> bool:
     name = parts[0].name
     if not may_be_identifier(name) or not all(part.whole for part in parts):
@@ -244,28 +191,6 @@ def _counts_rows(parts: Parts) -> bool:
     if looks_like_identifier(name):
         return all(part.order.strict for part in seen) or distinct >= NEARLY_ALL * values
     return all(map(_never_repeats, seen)) and sum(map(_repeats, seen)) >= EXPECTED_REPEATS
-
-
-def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
-    """Whether every set ends before the next one begins, and not by chance."""
-    known = [m for m in (moments_of(column, part) for part in parts) if m.count]
-    known.sort(key=lambda m: (float(m.low), float(m.high)))
-    overlap = any(float(one.high) >= float(two.low) for one, two in pairwise(known))
-    if len(known) < 2 or len(known) < len(parts) or overlap:
-        return False
-    counts = [m.count for m in known]
-    # Of all orders of the rows these are so few; ties make it less likely still.
-    ways = sum(math.lgamma(n + 1) for n in counts) + math.lgamma(len(counts) + 1)
-    return ways - math.lgamma(sum(counts) + 1) < math.log(BY_CHANCE)
-
-
-def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
-    """What is known of dates that do not overlap."""
-    order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).low)
-    if len(order) != 2 or order[0][1] == order[1][1]:
-        return later("its dates do not overlap in any two of the sets")
-    text = later("the dates of {later} begin after those of {earlier} end")
-    return say(text, earlier=order[0][1], later=order[1][1])
 
 
 def _never_repeats(part: ColumnLearner) -> bool:
@@ -322,15 +247,6 @@ def _pair(texts: Sequence[TextLearner]) -> tuple[str, str] | None:
     if not all(text.levels.exact and len(text.levels.counts) <= SPELLINGS for text in texts):
         return None
     return boolean_pair({level for text in texts for level in text.levels.counts})
-
-
-def _word_moments(text: TextLearner, true: str) -> Moments:
-    import numpy as np
-
-    values = np.array([float(level.lower() == true) for level in text.levels.counts])
-    moments = Moments()
-    moments.add(values, np.array(list(text.levels.counts.values()), dtype=np.float64))
-    return moments
 
 
 def _left(name: str, reason: str) -> ColumnPlan:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from .decide import moments_of
+from .held import moments_of
 from .learn import ColumnLearner, SetLearner, TextLearner
 from .plan import ColumnPlan, EncodingPlan
 from .readings import ways_to_read
