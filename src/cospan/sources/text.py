@@ -40,6 +40,8 @@ LONG_LINE = re.compile("straddl|cannot infer number of columns")
 _ROW = r"(?:Row #(\d+): )?"
 _COLUMN = rf"column #(\d+): {_ROW}CSV conversion error to "
 _WRONG = _COLUMN + r"([^:]+): invalid value '(.*)"
+#: Whole numbers that may be beyond float64's.
+_HUGE = re.compile(rb"(?<![.\d])\d{16}")
 DELIMITERS = ",;\t|"
 #: A pandas index is written as a first column without a name.
 INDEX = ""
@@ -69,7 +71,7 @@ class TextFiles(TableStream):
         self._as_text = as_text
         self._strays: set[str] = set()  # columns with text where the first block has none
         self._block = BLOCK_BYTES
-        self._delimiter, self._header = _layout(self._files[0])
+        self._delimiter, self._header, self._digits = _layout(self._files[0])
         # To look for breaks inside quotation marks takes Arrow a fifth longer.
         self._quoted = any(_has_quotes(file) for file in self._files)
         self.schema = self._guess(self._files[0])
@@ -183,7 +185,7 @@ class TextFiles(TableStream):
         while True:
             try:
                 with self._open(file, None) as reader:
-                    first = next(iter(reader), None)
+                    first = next(iter(reader), None) if self._digits else None
                     huge = [] if first is None else map(is_huge, first.columns)
                     return reader.schema, set(compress(reader.schema.names, huge))
             except pa.ArrowInvalid as error:
@@ -276,8 +278,8 @@ class TextFiles(TableStream):
         return complaint
 
 
-def _layout(file: Path) -> tuple[str, bool]:
-    """The delimiter, and whether the first line names the columns."""
+def _layout(file: Path) -> tuple[str, bool, bool]:
+    """The delimiter, whether the first line names the columns, whether numbers may be huge."""
     import pyarrow as pa
 
     with reading(file, "CSV"), pa.input_stream(str(file), compression="detect") as stream:
@@ -301,7 +303,8 @@ def _layout(file: Path) -> tuple[str, bool]:
         ) from None
     counting = [str(i) for i in range(len(fields))]
     counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
-    return delimiter, counted or not all(is_number(field) for field in fields)
+    named = counted or not all(is_number(field) for field in fields)
+    return delimiter, named, _HUGE.search(head) is not None
 
 
 def _has_quotes(file: Path) -> bool:
