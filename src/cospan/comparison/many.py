@@ -296,10 +296,7 @@ class ManyComparison(View):
         return say(apart, pairs=", ".join(named)), say(own, n=n, by_chance=by_chance)
 
     def classifier(self) -> AlignmentAngleClassifier:
-        """The sets as a fitted estimator, whose classes are their names; :func:`cospan.save` it.
-
-        For more than two sets; two have ``compare(...).frame``.
-        """
+        """The sets as a fitted estimator, whose classes are their names; :func:`cospan.save` it."""
         return as_classifier(self)
 
     @property
@@ -315,7 +312,8 @@ class ManyComparison(View):
         return many_dict(self)
 
     def score_columns(self) -> dict[str, NDArray[Any]]:
-        scored = Scored(self.weights, self.typicality, None, self.ids, None)
+        own = np.where(self.group < len(self.names), self.group, -1)
+        scored = Scored(self.weights, self.typicality, None, self.ids, None, own=own)
         return score_columns(self.names, self._sets_of_rows, scored)
 
     def __repr__(self) -> str:

@@ -272,15 +272,7 @@ class Comparison(View):
 
     def score_columns(self) -> dict[str, NDArray[Any]]:
         tables = [score_columns(self.names, g.name, g.scored) for g in self.groups]
-        columns = {key: joined([table[key] for table in tables]) for key in tables[0]}
-        suspicion = [np.full(len(group.ids), np.nan) for group in self.groups]
-        if self.audit is not None:
-            of_z = self.audit_of == "z"
-            sizes = np.cumsum([len(group.ids) for group in self.audited])[:-1]
-            suspicion[slice(2, None) if of_z else slice(0, 2)] = np.split(
-                np.asarray(self.audit.suspicion), sizes
-            )
-        return {**columns, "suspicion": np.concatenate(suspicion)}
+        return {key: joined([table[key] for table in tables]) for key in tables[0]}
 
     def __repr__(self) -> str:
         z = "" if self.group_z is None else f", {self.group_z.n} scored"

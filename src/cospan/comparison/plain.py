@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cospan._json import plain
+from cospan._json import json_text, plain
 from cospan._warnings import Remark
 from cospan.comparison.auditing import worst_rows
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison
     from cospan.comparison.pair import Comparison
     from cospan.comparison.scoring import ScoredGroup
+    from cospan.panel import Panel
     from cospan.sets import Geometry
     from cospan.sets.curved import CurvedSets
 
@@ -100,6 +101,12 @@ def many_dict(c: ManyComparison) -> dict[str, object]:
             },
         ),
     }
+
+
+def json_of(c: Comparison | ManyComparison, panel: Panel | None = None) -> str:
+    """A comparison as JSON, with what other measures say where they were asked."""
+    more = {} if panel is None else {"panel": panel.to_dict()}
+    return json_text({**c.to_dict(), **more})
 
 
 def _common(c: Comparison | ManyComparison, kind: str) -> dict[str, object]:

@@ -98,9 +98,10 @@ class View(Facts, abc.ABC):
         """One row per scored sample, as a dataframe of the first library found.
 
         Of two sets: set, id, theta (degrees), cost_a, cost_b, share_a, share_shared, share_b,
-        outside, relational, typicality_a, typicality_b, and suspicion where the audit covers the
-        row (else NaN). Of K sets: set, id, nearest, second, theta between these two, entropy, and
-        a typicality and a weight for each set.
+        outside, relational, typicality_a, typicality_b, suspicion. Of K sets: set, id, nearest,
+        second, theta between these two, entropy, suspicion, and a typicality and a weight for
+        each set. Suspicion is 1 minus the probability of the set that the row is of, or labelled
+        with, all sets counting alike; NaN where it is of none.
 
         Parameters
         ----------

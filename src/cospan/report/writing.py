@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cospan._files import write_text
 from cospan._json import json_text
+from cospan.comparison.plain import json_of
 from cospan.errors import InputError
 
 from .content import content_of
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
+    from cospan.panel import Panel
 
     AnyComparison: TypeAlias = Comparison | ManyComparison
 
@@ -44,9 +46,12 @@ def fragment(comparison: AnyComparison) -> str:
     return notebook_fragment(content_of(comparison))
 
 
-def _numbers(comparison: AnyComparison, **_: Any) -> str:
-    """Every number of the comparison, as ``cospan compare --json`` prints it."""
-    return comparison.to_json() + "\n"
+def _numbers(comparison: AnyComparison, panel: Panel | None = None, **_: Any) -> str:
+    """Every number of the comparison, as ``cospan compare --json`` prints it.
+
+    What else a page shows (the command, the files) is not of the comparison.
+    """
+    return json_of(comparison, panel) + "\n"
 
 
 _WRITERS = {"html": to_html, "md": to_markdown, "json": _numbers}
