@@ -12,6 +12,7 @@ from cospan import Summary, cli, compare, compare_many, load, save
 from cospan._surface import on_command_line
 from cospan._warnings import Remark
 from cospan.errors import CospanWarning, InputError
+from cospan.report import content_of
 from cospan.sources import Source
 
 NAMES = ("red", "green", "blue")
@@ -357,3 +358,31 @@ def test_names_may_be_numbers_and_counts_may_not_be_flags(rows):
     for name in ("seed", "n_permutations"):
         with pytest.raises(InputError, match=f"{name} must be a whole number of at least 0"):
             compare(A, B, **{name: True})
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def test_what_a_row_looks_like_is_decided_by_one_rule(rows, K):
+    """Unusual for every set: like none of them; nearly as probable for a second one: like two."""
+    sets = dict(zip(NAMES[:K], rows, strict=False))
+    found = compare(sets, Z=np.array([[60.0, -60, 60, 60, -60]] * 3), n_permutations=0)
+    content = content_of(found)
+    none, two = ("neither", "both") if K == 2 else ("no set", "two sets")
+    words = {row.looks for row in content.rows}
+    assert {none, two} <= words <= {none, two, *content.named}
+    assert {row.looks for row in content.rows if row.group == "Z"} == {none}
+    for row in content.rows:
+        second = np.sin(np.radians(row.theta)) ** 2
+        second = min(second, 1 - second)
+        if row.looks != none and abs(second - 0.4) > 1e-3:
+            assert (row.looks == two) == (second > 0.4), row
+    border = next(tab for tab in content.tabs if tab.key == "border")
+    assert {content.rows[place].looks for place in border.rows} <= {none, two}
+
+
+def test_the_settings_used_are_listed_alike(rows, K):
+    content = content_of(compare(dict(zip(NAMES[:K], rows, strict=False)), n_permutations=0))
+    names = [name for name, _ in content.settings]
+    used = ["shrinkage used (α)", "units used", "pooling used (γ)", "ν used", "directions"]
+    assert names[names.index(used[0]) :][:6] == [*used, "features"]

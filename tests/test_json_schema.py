@@ -37,6 +37,7 @@ def checked(text, schema):
 def test_the_schema_is_a_schema(schema):
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["properties"]["schema"]["const"] == SCHEMA
+    assert schema["$id"] == f"urn:cospan:comparison:{SCHEMA}"
 
 
 @pytest.mark.parametrize("K", [2, 3])

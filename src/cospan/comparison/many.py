@@ -300,6 +300,10 @@ class ManyComparison(View):
         return as_classifier(self)
 
     @property
+    def fitted(self) -> SetCosts:
+        return self.costs
+
+    @property
     def model(self) -> AlignmentAngleClassifier:
         return self.classifier()
 

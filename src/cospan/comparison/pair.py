@@ -142,6 +142,10 @@ class Comparison(View):
         return self.frame
 
     @property
+    def fitted(self) -> JointFrame:
+        return self.frame
+
+    @property
     def groups(self) -> tuple[ScoredGroup, ...]:
         """The scored groups: A, B and, where there is one, Z."""
         both = (self.group_a, self.group_b)

@@ -70,6 +70,11 @@ class View(Facts, abc.ABC):
 
     @property
     @abc.abstractmethod
+    def fitted(self) -> Model:
+        """What was fitted to the sets: the joint frame of two, or costs to each of them."""
+
+    @property
+    @abc.abstractmethod
     def model(self) -> Any:
         """What scores more rows, and can be saved by :func:`cospan.save`."""
 

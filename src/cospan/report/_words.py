@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cospan._language import later, say
@@ -18,7 +18,6 @@ from .pieces import Measure, TimeChart
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
     from cospan.comparison.timelines import Moment
-    from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
 LONGEST_IN_SENTENCE = 60
@@ -32,7 +31,7 @@ CODES = (
     later("rounding"), later("levels"), later("missing"), later("relation"), later("location"),
     later("scale"), later("new levels"), later("vanished levels"), later("constant"),
     later("duplicates"), later("shared rows"), later("range"), later("writing"),
-    later("neither"), later("both"),
+    later("neither"), later("both"), later("no set"), later("two sets"),
 )  # fmt: skip
 #: Codes of remarks that tell how the data was read, or what the page says anyway.
 READING = ("encoding", "missing values", "constant columns", "rows elsewhere", "times set aside")
@@ -236,20 +235,24 @@ def opening_of(
     }
 
 
-def settings_of(settings: Mapping[str, Any], more: Iterable[tuple[str, str]]) -> Any:
+def settings_of(c: Comparison | ManyComparison, directions: str) -> tuple[tuple[str, str], ...]:
     """(name, value) of each setting, and what was chosen where it was left open."""
     # The affine span has neither a common centre nor weights of the sets.
-    linear = ("center", "balance") if settings.get("span") == "affine" else ()
-    found = [(clean(key), _plain(value)) for key, value in settings.items() if key not in linear]
-    return (*found, *more)
-
-
-def curve_of(settings: Mapping[str, Any], curve: CurvedSets | None) -> list[tuple[str, str]]:
-    """The curved features that are used, where some were asked for."""
-    if curve is None and settings.get("curve") in (None, "none"):
-        return []
-    used = say("none") if curve is None else curve.map.words
-    return [(say("curved features used"), used)]
+    linear = ("center", "balance") if c.settings.get("span") == "affine" else ()
+    found = [(clean(key), _plain(value)) for key, value in c.settings.items() if key not in linear]
+    g, curve = c.fitted.geometry, c.fitted.curve
+    found += [
+        (say("shrinkage used (α)"), f"{float(g.shrinkage):.3g}"),
+        (say("units used"), str(g.units)),
+        (say("pooling used (γ)"), f"{float(g.pooling):.3g}"),
+        (say("ν used"), f"{float(g.dof):.3g}"),
+        (say("directions"), directions),
+        (say("features"), count(c.fitted.n_features)),
+    ]
+    if curve is not None or c.settings.get("curve") not in (None, "none"):
+        used = say("none") if curve is None else curve.map.words
+        found.append((say("curved features used"), used))
+    return tuple(found)
 
 
 def _plain(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,7 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
         columns=listed.columns.named,
         tabs=listed.tabs,
         sampling=_sampling(c, len(listed.rows)),
-        settings=_settings(c),
+        settings=_words.settings_of(c, _directions(c)),
         made=made_of(c.version, c.seconds, c.settings, "compare_many(sets", origin),
         inputs=(
             *((f"{s.key}: {s.name}", say("{n:,} rows", n=s.rows)) for s in _sets(c)),
@@ -186,21 +186,10 @@ def _corners(c: ManyComparison) -> tuple[tuple[float, float, int], ...]:
     )
 
 
-def _settings(c: ManyComparison) -> tuple[tuple[str, str], ...]:
-    geometry: Any = c.costs.geometry
-    frame: Any = c.frame
-    common, some = len(frame.common), len(frame.partial)
-    alone = frame.rank - common - some
-    more = [
-        (say("shrinkage used (α)"), f"{float(c.shrinkage):.3g}"),
-        (say("units used"), str(geometry.units)),
-        (say("pooling used (γ)"), f"{float(geometry.pooling):.3g}"),
-        (say("features"), count(c.costs.n_features)),
-        (say("directions"), say("{common} in all sets, {some} in some, {alone} in one",
-                                common=common, some=some, alone=alone)),
-    ]  # fmt: skip
-    more += _words.curve_of(c.settings, c.costs.curve)
-    return tuple(_words.settings_of(c.settings, more))
+def _directions(c: ManyComparison) -> str:
+    common, some = len(c.frame.common), len(c.frame.partial)
+    text = later("{common} in all sets, {some} in some, {alone} in one")
+    return say(text, common=common, some=some, alone=c.frame.rank - common - some)
 
 
 def _sampling(c: ManyComparison, listed: int) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         measures=(*_words.measures(c), *origin.measures()),
         sensitivity=origin.settings(),
         sampling=_sampling(c, columns, listing),
-        settings=_settings(c),
+        settings=_words.settings_of(c, _directions(c)),
         made=made_of(c.version, c.seconds, c.settings, "compare(A, B", origin),
         inputs=(*_inputs(c), *origin.read()),
     )
@@ -222,23 +222,9 @@ def _quality(c: Comparison, names: tuple[str, ...]) -> tuple[Note, ...]:
     )
 
 
-def _settings(c: Comparison) -> tuple[tuple[str, str], ...]:
-    frame = c.frame
-    a, both, b = frame.blocks
-    more = [
-        (say("shrinkage used (α)"), f"{float(frame.shrinkage):.3g}"),
-        (say("directions"), say("{a} only A, {both} shared, {b} only B", a=a, both=both, b=b)),
-        (say("features"), count(len(c.feature_names))),
-    ]
-    used = {
-        "units": later("units used"), "pooling": later("pooling used (γ)"), "dof": later("ν used"),
-    }  # fmt: skip
-    for key, name in used.items():
-        value = getattr(frame, key, None)
-        if value is not None:
-            more.insert(1, (say(name), value if isinstance(value, str) else f"{float(value):.3g}"))
-    more += _words.curve_of(c.settings, frame.curve)
-    return tuple(_words.settings_of(c.settings, more))
+def _directions(c: Comparison) -> str:
+    a, both, b = c.frame.blocks
+    return say("{a} only A, {both} shared, {b} only B", a=a, both=both, b=b)
 
 
 def _inputs(c: Comparison) -> tuple[tuple[str, str], ...]:

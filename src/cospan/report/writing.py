@@ -35,7 +35,11 @@ def to_markdown(comparison: AnyComparison, **origin: Any) -> str:
 
 
 def to_json(comparison: AnyComparison, **origin: Any) -> str:
-    """The page's whole content as JSON; every number of the comparison: ``to_json()`` of it."""
+    """What the page shows, as JSON: what its button "All of it (JSON)" saves.
+
+    It follows the page and may change with any version. Programs read ``comparison.to_json()``,
+    which has every number, a schema, and versions that are counted.
+    """
     return json_text(content_of(comparison, **origin).to_dict())
 
 
