@@ -54,7 +54,10 @@ def compare(
             raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
         options = {**settings, **reading, "image_shape": what.image_shape}
         found = _compared(sets, what, scores=outputs.scores, progress=terminal.progress, **options)
-    panel = _panel(terminal, found) if outputs.panel else None
+    panel = None
+    if outputs.panel and isinstance(found, Comparison):  # of more sets it was refused
+        terminal.progress("other measures", 0, None)
+        panel = found.panel()
     _write_files(found, outputs, [*sets, *([what.score] if what.score else [])], panel)
     _show(terminal, found, outputs, panel)
     return _crossed(terminal, found, outputs)
@@ -138,13 +141,6 @@ def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
 
         for path in reports:
             format_of(path, outputs.format)
-
-
-def _panel(terminal: Terminal, found: Found) -> Panel:
-    """What other measures say about two sets."""
-    assert isinstance(found, Comparison)  # `_refuse_for_more` refused others
-    terminal.progress("other measures", 0, None)
-    return found.panel()
 
 
 def _write_files(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Unpack, overload
 
@@ -14,7 +15,7 @@ from cospan.comparison.pipeline import Asked, compare_sets
 from cospan.comparison.reading import Progress
 from cospan.comparison.result import Result
 from cospan.comparison.score_files import score_columns, table_file, with_text_ids
-from cospan.comparison.scorer import Scored, Sink
+from cospan.comparison.scorer import Scored
 from cospan.comparison.settings import Options, Settings, split_options
 from cospan.errors import InputError
 
@@ -139,7 +140,6 @@ def compare(
             (name_a, A), (name_b, B) = ((str(name), one) for name, one in A.items())
     chosen, reading = split_options(options)
     names = [None if name is None else str(name) for name in (name_a, name_b, name_z)]
-    send: Any = sink
 
     def prepare() -> tuple[Settings, Opened, bool]:
         settings = _settings(chosen, sink is not None or scores is not None)
@@ -154,14 +154,7 @@ def compare(
             return settings, open_many(A, Z, label, names[2], reading), False
         return settings, open_pair(A, B, Z, classes, names, reading), True
 
-    def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
-        if scored.alignment is not None:
-            send(name, scored.ids, scored.alignment)
-        else:
-            send(score_columns(names, name, scored))
-
-    asked = Asked(prepare, image_shape, reading)
-    result = _compared(asked, progress, passed_on if callable(sink) else sink, scores)
+    result = _compared(Asked(prepare, image_shape, reading), progress, sink, scores)
     return ManyComparison.of(result) if result.pair is None else Comparison.of(result)
 
 
@@ -226,32 +219,30 @@ def compare_many(
         called = None if name_z is None else str(name_z)
         return settings, open_many(sets, Z, label, called, reading), False
 
-    def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
-        if sink is not None:
-            sink(score_columns(names, name, scored))
-
-    asked = Asked(prepare, image_shape, reading)
-    taken = passed_on if callable(sink) else sink
-    return ManyComparison.of(_compared(asked, progress, taken, scores))
+    return ManyComparison.of(
+        _compared(Asked(prepare, image_shape, reading), progress, sink, scores)
+    )
 
 
-def _compared(
-    asked: Asked, progress: Progress | None, sink: Sink | None, scores: Path | None
-) -> Result:
-    """Compare, and write the table of scores where it is asked for."""
+def _compared(asked: Asked, progress: Progress | None, sink: Any, scores: Path | None) -> Result:
+    """Compare; rows go to the caller's sink and to the table of scores, where there are any."""
     for name, function in (("progress", progress), ("sink", sink)):
         if function is not None and not callable(function):
             raise InputError(f"{name} is {function!r}; give a function, or leave it out.")
-    if scores is None:
-        return compare_sets(asked, progress, sink)
-    with table_file(scores) as write:
+    if sink is None and scores is None:
+        return compare_sets(asked, progress)
+    with nullcontext() if scores is None else table_file(scores) as write:
 
-        def written(names: Sequence[str], name: str, scored: Scored) -> None:
-            write(with_text_ids(score_columns(names, name, scored)))
-            if sink is not None:
-                sink(names, name, scored)
+        def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
+            columns = score_columns(names, name, scored)
+            if write is not None:
+                write(with_text_ids(columns))
+            if sink is not None and scored.alignment is not None:
+                sink(name, scored.ids, scored.alignment)
+            elif sink is not None:
+                sink(columns)
 
-        return compare_sets(asked, progress, written)
+        return compare_sets(asked, progress, passed_on)
 
 
 def _settings(chosen: dict[str, Any], every_row: bool) -> Settings:

@@ -21,7 +21,7 @@ from cospan.comparison.plain import many_dict
 from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.score_files import ambiguity, joined, score_columns
 from cospan.comparison.scorer import LikeNeither, Scored, like_neither, pair_angle
-from cospan.comparison.scoring import Group
+from cospan.comparison.scoring import Group, Size
 from cospan.comparison.telling import KeptRows
 from cospan.comparison.text import many_lines, narrow
 from cospan.errors import InputError
@@ -298,6 +298,11 @@ class ManyComparison(View):
     def classifier(self) -> AlignmentAngleClassifier:
         """The sets as a fitted estimator, whose classes are their names; :func:`cospan.save` it."""
         return as_classifier(self)
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        own = tuple(map(Size, self.names, self.rows, self.scored))
+        return own if self.name_z is None else (*own, Size(self.name_z, self.rows_z, self.rows_z))
 
     @property
     def fitted(self) -> SetCosts:

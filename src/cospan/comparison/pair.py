@@ -14,7 +14,7 @@ from cospan.comparison.plain import pair_dict
 from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scorer import LikeNeither
-from cospan.comparison.scoring import ScoredGroup
+from cospan.comparison.scoring import ScoredGroup, Size
 from cospan.comparison.text import narrow, pair_lines
 from cospan.comparison.timelines import Timeline, timelines_of
 from cospan.errors import InputError
@@ -150,6 +150,10 @@ class Comparison(View):
         """The scored groups: A, B and, where there is one, Z."""
         both = (self.group_a, self.group_b)
         return both if self.group_z is None else (*both, self.group_z)
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        return tuple(Size(group.name, group.total, group.n) for group in self.groups)
 
     @property
     def verdict(self) -> Verdict | None:

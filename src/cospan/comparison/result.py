@@ -16,7 +16,7 @@ from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.pairs import Linkage, Pairs
 from cospan.comparison.scorer import LikeNeither
-from cospan.comparison.scoring import Group
+from cospan.comparison.scoring import Group, Size
 from cospan.comparison.testing import PairFindings
 from cospan.frame import ManyFrame
 
@@ -67,6 +67,11 @@ class View(Facts, abc.ABC):
     @abc.abstractmethod
     def lines(self, width: int = 80) -> Iterator[Line]:
         """The summary, line by line, each with the name of its style."""
+
+    @property
+    @abc.abstractmethod
+    def sizes(self) -> tuple[Size, ...]:
+        """How many rows each set has, and last the further rows, where there are some."""
 
     @property
     @abc.abstractmethod

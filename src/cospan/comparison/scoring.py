@@ -127,6 +127,18 @@ class ScoredGroup:
         return f"ScoredGroup({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
 
 
+class Size(NamedTuple):
+    """How many rows a set has, and how many of them were scored."""
+
+    name: str
+    rows: int
+    scored: int
+
+    @property
+    def sampled(self) -> bool:
+        return self.rows > self.scored
+
+
 class Group(NamedTuple):
     """The scored rows of one set, or further rows."""
 

@@ -68,11 +68,11 @@ class ManyRows:
         c = self.c
         own = np.flatnonzero(c.group < len(self.names))
         sure = c.weights.max(axis=1)
-        # As the terminal lists them: by suspicion, and the least usual ones first.
+        # As the terminal lists them: by suspicion, and the least probable ones first.
         flagged, strange = own[worst_rows(c.audit, len(own))], np.flatnonzero(self.strange)
         meaning = say("Rows that another set explains clearly better.")
         yield Kind("elsewhere", say("More like another set"), meaning, flagged.tolist())
-        order = np.argsort(c.typicality[strange].max(axis=1, initial=0.0), kind="stable")
+        order = np.argsort(c.strange[strange], kind="stable")
         meaning = say("Rows that are unusual for every set.")
         yield Kind("neither", say("Like no set"), meaning, strange[order].tolist())
         border = np.flatnonzero(np.sin(self.theta) ** 2 > BORDER)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from cospan._language import later, say
 from cospan._types import Floats
+from cospan.comparison.auditing import LOOKS_ELSEWHERE, worst_rows
 
 from ._columns import Columns
 from ._pictures import PictureShape, grey_row, limits_of, signed_png
@@ -27,7 +27,6 @@ SPREAD = 25  # of each set, spread over all angles, beside those to check
 MOST_VALUES = 30  # of a row, where it has more than ALL_VALUES
 ALL_VALUES = 40
 MOST_POINTS = 350  # of each set on the map
-ELSEWHERE = 0.8  # the probability of the other set from which a row looks like it
 PICTURE_BYTES = 900_000  # of all pictures of rows together, in base64
 NAMED = 0.3  # of the strongest pull: what pulls less is not named
 
@@ -62,19 +61,7 @@ class _Group:
         self.known = np.zeros(len(self.theta), dtype=bool)
         self.known[list(self.values)] = True
 
-    @property
-    def usual(self) -> tuple[Floats, Floats] | None:
-        a, b = self.group.alignment.typicality_a, self.group.alignment.typicality_b
-        return None if a is None or b is None else (np.asarray(a), np.asarray(b))
-
-    @cached_property
-    def strange(self) -> NDArray[np.intp]:
-        """Rows like neither set, the strangest first."""
-        found = np.flatnonzero(self.group.neither)
-        cost = np.minimum(
-            np.asarray(self.group.alignment.cost_a), np.asarray(self.group.alignment.cost_b)
-        )
-        return found[np.argsort(-cost[found], kind="stable")]
+        self.scored, self.strange = group.scored, group.neither
 
 
 Chosen = tuple[str, int]  # a group's key and the place of a row among its kept ones
@@ -120,14 +107,13 @@ def _kinds(c: Comparison, groups: dict[str, _Group]) -> Iterator[Kind]:
 
 
 def _strange(groups: dict[str, _Group]) -> list[Chosen]:
-    """Rows like neither, as the terminal lists them: the least usual first, then by cost."""
+    """Rows like neither, as the terminal lists them: the least probable first."""
     found = [
-        (float(max(own.usual[0][i], own.usual[1][i])), place, key, int(i))
-        for key, own in groups.items()
-        if own.usual is not None
-        for place, i in enumerate(own.strange)
+        (float(np.asarray(own.scored.strange)[i]), place, int(i))
+        for place, own in enumerate(groups.values())
+        for i in np.flatnonzero(own.strange)
     ]
-    return [(key, i) for _, _, key, i in sorted(found)]
+    return [("ABZ"[place], i) for _, place, i in sorted(found)]
 
 
 def _flagged(c: Comparison, key: str) -> list[int]:
@@ -135,11 +121,8 @@ def _flagged(c: Comparison, key: str) -> list[int]:
     if c.audit is None:
         return []
     start = len(c.group_a.ids) if key == "B" else 0
-    size = len(dict(zip("ABZ", c.groups, strict=False))[key].ids)
-    flagged = np.asarray(c.audit.flagged)[start : start + size]
-    suspicion = np.asarray(c.audit.suspicion)[start : start + size]
-    found = np.flatnonzero(flagged)
-    return list(found[np.argsort(-suspicion[found], kind="stable")].tolist())
+    found = worst_rows(c.audit, len(c.audit.labels)) - start
+    return [i for i in found.tolist() if 0 <= i < len(c.groups["ABZ".index(key)].ids)]
 
 
 def _astray(c: Comparison, own: _Group) -> list[int]:
@@ -151,7 +134,7 @@ def _astray(c: Comparison, own: _Group) -> list[int]:
     if not c.separated:
         return []
     other = own.probability if own.key == "A" else 1 - own.probability
-    found = np.flatnonzero(other >= ELSEWHERE)
+    found = np.flatnonzero(other >= LOOKS_ELSEWHERE)
     return list(found[np.argsort(-other[found], kind="stable")].tolist())
 
 
@@ -218,9 +201,8 @@ class _Writer:
     def row(self, key: str, i: int) -> Row:
         own = self.groups[key]
         p = float(own.probability[i])
-        typical = None
-        if own.usual is not None:
-            typical = (round(float(own.usual[0][i]), 4), round(float(own.usual[1][i]), 4))
+        usual = own.scored.typicality[i].round(4).tolist()
+        typical = None if np.isnan(usual).any() else (usual[0], usual[1])
         x, y = _place(own, i)
         labels = own.group.labels
         known = own.values.get(i)
@@ -237,7 +219,7 @@ class _Writer:
             nearest = self._nearest(key, i, row, order, p)
         return Row(
             group=key, id=clean(own.group.ids[i], LONGEST_ID), theta=round(float(own.theta[i]), 2),
-            looks=looks_like("AB"[p >= 0.5], min(p, 1 - p), i in own.strange, 2),
+            looks=looks_like("AB"[p >= 0.5], min(p, 1 - p), bool(own.strange[i]), 2),
             words=words, x=x, y=y,
             label="" if labels is None else clean(labels[i], 40),
             typical=typical, values=values, nearest=nearest,

@@ -13,7 +13,7 @@ from cospan.changes import size_of, wording
 from cospan.changes.wording import auc_interval, chance
 
 from ._text import clean, count, percent, significant
-from .pieces import Measure, TimeChart
+from .pieces import Measure, SetInfo, TimeChart
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
@@ -233,6 +233,24 @@ def opening_of(
         "remarks": remarks,
         "glossary": tuple(tuple(say(one).split(": ", 1)) for one in GLOSSARY),
     }
+
+
+def sets_of(
+    c: Comparison | ManyComparison, keys: Iterable[str], notes: Iterable[str]
+) -> tuple[SetInfo, ...]:
+    """The sets, and the further rows last, each with its key and a note."""
+    return tuple(
+        SetInfo(key, clean(size.name), int(size.rows), int(size.scored), note)
+        for key, size, note in zip(keys, c.sizes, notes, strict=False)
+    )
+
+
+def inputs_of(
+    c: Comparison | ManyComparison, sets: Iterable[SetInfo]
+) -> tuple[tuple[str, str], ...]:
+    """What was read."""
+    text, d = later("{n:,} rows, {d:,} features"), c.fitted.n_features
+    return tuple((f"{s.key}: {s.name}", say(text, n=s.rows, d=d)) for s in sets)
 
 
 def settings_of(c: Comparison | ManyComparison, directions: str) -> tuple[tuple[str, str], ...]:
