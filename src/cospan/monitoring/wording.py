@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from cospan._language import later, say
-from cospan.changes.wording import number, pair_of, quoted, share_text
+from cospan._numbers import number, pair_of, share_text
+from cospan.changes.wording import quoted
 from cospan.monitoring.channels import OF_NUMBERS, Channel
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
