@@ -79,12 +79,12 @@ def isolated(name: str) -> str:
 def spoken(sentences: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     """Sentences as they can be shown: names cut and isolated, control characters spelled out."""
     found = []
-    order = sorted(set(names), key=len, reverse=True)
+    order = [n for n in set(names) if len(n) > LONGEST_IN_SENTENCE or isolated(n) != n]
+    order.sort(key=len, reverse=True)
     for sentence in filter(None, sentences):
         # Names are set aside first: what is put in place of one must not be searched for another.
         for i, name in enumerate(order):
-            if len(name) > LONGEST_IN_SENTENCE or clean(name) != name or isolated(name) != name:
-                sentence = sentence.replace(name, f"\ue000{i}\ue001")
+            sentence = sentence.replace(name, f"\ue000{i}\ue001")
         sentence = clean(sentence, 700)
         for i, name in enumerate(order):
             short = isolated(clean(name, LONGEST_IN_SENTENCE))
