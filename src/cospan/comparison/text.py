@@ -19,6 +19,7 @@ from cospan._text import plural, printable
 from cospan.changes.wording import set_name
 from cospan.comparison.auditing import worst_rows
 from cospan.comparison.scored_rows import scored_beside_many, scored_beside_two
+from cospan.significance import MEASURES
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
@@ -159,12 +160,11 @@ def _with_letter(name: str, letter: str) -> str:
 
 
 def _numbers(c: Comparison) -> Iterator[str]:
-    s = c.separation
-    yield f"  AUC         {s.auc}  of the angle; 0.5: no difference, 1: apart"
-    if c.shift is not None:
-        yield f"  held out    {c.shift.effect}  AUC of the test's own score, on rows new to it"
-    yield f"  Fisher-Rao  {s.fisher_rao}  between 0 and π"
-    yield f"  overlap     {s.overlap}  what both have in common"
+    for key, one in MEASURES.items():
+        if one.line:
+            yield f"  {one.name:<10}  {getattr(c.separation, key)}  {one.line}"
+        if key == "auc" and c.shift is not None:
+            yield f"  held out    {c.shift.effect}  AUC of the test's own score, on rows new to it"
     if c.shift is None:
         return
     p, least = float(c.shift.pvalue), 1 / (c.shift.n_permutations + 1)

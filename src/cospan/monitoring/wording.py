@@ -29,9 +29,7 @@ def reason_text(
                      "correctly, usually {usual}.")  # fmt: skip
         return say(text, now=round(100 * value), usual=round(100 * usual))
     if channel.kind == "rows":
-        return say(
-            "Whole rows differ from the reference's: their values do not go together."
-        )
+        return say("Whole rows differ from the reference's: their values do not go together.")
     if channel.kind == "relation":
         first, second = (quoted(profile.channels.names[k]) for k in profile.channels.pair_at(place))
         text = later("{first} and {second} are related differently: rank correlation {now}, "

@@ -12,6 +12,7 @@ from cospan._language import later, say
 from cospan._numbers import chance, count, p_text, percent
 from cospan.changes import size_of, wording
 from cospan.changes.wording import auc_interval
+from cospan.significance import MEASURES
 
 from ._text import clean
 from .pieces import Measure, TimeChart
@@ -162,15 +163,7 @@ def time_cells(moment: Moment | None) -> tuple[str, str, str]:
 
 def measures(c: Comparison) -> tuple[Measure, ...]:
     """All measures of the separation, and the p-values."""
-    s = c.separation
-    listed = [
-        (s.auc, later("AUC"), later("share of pairs of rows that the angle orders correctly; 0.5 "
-         "is chance. Each row is scored as if it had not been in its set")),
-        (s.fisher_rao, later("Fisher-Rao distance"),
-         later("of the two distributions of angles, 0 to 3.14")),
-        (s.hellinger, later("Hellinger distance"), later("the same on a scale from 0 to 1")),
-        (s.overlap, later("Overlap"), later("what the two distributions have in common, 1 to 0")),
-    ]  # fmt: skip
+    listed = [(getattr(c.separation, key), one.name, one.meaning) for key, one in MEASURES.items()]
     effect = getattr(c.shift, "effect", None)
     if effect is not None:
         meaning = later("the same for the score of the shift test, which learns from one half of "
