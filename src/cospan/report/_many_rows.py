@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._language import say
+from cospan._numbers import percent
 from cospan.comparison.auditing import worst_rows
 
 from ._columns import Columns
 from ._pictures import PictureShape, grey_row, limits_of
 from ._shelf import BORDER, LISTED, LONGEST_ID, Kind, Shelf, looks_like
-from ._text import clean, percent
+from ._text import clean
 from .pieces import Nearest, Row, Value
 
 if TYPE_CHECKING:
