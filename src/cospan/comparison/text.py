@@ -148,7 +148,11 @@ def pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     yield from _section(title, _angles(c, width))
     title = "Features (mean pull on their own rows: minus to A, plus to B)"
     yield from _section(title, _features(c))
-    yield from _section(f"Rows worth a look ({_flagged(c)})", _rows(c))
+    if c.audit is not None:
+        row, where = ("labelled row", "labelled") if c.audit_of == "z" else ("row", "in")
+        flagged, degrees = plural(int(np.sum(c.audit.flagged)), row), c.audit_degrees
+        worst = _worst_rows(c.audit, c.audit_ids, where, lambda i: f"{degrees[i]:.0f}°")
+        yield from _section(f"Rows worth a look ({flagged} more like the other set)", worst)
     yield from _neither(c, "neither set")
     r, k, t = c.frame.blocks
     directions = f"{plural(r, 'direction')} only in A, {k} shared, {t} only in B"
@@ -222,20 +226,6 @@ def _features(c: Comparison) -> Iterator[str]:
 def _signed(pull: float) -> str:
     """Two digits that mean something, and the side."""
     return f"{'-' if pull < 0 else '+'}{number(abs(pull), 2)}"
-
-
-def _flagged(c: Comparison) -> str:
-    """How many rows are worth a look, and why."""
-    labelled = "labelled row" if c.audit_of == "z" else "row"
-    flagged = 0 if c.audit is None else int(np.sum(np.asarray(c.audit.flagged)))
-    return f"{plural(flagged, labelled)} more like the other set"
-
-
-def _rows(c: Comparison) -> Iterator[str]:
-    if c.audit is not None:
-        degrees = c.audit_degrees
-        where = "labelled" if c.audit_of == "z" else "in"
-        yield from _worst_rows(c.audit, c.audit_ids, where, lambda i: f"{degrees[i]:.0f}°")
 
 
 def _sizes(c: Comparison) -> str:

@@ -200,24 +200,28 @@ def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tupl
     return said(str(care[0]), names) if care else "", spoken(map(str, texts), names)
 
 
-def opening_of(
+def common_of(
     c: Comparison | ManyComparison,
     badge: tuple[str, str],
     lead: Iterable[str],
     findings: Iterable[str],
-    names: tuple[str, ...],
+    sets: tuple[SetInfo, ...],
+    directions: str,
 ) -> dict[str, Any]:
-    """What a report of any number of sets begins with, for its content."""
+    """What a report of any number of sets has, for its content."""
+    names = [size.name for size in c.sizes]
     warning, remarks = warnings_of(c.warnings, names)
     return {
         "date": datetime.date.today().isoformat(),
         "version": c.version,
+        "sets": sets,
         "level": badge[0],
         "badge": badge[1],
         "verdict": spoken(lead, names),
         "findings": spoken(findings, names),
         "warning": warning,
         "remarks": remarks,
+        "settings": settings_of(c, directions),
         "glossary": tuple(tuple(say(one).split(": ", 1)) for one in GLOSSARY),
     }
 
@@ -230,14 +234,6 @@ def sets_of(
         SetInfo(key, clean(size.name), int(size.rows), int(size.scored), note)
         for key, size, note in zip(keys, c.sizes, notes, strict=False)
     )
-
-
-def inputs_of(
-    c: Comparison | ManyComparison, sets: Iterable[SetInfo]
-) -> tuple[tuple[str, str], ...]:
-    """What was read."""
-    text, d = later("{n:,} rows, {d:,} features"), c.fitted.n_features
-    return tuple((f"{s.key}: {s.name}", say(text, n=s.rows, d=d)) for s in sets)
 
 
 def settings_of(c: Comparison | ManyComparison, directions: str) -> tuple[tuple[str, str], ...]:

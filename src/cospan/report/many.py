@@ -41,7 +41,6 @@ BADGES = {
 def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     """Reduce a comparison of K sets to what its report says."""
     auc = c.pairs.matrix("value", "auc")
-    names = (*c.names, *([] if c.name_z is None else [c.name_z]))
     order = c._by_distance()
     shown = c.pair_changes.shown
     listed = ManyRows(c, shown)
@@ -52,16 +51,13 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     n_check, n_strange = int(np.sum(c.audit.flagged)), int(np.sum(c.neither))
     return ReportContent(
         title=plural(len(c.names), "set"),
-        **_words.opening_of(c, _badge(auc, order), lead, findings, names),
-        sets=sets,
+        **_words.common_of(c, _badge(auc, order), lead, findings, sets, _directions(c)),
+        **made_of(c, "compare_many(sets", sets, origin),
         tiles=_tiles(c, auc, order, pairs, n_check, n_strange),
         rows=listed.rows,
         columns=listed.columns.named,
         tabs=listed.tabs,
         sampling=_sampling(c, len(listed.rows)),
-        settings=_words.settings_of(c, _directions(c)),
-        made=made_of(c.version, c.seconds, c.settings, "compare_many(sets", origin),
-        inputs=(*_words.inputs_of(c, sets), *origin.read()),
         order=tuple(int(k) for k in c.order),
         auc=tuple(
             tuple(None if i == j else round(float(x), 4) for j, x in enumerate(row))

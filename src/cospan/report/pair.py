@@ -45,7 +45,7 @@ DIRECTION_WORDS = later(
 def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     """Reduce a comparison to what its report says."""
     shape = None if c.image_shape is None else PictureShape.of(c.image_shape)
-    names = (c.name_a, c.name_b, *([] if c.group_z is None else [c.group_z.name]))
+    names = tuple(size.name for size in c.sizes)
     columns = _columns(c)
     listing = list_rows(c, columns, shape)
     notes = [say("{n:,} scored", n=s.scored) if s.sampled else "" for s in c.sizes]
@@ -59,8 +59,8 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     n_relations = 0 if c.feature_pairs is None else c.feature_pairs.n_changed
     return ReportContent(
         title=_words.both(*(_words.isolated(clean(name, 80)) for name in names[:2])),
-        **_words.opening_of(c, badge, lead, findings, names),
-        sets=sets,
+        **_words.common_of(c, badge, lead, findings, sets, _directions(c)),
+        **made_of(c, "compare(A, B", sets, origin),
         tiles=_tiles(c, listing, features, n_changed, relations, n_relations),
         parts=_parts(c),
         features=features,
@@ -85,9 +85,6 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         measures=(*_words.measures(c), *origin.measures()),
         sensitivity=origin.settings(),
         sampling=_sampling(c, columns, listing),
-        settings=_words.settings_of(c, _directions(c)),
-        made=made_of(c.version, c.seconds, c.settings, "compare(A, B", origin),
-        inputs=(*_words.inputs_of(c, sets), *origin.read()),
     )
 
 
