@@ -22,6 +22,8 @@ How the data flows, in order:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from cospan._version import VERSION
+
 if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.alignment import Alignment as Alignment
     from cospan.alignment import neither as neither
@@ -85,7 +87,7 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.summary import RowSample as RowSample
     from cospan.summary import Summary as Summary
 
-__version__ = "0.2.0.dev0"
+__version__ = VERSION
 
 # Public names and the modules they live in. They are imported on first use, so that `import
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)

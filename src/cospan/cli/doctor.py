@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from cospan import __version__
 from cospan._arrays.process import blas_threads
 from cospan._json import json_text
+from cospan._version import VERSION
 from cospan.cli.terminal import Terminal
 
 #: What each extra brings; the core comes first.
@@ -39,7 +39,7 @@ def examine(terminal: Terminal, as_json: bool) -> bool:
     packages = {name: _version(name) for names in PACKAGES.values() for name in names}
     tested = _self_test()
     facts = {
-        "cospan": __version__,
+        "cospan": VERSION,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "packages": packages,

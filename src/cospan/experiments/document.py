@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cospan import __version__
 from cospan._files import whole_file, write_text
+from cospan._version import VERSION
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Document:
             {"title": table.title, "header": table.header, "rows": table.rows}
             for table in self.tables
         ]
-        found = {"version": __version__, "tables": tables, "findings": self.findings}
+        found = {"version": VERSION, "tables": tables, "findings": self.findings}
         return json.dumps(found, indent=1, ensure_ascii=False)
 
     def to_text(self) -> str:
