@@ -37,7 +37,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changes:
-    """What changed between two sets."""
+    """What changed between two sets.
+
+    >>> from cospan import compare
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [0, 0, 2]
+    >>> changes = compare(A, B, n_permutations=99).changes
+    >>> changes.verdict.sentences[0], len(changes.features)
+    ('A and B differ (p = 0.01).', 3)
+    """
 
     features: FeatureTable  # one row for each of the user's columns, changed ones first
     feature_pairs: PairTable  # relations that changed, the surest first
