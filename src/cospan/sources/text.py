@@ -119,7 +119,8 @@ class TextFiles(TableStream):
     ) -> None:
         """Larger blocks where a line is longer than one; else say what is wrong, and where.
 
-        As bytes, and on one thread, every row can be read after the first `done` that is whole.
+        The rows after the first `done` are read again as bytes, which fails only where the lines
+        are wrong, and on one thread, where Arrow counts them.
         """
         import pyarrow as pa
 
