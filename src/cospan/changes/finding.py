@@ -37,7 +37,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changes:
-    """What changed between two sets."""
+    """What changed between two sets.
+
+    >>> from cospan import compare
+    >>> x = np.arange(60.0)[:, None]
+    >>> changes = compare(x, x + 90, n_permutations=99).changes
+    >>> changes.features[0].ways, changes.verdict.mostly
+    (('mean',), 'location')
+    """
 
     features: FeatureTable  # one row for each of the user's columns, changed ones first
     feature_pairs: PairTable  # relations that changed, the surest first
