@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cospan._arrays import one_blas_thread
+from cospan._language import say
 from cospan._surface import option
 from cospan._warnings import heard, warn
 from cospan.errors import InputError
@@ -118,10 +119,9 @@ def _after(past: Monitoring, records: list[Record], length: Every) -> list[Recor
     known = {one.code: one.rows for one in past.records}
     for one in records:
         if known.get(one.code, one.rows) != one.rows:  # else the same rows were given again
-            warn(
-                f"{length.label(one.code)} was there already, with {known[one.code]:,} rows; the "
-                f"{one.rows:,} rows now given take their place."
-            )
+            window, n = length.label(one.code), known[one.code]
+            warn(say("{window} was there already, with {n:,} rows; the {more:,} rows now given "
+                     "take their place.", window=window, n=n, more=one.rows))  # fmt: skip
     return records
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from cospan._language import later, say
 from cospan.changes.wording import listed
 from cospan.monitoring.judging import WindowResult
 
@@ -89,22 +90,21 @@ class _Run(NamedTuple):
 def _episode(windows: Sequence[WindowResult], run: _Run) -> Episode:
     last = run.alarms[-1]
     open_ended = last == len(windows) - 1
-    named = f"{listed(run.columns, _NAMED)}" if run.columns else "whole rows"
-    what = f"mostly {run.mostly}: {named}" if run.mostly else named
-    since = windows[run.begin].label
-    text = f"since {since}: {what}" if open_ended else _closed(since, windows[last].label, what)
+    what = listed(run.columns, _NAMED) if run.columns else say("whole rows")
+    if run.mostly:
+        what = say("mostly {kind}: {columns}", kind=say(run.mostly), columns=what)
+    since, until = windows[run.begin].label, windows[last].label
+    text = later("{since}: {what}") if since == until else later("{since} to {until}: {what}")
+    if open_ended:
+        text = later("since {since}: {what}")
     return Episode(
         since,
-        "" if open_ended else windows[last].label,
+        "" if open_ended else until,
         last - run.begin + 1,
         run.mostly,
         run.columns,
-        text,
+        say(text, since=since, until=until, what=what),
     )
-
-
-def _closed(since: str, until: str, what: str) -> str:
-    return f"{since}: {what}" if since == until else f"{since} to {until}: {what}"
 
 
 def _beginning(windows: Sequence[WindowResult], run: list[int], before: int) -> int:

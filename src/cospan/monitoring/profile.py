@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cospan._language import later, say
 from cospan._surface import option
 from cospan._types import Floats
 from cospan._validate import as_count
@@ -207,7 +208,8 @@ class Profile:
         if self.every is not None and self.every.timed:
             twice = records.keys() & {record.code for record in other.windows}
             if twice:
-                warn(f"Window {self.every.label(min(twice))} is in both profiles, and kept twice.")
+                text = later("Window {window} is in both profiles, and kept twice.")
+                warn(say(text, window=self.every.label(min(twice))))
         channels, center, ranks = merged_usual(self, other)
         both = replace(
             self,

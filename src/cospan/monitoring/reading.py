@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cospan._language import later, say
 from cospan._surface import option
 from cospan._types import Floats
 from cospan._warnings import warn
@@ -41,7 +42,7 @@ _ZONES = {
     "UTC": r":\d\d(?:\.\d+)?(?:Z|[+-]00:?(?:00)?)$",
     "other": r":\d\d(?:\.\d+)?[+-](?:[1-9]\d:?(?:\d\d)?|0[1-9]:?(?:\d\d)?|00:?(?:[1-9]\d|0[1-9]))$",
 }
-_MOVING = "dates and times move from window to window by themselves"
+_MOVING = later("dates and times move from window to window by themselves")
 
 
 class Timed(NamedTuple):
@@ -122,7 +123,8 @@ def full_plan(sources: Sequence[Source]) -> EncodingPlan | None:
     plan = learn_plan(sources)
     moving = [c.name for c in plan.used if c.kind == "date"]
     if moving:
-        warn(f"Column {listing(moving)} is left out: {_MOVING}.")
+        reason = say(_MOVING)
+        warn(say("Column {columns} is left out: {reason}.", columns=listing(moving), reason=reason))
     columns = [
         replace(c, kind="left out", reason=_MOVING, fill=(), indicator=False, reading="")
         if c.name in moving
@@ -212,7 +214,8 @@ def check_columns(source: Source, plan: EncodingPlan) -> None:
     known = {column.name for column in plan.columns}
     more = [name for name in source.table.columns if name not in known]
     if more:
-        warn(f"{source.name}: column {listing(more)} is not in the reference, and is not watched.")
+        text = later("{name}: column {columns} is not in the reference, and is not watched.")
+        warn(say(text, name=source.name, columns=listing(more)))
 
 
 def _days(array: pa.Array, column: str, name: str, zones: set[str]) -> Floats:
@@ -262,13 +265,14 @@ def _zones_of(texts: pa.Array) -> set[str]:
 
 
 def _tell_zone(zones: set[str], column: str | None, name: str) -> None:
-    if "none" in zones and len(zones) > 1:
-        warn(
-            f"{name}: some times of {column!r} have a time zone and others have none; the latter "
-            "are taken to be in UTC, in which windows begin and end."
-        )
-    elif "other" in zones:  # of times that are written in UTC everybody knows
-        warn(f"{name}: the times of {column!r} have a time zone; windows begin and end in UTC.")
+    # Of times that are written in UTC everybody knows.
+    text = later("{name}: the times of {column!r} have a time zone; windows begin and end in UTC.")
+    mixed = "none" in zones and len(zones) > 1
+    if mixed:
+        text = later("{name}: some times of {column!r} have a time zone and others have none; the "
+                     "latter are taken to be in UTC, in which windows begin and end.")  # fmt: skip
+    if mixed or "other" in zones:
+        warn(say(text, name=name, column=column))
 
 
 def _as_days(time: Any) -> Floats:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from cospan._language import later, say
 from cospan._tables import make_dataframe
 from cospan._text import plural
 from cospan.monitoring.episodes import Episode, episodes_of
@@ -20,8 +21,8 @@ from cospan.monitoring.records import FEWEST_ROWS, Record
 
 __all__ = ["Monitoring"]
 
-_NOT_JUDGED = f"{{}} of fewer than {FEWEST_ROWS} rows cannot be judged"
-_DRAWN = (
+_NOT_JUDGED = later("{windows} of fewer than {fewest} rows cannot be judged.")
+_DRAWN = later(
     "The reference's profile keeps no rows, so each AUC is measured against rows drawn from its "
     "summary: against the rows themselves it would differ by a few hundredths."
 )
@@ -96,31 +97,32 @@ class Monitoring:
     def promise(self) -> str:
         """What the alarm level promises, in a sentence."""
         levels, every = self.levels, self.profile.every
-        per = every.year if every else "365 windows"
+        per = every.year if every else say("{n:.0f} windows", n=365)
         windows = every.per_year if every else 365.0
         rate = f"{levels.rate * windows:.3g}"
-        stated = f"{rate} false alarm{'' if rate == '1' else 's'} per {per}"
-        if levels.method == "rank":
-            return (
-                f"At most {stated}: conformal ranks among {levels.windows} windows of the "
-                "reference, each compared with the others."
-            )
-        if levels.method == "t":
-            most = f"{windows * levels.promised:.3g}"
-            return (
-                f"About {stated} if windows vary normally or with tails like the reference's, at "
-                f"most {most} whatever they do; from {levels.windows} windows of the reference, "
-                "each compared with the others."
-            )
-        return (
-            f"About {stated} if windows differ by the sampling of their rows alone: the reference "
-            "has too few windows to know how they vary."
+        one = later("{rate} false alarm per {year}")
+        stated = say(one if rate == "1" else "{rate} false alarms per {year}", rate=rate, year=per)
+        text = later(
+            "About {rate} if windows differ by the sampling of their rows alone: the reference has "
+            "too few windows to know how they vary."
         )
+        if levels.method == "rank":
+            text = later(
+                "At most {rate}: conformal ranks among {n} windows of the reference, each compared "
+                "with the others."
+            )
+        elif levels.method == "t":
+            text = later(
+                "About {rate} if windows vary normally or with tails like the reference's, at most "
+                "{most:.3g} whatever they do; from {n} windows of the reference, each compared "
+                "with the others."
+            )
+        return say(text, rate=stated, n=levels.windows, most=windows * levels.promised)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader should know: the notes, and against what the AUCs are measured."""
-        return self.notes if self.profile.keeps_rows else (*self.notes, _DRAWN)
+        return self.notes if self.profile.keeps_rows else (*self.notes, say(_DRAWN))
 
     @property
     def headline(self) -> str:
@@ -128,19 +130,22 @@ class Monitoring:
         n, alarms = len(self.windows), len(self.alarms)
         few = sum(not window.judged for window in self.windows)
         if few == n:
-            return f"{_NOT_JUDGED.format(plural(n, 'window'))}."
-        if not alarms:
-            first = f"No alarm in {plural(n - few, 'window')}."
-        else:
-            first = f"{alarms} of {plural(n - few, 'window')} {_raise(alarms)} an alarm."
-        return f"{first} {_NOT_JUDGED.format(f'{few} more')}." if few else first
+            return say(_NOT_JUDGED, windows=plural(n, "window"), fewest=FEWEST_ROWS)
+        text = later("No alarm in {windows}.")
+        if alarms:
+            text = later("{n} of {windows} raise an alarm.")
+        if alarms == 1:
+            text = later("{n} of {windows} raises an alarm.")
+        first = say(text, n=alarms, windows=plural(n - few, "window"))
+        more = say(_NOT_JUDGED, windows=say("{n} more", n=few), fewest=FEWEST_ROWS)
+        return f"{first} {more}" if few else first
 
     @property
     def verdict(self) -> str:
         """A few sentences."""
         said = [episode.text[:1].upper() + episode.text[1:] + "." for episode in self.episodes[:5]]
         if len(self.episodes) > 5:
-            said.append(f"{len(self.episodes) - 5} more episodes.")
+            said.append(say("{n} more episodes.", n=len(self.episodes) - 5))
         return " ".join([self.headline, *said])
 
     def to_dict(self) -> dict[str, Any]:
@@ -187,10 +192,11 @@ class Monitoring:
         both = {one.code: one for one in self.records} | {one.code: one for one in records}
         ordered = tuple(both[code] for code in sorted(both))
         kept = tuple(dict.fromkeys([*self.notes, *notes]))
+        longer = say("{name} and earlier windows", name=name)
         return replace(
             self,
             records=ordered,
-            name=f"{name} and earlier windows" if name and self.records else self.name,
+            name=longer if name and self.records else self.name,
             notes=kept,
             latest=frozenset(one.code for one in records),
             _levels=self.levels,
@@ -225,7 +231,3 @@ class Monitoring:
             f"<Monitoring of {self.name!r} against {self.profile.name!r}: "
             f"{len(self.windows)} windows, {len(self.alarms)} alarms>"
         )
-
-
-def _raise(alarms: int) -> str:
-    return "raises" if alarms == 1 else "raise"

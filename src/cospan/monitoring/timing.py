@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import say
 from cospan._surface import option
 from cospan._types import Floats
 from cospan.errors import InputError
@@ -70,7 +71,7 @@ class Every:
     @property
     def year(self) -> str:
         """What the false-alarm rate is per, in words."""
-        return "year" if self.timed else f"{_ROWS_PER_YEAR:.0f} windows"
+        return say("year") if self.timed else say("{n:.0f} windows", n=_ROWS_PER_YEAR)
 
     def codes(self, days: Floats) -> Codes:
         """The window of each time."""
@@ -92,7 +93,8 @@ class Every:
     def label(self, code: int) -> str:
         """What people call a window: when it begins, or its rows."""
         if self.unit == "rows":
-            return f"rows {code * self.rows + 1:,} to {(code + 1) * self.rows:,}"
+            first, last = code * self.rows + 1, (code + 1) * self.rows
+            return say("rows {first:,} to {last:,}", first=first, last=last)
         if self.unit == "hour":
             return str(np.datetime64(code, "h")).replace("T", " ") + ":00"
         if self.unit in ("day", "week"):

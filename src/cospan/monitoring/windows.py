@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import later, say
 from cospan._surface import option
 from cospan._types import Floats
 from cospan._warnings import warn
@@ -147,8 +148,8 @@ def finished(found: Windows, name: str) -> Windows:
     if not found.parts:
         raise InputError(f"{name} has no rows{' with a time' if found.timeless else ''}.")
     if found.timeless:
-        some = f"{found.timeless:,} of {found.seen:,} rows"
-        warn(f"{name}: {some} have no time and are left out.")
+        text = later("{name}: {n:,} of {total:,} rows have no time and are left out.")
+        warn(say(text, name=name, n=found.timeless, total=found.seen))
     return found
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from cospan._language import later, say
 from cospan.changes.wording import number, pair_of, quoted, share_text
 from cospan.monitoring.channels import OF_NUMBERS, Channel
 from cospan.monitoring.profile import Profile
@@ -23,31 +24,28 @@ def reason_text(
     """One sentence about a channel of a window; `value` and `usual` are those at its `place`."""
     j, column = channel.feature, quoted(channel.column)
     if channel.kind == "effect":
-        return (
-            f"Rows are separated from the reference's: of 100 pairs {round(100 * value)} are "
-            f"ordered correctly, usually {round(100 * usual)}."
-        )
+        text = later("Rows are separated from the reference's: of 100 pairs {now} are ordered "
+                     "correctly, usually {usual}.")  # fmt: skip
+        return say(text, now=round(100 * value), usual=round(100 * usual))
     if channel.kind == "rows":
-        return "Whole rows are unlike those of the reference: their values do not go together."
+        return say("Whole rows are unlike those of the reference: their values do not go together.")
     if channel.kind == "relation":
         first, second = (quoted(profile.channels.names[k]) for k in profile.channels.pair_at(place))
-        return (
-            f"{first} and {second} are related differently: rank correlation {_two(value)}, "
-            f"usually {_two(usual)}."
-        )
-    if channel.kind == "missing":
-        now, before = float(record.means[j]), _before(profile, j)
-        return (
-            f"{column} is missing in {share_text(now)} of the rows, usually {share_text(before)}."
-        )
+        text = later("{first} and {second} are related differently: rank correlation {now}, "
+                     "usually {usual}.")  # fmt: skip
+        return say(text, first=first, second=second, now=_two(value), usual=_two(usual))
     if channel.kind == "new levels":
-        share = share_text(_share(value))
-        return f"{column} has levels that the reference does not have, in {share} of the rows."
-    if channel.kind == "levels":
-        name = quoted(profile.channels.names[j])
-        now, before = float(record.means[j]), _before(profile, j)
-        way = "rose" if now > before else "fell"
-        return f"{name} {way} from {share_text(before)} to {share_text(now)} of the rows."
+        return say("{column} has levels that the reference does not have, in {share} of the rows.",
+                   column=column, share=share_text(_share(value)))  # fmt: skip
+    if channel.kind in ("missing", "levels"):
+        now, before = float(record.means[j]), float(np.asarray(profile.summary.mean)[j])
+        text = later("{column} is missing in {now} of the rows, usually {before}.")
+        if channel.kind == "levels":
+            column = quoted(profile.channels.names[j])
+            text = later("{column} fell from {before} to {now} of the rows.")
+            if now > before:
+                text = later("{column} rose from {before} to {now} of the rows.")
+        return say(text, column=column, now=share_text(now), before=share_text(before))
     if channel.kind == "given":
         return _given(channel, record, profile)
     if channel.kind in OF_NUMBERS and float(record.deviations[j]) > 0:
@@ -61,29 +59,30 @@ def _given(channel: Channel, record: Record, profile: Profile) -> str:
     own = channels.numbers[channels.given].tolist().index(channel.feature)
     unit = float(profile.cost.unit[channels.live.tolist().index(channel.feature)])
     away = float(channels.unexpected(record.means, profile.cost)[own])
-    first = f"{quoted(channel.second)} and " if channel.second else ""
-    start = f"{quoted(channel.column)} does not fit {first}the other columns"
+    start = later("{column} does not fit the other columns")
+    if channel.second:
+        start = later("{column} does not fit {second} and the other columns")
+    start = say(start, column=quoted(channel.column), second=quoted(channel.second))
+    text = later("{start}: it is {size} lower on average than they suggest.")
     if abs(away) < _CLEAR:
-        return f"{start}: their values do not go together."
-    way = "higher" if away > 0 else "lower"
-    return f"{start}: it is {number(abs(away) * unit)} {way} on average than they suggest."
+        text = later("{start}: their values do not go together.")
+    elif away > 0:
+        text = later("{start}: it is {size} higher on average than they suggest.")
+    return say(text, start=start, size=number(abs(away) * unit))
 
 
 def _of_rows(channel: Channel, record: Record, profile: Profile, value: float, usual: float) -> str:
     """Of a column of numbers: that rows are beyond the range, or have one value."""
     column, channels = quoted(channel.column), profile.channels
     if channel.kind == "repeats":
-        return (
-            f"{column} has one and the same value in {share_text(_share(value))} of the rows, "
-            f"usually in {share_text(_share(usual))}."
-        )
+        now, before = share_text(_share(value)), share_text(_share(usual))
+        return say("{column} has one and the same value in {now} of the rows, usually in {before}.",
+                   column=column, now=now, before=before)  # fmt: skip
     known = profile.ranks[channels.numbers.tolist().index(channel.feature)].values
     low, high = number(float(known[0])), number(float(known[-1]))
     mean = number(float(record.means[channel.feature]))
-    return (
-        f"{column} has values far beyond the range of the reference, {low} to {high}; the mean is "
-        f"{mean}."
-    )
+    return say("{column} has values far beyond the range of the reference, {low} to {high}; the "
+               "mean is {mean}.", column=column, low=low, high=high, mean=mean)  # fmt: skip
 
 
 def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
@@ -93,33 +92,29 @@ def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
     scatter = float(np.asarray(profile.summary.scatter_about())[j, j])
     spread = math.sqrt(max(scatter / profile.summary.n, 0.0))
     if deviation == 0 and spread > 0:
-        return f"{column} is {number(mean)} in every row; usually it varies."
-    if spread == 0 and deviation > 0:
-        return (
-            f"{column} varies, with a standard deviation of {number(deviation)}; in the reference "
-            f"it is {number(before)} in every row."
-        )
-    if channel.kind in ("mean", *OF_NUMBERS):
-        way = "rose" if mean > before else "fell"
-        then, now = pair_of(before, mean)
-        return f"{column} {way} from {then} to {now} on average."
-    if channel.kind == "spread":
-        way = "more" if deviation > spread else "less"
-        return (
-            f"{column} varies {way}: standard deviation {number(deviation)}, usually "
-            f"{number(spread)}."
-        )
-    return f"{column} has another shape of distribution, at a mean of {number(mean)}."
+        text = later("{column} is {mean} in every row; usually it varies.")
+    elif spread == 0 and deviation > 0:
+        text = later("{column} varies, with a standard deviation of {deviation}; in the reference "
+                     "it is {before} in every row.")  # fmt: skip
+    elif channel.kind in ("mean", *OF_NUMBERS):
+        text = later("{column} fell from {then} to {now} on average.")
+        if mean > before:
+            text = later("{column} rose from {then} to {now} on average.")
+    elif channel.kind == "spread":
+        text = later("{column} varies less: standard deviation {deviation}, usually {spread}.")
+        if deviation > spread:
+            text = later("{column} varies more: standard deviation {deviation}, usually {spread}.")
+    else:
+        text = later("{column} has another shape of distribution, at a mean of {mean}.")
+    then, now = pair_of(before, mean)
+    names = {"mean": mean, "deviation": deviation, "before": before, "spread": spread}
+    numbers = {name: number(value) for name, value in names.items()}
+    return say(text, column=column, then=then, now=now, **numbers)
 
 
 def _two(value: float) -> str:
     """Two digits, without a sign of nothing."""
     return f"{round(value, 2) + 0.0:.2f}"
-
-
-def _before(profile: Profile, j: int) -> float:
-    """The share of a 0/1 feature over all rows of the reference."""
-    return float(np.asarray(profile.summary.mean)[j])
 
 
 def _share(angle: float) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import say
 from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, having, plan_from, present
 from cospan.changes.wording import number, share_text, value_text
@@ -62,14 +63,14 @@ class Columns:
         """A row's value in a column as the user wrote it, more or less."""
         column = self.columns[i]
         if present(row[None], column) is not None:
-            return "missing"
+            return say("missing")
         if column.kind == "category":
             return clean(_level(row, column), 60)
         if column.kind == "vector":
-            return f"{len(column.features)} numbers"
+            return say("{n} numbers", n=len(column.features))
         value = float(row[column.features[0]])
         if column.kind == "boolean":
-            return "yes" if value > 0.5 else "no"
+            return say("yes" if value > 0.5 else "no")
         return value_text(value, column.kind) if column.kind != "number" else number(value, 4)
 
     def percentile(self, row: Floats, i: int, side: int) -> int | None:
@@ -142,7 +143,7 @@ def _level(row: Floats, column: Column) -> str:
     if column.plan is None:
         return str(at)
     levels = column.plan.levels
-    return levels[at] if at < len(levels) else "another level"
+    return levels[at] if at < len(levels) else say("another level")
 
 
 def _span(values: tuple[Floats, Floats]) -> tuple[float, float]:
@@ -166,7 +167,8 @@ def _edges(values: tuple[Floats, Floats]) -> Floats:
 
 def _levels(kind: str, held: tuple[Held, Held]) -> Histogram | None:
     if kind == "boolean":
-        shares = [{"yes": h.mean, "no": 1 - h.mean} if math.isfinite(h.mean) else {} for h in held]
+        yes, no = say("yes"), say("no")
+        shares = [{yes: h.mean, no: 1 - h.mean} if math.isfinite(h.mean) else {} for h in held]
     else:
         shares = [dict(h.levels) for h in held]
     names = sorted(
@@ -181,7 +183,7 @@ def _levels(kind: str, held: tuple[Held, Held]) -> Histogram | None:
         counts = [
             [*c, sum(s.get(x, 0.0) for x in rest)] for c, s in zip(counts, shares, strict=True)
         ]
-        shown = [*shown, f"{len(rest)} more"]
+        shown = [*shown, say("{n} more", n=len(rest))]
     a, b = (tuple(round(1000 * x) for x in c) for c in counts)
     return Histogram(0, 1000, a, b, tuple(clean(x, 40) for x in shown))
 
@@ -200,10 +202,10 @@ def held_text(kind: str, held: Held) -> str:
         first = sorted(held.levels.items(), key=lambda item: -item[1])[:2]
         text = ", ".join(f"{clean(k, 24)} {share_text(v)}" for k, v in first if v > 0)
     elif kind == "boolean":
-        text = "" if math.isnan(held.mean) else f"yes {share_text(held.mean)}"
+        text = "" if math.isnan(held.mean) else say("yes {share}", share=share_text(held.mean))
     elif held.levels:  # numbers, of which there are two
         level, share = list(held.levels.items())[-1]
-        text = f"{level} in {share_text(share)}"
+        text = say("{level} in {share}", level=level, share=share_text(share))
     elif kind == "date":
         text = value_text(held.mean, kind) if math.isfinite(held.mean) else ""
     elif math.isfinite(held.mean):
@@ -211,5 +213,6 @@ def held_text(kind: str, held: Held) -> str:
     else:
         text = ""
     if held.missing > 0:
-        text += f"{', ' if text else ''}{share_text(held.missing)} missing"
-    return text or "no values"
+        gaps = say("{share} missing", share=share_text(held.missing))
+        text = f"{text}, {gaps}" if text else gaps
+    return text or say("no values")

@@ -11,9 +11,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cospan._language import say
 from cospan.comparison.settings import Settings
 
-from ._text import clean, count
+from ._text import clean
 from ._words import p_text
 from .pieces import Measure, Setting
 
@@ -48,8 +49,8 @@ class Origin:
         return tuple(
             Measure(
                 one.name,
-                "not computed" if one.value is None else f"{one.value:.3g}",
-                "" if one.p_value is None else f"p {p_text(one.p_value)}",
+                say("not computed") if one.value is None else f"{one.value:.3g}",
+                "" if one.p_value is None else say("p {p}", p=p_text(one.p_value)),
                 f"{one.meaning} {one.note}".strip(),
             )
             for one in found
@@ -80,7 +81,7 @@ class Origin:
 
 def _size_and_hash(path: Path) -> str:
     size = path.stat().st_size
-    text = f"{count(size)} bytes"
+    text = say("{n:,} bytes", n=size)
     if size > MOST_BYTES:
         return text
     with path.open("rb") as file:
@@ -98,12 +99,12 @@ def made_of(
         for key, value in settings.items()
         if key not in (*DECIDED, *by_preset) and value != usual.get(key)
     ]
-    how = ("Python", f"cospan.{', '.join([call, *given])})")
+    how = (say("Python"), f"cospan.{', '.join([call, *given])})")
     if origin.command:
-        how = ("Command", clean(origin.command, 2_000))
+        how = (say("Command"), clean(origin.command, 2_000))
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in VERSIONS)
     return (
         how,
-        ("Versions", f"cospan {version}, Python {platform.python_version()}, {versions}"),
-        ("Time taken", f"{seconds:.1f} s"),
+        (say("Versions"), f"cospan {version}, Python {platform.python_version()}, {versions}"),
+        (say("Time taken"), say("{seconds:.1f} s", seconds=seconds)),
     )

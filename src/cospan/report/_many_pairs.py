@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cospan._language import later, say
 from cospan.changes.wording import auc_interval, number
 
 from . import _words
@@ -121,10 +122,10 @@ class Pairing:
                 for k in np.argsort(-np.abs(step), kind="stable")[: self.features].tolist()
             )  # fmt: skip
         ordered = _words.of_hundred(float(c.pairs.between(i, j).auc.value))
+        text = later("{n} pairs of rows are ordered correctly ({interval}).")
         interval = auc_interval(c.pairs.between(i, j).auc)
-        sentence = f"{ordered} pairs of rows are ordered correctly ({interval})."
         return {
-            "sentences": (sentence,),
+            "sentences": (say(text, n=ordered, interval=interval),),
             "features": features,
             "n_columns": len(self.names),
             "n_changed": None,

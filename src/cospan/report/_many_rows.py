@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import say
 from cospan.comparison.auditing import worst_rows
 
 from ._columns import Columns
@@ -70,7 +71,8 @@ class ManyRows:
         for own, other in ((i, j), (j, i)):
             index = np.flatnonzero((self.c.group == own) & (nearest == other))
             order = index[np.argsort(-sure[index], kind="stable")]
-            title = f"Rows of {self.names[own]} that look most like {self.names[other]}"
+            named = {"own": self.names[own], "other": self.names[other]}
+            title = say("Rows of {own} that look most like {other}", **named)
             found.append((f"{own + 1}-to-{other + 1}", title, "", order))
         return found
 
@@ -85,17 +87,17 @@ class ManyRows:
         usual = c.typicality[strange].max(axis=1, initial=0.0)
         z = np.flatnonzero(c.group == len(self.names))
         kinds = [
-            ("elsewhere", "More like another set", "Rows that another set explains clearly better.",
-             flagged),
-            ("neither", "Like no set", "Rows that are unusual for every set.",
+            ("elsewhere", say("More like another set"),
+             say("Rows that another set explains clearly better."), flagged),
+            ("neither", say("Like no set"), say("Rows that are unusual for every set."),
              strange[np.argsort(usual, kind="stable")]),
-            ("border", "Borderline", "Rows that two sets explain equally well.",
+            ("border", say("Borderline"), say("Rows that two sets explain equally well."),
              border[np.argsort(-c.entropy[border], kind="stable")]),
         ]  # fmt: skip
         if len(z):
-            title = f"{clean(c.name_z, 40)}, all"
+            title = say("{name}, all", name=clean(c.name_z, 40))
             order = z[np.argsort(-sure[z], kind="stable")]
-            kinds.append(("z", title, "Rows that were scored, the surest first.", order))
+            kinds.append(("z", title, say("Rows that were scored, the surest first."), order))
         return kinds
 
     def _row(self, i: int) -> Row:
@@ -125,13 +127,13 @@ class ManyRows:
         key, mean = self.keys[first], self.means[first]
         if self.shape is not None:
             own, other = (self._picture(x) for x in (row, mean))
-            return (), Nearest(key, "mean", (), other), own
+            return (), Nearest(key, say("mean"), (), other), own
         unit = np.asarray(self.c.costs.geometry.unit, dtype=np.float64)
         away = np.divide(row - mean, unit, out=np.zeros_like(unit), where=unit > 0)
         far = [float(np.abs(away[f]).max(initial=0.0)) for f in self.columns.features]
         order = np.argsort(-np.array(far), kind="stable")[:MOST_VALUES].tolist()
         values = tuple(Value(j, self.columns.text(row, j), None, None, 0.0) for j in order)
-        return values, Nearest(key, "mean", tuple(self._mean(mean, j) for j in order)), ""
+        return values, Nearest(key, say("mean"), tuple(self._mean(mean, j) for j in order)), ""
 
     def _mean(self, mean: NDArray[np.float64], j: int) -> str:
         column = self.columns.columns[j]

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import later, say
 from cospan._types import Floats
 
 from ._columns import Columns
 from ._pictures import PictureShape, grey_png, signed_png
 from ._text import called, clean
+from ._words import both
 from .pieces import Nearest, Point, Row, Tab, Value
 
 if TYPE_CHECKING:
@@ -40,7 +42,6 @@ class Listing:
     tabs: tuple[Tab, ...]
     points: tuple[Point, ...]
     n_check: int
-    n_strange: int  # of the rows scored, how many are like neither set
 
 
 class _Group:
@@ -97,34 +98,36 @@ def list_rows(c: Comparison, columns: Columns, shape: PictureShape | None) -> Li
         tabs.append(replace(tab, rows=tuple(chosen[row] for row in shown)))
     writer = _Writer(c, columns, groups, shape)
     listed = writer.pictured(tuple(writer.row(*row) for row in chosen), list(chosen))
-    strange = len(groups["Z"].strange) if "Z" in groups else 0
-    return Listing(listed, tuple(tabs), _points(groups, chosen), len(check), strange)
+    return Listing(listed, tuple(tabs), _points(groups, chosen), len(check))
 
 
 def _tabs(c: Comparison, groups: dict[str, _Group]) -> Iterator[tuple[Tab, list[Chosen], bool]]:
     """Each tab without its rows, the rows in order, and whether they count as rows to check."""
     names = {"A": called(c.name_a, 40), "B": called(c.name_b, 40)}
     if "Z" in groups and c.audit_of == "z":
-        yield _tab("labels", "Labels in doubt", "Their label says one set, their values the other.",
-                   [("Z", i) for i in _flagged(c, "Z")], True)  # fmt: skip
+        meaning = say("Their label says one set, their values the other.")
+        rows = [("Z", i) for i in _flagged(c, "Z")]
+        yield _tab("labels", say("Labels in doubt"), meaning, rows, True)
     for own, other in (("B", "A"), ("A", "B")):
-        title = f"{names[other]}-like rows of {names[own]}"
-        meaning = f"Rows of {names[own]} that look at least four times as much like {names[other]}."
+        named = {"own": names[own], "other": names[other]}
+        title = say("{other}-like rows of {own}", **named)
+        meaning = say("Rows of {own} that look at least four times as much like {other}.", **named)
         yield _tab(f"{other}-in-{own}".lower(), title, meaning,
                    [(own, i) for i in _astray(c, groups[own])], True)  # fmt: skip
-    meaning = "Rows that are unusual for both sets."
-    yield _tab("neither", "Like neither", meaning, _strange(groups), True)
+    meaning = say("Rows that are unusual for both sets.")
+    yield _tab("neither", say("Like neither"), meaning, _strange(groups), True)
     if c.separated and (c.verdict is None or c.verdict.differs):
-        yield _tab("border", "Borderline", "Rows that could as well be of either set.",
-                   _border(groups), False)  # fmt: skip
+        meaning = say("Rows that could as well be of either set.")
+        yield _tab("border", say("Borderline"), meaning, _border(groups), False)
     if "Z" in groups:
-        z, title = groups["Z"], f"{clean(groups['Z'].group.name, 40)}, all"
+        z, title = groups["Z"], say("{name}, all", name=clean(groups["Z"].group.name, 40))
         order = np.arange(len(z.theta)) if len(z.theta) <= LISTED else _spread(z, LISTED)
-        yield _tab("z", title, "Rows that were scored, over all angles.",
+        yield _tab("z", title, say("Rows that were scored, over all angles."),
                    [("Z", int(i)) for i in order], False, total=z.group.n)  # fmt: skip
     spread = [(key, int(i)) for key in "AB" for i in _spread(groups[key], SPREAD)]
-    yield _tab("spread", "Some of all rows", "Rows of both sets, spread over all angles.",
-               spread, False, total=sum(groups[key].group.n for key in "AB"))  # fmt: skip
+    meaning = say("Rows of both sets, spread over all angles.")
+    yield _tab("spread", say("Some of all rows"), meaning, spread, False,
+               total=sum(groups[key].group.n for key in "AB"))  # fmt: skip
 
 
 def _strange(groups: dict[str, _Group]) -> list[Chosen]:
@@ -238,7 +241,7 @@ class _Writer:
         labels = own.group.labels
         known = own.values.get(i)
         values: tuple[Value, ...] = ()
-        words, nearest = "Its values were not kept.", None
+        words, nearest = say("Its values were not kept."), None
         if known is not None:
             row, pulls = (np.asarray(v, dtype=np.float64) for v in known)
             by_column = self.columns.pulls(pulls[None])[0]
@@ -274,9 +277,9 @@ class _Writer:
         toward = [int(j) for j in order[:3] if sign * pulls[j] >= NAMED * most]
         against = [int(order[-1])] if -sign * pulls[order[-1]] >= NAMED * most else []
         sides = ("B", "A") if sign > 0 else ("A", "B")
+        texts = later("{columns} pulls it to {name}"), later("{columns} pull it to {name}")
         parts = [
-            f"{self._listed(row, places)} {'pulls' if len(places) == 1 else 'pull'} it to "
-            f"{self.names[side]}"
+            say(texts[len(places) > 1], columns=self._listed(row, places), name=self.names[side])
             for places, side in zip((toward, against), sides, strict=True)
             if places
         ]
@@ -285,7 +288,7 @@ class _Writer:
     def _listed(self, row: Floats, places: Sequence[int]) -> str:
         names = self.columns.named
         listed = [f"{clean(names[j][0], 40)} ({self.columns.text(row, j)})" for j in places]
-        return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"
+        return listed[0] if len(listed) == 1 else both(", ".join(listed[:-1]), listed[-1])
 
     def _nearest(
         self, key: str, i: int, row: Floats, order: NDArray[np.intp], p: float

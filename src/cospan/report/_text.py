@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 
+from cospan._language import say
 from cospan.changes.wording import set_name
 
 LONGEST_NAME = 120
@@ -27,7 +28,7 @@ def clean(value: object, longest: int = LONGEST_NAME) -> str:
     text = str(value)
     if len(text) > longest:
         text = text[: longest - _TAIL - 1] + "…" + text[-_TAIL:]
-    return "".join(map(_visible, text)).strip() or "(no name)"
+    return "".join(map(_visible, text)).strip() or say("(no name)")
 
 
 def _visible(character: str) -> str:
@@ -62,9 +63,9 @@ def percent(share: float) -> str:
     if share in (0.0, 1.0):
         return f"{share:.0%}".replace("%", " %")
     if share > 0.9995:
-        return "over 99.9 %"
+        return say("over 99.9 %")
     if share < 0.0005:
-        return "under 0.1 %"
+        return say("under 0.1 %")
     return f"{100 * share:.1f} %"
 
 

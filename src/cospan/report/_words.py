@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from cospan._language import later, say
 from cospan.changes import size_of, wording
 from cospan.changes.wording import auc_interval, chance
 
@@ -21,40 +23,48 @@ if TYPE_CHECKING:
 
 LONGEST_IN_SENTENCE = 60
 BADGES = {
-    "none": "no evidence of a difference",
-    "small": "small difference",
-    "medium": "medium difference",
-    "large": "large difference",
-}
+    "none": later("no evidence of a difference"), "small": later("small difference"),
+    "medium": later("medium difference"), "large": later("large difference"),
+}  # fmt: skip
+#: Words of the content that programs read, too: they are said where the content is shown.
+CODES = (
+    later("none"), later("mean"), later("spread"), later("shape"), later("value"), later("and"),
+    later("rounding"), later("levels"), later("missing"), later("relation"), later("location"),
+    later("scale"), later("new levels"), later("vanished levels"), later("constant"),
+    later("duplicates"), later("shared rows"), later("range"), later("writing"),
+    later("neither"), later("both"),
+)  # fmt: skip
 #: Codes of remarks that tell how the data was read, or what the page says anyway.
 READING = ("encoding", "missing values", "constant columns", "rows elsewhere", "times set aside")
+#: Each word with its meaning after a colon.
 GLOSSARY = (
-    ("A, B, Z", "The two sets that are compared, and rows to score, which belong to neither."),
-    ("AUC", "Of 100 pairs of rows, one from each set, how many the angle orders correctly, as a "
-     "share: 0.5 is chance, 1 always. Each row is scored as if it had not been in its set."),
-    ("held-out AUC", "The same of the shift test's own score, which learns from one half of the "
-     "rows and orders the other half. It may be smaller than the AUC, as it learns from fewer "
-     "rows, or larger, where the sets differ in what the angle does not see."),
-    ("angle", "Where a row is between the sets: 0° looks like A, 90° like B, 45° like both. The "
-     "square of its sine is the probability of B, both sets counting alike."),
-    ("cost", "How far a row is from a set, in the set's own spread: small if the set has many "
-     "rows like it."),
-    ("typicality", "The share of a set's own rows that are at least as unusual. Rows that are "
-     "unusual for both sets are like neither."),
-    ("pull", "How much a column moves a row towards A or towards B, less than it moves an average "
-     "row."),
-    ("location, scale, shape", "Where values are centred; how widely all of them spread; spreads "
-     "of single columns and relations between them. Together they are the whole difference, D."),
-    ("D", "The Bhattacharyya distance of the two sets, each taken as a normal distribution; the "
-     "parts of columns and of directions add up to it."),
-    ("direction", "A weighted sum of columns along which the sets vary by themselves: first those "
-     "that only A has, last those that only B has."),
-    ("shift", "How far the means are apart along a direction, in pooled standard deviations."),
-    ("sd", "Standard deviation."),
-    ("p-value", "How often chance alone would show a difference as large. Adjusted: over all "
-     "columns tested, so that few of those called changed are not."),
-    ("Fisher-Rao, Hellinger, overlap", "How far the two distributions of angles are apart: 0 to "
-     "3.14, 0 to 1, and what they have in common, 1 to 0."),
+    later("A, B, Z: The two sets that are compared, and rows to score, which belong to neither."),
+    later("AUC: Of 100 pairs of rows, one from each set, how many the angle orders correctly, as a "
+          "share: 0.5 is chance, 1 always. Each row is scored as if it had not been in its set."),
+    later("held-out AUC: The same of the shift test's own score, which learns from one half of the "
+          "rows and orders the other half. It may be smaller than the AUC, as it learns from fewer "
+          "rows, or larger, where the sets differ in what the angle does not see."),
+    later("angle: Where a row is between the sets: 0° looks like A, 90° like B, 45° like both. The "
+          "square of its sine is the probability of B, both sets counting alike."),
+    later("cost: How far a row is from a set, in the set's own spread: small if the set has many "
+          "rows like it."),
+    later("typicality: The share of a set's own rows that are at least as unusual. Rows that are "
+          "unusual for both sets are like neither."),
+    later("pull: How much a column moves a row towards A or towards B, less than it moves an "
+          "average row."),
+    later("location, scale, shape: Where values are centred; how widely all of them spread; "
+          "spreads of single columns and relations between them. Together they are the whole "
+          "difference, D."),
+    later("D: The Bhattacharyya distance of the two sets, each taken as a normal distribution; the "
+          "parts of columns and of directions add up to it."),
+    later("direction: A weighted sum of columns along which the sets vary by themselves: first "
+          "those that only A has, last those that only B has."),
+    later("shift: How far the means are apart along a direction, in pooled standard deviations."),
+    later("sd: Standard deviation."),
+    later("p-value: How often chance alone would show a difference as large. Adjusted: over all "
+          "columns tested, so that few of those called changed are not."),
+    later("Fisher-Rao, Hellinger, overlap: How far the two distributions of angles are apart: 0 to "
+          "3.14, 0 to 1, and what they have in common, 1 to 0."),
 )  # fmt: skip
 
 
@@ -90,15 +100,25 @@ def said(sentence: str, names: Iterable[str]) -> str:
 def badge_of(differs: bool, size: str) -> tuple[str, str]:
     """The level and the words of the badge."""
     if not differs:
-        return "none", BADGES["none"]
+        return "none", say(BADGES["none"])
     if size in ("none", "unknown"):
-        return "small", "very small difference" if size == "none" else "difference"
-    return size, BADGES[size]
+        return "small", say("very small difference" if size == "none" else "difference")
+    return size, say(BADGES[size])
+
+
+def change_text(change: str) -> str:
+    """In which ways a column changed, word by word."""
+    return re.sub(r"\w+", lambda word: say(word[0]), change)
+
+
+def both(first: str, second: str) -> str:
+    """Two names beside each other."""
+    return say("{first} and {second}", first=first, second=second)
 
 
 def of_hundred(auc: float) -> str:
     """The same count as in sentences, and what it is of."""
-    return f"{wording.of_hundred(auc)} of 100"
+    return say("{n} of 100", n=wording.of_hundred(auc))
 
 
 def fallback_verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
@@ -107,28 +127,22 @@ def fallback_verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
     p = None if c.shift is None else float(c.shift.pvalue)
     differs = auc.low > 0.5 if p is None else p <= 0.05
     sure = "" if p is None else f" ({chance(p)})"
-    first = f"{c.name_a} and {c.name_b} differ{sure}."
-    if not differs:
-        first = f"There is no evidence that {c.name_a} and {c.name_b} differ{sure}."
-    second = (
-        f"Of 100 pairs of rows, one from each set, {wording.of_hundred(auc.value)} are ordered "
-        f"correctly ({auc_interval(auc)})."
-    )
+    no = later("There is no evidence that {a} and {b} differ{sure}.")
+    first = later("{a} and {b} differ{sure}.") if differs else no
+    first = say(first, a=c.name_a, b=c.name_b, sure=sure)
+    text = later("Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}).")
+    second = say(text, n=wording.of_hundred(auc.value), interval=auc_interval(auc))
     return differs, size_of(auc.value), (first, second)
 
 
 def time_words(one: TimeChart) -> str:
     """What the angles over time are."""
-    kept = ", of the rows that were kept with their values" if one.sampled else ""
-    found = (
-        "The median angle of the rows of each set, and the range that holds the middle half of "
-        f"them; 0° looks like A, 90° like B{kept}."
-    )
+    kept = say(", of the rows that were kept with their values") if one.sampled else ""
+    found = say("The median angle of the rows of each set, and the range that holds the middle "
+                "half of them; 0° looks like A, 90° like B{kept}.", kept=kept)  # fmt: skip
     if one.column:
-        found += (
-            " Columns that tell the time are left out of these angles: they would separate the "
-            "sets by themselves."
-        )
+        found += " " + say("Columns that tell the time are left out of these angles: they would "
+                           "separate the sets by themselves.")  # fmt: skip
     return found
 
 
@@ -141,47 +155,43 @@ def time_cells(moment: Moment | None) -> tuple[str, str, str]:
     """Rows of a window, their median angle and quartiles, how many of them look like B."""
     if moment is None:
         return "", "", ""
-    angles = f"{moment.median:.1f}° ({moment.low:.1f}° to {moment.high:.1f}°)"
+    angles = say("{median:.1f}° ({low:.1f}° to {high:.1f}°)", **vars(moment))
     return count(moment.rows), angles, percent(moment.like_b)
 
 
 def measures(c: Comparison) -> tuple[Measure, ...]:
     """All measures of the separation, and the p-values."""
     s = c.separation
-    listed = (
-        (
-            "AUC",
-            s.auc,
-            "share of pairs of rows that the angle orders correctly; 0.5 is chance. "
-            "Each row is scored as if it had not been in its set",
-        ),
-        ("Fisher-Rao distance", s.fisher_rao, "of the two distributions of angles, 0 to 3.14"),
-        ("Hellinger distance", s.hellinger, "the same on a scale from 0 to 1"),
-        ("Overlap", s.overlap, "what the two distributions have in common, 1 to 0"),
-    )
-    found = [Measure(name, _value(e), _interval(e), meaning) for name, e, meaning in listed]
-    if c.shift is None:
-        return tuple(found)
+    listed = [
+        (s.auc, later("AUC"), later("share of pairs of rows that the angle orders correctly; 0.5 "
+         "is chance. Each row is scored as if it had not been in its set")),
+        (s.fisher_rao, later("Fisher-Rao distance"),
+         later("of the two distributions of angles, 0 to 3.14")),
+        (s.hellinger, later("Hellinger distance"), later("the same on a scale from 0 to 1")),
+        (s.overlap, later("Overlap"), later("what the two distributions have in common, 1 to 0")),
+    ]  # fmt: skip
     effect = getattr(c.shift, "effect", None)
     if effect is not None:
-        meaning = (
-            "the same for the score of the shift test, which learns from one half of the rows and "
-            "orders the other"
-        )
-        found.append(Measure("Held-out AUC", _value(effect), _interval(effect), meaning))
+        meaning = later("the same for the score of the shift test, which learns from one half of "
+                        "the rows and orders the other")  # fmt: skip
+        listed.append((effect, later("Held-out AUC"), meaning))
+    found = [Measure(say(name), _value(e), _interval(e), say(words)) for e, name, words in listed]
+    if c.shift is None:
+        return tuple(found)
     n = c.shift.n_permutations
-    meaning = f"of {count(n)} random regroupings of the rows, how many come out as far apart"
-    found.append(Measure("p-value", p_text(float(c.shift.pvalue), n), "", meaning))
+    meaning = say("of {n:,} random regroupings of the rows, how many come out as far apart", n=n)
+    found.append(Measure(say("p-value"), p_text(float(c.shift.pvalue), n), "", meaning))
     for part, p in dict(getattr(c.shift, "parts", {})).items():
-        text = p_text(float(p), n, tests=3)
-        found.append(Measure(f"p-value, {part}", text, "", f"of a change in {part} alone"))
+        label = say("p-value, {part}", part=say(part))
+        meaning = say("of a change in {part} alone", part=say(part))
+        found.append(Measure(label, p_text(float(p), n, tests=3), "", meaning))
     return tuple(found)
 
 
 def p_text(p: float, n_permutations: int | None = None, tests: int = 1) -> str:
     """A p-value; the smallest that permutations can give, over all tests, is "at most" that."""
     if n_permutations and p <= (tests + 0.5) / (n_permutations + 1):
-        return f"at most {significant(tests / (n_permutations + 1), 1)}"
+        return say("at most {p}", p=significant(tests / (n_permutations + 1), 1))
     return "< 0.0001" if p < 1e-4 else significant(p, 2)
 
 
@@ -191,9 +201,9 @@ def _value(estimate: Estimate) -> str:
     return f"{estimate.value:.3f}"
 
 
-def _interval(estimate: Estimate) -> str:
-    level = f"{100 * estimate.confidence:.0f} %"
-    return f"{level}: {estimate.low:.3f} to {estimate.high:.3f}"
+def _interval(e: Estimate) -> str:
+    level = 100 * e.confidence
+    return say("{level:.0f} %: {low:.3f} to {high:.3f}", level=level, low=e.low, high=e.high)
 
 
 def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
@@ -222,7 +232,7 @@ def opening_of(
         "findings": spoken(findings, names),
         "warning": warning,
         "remarks": remarks,
-        "glossary": GLOSSARY,
+        "glossary": tuple(tuple(say(one).split(": ", 1)) for one in GLOSSARY),
     }
 
 
@@ -238,13 +248,13 @@ def curve_of(settings: Mapping[str, Any], curve: CurvedSets | None) -> list[tupl
     """The curved features that are used, where some were asked for."""
     if curve is None and settings.get("curve") in (None, "none"):
         return []
-    used = "none" if curve is None else curve.map.words
-    return [("curved features used", used)]
+    used = say("none") if curve is None else curve.map.words
+    return [(say("curved features used"), used)]
 
 
 def _plain(value: object) -> str:
     if value is None:
-        return "default"
+        return say("default")
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return say("yes" if value else "no")
     return clean(value)

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
 from functools import lru_cache
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cospan._json import json_text
+from cospan._language import translated
 from cospan.errors import MissingDependencyError
 
 from . import svg, svg_many, svg_time
 from ._text import count, percent
-from ._words import filled, of_hundred, p_text, time_cells, time_words
+from ._words import CODES, change_text, filled, of_hundred, p_text, time_cells, time_words
 from .content import ReportContent
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ FOLDER = Path(__file__).parent / "page"
 SHORT_NAME = 10
 # Characters with a meaning to an HTML parser or, in older engines, to a script's line counting.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+_SAID = re.compile(r"""\bsay\(\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS = ("base", "tables", "rows", "brush", "main")
 
 
@@ -44,11 +49,18 @@ def page(content: ReportContent) -> str:
         content=content,
         policy=_policy(scripts=(theme, script), style=style),
         scale=svg.map_scale(content.points),
+        words=Markup(_json_for_script(words)) if (words := _words_of(parts)) else "",
         payload=Markup(_json_for_script(content.to_dict())),
         style=Markup(style),
         theme=Markup(theme),
         script=Markup(script),
     )
+
+
+def _words_of(scripts: str) -> dict[str, str]:
+    """What the scripts say, and words of the content that they show, in the reader's language."""
+    texts = (*CODES, *(json.loads(text) for text in _SAID.findall(scripts)))
+    return {text: there for text in texts if (there := translated(text)) != text}
 
 
 def notebook_fragment(content: ReportContent) -> str:
@@ -67,12 +79,13 @@ def _environment() -> Environment:
             "install it with: pip install 'cospan[app]'."
         ) from error
     made = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+
+    def say(text: str, **values: object) -> Markup:
+        """A text of ours in the reader's language; values are escaped unless they are markup."""
+        return Markup(escape(translated(text), quote=False).replace('"', "&quot;")).format(**values)
 
     def drawn(chart: Any) -> Any:
         return lambda *given, **numbers: Markup(chart(*given, **numbers))
@@ -81,10 +94,10 @@ def _environment() -> Environment:
     drawings = {name: drawn(getattr(one, name)) for one in modules for name in one.__all__}
     made.globals.update(drawings)
     made.globals["draw"] = lambda content, one: drawings[one.drawing](content, **one.numbers)
-    made.globals.update(map_place=svg.map_place, heat=_heat, time_cells=time_cells)
+    made.globals.update(say=say, map_place=svg.map_place, heat=_heat, time_cells=time_cells)
     made.globals.update(short_names=_short_names, filled=filled, time_words=time_words)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
-    made.filters.update(unbroken=_unbroken)
+    made.filters.update(unbroken=_unbroken, change=change_text)
     return made
 
 

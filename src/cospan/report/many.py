@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import later, say
+from cospan._text import plural
 from cospan.changes import size_of
 from cospan.changes.wording import set_name
 from cospan.comparison.pair_changes import MOST_PAIRS
@@ -26,8 +28,13 @@ if TYPE_CHECKING:
 
 MOST_CORNERS = 900
 LARGE = 0.71  # the AUC from which sets are called clearly different
-CLEARLY = "clearly: at least 71 of 100 pairs of rows are ordered correctly"
-CORNER_WORDS = "Each dot is a row: near a corner where that set explains it best."
+CLEARLY = later("clearly: at least 71 of 100 pairs of rows are ordered correctly")
+CORNER_WORDS = later("Each dot is a row: near a corner where that set explains it best.")
+#: Of the largest difference: the words of the badge.
+BADGES = {
+    "none": later("no clear difference"), "small": later("small differences"),
+    "medium": later("medium differences"), "large": later("large differences"),
+}  # fmt: skip
 
 
 def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
@@ -42,7 +49,7 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     lead, findings = _verdict(c, auc, order)
     n_check, n_strange = int(np.sum(c.audit.flagged)), int(np.sum(c.neither))
     return ReportContent(
-        title=f"{len(c.names)} sets",
+        title=plural(len(c.names), "set"),
         **_words.opening_of(c, _badge(auc, order), lead, findings, names),
         sets=_sets(c),
         tiles=_tiles(c, auc, order, pairs, n_check, n_strange),
@@ -53,7 +60,7 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
         settings=_settings(c),
         made=made_of(c.version, c.seconds, c.settings, "compare_many(sets", origin),
         inputs=(
-            *((f"{s.key}: {s.name}", f"{count(s.rows)} rows") for s in _sets(c)),
+            *((f"{s.key}: {s.name}", say("{n:,} rows", n=s.rows)) for s in _sets(c)),
             *origin.read(),
         ),
         order=tuple(int(k) for k in c.order),
@@ -70,8 +77,8 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
         ),
         corners=_corners(c),
         charts=(
-            Chart("changed", "dendrogram", "Which sets join first"),
-            *([Chart("where", "triangle", caption=CORNER_WORDS)] if len(c.names) == 3 else []),
+            Chart("changed", "dendrogram", say("Which sets join first")),
+            *([Chart("where", "triangle", caption=say(CORNER_WORDS))] if len(c.names) == 3 else []),
         ),
     )
 
@@ -81,32 +88,30 @@ def _badge(auc: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> tuple[
     large = sum(size == "large" for size in sizes)
     level = size_of(max(float(auc[pair]) for pair in pairs))
     if large == len(pairs):
-        return level, "all pairs differ clearly"
+        return level, say("all pairs differ clearly")
     if large:
-        return level, f"{large} of {len(pairs)} pairs differ clearly"
-    return level, {"none": "no clear difference"}.get(level, f"{level} differences")
+        return level, say("{n} of {total} pairs differ clearly", n=large, total=len(pairs))
+    return level, say(BADGES[level])
 
 
 def _verdict(
     c: ManyComparison, auc: NDArray[np.float64], pairs: Sequence[tuple[int, int]]
 ) -> tuple[list[str], list[str]]:
-    near, far = pairs[0], pairs[-1]
-
-    def worded(pair: tuple[int, int]) -> str:
-        a, b = (set_name(c.names[k]) for k in pair)
-        return f"{a} and {b} ({_words.of_hundred(float(auc[pair]))}"
-
     large = sum(_differ_clearly(c, auc, pair) for pair in pairs)
-    lead = [f"{large} of the {len(pairs)} pairs of sets differ clearly."]
+    text = later("{n} of the {total} pairs of sets differ clearly.")
     if large == len(pairs):
-        lead = [f"All {len(pairs)} pairs of the {len(c.names)} sets differ clearly."]
+        text = later("All {total} pairs of the {sets} sets differ clearly.")
     elif large == 0:
-        lead = [f"None of the {len(pairs)} pairs of sets differs clearly."]
-    lead.append(
-        f"The closest are {worded(near)} pairs of rows are ordered correctly); the farthest are "
-        f"{worded(far)})."
-    )
-    lead.append(f"{percent(c.accuracy)} of the rows look most like their own set.")
+        text = later("None of the {total} pairs of sets differs clearly.")
+    lead = [say(text, n=large, total=len(pairs), sets=len(c.names))]
+    ends = pairs[0], pairs[-1]
+    near, far = (_words.both(*(set_name(c.names[k]) for k in pair)) for pair in ends)
+    n, m = (_words.of_hundred(float(auc[pair])) for pair in ends)
+    text = later("The closest are {near} ({n} pairs of rows are ordered correctly); the farthest "
+                 "are {far} ({m}).")  # fmt: skip
+    lead.append(say(text, near=near, n=n, far=far, m=m))
+    text = later("{share} of the rows look most like their own set.")
+    lead.append(say(text, share=percent(c.accuracy)))
     findings = list(scored_beside_many(c))
     if not np.any(c.fisher_rao):  # no row is more like one set than like another
         return [lead[0], *c.sentences], findings
@@ -115,13 +120,12 @@ def _verdict(
     for k in np.argsort(-mixed, axis=None, kind="stable")[:3]:
         i, j = np.unravel_index(int(k), mixed.shape)
         if mixed[i, j] >= 1:
-            rows = int(mixed[i, j])
+            text = later("{n:,} of the {own:,} rows of {name} look most like {other}.")
+            if mixed[i, j] == 1:
+                text = later("{n:,} of the {own:,} rows of {name} looks most like {other}.")
+            name, other = (set_name(c.names[k]) for k in (i, j))
             own = int(c.confusion[i].sum())
-            look = "looks" if rows == 1 else "look"
-            findings.append(
-                f"{count(rows)} of the {count(own)} rows of {set_name(c.names[i])} {look} most "
-                f"like {set_name(c.names[j])}."
-            )
+            findings.append(say(text, n=int(mixed[i, j]), own=own, name=name, other=other))
     return lead, findings
 
 
@@ -134,10 +138,11 @@ def _sets(c: ManyComparison) -> tuple[SetInfo, ...]:
     found = []
     for k, name in enumerate(c.names):
         right = int(c.confusion[k, k]) / max(int(c.confusion[k].sum()), 1)
-        note = f"{percent(right)} look most like their own set"
+        note = say("{share} look most like their own set", share=percent(right))
         found.append(SetInfo(str(k + 1), clean(name), int(c.rows[k]), int(c.scored[k]), note))
     if c.name_z is not None:
-        found.append(SetInfo("Z", clean(c.name_z), c.rows_z, c.rows_z, "rows that were scored"))
+        name, note = clean(c.name_z), say("rows that were scored")
+        found.append(SetInfo("Z", name, c.rows_z, c.rows_z, note))
     return tuple(found)
 
 
@@ -150,21 +155,23 @@ def _tiles(
     n_strange: int,
 ) -> tuple[Tile, ...]:
     near = order[0]
-    names = " and ".join(clean(c.names[k], 30) for k in near)
+    names = _words.both(*(clean(c.names[k], 30) for k in near))
     large = sum(_differ_clearly(c, auc, pair) for pair in order)
-    first = ""
+    first = say(CLEARLY)
     tested = c.pair_changes.if_shown(*near)
     nameless = tested is not None and tested.changes.features.nameless
     if pairs and pairs[0].features and not nameless:
-        first = f"between the closest, first in {clean(pairs[0].features[0].name, 30)}"
-    clearly = f"{large} of {len(order)}"
-    closest = _words.of_hundred(float(auc[near]))
-    look = f"{count(n_check)} look more like another set, {count(n_strange)} like no set"
+        name = clean(pairs[0].features[0].name, 30)
+        first = say("between the closest, first in {name}", name=name)
+    clearly = say("{n:,} of {total:,}", n=large, total=len(order))
+    closest, chance = _words.of_hundred(float(auc[near])), say("{names}; 50 is chance", names=names)
+    look = later("{n:,} look more like another set, {neither:,} like no set")
+    look, alike = say(look, n=n_check, neither=n_strange), say("every set counts alike")
     return (
-        Tile("Pairs that differ clearly", clearly, first or CLEARLY, "changed"),
-        Tile("Closest pair", closest, f"{names}; 50 is chance", "pairs"),
-        Tile("Rows like their own set", percent(c.accuracy), "every set counts alike", "confusion"),
-        Tile("Rows to check", count(n_check + n_strange), look, "rows"),
+        Tile(say("Pairs that differ clearly"), clearly, first, "changed"),
+        Tile(say("Closest pair"), closest, chance, "pairs"),
+        Tile(say("Rows like their own set"), percent(c.accuracy), alike, "confusion"),
+        Tile(say("Rows to check"), count(n_check + n_strange), look, "rows"),
     )
 
 
@@ -185,27 +192,30 @@ def _settings(c: ManyComparison) -> tuple[tuple[str, str], ...]:
     common, some = len(frame.common), len(frame.partial)
     alone = frame.rank - common - some
     more = [
-        ("shrinkage used (α)", f"{float(c.shrinkage):.3g}"),
-        ("units used", str(geometry.units)),
-        ("pooling used (γ)", f"{float(geometry.pooling):.3g}"),
-        ("features", count(c.costs.n_features)),
-        ("directions", f"{common} in all sets, {some} in some, {alone} in one"),
-    ]
+        (say("shrinkage used (α)"), f"{float(c.shrinkage):.3g}"),
+        (say("units used"), str(geometry.units)),
+        (say("pooling used (γ)"), f"{float(geometry.pooling):.3g}"),
+        (say("features"), count(c.costs.n_features)),
+        (say("directions"), say("{common} in all sets, {some} in some, {alone} in one",
+                                common=common, some=some, alone=alone)),
+    ]  # fmt: skip
     more += _words.curve_of(c.settings, c.costs.curve)
     return tuple(_words.settings_of(c.settings, more))
 
 
 def _sampling(c: ManyComparison, listed: int) -> tuple[str, ...]:
+    text = later("{name}: a uniform sample of {n:,} of {total:,} rows was scored and counted.")
     lines = [
-        f"{_words.isolated(clean(name, 60))}: a uniform sample of {count(scored)} of "
-        f"{count(rows)} rows was scored and counted."
+        say(text, name=_words.isolated(clean(name, 60)), n=scored, total=rows)
         for name, rows, scored in zip(c.names, c.rows, c.scored, strict=True)
         if scored < rows
     ]
     if not lines:
-        lines.append("All rows of all sets were scored and counted.")
+        lines.append(say("All rows of all sets were scored and counted."))
     n = len(c.names) * (len(c.names) - 1) // 2
     if n > MOST_PAIRS:
-        lines.append(f"Of {count(n)} pairs of sets the {MOST_PAIRS} closest are shown one by one.")
-    lines.append(f"{count(listed)} of {count(sum(c.scored) + c.rows_z)} rows are listed.")
+        text = later("Of {n:,} pairs of sets the {most} closest are shown one by one.")
+        lines.append(say(text, n=n, most=MOST_PAIRS))
+    text, total = later("{n:,} of {total:,} rows are listed."), sum(c.scored) + c.rows_z
+    lines.append(say(text, n=listed, total=total))
     return tuple(lines)

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cospan._files import write_text
-from cospan._text import harmless, number, plural
-from cospan.errors import MissingDependencyError
+from cospan._language import later, say
+from cospan._text import harmless, plural
 
-from .html import _policy
+from .html import _environment, _file, _policy
+from .svg import framed
 
 if TYPE_CHECKING:
     from cospan.monitoring import Monitoring, WindowResult
 
 __all__ = ["monitoring_page", "save_monitoring_page"]
 
-FOLDER = Path(__file__).parent / "page"
 WIDTH, LEFT, RIGHT = 960, 150, 910
 #: Columns in the heat map, at most: those that were furthest off.
 MOST_COLUMNS = 30
@@ -44,21 +44,11 @@ def save_monitoring_page(path: str | os.PathLike[str], found: Monitoring) -> Pat
 
 def monitoring_page(found: Monitoring) -> str:
     """The whole page."""
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"a page needs the package {error.name}, which is not installed; "
-            "install it with: pip install 'cospan[app]'."
-        ) from error
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters["number"] = number
-    style = (FOLDER / "monitoring.css").read_text(encoding="utf-8")
-    page: str = environment.get_template("monitoring.html.j2").render(
+    made = _environment()  # says so where a package is missing
+    from markupsafe import Markup
+
+    style = _file("monitoring.css")
+    page: str = made.get_template("monitoring.html.j2").render(
         found=found,
         windows=_with_sections(found.windows),
         key=_key,
@@ -108,6 +98,13 @@ class _Frame(NamedTuple):
         y = f"{self.y(value):.1f}"
         return f'<line class="{kind}" x1="{LEFT}" x2="{RIGHT}" y1="{y}" y2="{y}"/>'
 
+    def band(self, high: float, low: float) -> str:
+        top, bottom = self.y(high), self.y(low)
+        return (
+            f'<rect class="band" x="{LEFT}" y="{top:.1f}" width="{RIGHT - LEFT}" '
+            f'height="{max(1.0, bottom - top):.1f}"/>'
+        )
+
     def label(self, value: float, text: str) -> str:
         return (
             f'<text class="tick" x="{LEFT - 8}" y="{self.y(value) + 4:.1f}">{escape(text)}</text>'
@@ -119,16 +116,15 @@ def _scores(windows: Sequence[WindowResult]) -> str:
     values = [window.score / window.level for window in windows]
     at = _Frame(len(values), 0.0, max(1.5, min(4.0, max(values, default=0.0) * 1.05)))
     body = [
-        f'<rect class="band" x="{LEFT}" y="{at.y(1):.1f}" width="{RIGHT - LEFT}" '
-        f'height="{at.bottom - at.y(1):.1f}"/>',
+        at.band(1.0, at.low),
         at.rule(1.0, "level"),
         at.label(0.0, "0"),
-        at.label(1.0, "alarm level"),
-        at.label(at.high, f"{at.high:.2g} times it"),
+        at.label(1.0, say("alarm level")),
+        at.label(at.high, say("{n:.2g} times it", n=at.high)),
         f'<path class="line" d="{at.path(values)}"/>',
     ]
     body += _points(windows, values, at)
-    return _svg(230, "Score of every window", "".join(body) + _times(windows, at))
+    return framed(WIDTH, 230, say("Score of every window"), "".join(body) + _times(windows, at))
 
 
 def _effects(found: Monitoring) -> str:
@@ -138,17 +134,11 @@ def _effects(found: Monitoring) -> str:
     low = min(0.4, *(w.effect.low for w in windows))
     at = _Frame(len(values), low, 1.0)
     own = sorted(record.effect.auc.value for record in found.profile.windows)
-    body = []
-    if own:
-        top, bottom = at.y(own[-1]), at.y(own[0])
-        body.append(
-            f'<rect class="band" x="{LEFT}" y="{top:.1f}" width="{RIGHT - LEFT}" '
-            f'height="{max(1.0, bottom - top):.1f}"/>'
-        )
-    body += [
+    body = [
+        at.band(own[-1], own[0]) if own else "",
         at.rule(0.5, "rule"),
-        at.label(0.5, "50, by chance"),
-        at.label(1.0, "100 of 100 pairs"),
+        at.label(0.5, say("50, by chance")),
+        at.label(1.0, say("100 of 100 pairs")),
     ]
     for i, window in enumerate(windows):
         x, high, below = at.x(i), at.y(window.effect.high), at.y(window.effect.low)
@@ -157,8 +147,8 @@ def _effects(found: Monitoring) -> str:
         )
     body.append(f'<path class="line" d="{at.path(values)}"/>')
     body += _points(windows, values, at)
-    label = "How well rows of every window are separated from the reference's"
-    return _svg(230, label, "".join(body) + _times(windows, at))
+    label = say("How well rows of every window are separated from the reference's")
+    return framed(WIDTH, 230, label, "".join(body) + _times(windows, at))
 
 
 def _points(windows: Sequence[WindowResult], values: Sequence[float], at: _Frame) -> list[str]:
@@ -176,7 +166,7 @@ def _state(window: WindowResult) -> str:
 
 
 def _tip(window: WindowResult) -> str:
-    first = f"{window.label}: {window.rows:,} rows"
+    first = say("{label}: {n:,} rows", label=window.label, n=window.rows)
     return " ".join([first, *(reason.text for reason in window.reasons[:2])])
 
 
@@ -192,17 +182,17 @@ def _heat(windows: Sequence[WindowResult]) -> str:
         body.append(f'<text class="tick" x="{LEFT - 8}" y="{y + 13}">{escape(shown)}</text>')
         for i, window in enumerate(windows):
             ratio = window.columns.get(column, 0.0)
-            shade = _shade(ratio)
+            text = later("{label}, {column}: {ratio:.2f} of the alarm level")
+            tip = escape(say(text, label=window.label, column=column, ratio=ratio))
+            x, shade = f"{LEFT + i * step:.2f}", _shade(ratio)
             body.append(
-                f'<a href="#{_key(window)}"><rect class="heat h{shade}" x="{LEFT + i * step:.2f}" '
-                f'y="{y}" width="{step + 0.2:.2f}" height="{size - 1}">'
-                f"<title>{escape(f'{window.label}, {column}: {ratio:.2f} of the alarm level')}"
-                "</title></rect></a>"
+                f'<a href="#{_key(window)}"><rect class="heat h{shade}" x="{x}" y="{y}" '
+                f'width="{step + 0.2:.2f}" height="{size - 1}"><title>{tip}</title></rect></a>'
             )
     height = 6 + size * len(columns)
     bottom = at._replace(bottom=height)
     body += [_times(windows, bottom), _legend(height + 34)]
-    return _svg(height + 58, "Columns by windows", "".join(body))
+    return framed(WIDTH, height + 58, say("Columns by windows"), "".join(body))
 
 
 def _furthest(windows: Sequence[WindowResult]) -> list[str]:
@@ -216,7 +206,8 @@ def _furthest(windows: Sequence[WindowResult]) -> list[str]:
 
 def _left_out(windows: Sequence[WindowResult]) -> str:
     more = len(_furthest(windows)) - MOST_COLUMNS
-    return f"{plural(more, 'column')} less far from usual are left out." if more > 0 else ""
+    text = later("{columns} less far from usual are left out.")
+    return say(text, columns=plural(more, "column")) if more > 0 else ""
 
 
 def _shade(ratio: float) -> int:
@@ -227,14 +218,15 @@ def _shade(ratio: float) -> int:
 
 def _legend(y: float) -> str:
     """What the colours mean: below the alarm level, at it, and beyond."""
-    steps = [(0.25, "usual"), (0.5, ""), (1.0, "alarm level"), (1.5, ""), (2.0, "twice it or more")]
+    usual, alarm, most = say("usual"), say("alarm level"), say("twice it or more")
+    steps = [(0.25, usual), (0.5, ""), (1.0, alarm), (1.5, ""), (2.0, most)]
     body, x = [], float(LEFT)
     for ratio, text in steps:
         body.append(
             f'<rect class="heat h{_shade(ratio)}" x="{x:g}" y="{y:g}" width="22" height="14"/>'
         )
         if text:
-            body.append(f'<text class="key" x="{x + 28:g}" y="{y + 11:g}">{text}</text>')
+            body.append(f'<text class="key" x="{x + 28:g}" y="{y + 11:g}">{escape(text)}</text>')
         x += 28 + (8 * len(text) if text else 0)
     return "".join(body)
 
@@ -250,8 +242,3 @@ def _times(windows: Sequence[WindowResult], at: _Frame) -> str:
         f'<text class="time" x="{at.x(i):.1f}" y="{y}">{escape(windows[i].label)}</text>'
         for i in places
     )
-
-
-def _svg(height: float, label: str, body: str) -> str:
-    box = f'viewBox="0 0 {WIDTH} {height:g}"'
-    return f'<svg {box} role="img" aria-label="{escape(label)}">{body}</svg>'

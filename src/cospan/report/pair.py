@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cospan._language import later, say
 from cospan.changes import Changes
 from cospan.changes.wording import auc_interval, set_name
 from cospan.comparison.scored_rows import scored_beside_two
@@ -29,13 +30,11 @@ FIRST_FINDINGS = 4
 MOST_NOTES = 100
 LEAST_PART = 0.0005  # of the difference: less would read as 0 %
 PART_WORDS = {
-    "location": "where values are centred",
-    "scale": "how widely all of them spread",
-    "shape": "spreads of single columns, relations between them",
-    "levels": "shares of levels",
-    "missing": "missing values",
-}
-DIRECTION_WORDS = (
+    "location": later("where values are centred"), "scale": later("how widely all of them spread"),
+    "shape": later("spreads of single columns, relations between them"),
+    "levels": later("shares of levels"), "missing": later("missing values"),
+}  # fmt: skip
+DIRECTION_WORDS = later(
     "A direction is a weighted sum of columns. To the left are directions in which A varies more, "
     "to the right B; the higher a dot, the farther apart the means; the larger, the more of the "
     "difference it is."
@@ -56,7 +55,7 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     n_changed = 0 if c.features is None else len(c.features.changed)
     n_relations = 0 if c.feature_pairs is None else c.feature_pairs.n_changed
     return ReportContent(
-        title=" and ".join(_words.isolated(clean(name, 80)) for name in names[:2]),
+        title=_words.both(*(_words.isolated(clean(name, 80)) for name in names[:2])),
         **_words.opening_of(c, badge, lead, findings, names),
         sets=_sets(c),
         tiles=_tiles(c, listing, features, n_changed, relations, n_relations),
@@ -78,7 +77,7 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         tabs=listing.tabs,
         timelines=_timelines(c, names),
         patterns=patterns_of(c, shape),
-        charts=(Chart("patterns", "direction_dots", caption=DIRECTION_WORDS),),
+        charts=(Chart("patterns", "direction_dots", caption=say(DIRECTION_WORDS)),),
         quality=_quality(c, names),
         measures=(*_words.measures(c), *origin.measures()),
         sensitivity=origin.settings(),
@@ -137,7 +136,7 @@ def _sets(c: Comparison) -> tuple[SetInfo, ...]:
     found = []
     for key, group in zip("ABZ", c.groups, strict=False):
         name = {"A": c.name_a, "B": c.name_b}.get(key, group.name)
-        note = f"{count(int(group.n))} scored" if group.sampled else ""
+        note = say("{n:,} scored", n=int(group.n)) if group.sampled else ""
         found.append(SetInfo(key, clean(name), int(group.total), int(group.n), note))
     return tuple(found)
 
@@ -151,36 +150,39 @@ def _tiles(
     n_relations: int,
 ) -> tuple[Tile, ...]:
     auc = c.separation.auc
-    note = f"pairs of rows, one from each set, are ordered correctly ({auc_interval(auc)})"
-    total = 0 if c.features is None else len(c.features)
-    first = f"first: {clean(features[0].name, 40)}" if n_changed and features else "none"
-    if c.features is None:
-        first = "not tested in the linear span"
-    pair = ""
+    note = later("pairs of rows, one from each set, are ordered correctly ({interval})")
+    note = say(note, interval=auc_interval(auc))
+    changed = say("{n:,} of {total:,}", n=n_changed, total=len(c.features or ()))
+    first = say("none") if c.features is not None else say("not tested in the linear span")
+    if n_changed and features:
+        first = say("first: {name}", name=clean(features[0].name, 40))
+    pair = say("none between columns")
     if relations:
-        pair = f"first: {clean(relations[0].first, 30)} and {clean(relations[0].second, 30)}"
+        ends = (clean(name, 30) for name in (relations[0].first, relations[0].second))
+        pair = say("first: {name}", name=_words.both(*ends))
     rows = [
-        f"{count(tab.total)} {_in_short(tab.key, tab.total, c)}"
+        _in_short(tab.key, tab.total, c)
         for tab in listing.tabs
         if tab.total and tab.key in ("labels", "a-in-b", "b-in-a", "neither")
     ]
     return (
-        Tile("How different", _words.of_hundred(auc.value), note, "where"),
-        Tile("Columns changed", f"{count(n_changed)} of {count(total)}", first, "changed"),
-        Tile("Relations changed", count(n_relations), pair or "none between columns", "relations"),
-        Tile("Rows to check", count(listing.n_check), ", ".join(rows) or "none stands out", "rows"),
-    )
+        Tile(say("How different"), _words.of_hundred(auc.value), note, "where"),
+        Tile(say("Columns changed"), changed, first, "changed"),
+        Tile(say("Relations changed"), count(n_relations), pair, "relations"),
+        Tile(say("Rows to check"), count(listing.n_check),
+             ", ".join(rows) or say("none stands out"), "rows"),
+    )  # fmt: skip
 
 
 def _in_short(tab: str, n: int, c: Comparison) -> str:
-    a, b = called(c.name_a, 30), called(c.name_b, 30)
-    look = "looks" if n == 1 else "look"
-    return {
-        "labels": "labels in doubt",
-        "a-in-b": f"in {b} {look} like {a}",
-        "b-in-a": f"in {a} {look} like {b}",
-        "neither": "like neither",
-    }[tab]
+    names = called(c.name_a, 30), called(c.name_b, 30)
+    other, own = names if tab == "a-in-b" else names[::-1]
+    text = later("{n:,} in {own} look like {other}")
+    if tab in ("labels", "neither"):
+        text = later("{n:,} labels in doubt" if tab == "labels" else "{n:,} like neither")
+    elif n == 1:
+        text = later("{n:,} in {own} looks like {other}")
+    return say(text, n=n, own=own, other=other)
 
 
 def _parts(c: Comparison) -> tuple[Part, ...]:
@@ -190,7 +192,7 @@ def _parts(c: Comparison) -> tuple[Part, ...]:
     p = dict(getattr(c.shift, "parts", {})) if c.shift is not None else {}
     found = sorted(c.verdict.shares.items(), key=lambda item: -item[1])
     return tuple(
-        Part(name, PART_WORDS.get(name, ""), round(float(share), 4), p.get(name))
+        Part(name, say(PART_WORDS.get(name, "")), round(float(share), 4), p.get(name))
         for name, share in found
         if share >= LEAST_PART
     )
@@ -222,23 +224,26 @@ def _quality(c: Comparison, names: tuple[str, ...]) -> tuple[Note, ...]:
 
 def _settings(c: Comparison) -> tuple[tuple[str, str], ...]:
     frame = c.frame
+    a, both, b = frame.blocks
     more = [
-        ("shrinkage used (α)", f"{float(frame.shrinkage):.3g}"),
-        ("directions", "{} only A, {} shared, {} only B".format(*frame.blocks)),
-        ("features", count(len(c.feature_names))),
+        (say("shrinkage used (α)"), f"{float(frame.shrinkage):.3g}"),
+        (say("directions"), say("{a} only A, {both} shared, {b} only B", a=a, both=both, b=b)),
+        (say("features"), count(len(c.feature_names))),
     ]
-    for key, name in (("units", "units used"), ("pooling", "pooling used (γ)"), ("dof", "ν used")):
+    used = {
+        "units": later("units used"), "pooling": later("pooling used (γ)"), "dof": later("ν used"),
+    }  # fmt: skip
+    for key, name in used.items():
         value = getattr(frame, key, None)
         if value is not None:
-            more.insert(1, (name, value if isinstance(value, str) else f"{float(value):.3g}"))
+            more.insert(1, (say(name), value if isinstance(value, str) else f"{float(value):.3g}"))
     more += _words.curve_of(c.settings, frame.curve)
     return tuple(_words.settings_of(c.settings, more))
 
 
 def _inputs(c: Comparison) -> tuple[tuple[str, str], ...]:
-    columns = count(len(c.feature_names))
-    sets = _sets(c)
-    return tuple((f"{s.key}: {s.name}", f"{count(s.rows)} rows, {columns} features") for s in sets)
+    text, d = later("{n:,} rows, {d:,} features"), len(c.feature_names)
+    return tuple((f"{s.key}: {s.name}", say(text, n=s.rows, d=d)) for s in _sets(c))
 
 
 def _sampling(c: Comparison, columns: Columns, listing: Listing) -> tuple[str, ...]:
@@ -246,26 +251,21 @@ def _sampling(c: Comparison, columns: Columns, listing: Listing) -> tuple[str, .
     lines = []
     for one, group in zip(_sets(c), c.groups, strict=True):
         name = _words.isolated(clean(one.name, 60))
+        text = later("{name}: all {n:,} rows were scored and counted.")
         if group.sampled:
-            share = percent(group.n / max(1, group.total))
-            lines.append(
-                f"{name}: a uniform sample of {count(group.n)} of {count(group.total)} rows "
-                f"({share}) was scored; the angles and the cut count this sample."
-            )
-        else:
-            lines.append(f"{name}: all {count(group.n)} rows were scored and counted.")
-    sizes = [len(rows) for rows in columns.samples]
-    lines.append(
-        f"Histograms, scatters and percentiles are of {count(sizes[0])} rows of A and "
-        f"{count(sizes[1])} of B, drawn at random where the sets have more."
-    )
-    listed, drawn = count(len(listing.rows)), count(len(listing.points))
-    lines.append(f"{listed} rows are listed with their values, {drawn} are on the map.")
+            text = later("{name}: a uniform sample of {n:,} of {total:,} rows ({share}) was "
+                         "scored; the angles and the cut count this sample.")  # fmt: skip
+        share = percent(group.n / max(1, group.total))
+        lines.append(say(text, name=name, n=group.n, total=group.total, share=share))
+    a, b = (len(rows) for rows in columns.samples)
+    lines.append(say("Histograms, scatters and percentiles are of {a:,} rows of A and {b:,} of B, "
+                     "drawn at random where the sets have more.", a=a, b=b))  # fmt: skip
+    text = later("{listed:,} rows are listed with their values, {drawn:,} are on the map.")
+    lines.append(say(text, listed=len(listing.rows), drawn=len(listing.points)))
     if c.image_shape is not None:
         shape = PictureShape.of(c.image_shape)
+        text = later("Pictures of {high} × {wide} pixels are drawn smaller: blocks of pixels are "
+                     "averaged.")  # fmt: skip
         if shape.block > 1:
-            lines.append(
-                f"Pictures of {shape.full[0]} × {shape.full[1]} pixels are drawn smaller: blocks "
-                "of pixels are averaged."
-            )
+            lines.append(say(text, high=shape.full[0], wide=shape.full[1]))
     return tuple(lines)

@@ -14,7 +14,8 @@ from html import escape
 
 import numpy as np
 
-from ._text import count
+from cospan._language import later, say
+
 from .content import ReportContent
 from .pieces import Histogram, Part, Point
 
@@ -39,6 +40,12 @@ def framed(width: float, height: float, label: str, body: str, more: str = "") -
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(label)}"{more}>'
         f"{body}</svg>"
     )
+
+
+def written(x: object, y: object, text: str, anchor: str = "") -> str:
+    """Words in a chart."""
+    more = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text x="{x}" y="{y}"{more}>{escape(text)}</text>'
 
 
 def outline(heights: Sequence[float], left: float, width: float, bottom: float, top: float) -> str:
@@ -67,17 +74,16 @@ def small_chart(h: Histogram | None) -> str:
         return _level_bars(h)
     a, b = shares_of(h.a), shares_of(h.b)
     top = max(*a, *b) or 1.0
-    label = f"from {h.ends[0]} to {h.ends[1]}" if h.ends[0] else "histogram"
+    label = say("Histograms of A and B histogram")
+    if h.ends[0]:
+        label = say("Histograms of A and B from {low} to {high}", low=h.ends[0], high=h.ends[1])
     body = "".join(
         f'<path class="{side} {"fill" if side == "a" else "line"}" '
         f'd="{outline([x / top for x in shares], 1, 158, 36, 2)}"/>'
         for side, shares in (("a", a), ("b", b))
     )
-    ends = (
-        f'<text x="1" y="46">{escape(h.ends[0])}</text>'
-        f'<text x="159" y="46" text-anchor="end">{escape(h.ends[1])}</text>'
-    )
-    return framed(160, 48, f"Histograms of A and B {label}", body + ends, ' class="spark"')
+    ends = written(1, 46, h.ends[0]) + written(159, 46, h.ends[1], "end")
+    return framed(160, 48, label, body + ends, ' class="spark"')
 
 
 def _level_bars(h: Histogram) -> str:
@@ -88,15 +94,18 @@ def _level_bars(h: Histogram) -> str:
     for place, i in enumerate(order):
         y = 13 * place
         name = _fitting(h.labels[i], 6.2)  # 60 units in letters of 9.5
-        parts.append(f'<text x="0" y="{y + 9}">{escape(name)}</text>')
+        parts.append(written(0, y + 9, name))
         for side, n, offset in (("a", h.a[i], 1), ("b", h.b[i], 6)):
             parts.append(
                 f'<rect class="{side} solid" x="62" y="{y + offset}" width="{0.096 * n:.1f}" '
                 'height="4.5"/>'
             )
-    label = ", ".join(f"{h.labels[i]} {h.a[i] / 10:.0f} % and {h.b[i] / 10:.0f} %" for i in order)
-    height = 13 * len(order) + 1
-    return framed(160, height, f"Shares in A and B: {label}", "".join(parts), ' class="spark"')
+    shares = ", ".join(
+        say("{level} {a:.0f} % and {b:.0f} %", level=h.labels[i], a=h.a[i] / 10, b=h.b[i] / 10)
+        for i in order
+    )
+    label, height = say("Shares in A and B: {shares}", shares=shares), 13 * len(order) + 1
+    return framed(160, height, label, "".join(parts), ' class="spark"')
 
 
 def _fitting(name: str, room: float) -> str:
@@ -123,7 +132,7 @@ def split_bar(parts: Sequence[Part]) -> str:
         width = 600 * part.share
         body += f'<rect class="part-{part.name}" x="{at:.1f}" width="{width:.1f}" height="16"/>'
         at += width
-    label = ", ".join(f"{part.name} {part.share:.0%}" for part in parts)
+    label = ", ".join(f"{say(part.name)} {part.share:.0%}" for part in parts)
     return framed(600, 16, label, body, ' class="split" preserveAspectRatio="none"')
 
 
@@ -140,7 +149,8 @@ def scatter(points: Iterable[tuple[int, int]], side: str, label: str) -> str:
 
 def strip(mean: float, most: float) -> str:
     """How far angles move, from 0° to 45°: a bar for 95 % of the rows, a line for the mean."""
-    label = f"{mean:.1f} degrees on average, 95 % of the rows less than {most:.1f}"
+    text = later("{mean:.1f} degrees on average, 95 % of the rows less than {most:.1f}")
+    label = say(text, mean=mean, most=most)
     body = (
         f'<rect class="track" width="160" height="10"/><rect class="part-shape" '
         f'width="{160 * min(most, 45) / 45:.1f}" height="10"/>'
@@ -156,9 +166,16 @@ def _angle_axis(box: Mapping[str, int]) -> str:
         x = box["left"] + width * degrees / 90
         parts.append(
             f'<path class="tick" d="M{x:.1f} {box["bottom"]}v4"/>'
-            f'<text x="{x:.1f}" y="{box["bottom"] + 17}" text-anchor="middle">{degrees}°</text>'
+            + written(f"{x:.1f}", box["bottom"] + 17, f"{degrees}°", "middle")
         )
     return "".join(parts)
+
+
+def _axis_words(box: Mapping[str, int], up: str, low: str, middle: str, high: str) -> str:
+    """What is upwards, and what the ends and the middle of an axis of angles mean."""
+    left, right = box["left"], box["right"]
+    ends = written(left, 226, low) + written((left + right) // 2, 226, middle, "middle")
+    return ends + written(right, 226, high, "end") + written(left - 8, 17, up)
 
 
 def angle_chart(content: ReportContent) -> str:
@@ -181,16 +198,14 @@ def angle_chart(content: ReportContent) -> str:
         f'<path id="cut-line" class="cut" d="M{middle} {box["top"]}V{box["bottom"]}"/>'
         f'<g id="angle-marks"></g><rect id="angle-brush" class="brush" x="0" y="{box["top"]}" '
         f'width="0" height="{box["bottom"] - box["top"]}"/>'
-        f'<text x="{box["left"]}" y="226">← like A</text>'
-        f'<text x="{middle}" y="226" text-anchor="middle">like both</text>'
-        f'<text x="{box["right"]}" y="226" text-anchor="end">like B →</text>'
-        f'<text x="{box["left"] - 8}" y="17">↑ up to {100 * top:.0f} % of the rows of a set</text>'
     )
-    label = "; ".join(
-        f"{content.named[k]}: {count(sum(v))} rows" for k, v in content.angles.counts.items()
-    )
+    up = say("↑ up to {share:.0f} % of the rows of a set", share=100 * top)
+    body += _axis_words(box, up, say("← like A"), say("like both"), say("like B →"))
+    counts = content.angles.counts.items()
+    sets = "; ".join(f"{content.named[k]}: {say('{n:,} rows', n=sum(v))}" for k, v in counts)
+    label = say("Histogram of the angles. {sets}", sets=sets)
     more = f' id="angle-chart" class="chart" data-left="{box["left"]}" data-right="{box["right"]}"'
-    return framed(620, 232, f"Histogram of the angles. {label}", body, more)
+    return framed(620, 232, label, body, more)
 
 
 def map_scale(points: Sequence[Point]) -> tuple[float, float]:
@@ -237,12 +252,12 @@ def cost_map(content: ReportContent) -> str:
         body += f'<g class="{key.lower()} dots">{"".join(dots)}</g>'
     body += (
         '<rect id="map-brush" class="brush" x="0" y="0" width="0" height="0"/>'
-        f'<text x="{(box["left"] + box["right"]) / 2}" y="364" text-anchor="middle">'
-        "unusual for A →</text>"
-        f'<text transform="translate(12 {(box["top"] + box["bottom"]) / 2}) rotate(-90)" '
-        'text-anchor="middle">unusual for B →</text>'
+        + written((box["left"] + box["right"]) / 2, 364, say("unusual for A →"), "middle")
+        + f'<text transform="translate(12 {(box["top"] + box["bottom"]) / 2}) rotate(-90)" '
+        f'text-anchor="middle">{escape(say("unusual for B →"))}</text>'
     )
-    label = f"Map of {count(len(content.points))} rows: cost of A to the right, cost of B upwards"
+    text = later("Map of {n:,} rows: cost of A to the right, cost of B upwards")
+    label = say(text, n=len(content.points))
     return framed(416, 372, label, body, ' id="cost-map" class="chart"')
 
 
@@ -269,8 +284,8 @@ def _cost_ticks(scale: tuple[float, float]) -> str:
     for value in inside if len(inside) <= 6 else inside[:: -(-len(inside) // 6)]:
         x, y = map_place(math.log10(value), math.log10(value), scale)
         found.append(
-            f'<text x="{x}" y="{MAP["bottom"] + 16}" text-anchor="middle">{value:g}</text>'
-            f'<text x="{MAP["left"] - 5}" y="{y + 4}" text-anchor="end">{value:g}</text>'
+            written(x, MAP["bottom"] + 16, f"{value:g}", "middle")
+            + written(MAP["left"] - 5, y + 4, f"{value:g}", "end")
         )
     return "".join(found)
 
@@ -289,12 +304,9 @@ def direction_dots(content: ReportContent) -> str:
         f'r="{1.5 + 8 * math.sqrt(max(p, 0) / part):.1f}"/>'
         for a, s, p in sorted(patterns.dots, key=lambda dot: -dot[2])
     )
-    words = (
-        f'<text x="{box["left"]}" y="226">← only A varies</text>'
-        f'<text x="319" y="226" text-anchor="middle">both alike</text>'
-        f'<text x="{box["right"]}" y="226" text-anchor="end">only B varies →</text>'
-        f'<text x="{box["left"] - 8}" y="17">↑ shift, up to {most:.2g} sd</text>'
-    )
-    label = f"{patterns.size} directions by their angle and the shift of the means along them"
-    body = f'{_angle_axis(box)}<g class="z dots">{dots}</g>{words}'
+    up = say("↑ shift, up to {most:.2g} sd", most=most)
+    ends = say("← only A varies"), say("both alike"), say("only B varies →")
+    text = later("{n} directions by their angle and the shift of the means along them")
+    label = say(text, n=patterns.size)
+    body = f'{_angle_axis(box)}<g class="z dots">{dots}</g>{_axis_words(box, up, *ends)}'
     return framed(620, 232, label, body, ' class="chart dots-chart"')

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from cospan._language import say
+
 from .content import ReportContent
-from .svg import framed, outline, shares_of
+from .svg import framed, outline, shares_of, written
 
 __all__ = ["dendrogram", "pair_chart", "triangle"]
 
@@ -21,7 +23,7 @@ def pair_chart(first: Sequence[int], second: Sequence[int], label: str) -> str:
     )
     body += '<path class="axis" d="M4 82H296"/><path class="cut" d="M150 4V82"/>'
     body += "".join(
-        f'<text x="{x}" y="96" text-anchor="{anchor}">{text}</text>'
+        written(x, 96, text, anchor)
         for x, anchor, text in ((4, "start", "0°"), (150, "middle", "45°"), (296, "end", "90°"))
     )
     return framed(300, 100, label, body, ' class="chart small"')
@@ -46,19 +48,17 @@ def dendrogram(content: ReportContent) -> str:
         place[K + step] = (place[ends[0]] + place[ends[1]]) / 2
         reach[K + step] = join[2]
     names = "".join(
-        f'<text x="144" y="{place[k] + 4:.0f}" text-anchor="end">'
-        f"{escape(_short(content.sets[k].name))}</text>"
+        written(144, f"{place[k] + 4:.0f}", _short(content.sets[k].name), "end")
         for k in content.order
     )
     scale = "".join(
-        f'<text x="{x}" y="{row * K + 14}" text-anchor="{anchor}">{value:.2f}</text>'
+        written(x, row * K + 14, f"{value:.2f}", anchor)
         for x, anchor, value in ((left, "start", least), (390, "end", most))
     )
-    middle = f'<text x="270" y="{row * K + 14}" text-anchor="middle">Fisher-Rao distance</text>'
+    middle = written(270, row * K + 14, say("Fisher-Rao distance"), "middle")
     body = f'{names}<path class="axis" d="{"".join(lines)}"/>{scale}{middle}'
-    return framed(
-        400, row * K + 20, "Which sets join first, from the left", body, ' class="chart joins"'
-    )
+    label = say("Which sets join first, from the left")
+    return framed(400, row * K + 20, label, body, ' class="chart joins"')
 
 
 def _short(name: str) -> str:
@@ -81,5 +81,5 @@ def triangle(content: ReportContent) -> str:
     for k, (x, y, anchor) in enumerate(((4, 320, "start"), (396, 320, "end"), (200, 12, "middle"))):
         name = escape(_short(content.sets[k].name))
         body += f'<text class="t{"abc"[k]}" x="{x}" y="{y}" text-anchor="{anchor}">{name}</text>'
-    label = "Rows between three sets: near a corner where that set explains them best"
+    label = say("Rows between three sets: near a corner where that set explains them best")
     return framed(400, 328, label, body, ' class="chart"')

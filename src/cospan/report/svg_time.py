@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from itertools import pairwise
 
+from cospan._language import say
 from cospan.comparison.timelines import Moment
 
 from .content import ReportContent
 from .pieces import TimeChart
-from .svg import framed
+from .svg import framed, written
 
 __all__ = ["time_chart"]
 
@@ -28,9 +28,11 @@ def time_chart(content: ReportContent, one: TimeChart) -> str:
         body += "".join(_band(key, run, n) for run in _runs(known))
     for key, known in lines:
         body += "".join(_line(key, run, n) for run in _runs(known))
-    over = one.column or "the order of the rows"
-    named = ", ".join(content.named[key] for key, _ in lines)
-    label = f"Median angles over {over}, with a band between the quartiles: {named}"
+    label = say(
+        "Median angles over {over}, with a band between the quartiles: {named}",
+        over=one.column or say("the order of the rows"),
+        named=", ".join(content.named[key] for key, _ in lines),
+    )
     return framed(WIDTH, 232, label, body, ' class="chart time"')
 
 
@@ -48,15 +50,13 @@ def _axes(windows: Sequence[str]) -> str:
         y = _y(degrees)
         if degrees == 45:
             found += f'<path class="diagonal" d="M{LEFT} {y:.1f}H{RIGHT}"/>'
-        found += f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{word}</text>'
+        found += written(LEFT - 6, f"{y + 4:.1f}", word, "end")
     n = len(windows)
     for k in range(0, n, -(-n // MOST_LABELS)):
         x = _x(k, n)
-        short = windows[k] if len(windows[k]) <= LONGEST_LABEL else windows[k].split(" to ")[0]
-        found += (
-            f'<path class="tick" d="M{x:.1f} {BOTTOM}v4"/>'
-            f'<text x="{x:.1f}" y="{BOTTOM + 18}" text-anchor="middle">{escape(short)}</text>'
-        )
+        short = windows[k] if len(windows[k]) <= LONGEST_LABEL else windows[k].split(" ")[0]
+        found += f'<path class="tick" d="M{x:.1f} {BOTTOM}v4"/>'
+        found += written(f"{x:.1f}", BOTTOM + 18, short, "middle")
     return found
 
 

@@ -1,12 +1,19 @@
 // What every part of the page uses. The page is complete without scripts; they sort, search, mark
 // and open. Text from the data reaches the page through textContent only.
 
-const content = JSON.parse(document.getElementById("payload").textContent);
 const byId = (id) => document.getElementById(id);
+const content = JSON.parse(byId("payload").textContent);
+const words = JSON.parse(byId("words")?.textContent ?? "{}"); // in the reader's language
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const names = Object.fromEntries(content.sets.map((set) => [set.key, set.name]));
 const whole = (n) => n.toLocaleString("en-US");
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+
+// A text in the reader's language, with its {values} put in.
+const say = (text, values = {}) =>
+  (words[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => values[name]);
+// The words of a change: "mean and spread".
+const sayEach = (text) => text.replace(/\w+/g, (word) => say(word));
 
 function element(tag, { className = "", text = null, children = [], ...attributes } = {}) {
   const made = document.createElement(tag);
@@ -34,7 +41,7 @@ function pictureOf(png, title) {
   return element("figure", { children: [image, element("figcaption", { text: title })] });
 }
 
-function say(text) {
+function announce(text) {
   byId("said").textContent = text;
 }
 
@@ -52,5 +59,5 @@ function download(name, text, type) {
   link.href = URL.createObjectURL(new Blob([text], { type }));
   link.click();
   URL.revokeObjectURL(link.href);
-  say(`Saved ${name}.`);
+  announce(say("Saved {name}.", { name }));
 }

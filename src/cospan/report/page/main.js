@@ -1,4 +1,5 @@
-// Buttons, pairs, the theme; then everything starts.
+// Buttons, pairs, the theme; then everything starts. Columns of saved files are called the same in
+// every language: programs read them.
 
 function rowsCsv() {
   const heads = content.columns.map(([name]) => name);
@@ -6,7 +7,7 @@ function rowsCsv() {
     const values = new Map(row.values.map((value) => [value.column, value.text]));
     const kinds = content.tabs.filter((tab) => tab.rows.includes(content.rows.indexOf(row)));
     return [
-      names[row.group], row.id, row.theta, row.looks in names ? names[row.looks] : row.looks,
+      names[row.group], row.id, row.theta, row.looks in names ? names[row.looks] : say(row.looks),
       kinds.map((tab) => tab.title).join("; "), row.label, row.words,
       row.nearest ? row.nearest.id : "", ...row.weights, ...heads.map((_, i) => values.get(i)),
     ];
@@ -49,7 +50,7 @@ async function copySummary() {
     document.execCommand("copy");
     field.remove();
   }
-  say("Copied the summary.");
+  announce(say("Copied the summary."));
 }
 
 function startButtons() {
@@ -64,7 +65,7 @@ function startButtons() {
 function startTheme() {
   const root = document.documentElement;
   const button = show("theme");
-  const label = () => { button.textContent = root.dataset.theme === "dark" ? "Light" : "Dark"; };
+  const label = () => { button.textContent = root.dataset.theme === "dark" ? say("Light") : say("Dark"); };
   button.addEventListener("click", () => {
     root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
     try { localStorage.setItem("cospan-theme", root.dataset.theme); } catch { /* not kept, then */ }
@@ -89,7 +90,8 @@ function startPairs() {
       cell.firstElementChild.addEventListener("click", () => { byId("more-pairs").open = true; });
       continue;
     }
-    const both = cell.dataset.pair.split("-").map((k) => content.sets[k].name).join(" and ");
+    const [first, second] = cell.dataset.pair.split("-").map((k) => content.sets[k].name);
+    const both = say("{first} and {second}", { first, second });
     const button = element("button", { type: "button", text: cell.textContent, "aria-label": `${both}: ${cell.textContent}` });
     button.addEventListener("click", () => choosePair(cell.dataset.pair));
     cell.replaceChildren(button);
