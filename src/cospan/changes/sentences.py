@@ -239,7 +239,7 @@ def _missing(one: FeatureChange, names: tuple[str, str]) -> Clause:
 
 def _related(one: FeatureChange, names: tuple[str, str]) -> Clause:
     if one.broken is not None:
-        return Clause(one.broken.sentence(names), False)
+        return Clause(one.broken.sentence(names), one.broken.equal is not None)
     assert one.pair is not None
     return Clause(_pair(one.pair, names), False)
 

@@ -154,7 +154,7 @@ def of_pairs(
     said = {
         one.pair
         for one in features.changed[:FIRST_FEATURES]
-        if "relation" in one.ways and one.broken is None
+        if "relation" in one.ways and (one.broken is None or one.broken.equal)
     }
     more = relations.pairs.n_changed - len(said | set(pairs))
     further = say("{more} between columns changed.", more=plural(more, "more relation"))
