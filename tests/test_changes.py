@@ -619,6 +619,23 @@ def test_levels_beyond_the_thirty_most_frequent_are_looked_at_too():
     assert "t39 in A only" in note.text
 
 
+def test_levels_are_counted_among_the_known_values():
+    """Of 800 rows two have a pool of quality Fa: chance. Forty are more, of 48 known values."""
+    draw = rng(4)
+
+    def house(n, levels):
+        quality = [*levels, *[None] * (n - len(levels))]
+        return pd.DataFrame({"pool": quality, "x": draw.normal(size=n)})
+
+    few = compared(house(800, ["Ex"] * 4), house(800, ["Ex"] * 4 + ["Fa"] * 2))
+    assert not notes(few, "new levels")
+    (note,) = notes(
+        compared(house(800, ["Ex"] * 30), house(800, ["Ex"] * 8 + ["Fa"] * 40)), "new levels"
+    )
+    assert note.text == "pool has Fa in B only (83 % of its known values), not in A."
+    assert note.b == pytest.approx(40 / 48)
+
+
 def test_rare_levels_of_many_are_on_one_side_by_chance():
     """Of a thousand levels with eight rows each, some are in one half only: no note of that."""
     draw = rng(2)

@@ -13,7 +13,7 @@ from .columns import FeatureChange
 from .pairs import PairChange
 from .repeats import Frequency
 from .wording import KNOWN, ROWS, number, quoted, share_text, shares_of
-from .writing import same_but_case
+from .writing import in_other_case
 
 __all__ = ["feature_sentence", "pair_sentence"]
 
@@ -213,9 +213,9 @@ def _levels_moved(one: FeatureChange, names: tuple[str, str], where: str) -> str
         sorted((x for x in own if own[x] > 0 and not other.get(x)), key=lambda x: -own[x])
         for own, other in ((a, b), (b, a))
     )
-    if gone and same_but_case(gone, new):
+    if same := in_other_case(one.a.counts or a, one.b.counts or b):
         text = later("{where} the levels are in another case: {x} in {a}, {y} in {b}")
-        x, y = wording.listed(gone, GONE_LEVELS), wording.listed(new, GONE_LEVELS)
+        x, y = (wording.listed(levels, GONE_LEVELS) for levels in zip(*same, strict=True))
         return say(text, where=where, x=x, y=y, a=names[0], b=names[1])
     text = later("{where} the share of {level} fell from {x} to {y}")
     if b.get(level, 0.0) > a[level]:
