@@ -585,6 +585,26 @@ def test_quality_names_levels_constants_ranges_and_scales():
     assert all(note.differs for note in found.quality)
 
 
+@pytest.mark.parametrize("unit", [1.609, 0.4536, 88.4, 1 / 60])
+def test_values_in_another_unit_are_told_by_how_many_times(unit):
+    """Miles, pounds, a laboratory's units and minutes: all quantiles say the same."""
+    A, B = (np.round(rng(seed).gamma(9, 2, size=(3000, 2)), 1) + 0.5 for seed in (1, 2))
+    B[:, 0] *= unit
+    (note,) = notes(simple(A, B), "scale")
+    times, (more, less) = (unit, "BA") if unit > 1 else (1 / unit, "AB")
+    said = note.text.split()
+    assert float(said[3]) == pytest.approx(times, rel=0.03 if unit == 88.4 else 0.005)
+    assert " ".join(said[4:]) == f"times as large in {more} as in {less}: perhaps another unit."
+
+
+@pytest.mark.parametrize("times", [1.3, 1.609, 6.0, 50.0])
+def test_classes_with_larger_values_have_no_other_unit(times):
+    """Their spreads grow as well, but not as far: a unit would leave the shape alone."""
+    A, B = rng(1).lognormal(1, 1, size=(1000, 2)), rng(2).lognormal(1, 0.5, size=(1000, 2))
+    B[:, 0] *= times * A[:, 0].mean() / B[:, 0].mean()
+    assert notes(simple(A, B), "scale") == []
+
+
 def test_quality_counts_duplicates_within_and_across():
     A, B = rng().normal(size=(100, 3)), rng(1).normal(size=(100, 3))
     A[50:] = A[:50]

@@ -164,6 +164,12 @@ def test_rounded_values_are_named(unit: float) -> None:
     )
 
 
+def test_hundredths_that_became_whole_numbers_are_not_rounded() -> None:
+    (text,) = [x for x in of_x(changes(drawn(0), 100 * drawn(1))) if "whole number" in x]
+    assert "is a whole number in every row of B, in" in text
+    assert "rounded?" not in text
+
+
 def test_precision_of_storage_is_not_rounding() -> None:
     a = drawn(0)
     found = repeats_in(a.astype(np.float32).astype(np.float64), a, units=True)

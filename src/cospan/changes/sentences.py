@@ -21,6 +21,8 @@ __all__ = ["feature_sentence", "pair_sentence"]
 GONE_LEVELS = 3
 #: Values of which so many are multiples of a unit look rounded to it.
 SURELY_ROUNDED = 0.9
+#: Values that spread so many times as wide have another unit, and other digits by that.
+OTHER_SCALE = 2.0
 
 
 class Clause(NamedTuple):
@@ -175,7 +177,10 @@ def _grain(one: FeatureChange, names: tuple[str, str]) -> Clause:
         text = text if of == ROWS else later("every known value of {here}, in {share} of {others}")
         others = wording.rows_of(names[1 - more], of)
         rows = say(text, here=names[more], share=shares[1 - more], others=others)
-    if not more:
+    wide = max(one.a.deviation, one.b.deviation) > OTHER_SCALE * min(
+        one.a.deviation, one.b.deviation
+    )
+    if not more or wide:
         return _is(what, rows)
     return Clause(say("is {value} in {rows}: rounded?", value=what, rows=rows), asks=True)
 
