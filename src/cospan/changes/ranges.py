@@ -98,9 +98,9 @@ def _left_range(end: float, own: Floats, other: Floats, rows: int, level: float)
 def other_unit(a: Floats, b: Floats) -> float | None:
     """How many times as large B's values are, if all quantiles agree on it; else None.
 
-    >>> miles = np.random.default_rng(0).gamma(2, 3, 4000)
-    >>> other_unit(miles[:2000], 1.609 * miles[2000:]), other_unit(miles[:2000], miles[2000:] ** 2)
-    (1.609344, None)
+    >>> km = np.random.default_rng(0).gamma(2, 3, 4000)
+    >>> other_unit(km[:2000], 1000 * km[2000:]), other_unit(km[:2000], km[2000:] ** 4)
+    (1000.0, None)
     """
     a, b = (np.abs(x[x != 0]) for x in (a, b))
     if min(len(a), len(b)) < _FEWEST_ROWS:
