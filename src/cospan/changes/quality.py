@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from cospan._language import either, later, say
+from cospan._language import either, later, say, several
+from cospan._numbers import share_text
 from cospan.significance.copies import row_kinds
 
 from .columns import LEVEL, FeatureChange, FeatureTable
@@ -20,7 +21,7 @@ from .grouping import Column, Profiles, Rows
 from .measuring import Held
 from .notes import LookedAt, Quality, QualityNote, surely_absent
 from .ranges import value_notes
-from .wording import OTHER, listed, quoted, share_text, shares_of
+from .wording import OTHER, listed, quoted, shares_of
 from .writing import writing_notes
 
 __all__ = ["Quality", "QualityNote", "check_quality"]
@@ -115,20 +116,13 @@ def _duplicates(rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
     own = [keys[: len(rows.a)], keys[len(rows.a) :]]
     shares = [1 - len(np.unique(one)) / max(1, len(one)) for one in own]
     across = [float(np.isin(own[i], own[1 - i]).mean()) for i in (0, 1)]
-    for code, (a, b), text, differs in (
-        (
-            "duplicates",
-            shares,
-            later("Rows that repeat another row of their set: {a} in {x}, {b} in {y}."),
-            abs(shares[0] - shares[1]) >= 0.05,
-        ),
-        (
-            "shared rows",
-            across,
-            later("Rows that both sets have: {a} of those in {x}, {b} of those in {y}."),
-            False,
-        ),
-    ):
+    apart = abs(shares[0] - shares[1]) >= 0.05
+    texts = several(
+        "Rows that repeat another row of their set: {a} in {x}, {b} in {y}.",
+        "Rows that both sets have: {a} of those in {x}, {b} of those in {y}.",
+    )
+    kinds = ("duplicates", shares, apart), ("shared rows", across, False)
+    for (code, (a, b), differs), text in zip(kinds, texts, strict=True):
         if max(a, b) >= DUPLICATES:
             least = share_text(a) if rows.whole else say("at least {share}", share=share_text(a))
             said = say(text, a=least, b=share_text(b), x=names[0], y=names[1])

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from cospan._language import later, say
+from cospan._numbers import number, pair_of, share_text
 from cospan._tolerance import LEAST_RESIDUAL, NOT_ZERO, constant_column
 from cospan._types import Floats
 from cospan.significance.residuals import MAX_COMPANIONS, robust_fit
@@ -34,7 +35,7 @@ from cospan.significance.residuals import MAX_COMPANIONS, robust_fit
 from .correlating import best_alone
 from .grouping import Column, Rows, present
 from .twosample import compare_ordered
-from .wording import number, pair_of, quoted, share_text, shares_of
+from .wording import quoted, shares_of
 
 #: Rows of each set that are looked at, the columns that are asked, and those that are named.
 MOST_ROWS, MOST_ASKED, MOST_NAMED, MOST_FEATURES = 1_000, 40, 3, 300

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cospan._language import either, later, say
+from cospan._numbers import chance, share_text
 from cospan._text import plural
 
 from .columns import FeatureChange, FeatureTable
@@ -15,7 +16,7 @@ from .kinds import Kinds
 from .pairs import PairChange, Relations
 from .quality import Quality
 from .sentences import feature_sentence, pair_sentence
-from .wording import auc_interval, chance, listed, of_hundred, share_text
+from .wording import auc_interval, listed, of_hundred
 
 if TYPE_CHECKING:
     from cospan.significance import Estimate
@@ -42,10 +43,8 @@ def headline(decided: Decided, columns: int, names: tuple[str, str]) -> str:
     if not decided.differs:
         return say("There is no evidence that {a} and {b} differ ({sure}).", a=a, b=b, sure=sure)
     if decided.as_a_whole is not None:
-        text = later(
-            "{a} and {b} differ in single columns ({sure}), although not as a whole ({p})."
-        )
-        return say(text, a=a, b=b, sure=sure, p=chance(decided.as_a_whole))
+        text = later("{a} and {b} differ in single columns ({p}), although not as a whole ({q}).")
+        return say(text, a=a, b=b, p=sure, q=chance(decided.as_a_whole))
     return say("{a} and {b} differ ({sure}).", a=a, b=b, sure=sure)
 
 

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cospan._language import later, say
+from cospan._numbers import chance, count, p_text, percent
 from cospan.changes import size_of, wording
-from cospan.changes.wording import auc_interval, chance
+from cospan.changes.wording import auc_interval
 
-from ._text import clean, count, percent, significant
+from ._text import clean
 from .pieces import Measure, TimeChart
 
 if TYPE_CHECKING:
@@ -78,12 +79,12 @@ def isolated(name: str) -> str:
 def spoken(sentences: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     """Sentences as they can be shown: names cut and isolated, control characters spelled out."""
     found = []
-    order = sorted(set(names), key=len, reverse=True)
+    order = [n for n in set(names) if len(n) > LONGEST_IN_SENTENCE or isolated(n) != n]
+    order.sort(key=len, reverse=True)
     for sentence in filter(None, sentences):
         # Names are set aside first: what is put in place of one must not be searched for another.
         for i, name in enumerate(order):
-            if len(name) > LONGEST_IN_SENTENCE or clean(name) != name or isolated(name) != name:
-                sentence = sentence.replace(name, f"\ue000{i}\ue001")
+            sentence = sentence.replace(name, f"\ue000{i}\ue001")
         sentence = clean(sentence, 700)
         for i, name in enumerate(order):
             short = isolated(clean(name, LONGEST_IN_SENTENCE))
@@ -180,19 +181,12 @@ def measures(c: Comparison) -> tuple[Measure, ...]:
         return tuple(found)
     n = c.shift.n_permutations
     meaning = say("of {n:,} random regroupings of the rows, how many come out as far apart", n=n)
-    found.append(Measure(say("p-value"), p_text(float(c.shift.pvalue), n), "", meaning))
+    found.append(Measure(say("p-value"), p_text(float(c.shift.pvalue), 1 / (n + 1)), "", meaning))
     for part, p in dict(getattr(c.shift, "parts", {})).items():
         label = say("p-value, {part}", part=say(part))
         meaning = say("of a change in {part} alone", part=say(part))
-        found.append(Measure(label, p_text(float(p), n, tests=3), "", meaning))
+        found.append(Measure(label, p_text(float(p), 3 / (n + 1)), "", meaning))
     return tuple(found)
-
-
-def p_text(p: float, n_permutations: int | None = None, tests: int = 1) -> str:
-    """A p-value; the smallest that permutations can give, over all tests, is "at most" that."""
-    if n_permutations and p <= (tests + 0.5) / (n_permutations + 1):
-        return say("at most {p}", p=significant(tests / (n_permutations + 1), 1))
-    return "< 0.0001" if p < 1e-4 else significant(p, 2)
 
 
 def _value(estimate: Estimate) -> str:

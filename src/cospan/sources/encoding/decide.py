@@ -79,10 +79,8 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
     if not found:
         return _left(name, EMPTY)
     if "other" in found:
-        return _left(
-            name,
-            say("it holds {type}", type=next(p.type_name for p in parts if "other" in p.families)),
-        )
+        held = next(p.type_name for p in parts if "other" in p.families)
+        return _left(name, say("it holds {type}", type=held))
     if forced == "category":
         column = _category(name, parts)
     elif found <= {"number", "boolean"}:

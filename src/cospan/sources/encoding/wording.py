@@ -52,11 +52,11 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
     if gaps:
         where = f"{gaps[0].indicator_name!r}{', …' if len(gaps) > 1 else ''}"
         text = either(
-            len(gaps) == len(plan.used),
+            len(gaps) == len(plan.used),  # as profiles have it, whether or not any is missing
             "Where a value is missing, a mean stands in for it; {where} says where.",
             "Missing values in {columns} are filled by the mean of the sets' means; {where} says "
             "where.",
-        )  # as profiles have it, whether or not any is missing
+        )
         said = say(text, columns=_named([column.name for column in gaps]), where=where)
         notes.append(Remark("missing values", said))
     times, many = [column.name for column in plan.times], len(plan.times) > 1
