@@ -553,6 +553,31 @@ def test_columns_without_variety_have_no_relations():
     assert found.log_p.tolist() == [0, 0, 0]
 
 
+def test_relations_count_only_by_the_pairs_that_a_column_accounts_for():
+    """x0 accounts for all of its pairs; x1 has one more that hardly changed, beside its mean."""
+    A, B = rng(1).normal(size=(3000, 6)), rng(2).normal(size=(3000, 6))
+    B[:, 4] += 0.3 * B[:, 1]
+    for Z in (A, B):
+        Z[:, 1:4] += 2 * Z[:, :1]
+    B[:, 0] = rng(3).permutation(B[:, 0])
+    B[:, 1] += 0.7
+    one = simple(A, B).features["x1"]
+    assert one.pair is not None
+    assert {one.pair.first, one.pair.second} == {"x1", "x4"}
+    assert one.tests["relation"] == pytest.approx(5 * one.pair.p)
+    assert one.ways[0] == "mean"
+
+
+def test_shares_that_look_alike_have_a_decimal():
+    a, b = (
+        pd.DataFrame({"x": rng(k).normal(size=40_000), "y": 1.0 * (np.arange(40_000) % 3)})
+        for k in (1, 2)
+    )
+    a.loc[:959, "x"], b.loc[:759, "x"] = np.nan, np.nan
+    told = " ".join(compared(a, b).verdict.sentences)
+    assert "x is missing in 2.4 % of A's rows and 1.9 % of B's." in told
+
+
 # ---- data quality -------------------------------------------------------------------------------
 
 

@@ -149,8 +149,9 @@ class TestKinds:
         frame = JointFrame.fit(A, B)
         said, doubted = (find_changes(frame, A, B, shift=one).verdict for one in (test, unsure))
         assert said.mostly == doubted.mostly == "shape"
-        assert "by what single columns say (of all together p = 0.2)" in str(doubted)
-        assert "of all together" not in str(said) or test.parts["shape"] > 0.05
+        unsure = "by what single columns say; over all columns it is not certain (p = 0.2)"
+        assert unsure in str(doubted)
+        assert "not certain" not in str(said) or test.parts["shape"] > 0.05
 
 
 class TestWords:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from cospan._language import either, later, say, several
-from cospan._numbers import share_text
+from cospan._numbers import share_text, shares_text
 from cospan.significance.copies import row_kinds
 
 from .columns import LEVEL, FeatureChange, FeatureTable
@@ -53,7 +53,7 @@ def check_quality(
 def _column_notes(one: FeatureChange, column: Column, at: LookedAt) -> Iterator[QualityNote]:
     a, b = one.a, one.b
     if one.tests.get("missing", 1.0) <= at.level:
-        rows = shares_of((share_text(a.missing), share_text(b.missing)), at.names)
+        rows = shares_of(shares_text(a.missing, b.missing), at.names)
         text = say("{name} is missing in {rows}.", name=quoted(one.name), rows=rows)
         yield QualityNote("missing", one.name, text, True, a.missing, b.missing)
     if one.kind == "category":

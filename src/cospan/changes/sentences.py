@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cospan._language import later, say
-from cospan._numbers import correlations, exact_number, number, pair_of, share_text
+from cospan._numbers import correlations, exact_number, number, pair_of, share_text, shares_text
 
 from . import wording
 from .columns import FeatureChange
@@ -144,7 +144,7 @@ def _shape(one: FeatureChange, names: tuple[str, str]) -> Clause:
     if not math.isfinite(at):
         return Clause(say("is distributed differently"))
     text = later("is distributed differently: it is at most {value} in {rows}")
-    rows = shares_of((share_text(a), share_text(b)), names, _rows(one))
+    rows = shares_of(shares_text(a, b), names, _rows(one))
     return Clause(say(text, value=wording.value_text(at, one.kind), rows=rows))
 
 
@@ -153,7 +153,7 @@ def _spike(one: FeatureChange, names: tuple[str, str]) -> Clause:
     assert found is not None
     value = wording.exact_text(found.value, one.kind)
     first, rows = int(found.a == 0), _rows(one)
-    shares, other = [share_text(share) for share in (found.a, found.b)], 1 - first
+    shares, other = list(shares_text(found.a, found.b)), 1 - first
     if never := (found.a, found.b)[other] == 0:
         shares[other] = say("never" if found.counted[other] else "hardly ever")
     both = (shares[0], shares[1])
@@ -202,11 +202,10 @@ def _rows(one: FeatureChange) -> str:
 def _levels(one: FeatureChange, names: tuple[str, str]) -> Clause:
     name, level, a, b = quoted(one.name), one.level, one.a.levels, one.b.levels
     if one.kind == "boolean":
-        before, after = share_text(one.a.mean), share_text(one.b.mean)
-        rows = shares_of((before, after), names, _rows(one))
+        rows = shares_of(shares_text(one.a.mean, one.b.mean), names, _rows(one))
         return _is(wording.truth(level), rows)
     if one.kind != "category":  # numbers, of which there are two
-        rows = shares_of((share_text(a[level]), share_text(b[level])), names, _rows(one))
+        rows = shares_of(shares_text(a[level], b[level]), names, _rows(one))
         return _is(level, rows)
     starts = say("In {name}", name=name), say("in {name}", name=name)
     first, further = (_levels_moved(one, names, where) for where in starts)
@@ -226,7 +225,7 @@ def _levels_moved(one: FeatureChange, names: tuple[str, str], where: str) -> str
     text = later("{where} the share of {level} fell from {x} to {y}")
     if b.get(level, 0.0) > a[level]:
         text = later("{where} the share of {level} rose from {x} to {y}")
-    x, y = share_text(a[level]), share_text(b.get(level, 0.0))
+    x, y = shares_text(a[level], b.get(level, 0.0))
     said = say(text, where=where, level=quoted(level), x=x, y=y)
     for levels, text, many in (
         (gone, later("{said}; {levels} is gone"), later("{said}; {levels} are gone")),
@@ -239,7 +238,7 @@ def _levels_moved(one: FeatureChange, names: tuple[str, str], where: str) -> str
 
 
 def _missing(one: FeatureChange, names: tuple[str, str]) -> Clause:
-    shares = share_text(one.a.missing), share_text(one.b.missing)
+    shares = shares_text(one.a.missing, one.b.missing)
     return Clause(say("is missing in {rows}", rows=shares_of(shares, names)))
 
 

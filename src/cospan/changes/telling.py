@@ -100,7 +100,7 @@ def in_what(kinds: Kinds, curved: bool) -> list[str]:
         text = either(curved, "{said}: {share} of that", "{said}: {share} of it")
         said = say(text, said=said, share=share_text(share))
     if kinds.unsure is not None:
-        text = later("{said}, by what single columns say (of all together {p})")
+        text = later("{said}, by what single columns say; over all columns it is not certain ({p})")
         said = say(text, said=said, p=chance(kinds.unsure))
     return [say("{said}.", said=said)]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cospan._language import later, say
-from cospan._numbers import share_text
+from cospan._numbers import shares_text
 
 from .notes import LookedAt, QualityNote
 from .twosample import log_fisher
@@ -120,7 +120,7 @@ def _padded(a: ColumnProfile, b: ColumnProfile, at: LookedAt) -> str:
         return ""
     if float(log_fisher(a.padded, sizes[0], b.padded, sizes[1])[0]) > math.log(at.level):
         return ""
-    shares = share_text(a.padded / sizes[0]), share_text(b.padded / sizes[1])
+    shares = shares_text(a.padded / sizes[0], b.padded / sizes[1])
     rows = shares_of(shares, at.names, later("values"))
     text = later("{name} has blanks around {rows}; they do not count here.")
     return say(text, name=quoted(a.name), rows=rows)
