@@ -29,6 +29,8 @@ __all__ = ["Quality", "QualityNote", "check_quality"]
 #: Shares of duplicates from this on are worth a word.
 DUPLICATES = 0.01
 SHOWN = 5
+#: Where more of the columns changed than this, the sets are of different things.
+FEW = 0.25
 #: Codes of the notes on levels that only A has, and only B.
 _ONE_SIDED = ("vanished levels", "new levels")
 
@@ -41,7 +43,8 @@ def check_quality(
     names: tuple[str, str],
 ) -> Quality:
     """Look through the columns, then the rows."""
-    at = LookedAt(rows, profiles, names, LEVEL / max(1, len(features)))
+    alone = len(features.changed) <= max(1, FEW * len(features))
+    at = LookedAt(rows, profiles, names, LEVEL / max(1, len(features)), alone)
     by_name = {column.name: column for column in columns}
     notes = [note for one in features for note in _column_notes(one, by_name[one.name], at)]
     notes += writing_notes(at)

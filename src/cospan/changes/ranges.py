@@ -44,7 +44,7 @@ def _range_notes(
     one: FeatureChange, values: tuple[Floats, Floats], at: LookedAt
 ) -> Iterator[QualityNote]:
     a, b, names = one.a, one.b, at.names
-    unit = other_unit(*values) if one.changed else None
+    unit = other_unit(*values, alone=at.alone) if one.changed else None
     if unit is not None:
         larger, smaller = (names[1], names[0]) if unit > 1 else (names[0], names[1])
         times = unit if unit > 1 else 1 / unit
@@ -96,8 +96,10 @@ def _left_range(end: float, own: Floats, other: Floats, rows: int, level: float)
     return bool(p * max(rows, len(own)) <= level / 4)
 
 
-def other_unit(a: Floats, b: Floats) -> float | None:
+def other_unit(a: Floats, b: Floats, *, alone: bool = True) -> float | None:
     """How many times as large B's values are, if all quantiles agree on it; else None.
+
+    `alone`: hardly any other column changed. Else a few times may be what the sets differ in.
 
     >>> km = np.random.default_rng(0).gamma(2, 3, 4000)
     >>> other_unit(km[:2000], 1000 * km[2000:]), other_unit(km[:2000], km[2000:] ** 4)
@@ -118,7 +120,8 @@ def other_unit(a: Floats, b: Floats) -> float | None:
     known = nearest if middle > 0 else 1 / nearest
     is_known = least <= math.log(known) <= most
     far = min(abs(least), abs(most)) >= math.log(OTHER_UNIT)
-    if least > most or not (far or (is_known and most - least <= 2 * math.log(_SURELY))):
+    sure = alone and is_known and most - least <= 2 * math.log(_SURELY)
+    if least > most or not (far or sure):
         return None
     return known if is_known else math.exp(middle)
 
