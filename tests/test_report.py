@@ -19,6 +19,7 @@ from cospan.errors import CospanError, InputError, MissingDependencyError
 from cospan.report import content_of, html
 from cospan.report._columns import held_text
 from cospan.report._pictures import PictureShape, png
+from cospan.report._words import spoken
 from cospan.report.pieces import Chart
 from report_cases import (
     HOSTILE,
@@ -373,6 +374,19 @@ def test_no_greek_letter_in_the_first_screen(mixed, many):
         assert not re.search("[α-ωΑ-Ω]", first)
 
 
+@pytest.mark.parametrize("name", [" ", "", "x ", "age\n", "e"])
+def test_names_change_nothing_in_sentences_but_themselves(name):
+    """A name may be a piece of a word, or of the space between words."""
+    assert spoken(["The average age is next."], [name]) == ("The average age is next.",)
+
+
+def test_long_names_and_those_from_right_to_left_are_cut_and_isolated():
+    long, right = "n" * 200, "\u05d0\u05d1"
+    (found,) = spoken([f"{long} and {right} rose."], [long, right])
+    assert "…" in found
+    assert f"\u2068{right}\u2069 rose." in found
+
+
 def test_what_was_sampled_is_said():
     rng = np.random.default_rng(0)
     found = compare(rng.normal(size=(150_000, 2)), rng.normal(size=(150_000, 2)), n_permutations=0)
@@ -478,7 +492,9 @@ def test_every_pair_lists_the_rows_that_the_other_set_explains_best(wines):
         assert [tab.total for tab in pair.rows] == [found.confusion[i, j], found.confusion[j, i]]
         for tab, own, other in zip(pair.rows, (i, j), (j, i), strict=True):
             listed = [content.rows[place] for place in tab.rows]
-            assert {(row.group, row.looks) for row in listed} <= {(str(own + 1), str(other + 1))}
+            assert {row.group for row in listed} <= {str(own + 1)}
+            assert {int(np.argmax(row.weights)) for row in listed} <= {other}
+            assert {row.looks for row in listed} <= {str(other + 1), "two sets", "no set"}
     assert sum(tab.total for pair in content.pairs for tab in pair.rows) >= 3
 
 

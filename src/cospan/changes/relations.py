@@ -11,7 +11,7 @@ spreads and relations differ most (``parts``); these are tried with all others.
 Two columns have one relation. Of a category every level is a feature, and since they exclude each
 other, what one level does the others do the other way round: the pair of levels that changed most
 surely stands for its two columns, for as many pairs as they have. Of two levels the one is the
-other turned round, so one is enough. p-values are adjusted for all pairs of columns there are,
+other with the sign changed, so one is enough. p-values are adjusted for all pairs of columns,
 tried or not; but one column that was shuffled changes dozens of pairs, among which a few by chance
 would pass. So the pairs that such a column accounts for are set aside, and the others are adjusted
 anew, by themselves.
@@ -100,7 +100,7 @@ def changed_relations(
     listed = order[: max(FEWEST_PAIRS, min(MOST_PAIRS, n_changed))]
     table = PairTable(tuple(map(pair, listed.tolist())), len(order), found.total, n_changed)
     first = {column: pair(e) for column, e in leads.items()}
-    return Relations(table, _of_columns(found, len(columns)), first)
+    return Relations(table, _of_columns(found, leads, len(columns)), first)
 
 
 def _compared(columns: Sequence[Column], rows: Rows, weight: Floats) -> _Compared:
@@ -134,13 +134,12 @@ def _surest(key: NDArray[np.intp], size: Floats) -> NDArray[np.intp]:
     return order[first]
 
 
-def _of_columns(found: _Compared, n_columns: int) -> Floats:
-    """For each column the smallest log p-value of its pairs, times how many it has."""
-    log_p = np.zeros(n_columns)
-    for side in found.owners:
-        np.minimum.at(log_p, side, found.logs)
-    others = len({f.owner for f in found.features}) - 1
-    return np.asarray(np.minimum(0.0, log_p + math.log(max(1, others))))
+def _of_columns(found: _Compared, leads: dict[int, int], n_columns: int) -> Floats:
+    """For each column the log p-value of the first pair it accounts for, times how many it has."""
+    log_p, others = np.zeros(n_columns), len({f.owner for f in found.features}) - 1
+    for column, e in leads.items():
+        log_p[column] = min(0.0, found.logs[e] + math.log(max(1, others)))
+    return log_p
 
 
 def _accounted(found: _Compared, level: float) -> tuple[Floats, dict[int, int]]:

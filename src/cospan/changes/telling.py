@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cospan._language import either, later, say
+from cospan._numbers import chance, share_text
 from cospan._text import plural
 
 from .columns import FeatureChange, FeatureTable
@@ -15,7 +16,7 @@ from .kinds import Kinds
 from .pairs import PairChange, Relations
 from .quality import Quality
 from .sentences import feature_sentence, pair_sentence
-from .wording import auc_interval, chance, listed, of_hundred, share_text
+from .wording import auc_interval, listed, of_hundred
 
 if TYPE_CHECKING:
     from cospan.significance import Estimate
@@ -99,7 +100,7 @@ def in_what(kinds: Kinds, curved: bool) -> list[str]:
         text = either(curved, "{said}: {share} of that", "{said}: {share} of it")
         said = say(text, said=said, share=share_text(share))
     if kinds.unsure is not None:
-        text = later("{said}, by what single columns say (of all together {p})")
+        text = later("{said}, by what single columns say; over all columns it is not certain ({p})")
         said = say(text, said=said, p=chance(kinds.unsure))
     return [say("{said}.", said=said)]
 
@@ -152,7 +153,7 @@ def of_pairs(
     said = {
         one.pair
         for one in features.changed[:FIRST_FEATURES]
-        if "relation" in one.ways and one.broken is None
+        if "relation" in one.ways and (one.broken is None or one.broken.equal)
     }
     more = relations.pairs.n_changed - len(said | set(pairs))
     further = say("{more} between columns changed.", more=plural(more, "more relation"))

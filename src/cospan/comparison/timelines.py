@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._language import either, later, say
+from cospan._numbers import number, share_text
 from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, plan_from, present
-from cospan.changes.wording import number, share_text
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.monitoring.timing import Every
@@ -104,6 +104,14 @@ class Timeline:
         (Kruskal and Wallis).
     sampled : bool
         Whether the rows kept stand for all of them.
+
+    Examples
+    --------
+    >>> from cospan import compare
+    >>> A, B = np.random.default_rng(0).normal(size=(2, 400, 3))
+    >>> B[200:] += 1.0  # half way
+    >>> [line.changing for line in compare(A, B, n_permutations=99).timelines]
+    [('B',)]
     """
 
     column: str

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._language import say
-from cospan._text import number
+from cospan._numbers import p_text
 from cospan._types import Floats
 from cospan.monitoring.chance import p_value
 from cospan.monitoring.channels import Channel
@@ -71,6 +70,15 @@ class WindowResult:
         For each column the largest ratio of its channels to their levels: the heat map's row.
     z : array
         Every channel's distance from the reference's windows, that of the effect last.
+
+    Examples
+    --------
+    >>> from cospan import monitor
+    >>> rng = np.random.default_rng(0)
+    >>> later = rng.normal(size=(200, 2)) + [[0.0, 1.0]]
+    >>> window = monitor(rng.normal(size=(2000, 2)), later, every="100-rows").windows[0]
+    >>> window.rows, window.alarm, window.reasons[0].column
+    (100, True, 'x1')
     """
 
     label: str
@@ -96,7 +104,7 @@ class WindowResult:
     @property
     def p_text(self) -> str:
         """The p-value in words; those too small for a number are bounded."""
-        return number(self.p) if self.p > _SMALLEST else say("less than {p:g}", p=_SMALLEST)
+        return p_text(self.p, _SMALLEST)
 
     @property
     def mostly(self) -> str:

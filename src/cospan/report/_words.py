@@ -5,20 +5,21 @@ from __future__ import annotations
 import datetime
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cospan._language import later, say
+from cospan._numbers import chance, count, p_text, percent
 from cospan.changes import size_of, wording
-from cospan.changes.wording import auc_interval, chance
+from cospan.changes.wording import auc_interval
+from cospan.significance import MEASURES
 
-from ._text import clean, count, percent, significant
-from .pieces import Measure, TimeChart
+from ._text import clean
+from .pieces import Measure, SetInfo, TimeChart
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
     from cospan.comparison.timelines import Moment
-    from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
 LONGEST_IN_SENTENCE = 60
@@ -32,7 +33,7 @@ CODES = (
     later("rounding"), later("levels"), later("missing"), later("relation"), later("location"),
     later("scale"), later("new levels"), later("vanished levels"), later("constant"),
     later("duplicates"), later("shared rows"), later("range"), later("writing"),
-    later("neither"), later("both"),
+    later("neither"), later("both"), later("no set"), later("two sets"),
 )  # fmt: skip
 #: Codes of remarks that tell how the data was read, or what the page says anyway.
 READING = ("encoding", "missing values", "constant columns", "rows elsewhere", "times set aside")
@@ -78,12 +79,12 @@ def isolated(name: str) -> str:
 def spoken(sentences: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     """Sentences as they can be shown: names cut and isolated, control characters spelled out."""
     found = []
-    order = sorted(set(names), key=len, reverse=True)
+    order = [n for n in set(names) if len(n) > LONGEST_IN_SENTENCE or isolated(n) != n]
+    order.sort(key=len, reverse=True)
     for sentence in filter(None, sentences):
         # Names are set aside first: what is put in place of one must not be searched for another.
         for i, name in enumerate(order):
-            if len(name) > LONGEST_IN_SENTENCE or clean(name) != name or isolated(name) != name:
-                sentence = sentence.replace(name, f"\ue000{i}\ue001")
+            sentence = sentence.replace(name, f"\ue000{i}\ue001")
         sentence = clean(sentence, 700)
         for i, name in enumerate(order):
             short = isolated(clean(name, LONGEST_IN_SENTENCE))
@@ -161,15 +162,7 @@ def time_cells(moment: Moment | None) -> tuple[str, str, str]:
 
 def measures(c: Comparison) -> tuple[Measure, ...]:
     """All measures of the separation, and the p-values."""
-    s = c.separation
-    listed = [
-        (s.auc, later("AUC"), later("share of pairs of rows that the angle orders correctly; 0.5 "
-         "is chance. Each row is scored as if it had not been in its set")),
-        (s.fisher_rao, later("Fisher-Rao distance"),
-         later("of the two distributions of angles, 0 to 3.14")),
-        (s.hellinger, later("Hellinger distance"), later("the same on a scale from 0 to 1")),
-        (s.overlap, later("Overlap"), later("what the two distributions have in common, 1 to 0")),
-    ]  # fmt: skip
+    listed = [(getattr(c.separation, key), one.name, one.meaning) for key, one in MEASURES.items()]
     effect = getattr(c.shift, "effect", None)
     if effect is not None:
         meaning = later("the same for the score of the shift test, which learns from one half of "
@@ -180,19 +173,12 @@ def measures(c: Comparison) -> tuple[Measure, ...]:
         return tuple(found)
     n = c.shift.n_permutations
     meaning = say("of {n:,} random regroupings of the rows, how many come out as far apart", n=n)
-    found.append(Measure(say("p-value"), p_text(float(c.shift.pvalue), n), "", meaning))
+    found.append(Measure(say("p-value"), p_text(float(c.shift.pvalue), 1 / (n + 1)), "", meaning))
     for part, p in dict(getattr(c.shift, "parts", {})).items():
         label = say("p-value, {part}", part=say(part))
         meaning = say("of a change in {part} alone", part=say(part))
-        found.append(Measure(label, p_text(float(p), n, tests=3), "", meaning))
+        found.append(Measure(label, p_text(float(p), 3 / (n + 1)), "", meaning))
     return tuple(found)
-
-
-def p_text(p: float, n_permutations: int | None = None, tests: int = 1) -> str:
-    """A p-value; the smallest that permutations can give, over all tests, is "at most" that."""
-    if n_permutations and p <= (tests + 0.5) / (n_permutations + 1):
-        return say("at most {p}", p=significant(tests / (n_permutations + 1), 1))
-    return "< 0.0001" if p < 1e-4 else significant(p, 2)
 
 
 def _value(estimate: Estimate) -> str:
@@ -214,42 +200,60 @@ def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tupl
     return said(str(care[0]), names) if care else "", spoken(map(str, texts), names)
 
 
-def opening_of(
+def common_of(
     c: Comparison | ManyComparison,
     badge: tuple[str, str],
     lead: Iterable[str],
     findings: Iterable[str],
-    names: tuple[str, ...],
+    sets: tuple[SetInfo, ...],
+    directions: str,
 ) -> dict[str, Any]:
-    """What a report of any number of sets begins with, for its content."""
+    """What a report of any number of sets has, for its content."""
+    names = [size.name for size in c.sizes]
     warning, remarks = warnings_of(c.warnings, names)
     return {
         "date": datetime.date.today().isoformat(),
         "version": c.version,
+        "sets": sets,
         "level": badge[0],
         "badge": badge[1],
         "verdict": spoken(lead, names),
         "findings": spoken(findings, names),
         "warning": warning,
         "remarks": remarks,
+        "settings": settings_of(c, directions),
         "glossary": tuple(tuple(say(one).split(": ", 1)) for one in GLOSSARY),
     }
 
 
-def settings_of(settings: Mapping[str, Any], more: Iterable[tuple[str, str]]) -> Any:
+def sets_of(
+    c: Comparison | ManyComparison, keys: Iterable[str], notes: Iterable[str]
+) -> tuple[SetInfo, ...]:
+    """The sets, and the further rows last, each with its key and a note."""
+    return tuple(
+        SetInfo(key, clean(size.name), int(size.rows), int(size.scored), note)
+        for key, size, note in zip(keys, c.sizes, notes, strict=False)
+    )
+
+
+def settings_of(c: Comparison | ManyComparison, directions: str) -> tuple[tuple[str, str], ...]:
     """(name, value) of each setting, and what was chosen where it was left open."""
     # The affine span has neither a common centre nor weights of the sets.
-    linear = ("center", "balance") if settings.get("span") == "affine" else ()
-    found = [(clean(key), _plain(value)) for key, value in settings.items() if key not in linear]
-    return (*found, *more)
-
-
-def curve_of(settings: Mapping[str, Any], curve: CurvedSets | None) -> list[tuple[str, str]]:
-    """The curved features that are used, where some were asked for."""
-    if curve is None and settings.get("curve") in (None, "none"):
-        return []
-    used = say("none") if curve is None else curve.map.words
-    return [(say("curved features used"), used)]
+    linear = ("center", "balance") if c.settings.get("span") == "affine" else ()
+    found = [(clean(key), _plain(value)) for key, value in c.settings.items() if key not in linear]
+    g, curve = c.fitted.geometry, c.fitted.curve
+    found += [
+        (say("shrinkage used (α)"), f"{float(g.shrinkage):.3g}"),
+        (say("units used"), str(g.units)),
+        (say("pooling used (γ)"), f"{float(g.pooling):.3g}"),
+        (say("ν used"), f"{float(g.dof):.3g}"),
+        (say("directions"), directions),
+        (say("features"), count(c.fitted.n_features)),
+    ]
+    if curve is not None or c.settings.get("curve") not in (None, "none"):
+        used = say("none") if curve is None else curve.map.words
+        found.append((say("curved features used"), used))
+    return tuple(found)
 
 
 def _plain(value: object) -> str:

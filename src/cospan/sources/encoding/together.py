@@ -133,7 +133,7 @@ def _unknown(column: str, given: str, there: list[str], tables: Sequence[_Opened
 
 def _plain_plan(tables: Sequence[_Opened], policy: str) -> EncodingPlan:
     """All columns are numbers or truth values, and no value is missing."""
-    _refuse_unlike(tables, _all(tables))
+    _refuse_different(tables, _all(tables))
     kinds = {column: [table.kinds[column] for _, table in tables] for column in _all(tables)}
     columns = [
         ColumnPlan(column, "boolean" if set(kind) == {"boolean"} else "number")
@@ -162,7 +162,7 @@ def _decided(
     taken = {column for _, table in tables for column in table.all_columns}
     made = [one for one in made_of_dates(columns, found, policy) if one.name not in taken]
     plan = EncodingPlan((*columns, *made, *_apart(tables)), policy)
-    _refuse_unlike(tables, plan.inputs)
+    _refuse_different(tables, plan.inputs)
     if not plan.used:
         raise InputError(f"{_names(tables)}: no column is left to compare. {left_out_note(plan)}")
     return plan
@@ -185,7 +185,7 @@ def _apart(tables: Sequence[_Opened]) -> list[ColumnPlan]:
     return [ColumnPlan(column, "left out", reason) for column, reason in reasons.items()]
 
 
-def _refuse_unlike(tables: Sequence[_Opened], used: Iterable[str]) -> None:
+def _refuse_different(tables: Sequence[_Opened], used: Iterable[str]) -> None:
     """Every column that makes features is in every set."""
     first = tables[0]
     wanted = set(used)
