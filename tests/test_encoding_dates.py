@@ -208,6 +208,12 @@ def test_many_texts_like_numbers_are_not_called_numbers():
         plan_of(pd.DataFrame({"k": texts, "x": np.arange(9000.0)}))
 
 
+def test_words_for_missing_values_alone_are_an_empty_column():
+    with pytest.warns(match="'k' .it has no values"):
+        plan = plan_of(pd.DataFrame({"k": ["?", "-", "n/a"] * 20, "x": np.arange(60.0)}))
+    assert plan.feature_names == ("x",)
+
+
 # Writings of dates ------------------------------------------------------------------------------
 
 

@@ -80,6 +80,8 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
     """
     name, forced = parts[0].name, parts[0].forced
     found = set().union(*(part.families for part in parts))
+    if not any(part.text is not None and part.text.count for part in parts):
+        found -= {"text", "dictionary"}  # words for missing values, and nothing else
     if not found:
         return _left(name, EMPTY)
     if "other" in found:
