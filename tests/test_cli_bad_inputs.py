@@ -76,7 +76,7 @@ def curve_without_end(folder):
 def dates_against_numbers(folder):
     path = folder / "dates.csv"
     path.write_text("x,y,z\n" + "2020-01-01,1,2\n" * 30)
-    return "compare", good(folder), path
+    return "compare", good(folder), path, "--columns", "x"
 
 
 @case(1, "'x' holds dates, where the sets have numbers")
@@ -235,10 +235,10 @@ def two_columns_of_one_name(folder):
     return "compare", csv(folder / "dup.csv", header="x,x,z"), good(folder)
 
 
-@case(1, "Column 'y' holds .*numbers in good.csv", "'about 5' in odd.csv", "--drop")
-def text_for_a_number(folder):
-    (folder / "odd.csv").write_text("x,y,z\n1,about 5,3\n4,5,6\n7,9,8\n")
-    return "compare", folder / "odd.csv", good(folder)
+@case(1, "'y' .it holds .*numbers in good.csv", "'about 5' in odd.csv", "no column is left")
+def text_for_numbers(folder):
+    (folder / "odd.csv").write_text("x,y,z\n1,about 5,3\n4,5,6\n7,about 9,8\n")
+    return "compare", folder / "odd.csv", good(folder), "--columns", "y"
 
 
 @case(1, "UTF-8")
@@ -281,6 +281,8 @@ def infinity_to_score(folder):
         csv(folder / "b.csv", ROWS * 2),
         "--score",
         csv(folder / "z.csv", rows),
+        "--missing",
+        "error",
         "--scores",
         folder / "scores.parquet",
         "--save",

@@ -222,8 +222,12 @@ def _reading(texts: Sequence[TextLearner], typed: set[str]) -> str:
     `typed` are the families of the sets that are no text.
     """
     fitting = [text.fitting for text in texts]
-    found = chosen(set.intersection(*fitting)) or of_each(fitting)
-    if found or (not typed and sum(text.n_distinct for text in texts) <= MOST_FREQUENT):
+    found = chosen(set.intersection(*fitting)) or of_each(fitting) if texts else ""
+    if (
+        found
+        or not texts
+        or (not typed and sum(text.n_distinct for text in texts) <= MOST_FREQUENT)
+    ):
         return found
     nearly: dict[str, int] = {}
     for name, how in READINGS.items():
