@@ -129,7 +129,7 @@ def _channels(read: Entries, names: tuple[str, ...], summary: Summary) -> Channe
         names,
         owners,
         numbers,
-        read.whole("gaps", len(numbers), least=-1, most=d - 1),
+        read.whole("indicators", d, least=-1, most=d - 1),
         read.whole("shares", None, least=0, most=d - 1),
         tuple(
             np.arange(start, stop, dtype=np.intp)
@@ -203,7 +203,8 @@ def _records(read: Entries, channels: Channels) -> tuple[Record, ...]:
     values = read.floats("windows.values", m, len(channels.table))
     present = read.whole("windows.present", m, len(channels.numbers), least=0, most=_MOST)
     effects = read.floats("windows.effect", m, EFFECT)
-    if np.any(counts[:, 1:] < 1) or np.any(effects[:, 3] < 0):
+    doubt = read.floats("windows.doubt", m, len(channels.pairs))
+    if np.any(counts[:, 1:] < 1) or np.any(effects[:, 3] < 0) or np.any(doubt < 0):
         raise ModelFileError("The file's windows are damaged.")
     width = len(channels.names)
     means = read.floats("windows.means", m, width)
@@ -215,6 +216,7 @@ def _records(read: Entries, channels: Channels) -> tuple[Record, ...]:
             int(counts[i, 2]),
             values[i],
             np.maximum(present[i], 1).astype(np.float64),
+            doubt[i],
             means[i],
             deviations[i],
             _effect(effects[i]),

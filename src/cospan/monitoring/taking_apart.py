@@ -45,7 +45,7 @@ def profile_parts(profile: Profile) -> tuple[dict[str, Any], Tensors]:
             "mean": np.asarray(summary.mean, dtype=np.float64),
             "rows": summary.sample.rows,
             "numbers": channels.numbers.astype(np.int64),
-            "gaps": channels.gaps.astype(np.int64),
+            "indicators": channels.indicators.astype(np.int64),
             "shares": channels.shares.astype(np.int64),
             "levels": _ends(channels.levels),
             "live": channels.live.astype(np.int64),
@@ -109,11 +109,12 @@ def record_tensors(
         return np.array(rows, dtype=kind).reshape(len(records), columns)
 
     channels = len(records[0].values) if records else 0
-    numbers = len(records[0].present) if records else 0
+    numbers, pairs = (len(records[0].present), len(records[0].doubt)) if records else (0, 0)
     found: Tensors = {
         f"{name}.counts": table([[r.code, r.rows, r.sampled] for r in records], 3, np.int64),
         f"{name}.values": table([r.values for r in records], channels, dtype),
         f"{name}.present": table([r.present for r in records], numbers, np.int32),
+        f"{name}.doubt": table([r.doubt for r in records], pairs, np.float32),
         f"{name}.effect": table([_effect_row(r.effect) for r in records], EFFECT, np.float64),
         f"{name}.means": table([r.means for r in records], width, dtype),
         f"{name}.deviations": table([r.deviations for r in records], width, dtype),

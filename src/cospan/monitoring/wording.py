@@ -11,6 +11,7 @@ from cospan.changes.wording import number, pair_of, quoted, share_text
 from cospan.monitoring.channels import OF_NUMBERS, Channel
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
+from cospan.monitoring.standing_in import known_shares
 
 __all__ = ["reason_text"]
 
@@ -38,7 +39,10 @@ def reason_text(
         return say("{column} has levels that the reference does not have, in {share} of the rows.",
                    column=column, share=share_text(_share(value)))  # fmt: skip
     if channel.kind in ("missing", "levels"):
-        now, before = float(record.means[j]), float(np.asarray(profile.summary.mean)[j])
+        now, before = (
+            float(known_shares(means, profile.channels, profile.plan)[j])
+            for means in (record.means, np.asarray(profile.summary.mean))
+        )
         text = later("{column} is missing in {now} of the rows, usually {before}.")
         if channel.kind == "levels":
             column = quoted(profile.channels.names[j])
