@@ -2,8 +2,8 @@
 
     python benchmarks/texts.py > src/cospan/languages/de.json
 
-Texts are found where the code says them: the literals given to `say`, `later`, `plural` and
-`translated` in Python, and to `say` in the page's templates and scripts.
+Texts are found where the code says them: the literals given to `say`, `later`, `several`,
+`either`, `plural` and `translated` in Python, and to `say` in the page's templates and scripts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "cospan"
-SPEAKING = ("say", "later", "plural", "translated")
+SPEAKING = ("say", "later", "several", "either", "plural", "translated")
 ON_THE_PAGE = re.compile(r"""\bsay\(\s*("(?:[^"\\]|\\.)*")""")
 
 

@@ -29,14 +29,6 @@ from cospan.report.monitoring import monitoring_page
 from cospan.report.pieces import Setting
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Fields that `changes/` and `comparison/` fill, and words of theirs in others. Once these speak by
-#: the catalogue, both can be empty.
-YET_ENGLISH_FIELDS = {
-    "verdict", "findings", "warning", "remarks", "sentence", "sentences", "quality",
-}  # fmt: skip
-YET_ENGLISH_WORDS = frozenset(
-    ("interval", "to", "by", "chance", "over", "under", "less", "more", "than", "and", "days", "at")
-)
 #: What programs read: codes, keys, names of drawings; pictures; names of options and versions.
 FOR_PROGRAMS = {
     "kind", "change", "looks", "level", "section", "drawing", "target", "key", "group", "code",
@@ -172,26 +164,26 @@ class Shown(HTMLParser):
             self.texts.append(data)
 
 
-def left_in_english(texts, known=(), words=frozenset()):
+def left_in_english(texts, known=()):
     """Texts with a Latin word in them, what is known taken away."""
     order = sorted({one for one in known if WORD.search(one)}, key=len, reverse=True)
     found = set()
     for text in map(unescape, texts):
         for one in order:
             text = text.replace(one, "")
-        if set(WORD.findall(text)) - words - {"cospan", "true", "false"}:  # values of the data
+        if set(WORD.findall(text)) - {"cospan", "true", "false"}:  # values of the data
             found.add(text.strip())
     return found
 
 
-def shown(content, known, words=frozenset()):
+def shown(content, known):
     """What the page and the Markdown say in Latin letters, beside what is known."""
     content = replace(content, made=(), inputs=(), settings=())  # commands, versions, options
     known = [*known, *(pair.command for pair in content.pairs)]
     lines = markdown_of(content).splitlines()
     as_written = [unescape(escaped(one)) for one in known]
-    yield from left_in_english(Shown(html.page(content)).texts, known, words)
-    yield from left_in_english(lines, as_written, words)
+    yield from left_in_english(Shown(html.page(content)).texts, known)
+    yield from left_in_english(lines, as_written)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -213,12 +205,11 @@ def test_the_content_says_nothing_but_texts_of_the_catalogue(case):
     with speaking(CATALOGUE):
         found = case()
         content = content_of(found)
-        theirs = [text for path, text in strings(content) if path & YET_ENGLISH_FIELDS]
-        known = [*theirs, *(found.feature_names or ())]  # "pixel 3,1" is a name
-        assert list(shown(content, known, YET_ENGLISH_WORDS)) == []
+        known = found.feature_names or ()  # "pixel 3,1" is a name
+        assert list(shown(content, known)) == []
     texts = [text for path, text in strings(content) if not path & FOR_PROGRAMS]
     more = [name for pairs in (content.made, content.settings) for name, _ in pairs]
-    assert left_in_english([*texts, *more], [*known, *found.settings], YET_ENGLISH_WORDS) == set()
+    assert left_in_english([*texts, *more], [*known, *found.settings]) == set()
 
 
 def test_a_page_of_monitoring_says_nothing_but_texts_of_the_catalogue():
@@ -231,7 +222,7 @@ def test_a_page_of_monitoring_says_nothing_but_texts_of_the_catalogue():
             assert found.alarms
             for one in (reference_named, replace(reference_named, records=found.records[:1])):
                 texts = [*Shown(monitoring_page(one)).texts, one.verdict]
-                assert left_in_english(texts, [], YET_ENGLISH_WORDS) == set()
+                assert left_in_english(texts, []) == set()
 
 
 def test_other_measures_and_settings_are_said_as_well():
@@ -315,6 +306,5 @@ def test_scripts_speak_the_language_in_a_browser(driver, case, tmp_path):
     )
     assert page.quiet()
     assert wide("Kinds of rows") in texts
-    theirs = [text for path, text in strings(content) if path & YET_ENGLISH_FIELDS]
-    known = [*theirs, *(found.feature_names or ())]
-    assert left_in_english(texts, known, YET_ENGLISH_WORDS) == set()
+    known = found.feature_names or ()
+    assert left_in_english(texts, known) == set()

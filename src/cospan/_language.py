@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
 
-__all__ = ["later", "say", "speaking", "translated"]
+__all__ = ["either", "later", "say", "several", "speaking", "translated"]
 
 _CATALOGUES = Path(__file__).parent / "languages"
 _ENGLISH: Mapping[str, str] = MappingProxyType({})
@@ -43,6 +43,16 @@ def say(text: str, /, **values: object) -> str:
 def later(text: str) -> str:
     """Marks a text that waits in a table for :func:`say`."""
     return text
+
+
+def several(*texts: str) -> tuple[str, ...]:
+    """Marks several of them."""
+    return texts
+
+
+def either(condition: object, text: str, other: str) -> str:
+    """Marks two texts, and gives the first where the condition holds, else the other."""
+    return text if condition else other
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from .pairs import PairChange, Relations
 from .repeats import Frequency
 from .scatter import Scattered
 from .twosample import adjusted
-from .ways import joined, ways_of, words_of
+from .ways import ways_of
 
 __all__ = ["LEVEL", "FeatureChange", "FeatureTable", "feature_table"]
 
@@ -41,11 +41,10 @@ class FeatureChange:
     name : str
     kind : str
         ``"number"``, ``"boolean"``, ``"category"``, ``"date"``, ``"duration"`` or ``"vector"``.
-    change : str
-        What changed, in a word: ``"mean"``, ``"spread"``, ``"shape"``, ``"value"`` (how often a
-        single value occurs), ``"rounding"``, ``"levels"`` (also of numbers with two values),
-        ``"missing"``, ``"relation"`` or ``"none"``; several that surely changed are joined, the
-        most important first (``"mean and spread"``).
+    ways : tuple of str
+        What changed, a word for each: ``"mean"``, ``"spread"``, ``"shape"``, ``"value"`` (how
+        often a single value occurs), ``"rounding"``, ``"levels"`` (also of numbers with two
+        values), ``"missing"``, ``"relation"`` or ``"none"``; the most important first.
     changed : bool
         Whether `p_adjusted` is at most 0.05.
     p, p_adjusted : float
@@ -86,7 +85,7 @@ class FeatureChange:
 
     name: str
     kind: str
-    change: str
+    ways: tuple[str, ...]
     changed: bool
     p: float
     p_adjusted: float
@@ -107,9 +106,10 @@ class FeatureChange:
     others: tuple[Held, Held] | None = None
 
     @property
-    def ways(self) -> tuple[str, ...]:
-        """The words of `change` one by one."""
-        return words_of(self.change)
+    def change(self) -> str:
+        """The words of `ways` in one text, such as ``"mean and spread"``."""
+        *most, last = self.ways or ("",)
+        return f"{', '.join(most)} and {last}" if most else last
 
     @property
     def of_shares(self) -> bool:
@@ -117,8 +117,8 @@ class FeatureChange:
         return self.kind in ("category", "boolean") or bool(self.a.levels)
 
     def without(self, way: str) -> FeatureChange:
-        """The same but for one of its ways; `change` is empty where there is no other."""
-        return replace(self, change=joined([one for one in self.ways if one != way]))
+        """The same but for one of its ways; there may be no other."""
+        return replace(self, ways=tuple(one for one in self.ways if one != way))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only; what does not apply is None."""
@@ -234,7 +234,7 @@ def feature_table(
         FeatureChange(
             name=measured[i].column.name,
             kind=measured[i].column.kind,
-            change=words[i].change,
+            ways=words[i].ways,
             changed=bool(changed[i]),
             p=math.exp(log_p[i]),
             p_adjusted=math.exp(own[i]),

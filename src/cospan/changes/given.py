@@ -18,6 +18,7 @@ import numpy as np
 from scipy import linalg, stats
 
 from cospan import _arrays as arrays
+from cospan._language import either, say
 from cospan._tolerance import NOT_ZERO, NOTHING_LEFT
 from cospan._types import Floats
 
@@ -54,15 +55,18 @@ class GivenOthers(NamedTuple):
 
     def sentence(self, names: tuple[str, str]) -> str:
         """In words, as part of a verdict."""
-        side = "higher" if self.amount > 0 else "lower"
-        beside = f"{number(abs(self.shift), 2)} sd of what they leave open"
-        if abs(self.shift) > NOTHING_ELSE:
-            beside = "and they leave nothing else open"
-        return (
-            f"Given the other columns, {quoted(self.companion)} above all, {quoted(self.name)} is "
-            f"{side} in {names[1]} than in {names[0]}: by {number(abs(self.amount))} on average, "
-            f"{beside}."
+        text = either(
+            self.amount > 0,
+            "Given the other columns, {other} above all, {name} is higher in {b} than in {a}: by "
+            "{amount} on average, {beside}.",
+            "Given the other columns, {other} above all, {name} is lower in {b} than in {a}: by "
+            "{amount} on average, {beside}.",
         )
+        beside = say("{shift} sd of what they leave open", shift=number(abs(self.shift), 2))
+        if abs(self.shift) > NOTHING_ELSE:
+            beside = say("and they leave nothing else open")
+        known = {"other": quoted(self.companion), "name": quoted(self.name), "beside": beside}
+        return say(text, a=names[0], b=names[1], amount=number(abs(self.amount)), **known)
 
 
 def moved_given_others(

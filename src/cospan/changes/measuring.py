@@ -17,6 +17,7 @@ from .grouping import Column, Profiles, Rows, present
 from .repeats import Frequency
 from .spreads import deviations, spread_apart
 from .twosample import OrderedTests, compare_levels, compare_ordered, log_fisher
+from .wording import OTHER
 
 if TYPE_CHECKING:
     from cospan.sources.encoding import SetProfile
@@ -188,7 +189,7 @@ def _from_profile(column: Column, held: Held, profile: SetProfile) -> Held:
 def _level_names(column: Column) -> tuple[str, ...]:
     if column.plan is None:
         return tuple(str(place) for place in column.features)
-    return (*column.plan.levels, "other levels") if column.plan.other else column.plan.levels
+    return (*column.plan.levels, OTHER) if column.plan.other else column.plan.levels
 
 
 def _missing_test(column: Column, gap: Gaps, rows: Rows) -> dict[str, float]:

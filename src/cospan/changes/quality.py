@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from cospan._language import either, later, say, several
 from cospan.significance.copies import row_kinds
 
 from .columns import LEVEL, FeatureChange, FeatureTable
 from .grouping import Column, Profiles, Rows
 from .notes import LookedAt, Quality, QualityNote, surely_absent
 from .ranges import value_notes
-from .wording import listed, quoted, share_text, shares_of
+from .wording import OTHER, listed, quoted, share_text, shares_of
 from .writing import writing_notes
 
 __all__ = ["Quality", "QualityNote", "check_quality"]
@@ -52,15 +53,9 @@ def check_quality(
 def _column_notes(one: FeatureChange, column: Column, at: LookedAt) -> Iterator[QualityNote]:
     a, b = one.a, one.b
     if one.tests.get("missing", 1.0) <= at.level:
-        yield QualityNote(
-            "missing",
-            one.name,
-            f"{quoted(one.name)} is missing in "
-            f"{shares_of((share_text(a.missing), share_text(b.missing)), at.names)}.",
-            True,
-            a.missing,
-            b.missing,
-        )
+        rows = shares_of((share_text(a.missing), share_text(b.missing)), at.names)
+        text = say("{name} is missing in {rows}.", name=quoted(one.name), rows=rows)
+        yield QualityNote("missing", one.name, text, True, a.missing, b.missing)
     if one.kind == "category":
         yield from _level_notes(one, at)
     elif one.kind != "vector":
@@ -92,7 +87,7 @@ def _further_levels(features: FeatureTable, at: LookedAt) -> Iterator[QualityNot
     if at.profiles is None:
         return
     for one in features:
-        if "other levels" not in one.a.levels:
+        if OTHER not in one.a.levels:
             continue
         own = [dict(_profile_levels(p, one.name)) for p in at.profiles]
         if not all(own):
@@ -122,13 +117,17 @@ def _one_sided(
     """The note on levels that only one set has; none of no levels. `others` are the other set's."""
     if levels:
         alike = {level.casefold() for level in levels} <= {level.casefold() for level in others}
-        case = ": only the case differs" if alike else ""
-        text = (
-            f"{quoted(column)} has {listed(levels, SHOWN)} in {names[side]} only "
-            f"({share_text(share)} of its rows), not in {names[1 - side]}{case}."
+        text = either(
+            alike,
+            "{name} has {levels} in {a} only ({share} of its rows), not in {b}: only the case "
+            "differs.",
+            "{name} has {levels} in {a} only ({share} of its rows), not in {b}.",
         )
+        known = {"name": quoted(column), "share": share_text(share)}
+        shown = listed(levels, SHOWN)
+        said = say(text, levels=shown, a=names[side], b=names[1 - side], **known)
         shares = (0.0, share) if side else (share, 0.0)
-        yield QualityNote(_ONE_SIDED[side], column, text, True, *shares)
+        yield QualityNote(_ONE_SIDED[side], column, said, True, *shares)
 
 
 def _profile_levels(profile: Any, name: str) -> Any:
@@ -149,34 +148,26 @@ def _constant_in_both(features: FeatureTable) -> list[QualityNote]:
     if not still:
         return []
     many = len(still) > 1
-    text = f"{listed(still, SHOWN)} {'have' if many else 'has'} one and the same value in all rows."
-    return [QualityNote("constant", still[0] if not many else "", text, False, 0.0, 0.0)]
+    text = later("{names} have one and the same value in all rows.")
+    text = text if many else later("{names} has one and the same value in all rows.")
+    said = say(text, names=listed(still, SHOWN))
+    return [QualityNote("constant", still[0] if not many else "", said, False, 0.0, 0.0)]
 
 
 def _duplicates(rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
     """Rows that occur twice in a set, or in both; of a sample the share is a lower bound."""
     keys = row_kinds(np.concatenate([rows.a, rows.b]))
     own = [keys[: len(rows.a)], keys[len(rows.a) :]]
-    least = "" if rows.whole else "at least "
     shares = [1 - len(np.unique(one)) / max(1, len(one)) for one in own]
-    if max(shares) >= DUPLICATES:
-        yield QualityNote(
-            "duplicates",
-            "",
-            f"Rows that repeat another row of their set: {least}{share_text(shares[0])} in "
-            f"{names[0]}, {share_text(shares[1])} in {names[1]}.",
-            abs(shares[0] - shares[1]) >= 0.05,
-            shares[0],
-            shares[1],
-        )
     across = [float(np.isin(own[i], own[1 - i]).mean()) for i in (0, 1)]
-    if max(across) >= DUPLICATES:
-        yield QualityNote(
-            "shared rows",
-            "",
-            f"Rows that both sets have: {least}{share_text(across[0])} of those in {names[0]}, "
-            f"{share_text(across[1])} of those in {names[1]}.",
-            False,
-            across[0],
-            across[1],
-        )
+    apart = abs(shares[0] - shares[1]) >= 0.05
+    texts = several(
+        "Rows that repeat another row of their set: {a} in {x}, {b} in {y}.",
+        "Rows that both sets have: {a} of those in {x}, {b} of those in {y}.",
+    )
+    kinds = ("duplicates", shares, apart), ("shared rows", across, False)
+    for (code, (a, b), differs), text in zip(kinds, texts, strict=True):
+        if max(a, b) >= DUPLICATES:
+            least = share_text(a) if rows.whole else say("at least {share}", share=share_text(a))
+            said = say(text, a=least, b=share_text(b), x=names[0], y=names[1])
+            yield QualityNote(code, "", said, differs, a, b)

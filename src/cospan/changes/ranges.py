@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cospan._language import later, say
 from cospan._tails import tail_p_values
 from cospan._types import Floats
 
@@ -14,7 +15,7 @@ from .columns import FeatureChange
 from .grouping import Column, Profiles, having
 from .measuring import Held
 from .notes import LookedAt, QualityNote, surely_absent
-from .wording import number, quoted, value_text
+from .wording import number, quoted, truth, value_text
 
 #: A set leaves the other's range when it goes beyond it by half of it, and by more than the
 #: other's tail would have it.
@@ -42,15 +43,9 @@ def _range_notes(
     if unit is not None:
         larger, smaller = (names[1], names[0]) if unit > 1 else (names[0], names[1])
         times = unit if unit > 1 else 1 / unit
-        yield QualityNote(
-            "scale",
-            one.name,
-            f"{quoted(one.name)} is about {number(times)} times as large in {larger} as in "
-            f"{smaller}: perhaps another unit.",
-            True,
-            a.mean,
-            b.mean,
-        )
+        text = later("{name} is about {x} times as large in {a} as in {b}: perhaps another unit.")
+        said = say(text, name=quoted(one.name), x=number(times), a=larger, b=smaller)
+        yield QualityNote("scale", one.name, said, True, a.mean, b.mean)
         return
     for side in (1, 0):
         own, other = (b, a) if side else (a, b)
@@ -63,16 +58,11 @@ def _range_notes(
         if far and _left_range(
             end, values[side], values[1 - side], _rows_of(one, side, at.profiles), at.level
         ):
-            yield QualityNote(
-                "range",
-                one.name,
-                f"{quoted(one.name)} goes to {number(end)} in {names[side]}; in "
-                f"{names[1 - side]} it stays between {number(other.low)} and "
-                f"{number(other.high)}.",
-                True,
-                a.high if above else a.low,
-                b.high if above else b.low,
-            )
+            text = later("{name} goes to {end} in {x}; in {y} it stays between {low} and {high}.")
+            known = {"low": number(other.low), "high": number(other.high), "end": number(end)}
+            said = say(text, name=quoted(one.name), x=names[side], y=names[1 - side], **known)
+            ends = (a.high, b.high) if above else (a.low, b.low)
+            yield QualityNote("range", one.name, said, True, *ends)
 
 
 def _rows_of(one: FeatureChange, side: int, profiles: Profiles | None) -> int:
@@ -116,26 +106,21 @@ def _constant_note(
 ) -> Iterator[QualityNote]:
     names = at.names
     still = [held.constant for held in (one.a, one.b)]
+    side = 0 if still[0] else 1
     if still == [True, True] and one.a.low != one.b.low:
-        text = f"{quoted(one.name)} is {_value(one, one.a.low)} in every row of {names[0]} and "
-        text += f"{_value(one, one.b.low)} in every row of {names[1]}."
-        side = 0
+        text = later("{name} is {x} in every row of {a} and {y} in every row of {b}.")
     elif still[0] != still[1]:
-        side = 0 if still[0] else 1
-        value = _value(one, (one.a if side == 0 else one.b).low)
-        text = f"{quoted(one.name)} is {value} in every row of {names[side]}, "
-        text += f"but varies in {names[1 - side]}."
+        text = later("{name} is {x} in every row of {a}, but varies in {b}.")
     else:
         return
     # A value that is rare in one set is easily absent from the other.
     others = float(np.sum(values[1 - side] != (one.a if side == 0 else one.b).low))
     if surely_absent(others, len(values[1 - side]), len(values[side]), at.level):
-        yield QualityNote("constant", one.name, text, True, one.a.deviation, one.b.deviation)
+        x, y = (_value(one, held.low) for held in ((one.a, one.b), (one.b, one.a))[side])
+        said = say(text, name=quoted(one.name), x=x, y=y, a=names[side], b=names[1 - side])
+        yield QualityNote("constant", one.name, said, True, one.a.deviation, one.b.deviation)
 
 
 def _value(one: FeatureChange, value: float) -> str:
     """A value as the user wrote it: dates as dates, truth values as words."""
-    if one.kind == "boolean":
-        word = one.level or "true"
-        return quoted(word) if value else ("false" if word == "true" else f"not {quoted(word)}")
-    return value_text(value, one.kind)
+    return truth(one.level, bool(value)) if one.kind == "boolean" else value_text(value, one.kind)

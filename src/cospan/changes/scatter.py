@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from cospan._language import later, say
 from cospan._tolerance import LEAST_RESIDUAL, NOT_ZERO, constant_column
 from cospan._types import Floats
 from cospan.significance.residuals import MAX_COMPANIONS, robust_fit
@@ -70,19 +71,24 @@ class Scattered(NamedTuple):
         """In words, without a full stop."""
         wide, narrow = (1, 0) if self.b > self.a else (0, 1)
         off = (self.a, self.b)
+        known = {
+            "name": quoted(self.name),
+            "other": quoted(self.companion),
+            "off": number(off[wide]),
+        }
+        sets = {"wide": names[wide], "narrow": names[narrow], "a": names[0], "b": names[1]}
         if self.exact:
-            return (
-                f"The other columns, {quoted(self.companion)} above all, give {quoted(self.name)} "
-                f"exactly in {names[narrow]}, but not in {names[wide]}: half of its rows are more "
-                f"than {number(off[wide])} off"
+            text = later(
+                "The other columns, {other} above all, give {name} exactly in {narrow}, but not in "
+                "{wide}: half of its rows are more than {off} off"
             )
-        before, after = pair_of(self.a, self.b)
-        return (
-            f"Given the other columns, {quoted(self.companion)} above all, {quoted(self.name)} "
-            f"scatters {number(off[wide] / off[narrow], 2)} times as wide in {names[wide]} as in "
-            f"{names[narrow]}: half of the rows are more than {before} off in {names[0]}, "
-            f"{after} in {names[1]}"
+            return say(text, **known, **sets)
+        text = later(
+            "Given the other columns, {other} above all, {name} scatters {times} times as wide in "
+            "{wide} as in {narrow}: half of the rows are more than {x} off in {a}, {y} in {b}"
         )
+        times, (x, y) = number(off[wide] / off[narrow], 2), pair_of(self.a, self.b)
+        return say(text, times=times, x=x, y=y, **known, **sets)
 
 
 class _Left(NamedTuple):

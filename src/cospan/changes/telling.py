@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cospan._language import either, later, say
+from cospan._text import plural
+
 from .columns import FeatureChange, FeatureTable
 from .deciding import Decided, RowsToCheck
 from .given import GivenOthers
@@ -19,11 +22,11 @@ if TYPE_CHECKING:
 
 FIRST_FEATURES, FIRST_PAIRS, FIRST_NOTES = 5, 3, 3
 IN_WORDS = {
-    "location": "location (where the values are centred)",
-    "scale": "scale (how widely all of them spread)",
-    "shape": "shape (spreads of single columns, relations between them)",
-    "levels": "the levels of categories",
-    "missing": "missing values",
+    "location": later("location (where the values are centred)"),
+    "scale": later("scale (how widely all of them spread)"),
+    "shape": later("shape (spreads of single columns, relations between them)"),
+    "levels": later("the levels of categories"),
+    "missing": later("missing values"),
 }
 
 
@@ -34,37 +37,50 @@ def first_pairs(relations: Relations) -> list[PairChange]:
 
 
 def headline(decided: Decided, columns: int, names: tuple[str, str]) -> str:
-    over = f", adjusted for {columns:,} columns" if decided.by_column and columns > 1 else ""
-    sure = f"{chance(decided.p)}{over}"
+    sure = _adjusted(decided.p, columns if decided.by_column else 1)
+    a, b = names
     if not decided.differs:
-        return f"There is no evidence that {names[0]} and {names[1]} differ ({sure})."
+        return say("There is no evidence that {a} and {b} differ ({sure}).", a=a, b=b, sure=sure)
     if decided.as_a_whole is not None:
-        return (
-            f"{names[0]} and {names[1]} differ in single columns ({sure}), although not as a "
-            f"whole ({chance(decided.as_a_whole)})."
-        )
-    return f"{names[0]} and {names[1]} differ ({sure})."
+        text = later("{a} and {b} differ in single columns ({p}), although not as a whole ({q}).")
+        return say(text, a=a, b=b, p=sure, q=chance(decided.as_a_whole))
+    return say("{a} and {b} differ ({sure}).", a=a, b=b, sure=sure)
+
+
+def _adjusted(p: float, columns: int) -> str:
+    """A p-value in words, and over how many columns it is adjusted."""
+    if columns < 2:
+        return chance(p)
+    return say("{p}, adjusted for {columns:,} columns", p=chance(p), columns=columns)
 
 
 def how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> list[str]:
     if auc is None:
         return []
-    counted = (
-        f"of 100 pairs of rows, one from each set, {of_hundred(auc.value)} are ordered correctly "
-        f"({auc_interval(auc)})"
-    )
+    known = dict(zip(("size", "low", "high"), map(say, sizes), strict=True))
+    known |= {"n": of_hundred(auc.value), "interval": auc_interval(auc)}
+    text = later("of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval})")
+    known["counted"] = say(text, **known)
     if not differs and sizes[2] == "large":  # the interval rules nothing out
-        return [f"There are too few rows to say that they are alike: {counted}."]
-    if not differs and auc.value == 0.5:  # no angle but 45°
-        return [f"Single rows cannot be separated: {counted}."]
-    if not differs:
-        # The features or the strength of the frame were chosen for these rows.
-        doubt = ", which the test does not confirm" if auc.low > 0.5 else ""
-        return [f"{counted[0].upper()}{counted[1:]}{doubt}."]
-    if sizes[0] == "none":
-        return [f"The difference is too small to tell single rows apart: {counted}."]
-    span = "" if sizes[1] == sizes[2] else f" (the interval goes from {sizes[1]} to {sizes[2]})"
-    return [f"The difference is {sizes[0]}{span}: {counted}."]
+        text = later("There are too few rows to say that they are alike: {counted}.")
+    elif not differs and auc.value == 0.5:  # no angle but 45°
+        text = later("Single rows cannot be separated: {counted}.")
+    elif not differs:  # the features or the strength of the frame were chosen for these rows
+        text = either(
+            auc.low > 0.5,
+            "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}), "
+            "which the test does not confirm.",
+            "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}).",
+        )
+    elif sizes[0] == "none":
+        text = later("The difference is too small to tell single rows apart: {counted}.")
+    else:
+        text = either(
+            sizes[1] == sizes[2],
+            "The difference is {size}: {counted}.",
+            "The difference is {size} (the interval goes from {low} to {high}): {counted}.",
+        )
+    return [say(text, **known)]
 
 
 def in_what(kinds: Kinds, curved: bool) -> list[str]:
@@ -72,14 +88,20 @@ def in_what(kinds: Kinds, curved: bool) -> list[str]:
         return []
     share = kinds.shares.get(kinds.mostly, 0.0)
     # The shares are those of means and covariances, which a curved difference goes beyond.
-    it, of_it = "It", "it"
-    if curved:
-        it, of_it = "As far as it shows in means and spreads, it", "that"
-    part = f": {share_text(share)} of {of_it}" if share else ""
+    text = either(
+        curved,
+        "As far as it shows in means and spreads, it is {how} a difference in {kind}",
+        "It is {how} a difference in {kind}",
+    )
+    how = say("mostly" if share > 0.5 else "first of all")
+    said = say(text, how=how, kind=say(IN_WORDS[kinds.mostly]))
+    if share:
+        text = either(curved, "{said}: {share} of that", "{said}: {share} of it")
+        said = say(text, said=said, share=share_text(share))
     if kinds.unsure is not None:
-        part += f", by what single columns say (of all together {chance(kinds.unsure)})"
-    how = "mostly" if share > 0.5 else "first of all"
-    return [f"{it} is {how} a difference in {IN_WORDS[kinds.mostly]}{part}."]
+        text = later("{said}, by what single columns say (of all together {p})")
+        said = say(text, said=said, p=chance(kinds.unsure))
+    return [say("{said}.", said=said)]
 
 
 def of_columns(
@@ -99,7 +121,8 @@ def of_columns(
     said = _told_once(first, names)
     more = len(features.changed) - FIRST_FEATURES
     if more > 0:
-        said.append(f"{more:,} more of the {len(features):,} columns changed.")
+        text = later("{more:,} more of the {total:,} columns changed.")
+        said.append(say(text, more=more, total=len(features)))
     if given and differs:
         ahead = not first or abs(given[0].shift) > abs(first[0].difference)
         against = [one.sentence(names) for one in given]
@@ -107,10 +130,13 @@ def of_columns(
     if differs and not said and not pairs:
         said = _of_shares(features)
     if said and not differs:
-        sure = chance(min(one.p_adjusted for one in features))
-        which = "A single column is" if len(features.changed) == 1 else "Single columns are"
-        over = f", adjusted for {len(features):,} columns" if len(features) > 1 else ""
-        said.insert(0, f"{which} a weak hint to the contrary ({sure}{over}), perhaps by chance.")
+        text = either(
+            len(features.changed) == 1,
+            "A single column is a weak hint to the contrary ({sure}), perhaps by chance.",
+            "Single columns are a weak hint to the contrary ({sure}), perhaps by chance.",
+        )
+        sure = _adjusted(min(one.p_adjusted for one in features), len(features))
+        said.insert(0, say(text, sure=sure))
     return said
 
 
@@ -129,8 +155,8 @@ def of_pairs(
         if "relation" in one.ways and one.broken is None
     }
     more = relations.pairs.n_changed - len(said | set(pairs))
-    further = "1 more relation" if more == 1 else f"{more:,} more relations"
-    last = [f"{further} between columns changed."] if more > 0 else []
+    further = say("{more} between columns changed.", more=plural(more, "more relation"))
+    last = [further] if more > 0 else []
     return [*(pair_sentence(pair, names) for pair in pairs if pair not in said), *last]
 
 
@@ -144,7 +170,7 @@ def _told_once(first: Sequence[FeatureChange], names: tuple[str, str]) -> list[s
             one = one.without("relation")
         elif pair is not None:
             told.add(pair)
-        if one.change:
+        if one.ways:
             said.append(feature_sentence(one, names))
     return said
 
@@ -155,19 +181,24 @@ def _of_shares(features: FeatureTable) -> list[str]:
     names = [one.name for one in first if one.part > 0]
     if not names:
         return []
-    have = "has the largest part" if len(names) == 1 else "have the largest parts"
-    return [f"No column and no relation changed for certain; {listed(names)} {have} in it."]
+    text = either(
+        len(names) > 1,
+        "No column and no relation changed for certain; {names} have the largest parts in it.",
+        "No column and no relation changed for certain; {names} has the largest part in it.",
+    )
+    return [say(text, names=listed(names))]
 
 
 def _of_nameless(features: FeatureTable) -> list[str]:
     """That x224 changed says nothing to anybody."""
     n, total = len(features.changed), len(features)
-    if not n:
-        return [f"None of the {total:,} features changed by itself: it is in combinations of them."]
-    return [
-        f"It is spread over combinations of features, which have no names: {n:,} of the {total:,} "
-        "changed by themselves too."
-    ]
+    text = either(
+        n > 0,
+        "It is spread over combinations of features, which have no names: {n:,} of the {total:,} "
+        "changed by themselves too.",
+        "None of the {total:,} features changed by itself: it is in combinations of them.",
+    )
+    return [say(text, n=n, total=total)]
 
 
 def of_quality(quality: Quality, features: FeatureTable) -> list[str]:
@@ -184,22 +215,26 @@ def of_quality(quality: Quality, features: FeatureTable) -> list[str]:
     known["constant"] = said & still  # one value in A, another in B: that was said, too
     # Rows in both sets, more than repeat within one, are copied: the first thing to know of a test.
     repeats = max((max(n.a, n.b) for n in quality if n.code == "duplicates"), default=0.0)
-    copied = {n.text for n in quality if n.code == "shared rows" and max(n.a, n.b) > repeats + 0.05}
+    copied = {n for n in quality if n.code == "shared rows" and max(n.a, n.b) > repeats + 0.05}
     notes = [
         n.text
         for n in quality
-        if (n.differs or n.text in copied) and n.column not in known.get(n.code, ())
+        if (n.differs or n in copied) and n.column not in known.get(n.code, ())
     ]
     more = len(notes) - FIRST_NOTES
     if more <= 0:
         return notes
-    remarks = "1 more remark" if more == 1 else f"{more:,} more remarks"
-    return [*notes[:FIRST_NOTES], f"The report has {remarks} on data quality."]
+    remarks = plural(more, "more remark")
+    return [*notes[:FIRST_NOTES], say("The report has {more} on data quality.", more=remarks)]
 
 
 def to_check(rows: RowsToCheck, names: tuple[str, str]) -> list[str]:
     """How many rows are worth a look, and why."""
     a, b = names
-    counts = ((rows.a_like_b, f"of {a} like {b}"), (rows.b_like_a, f"of {b} like {a}"))
-    parts = [f"{n:,} {words}" for n, words in (*counts, (rows.neither, "like neither")) if n]
-    return [f"Rows worth a look: {', '.join(parts)}."] if parts else []
+    parts = (
+        (rows.a_like_b, later("{n:,} of {a} like {b}")),
+        (rows.b_like_a, later("{n:,} of {b} like {a}")),
+        (rows.neither, later("{n:,} like neither")),
+    )
+    said = ", ".join(say(text, n=n, a=a, b=b) for n, text in parts if n)
+    return [say("Rows worth a look: {said}.", said=said)] if said else []

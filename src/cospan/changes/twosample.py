@@ -211,10 +211,10 @@ def _log_counts(counts_a: Floats, counts_b: Floats) -> float:
     total = np.append(total[~rare], total[rare].sum())
     enough = total * min(n_a, n_b) >= _ENOUGH * (n_a + n_b)
     a, total = a[enough], total[enough]
-    if len(a) < 2:
-        return 0.0
     n = total.sum()
-    share = a.sum() / n
+    share = a.sum() / max(n, 1)
+    if len(a) < 2 or not 0 < share < 1:  # levels of one set alone are tested one by one
+        return 0.0
     stray = (a - share * total) ** 2 / (share * (1 - share) * total)
     statistic = stray.sum() * (n - 1) / n
     return float(_log_chi_square(np.array([statistic]), np.array([len(a) - 1]))[0])

@@ -147,15 +147,8 @@ def said_verdict(
     said = [headline(decided, len(features), names), *how_much(decided.differs, sizes, auc)]
     if not decided.differs:
         return Verdict(False, p, *sizes, "", sentences=tuple(said))
-    return Verdict(
-        True,
-        p,
-        *sizes,
-        mostly,
-        features=tuple(features),
-        pairs=tuple(pairs),
-        sentences=(*said, *reasons),
-    )
+    found = tuple(features), tuple(pairs), (*said, *reasons)
+    return Verdict(True, p, *sizes, mostly, {}, {}, *found)
 
 
 def _sizes(differs: bool, auc: Estimate | None) -> tuple[str, str, str]:

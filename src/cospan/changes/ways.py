@@ -23,18 +23,16 @@ from .twosample import compare_ordered
 SURELY, TRIFLE = 0.001, 0.1
 #: A set with more multiples of a unit than this was rounded to it all along.
 ROUNDED_BEFORE = 0.5
-#: Between the words for two ways in which a column changed.
-_AND = " and "
 _OF_NUMBERS = ("mean", "spread", "shape", "value", "rounding")
 
 
 class Ways(NamedTuple):
-    """What changed in a column, in words.
+    """What changed in a column, a word for each.
 
     `others` is what the rows without a spike hold, where more changed than how often it occurs.
     """
 
-    change: str = "none"
+    ways: tuple[str, ...] = ("none",)
     others: tuple[Held, Held] | None = None
 
 
@@ -48,16 +46,18 @@ def ways_of(
     named = _named(measured, numbers, rows)
     for i in places:
         first = min(tests[i], key=lambda key: tests[i][key])
-        named_so, others = _by_values(named.get(i, ""), tests[i], measured[i], rows)
-        found[i] = Ways(joined(_ways(first, named_so, tests[i], measured[i])), others)
+        named_so, others = _by_values(named.get(i, ()), tests[i], measured[i], rows)
+        found[i] = Ways(_ways(first, named_so, tests[i], measured[i]), others)
     return found
 
 
-def _named(measured: Sequence[Measured], numbers: Sequence[int], rows: Rows) -> dict[int, str]:
+def _named(
+    measured: Sequence[Measured], numbers: Sequence[int], rows: Rows
+) -> dict[int, tuple[str, ...]]:
     """What :func:`name_change` says of columns of numbers, by their places."""
     gaps = {i: [present(x, measured[i].column) for x in (rows.a, rows.b)] for i in numbers}
     complete = [i for i in numbers if gaps[i][0] is gaps[i][1] is None]
-    named: dict[int, str] = {}
+    named: dict[int, tuple[str, ...]] = {}
     if complete:
         places = [measured[i].place for i in complete]
         found = name_change(rows.a[:, places], rows.b[:, places])
@@ -73,8 +73,8 @@ def _named(measured: Sequence[Measured], numbers: Sequence[int], rows: Rows) -> 
 
 
 def _by_values(
-    named: str, tests: Mapping[str, float], one: Measured, rows: Rows
-) -> tuple[str, tuple[Held, Held] | None]:
+    named: tuple[str, ...], tests: Mapping[str, float], one: Measured, rows: Rows
+) -> tuple[tuple[str, ...], tuple[Held, Held] | None]:
     """The same words, or a spike or rounding in place of what these do to mean and spread."""
     if one.a.constant or one.b.constant:
         return named, None
@@ -84,7 +84,7 @@ def _by_values(
     if rounded or _is_strongest("rounding", one.grain, tests):
         sure = [x for x in ("mean", "spread") if tests[x] <= math.log(SURELY)]
         # A unit or an offset that changed makes other digits, too: it is the first thing to say.
-        return joined([*(way for way in words_of(named) if way in sure), "rounding"]), None
+        return (*(way for way in named if way in sure), "rounding"), None
     return named, None
 
 
@@ -120,55 +120,44 @@ def _is_sentinel(one: Measured, tests: Mapping[str, float], rows: Rows) -> bool:
     return bool(np.abs(others - one.spike.value).min() > high - low > 0)
 
 
-def _beside_spike(one: Measured, rows: Rows) -> tuple[str, tuple[Held, Held] | None]:
+def _beside_spike(one: Measured, rows: Rows) -> tuple[tuple[str, ...], tuple[Held, Held] | None]:
     """How often a value occurs, and what changed in the rows without it, if surely any."""
     value = one.spike.value if one.spike is not None else math.nan
     a, b = (x[x != value][:, np.newaxis] for x in values_of(one, rows))
     if min(len(a), len(b)) < 3:
-        return "value", None
+        return ("value",), None
     found = compare_ordered(a, b)
     log_p = min(float(x[0]) for x in (found.mean, found.spread, found.shape)) + math.log(3)
-    ways = [way for way in words_of(name_change(a, b)[0]) if way != "shape"]
+    ways = [way for way in name_change(a, b)[0] if way != "shape"]
     if log_p > math.log(SURELY) or not ways:
-        return "value", None
+        return ("value",), None
     held = [
         Held(0.0, float(x.mean()), float(x.std()), float(x.min()), float(x.max())) for x in (a, b)
     ]
-    return joined(["value", *ways]), (held[0], held[1])
+    return ("value", *ways), (held[0], held[1])
 
 
-def _ways(first: str, named: str, tests: Mapping[str, float], one: Measured) -> list[str]:
+def _ways(
+    first: str, named: tuple[str, ...], tests: Mapping[str, float], one: Measured
+) -> tuple[str, ...]:
     """In which ways a column changed: by its strongest test, and what else is as sure.
 
     `named` is what the values present say.
     """
-    ways = [*words_of(named)] if first in _OF_NUMBERS and named else [first]
+    ways = named if first in _OF_NUMBERS and named else (first,)
     sure = {test for test, log_p in tests.items() if log_p <= math.log(SURELY)}
-    more = [way for way in words_of(named) if way != "shape" and way in sure]
+    more = [way for way in named if way != "shape" and way in sure]
     if "levels" in sure and abs(one.difference) >= TRIFLE:
         more.append("levels")
     if "missing" in sure and abs(cohen(one.a.missing, one.b.missing)) >= TRIFLE:
         more.append("missing")
-    return ways + [way for way in more if way not in ways]
+    return (*ways, *(way for way in more if way not in ways))
 
 
-def words_of(change: str) -> tuple[str, ...]:
-    """The single words of a change.
-
-    >>> words_of("levels"), words_of("relation, mean and spread")
-    (('levels',), ('relation', 'mean', 'spread'))
-    """
-    return tuple(change.replace(_AND, ", ").split(", "))
-
-
-def joined(ways: Sequence[str]) -> str:
-    return _AND.join([", ".join(ways[:-1]), ways[-1]]) if len(ways) > 1 else "".join(ways)
-
-
-def name_change(a: Floats, b: Floats) -> list[str]:
+def name_change(a: Floats, b: Floats) -> list[tuple[str, ...]]:
     """Whether the mean, the spread or the shape changed, for columns that did change.
 
-    "mean and spread" where both surely did.
+    The mean and the spread where both surely did.
 
     The mean by Welch's test; the spread by the same test of distances from the own median; the
     shape by the largest gap that is left when both sets have their median taken off, and their
@@ -196,7 +185,7 @@ def name_change(a: Floats, b: Floats) -> list[str]:
     sure = logs[:2] <= math.log(SURELY)
     sure &= np.stack([step >= TRIFLE, np.abs(np.log(deviations[1] / deviations[0])) >= TRIFLE])
     return [
-        joined([_OF_NUMBERS[i] for i in range(2) if of[i]] or [_OF_NUMBERS[int(np.argmin(own))]])
+        tuple(_OF_NUMBERS[i] for i in range(2) if of[i]) or (_OF_NUMBERS[int(np.argmin(own))],)
         for own, of in zip(logs.T, sure.T, strict=True)
     ]
 

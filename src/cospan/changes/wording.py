@@ -7,12 +7,24 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from cospan._language import either, later, say
 from cospan._tolerance import AS_WRITTEN
 
 if TYPE_CHECKING:
     from cospan.significance import Estimate
 
 SHORT = 40
+#: The levels of a category without a feature of their own, taken together.
+OTHER = later("other levels")
+#: What shares are of, and two of them: with names that end in an apostrophe, and with no share.
+ROWS, KNOWN = later("rows"), later("known values")
+_SHARES = {
+    (False, False): later("{one} of {here}'s {of} and {two} of {there}'s"),
+    (False, True): later("{one} of {here}'s {of} and {two} in {there}'s"),
+    (True, False): later("{one} of the {of} of {here} and {two} of those of {there}"),
+    (True, True): later("{one} of the {of} of {here} and {two} in {there}"),
+}
+Two = tuple[str, str]  # of the two sets
 #: Names of sets that a sentence would swallow.
 _WORDS = frozenset(
     ("yes", "no", "true", "false", "none", "null", "nan", "na", "other", "others", "rest", "all",
@@ -24,7 +36,7 @@ _WORDS = frozenset(
 def number(value: float, digits: int = 3) -> str:
     """A few significant digits, with commas from 10,000 on and no exponent where it can be."""
     if not math.isfinite(value):
-        return "infinity" if value > 0 else "minus infinity"
+        return say("infinity" if value > 0 else "minus infinity")
     if value == 0:
         return "0"
     size = math.floor(math.log10(abs(value)))
@@ -42,14 +54,14 @@ def exact_number(value: float) -> str:
     >>> exact_number(-999.0), exact_number(603.7285), exact_number(float(np.float32(0.7)))
     ('-999', '603.7285', '0.7')
     """
-    for digits in range(3, 10):
+    for digits in range(3, 10) if math.isfinite(value) else ():
         text = number(value, digits)
         if abs(float(text.replace(",", "")) - value) <= AS_WRITTEN * abs(value):
             return text
     return number(value, 10)
 
 
-def pair_of(a: float, b: float) -> tuple[str, str]:
+def pair_of(a: float, b: float) -> Two:
     """Two numbers with as many digits as it takes to tell them apart."""
     for digits in range(3, 10):
         x, y = number(a, digits), number(b, digits)
@@ -58,7 +70,7 @@ def pair_of(a: float, b: float) -> tuple[str, str]:
     return number(a), number(b)
 
 
-def correlations(a: float, b: float) -> tuple[str, str]:
+def correlations(a: float, b: float) -> Two:
     """Two correlations: two digits, more where it takes them to tell them apart."""
     for digits in range(2, 6):
         x, y = (f"{round(r, digits) + 0.0:.{digits}f}" for r in (a, b))  # no minus before a zero
@@ -75,53 +87,58 @@ def value_text(value: float, kind: str) -> str:
         except OverflowError:
             return number(value)
     if kind == "duration":
-        return f"{number(value)} days"
+        return say("{n} days", n=number(value))
     return number(value)
 
 
-def rows_of(name: str, what: str = "rows") -> str:
+def exact_text(value: float, kind: str) -> str:
+    """The same in full."""
+    return exact_number(value) if kind == "number" else value_text(value, kind)
+
+
+def rows_of(name: str, what: str = ROWS) -> str:
     """What belongs to a set.
 
     >>> rows_of("A"), rows_of("'no'")
     ("A's rows", "the rows of 'no'")
     """
-    return f"the {what} of {name}" if name.endswith("'") else f"{name}'s {what}"
+    text = either(name[-1:] == "'", "the {what} of {name}", "{name}'s {what}")
+    return say(text, what=say(what), name=name)
 
 
-def shares_of(
-    shares: tuple[str, str], names: tuple[str, str], of: str = "rows", *, first: int = 0
-) -> str:
+def shares_of(shares: Two, names: Two, of: str = ROWS, first: int = 0, never: bool = False) -> str:
     """Two shares of the rows of two sets; a share of the set `first` comes first.
 
-    >>> shares_of(("5 %", "12 %"), ("A", "B")), shares_of(("never", "5 %"), ("A", "B"), first=1)
-    ("5 % of A's rows and 12 % of B's", "5 % of B's rows and never in A's")
+    `never`: the other one is no share but a word for none.
+
+    >>> shares_of(("5 %", "12 %"), ("A", "B"))
+    "5 % of A's rows and 12 % of B's"
+    >>> shares_of(("never", "5 %"), ("A", "B"), first=1, never=True)
+    "5 % of B's rows and never in A's"
     >>> shares_of(("5 %", "12 %"), ("'no'", "'yes'"))
     "5 % of the rows of 'no' and 12 % of those of 'yes'"
     """
     order = (first, 1 - first)
     (one, two), (here, there) = ([x[i] for i in order] for x in (shares, names))
-    link = "of" if "%" in two else "in"
-    if here.endswith("'") or there.endswith("'"):
-        last = f"those of {there}" if "%" in two else there
-        return f"{one} of the {of} of {here} and {two} {link} {last}"
-    return f"{one} of {here}'s {of} and {two} {link} {there}'s"
+    text = _SHARES["'" in (here[-1:], there[-1:]), never]
+    return say(text, one=one, two=two, here=here, there=there, of=say(of))
 
 
 def share_text(share: float) -> str:
     """A share in per cent, never rounded to 0 % or 100 % when it is neither."""
     share = max(share, 0.0)  # a difference of sums may be 0 less rounding
     if 0 < share < 0.005:
-        return "less than 1 %" if share >= 0.0005 else "less than 0.1 %"
+        return say("less than 1 %" if share >= 0.0005 else "less than 0.1 %")
     if 0.995 <= share < 1:
-        return "more than 99 %"
-    return f"{100 * share:.0f} %"
+        return say("more than 99 %")
+    return say("{share:.0f} %", share=100 * share)
 
 
 def chance(p: float) -> str:
     """A p-value in words."""
     if p <= 0.001:
-        return "p at most 0.001"
-    return f"p = {p:.2g}" if p < 0.995 else "p = 1"
+        return say("p at most 0.001")
+    return say("p = {p:.2g}", p=p) if p < 0.995 else say("p = 1")
 
 
 def of_hundred(auc: float) -> str:
@@ -131,24 +148,31 @@ def of_hundred(auc: float) -> str:
     ('81', 'over 99', '100')
     """
     if 0 < auc < 0.005:
-        return "under 1"
-    return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
+        return say("under 1")
+    return say("over 99") if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
 
 
 def auc_interval(auc: Estimate) -> str:
     """The interval of an AUC in the same words."""
-    level = f"{100 * auc.confidence:.0f} %"
     low, high = of_hundred(auc.low), of_hundred(auc.high)
-    if low == high and auc.low < auc.high and low.isdigit():
+    if low == high == f"{100 * auc.low:.0f}" and auc.low < auc.high:
         low, high = pair_of(100 * auc.low, 100 * auc.high)
-    return f"{level} interval {low} to {high}; by chance 50"
+    text = later("{level:.0f} % interval {low} to {high}; by chance 50")
+    return say(text, level=100 * auc.confidence, low=low, high=high)
 
 
 def quoted(name: str) -> str:
     """A name in a sentence: cut where it is long, quoted where it has spaces."""
-    line = " ".join(name.split())
+    line = " ".join((say(name) if name == OTHER else name).split())
     line = line if len(line) <= SHORT else line[: SHORT - 1] + "…"
     return f"'{line}'" if " " in line or not line else line
+
+
+def truth(word: str, value: bool = True) -> str:
+    """A truth value: by the data's word for true, or by ours where it has none."""
+    if word in ("", "true"):
+        return say("true" if value else "false")
+    return quoted(word) if value else say("not {word}", word=quoted(word))
 
 
 def set_name(name: str) -> str:
@@ -166,7 +190,7 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """Names with commas and an "and"; how many more there are."""
     shown = [quoted(name) for name in names[:most]]
     if len(names) > most:
-        return f"{', '.join(shown)} and {len(names) - most:,} more"
+        return say("{names} and {n:,} more", names=", ".join(shown), n=len(names) - most)
     if len(shown) < 2:
         return "".join(shown)
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return say("{names} and {last}", names=", ".join(shown[:-1]), last=shown[-1])

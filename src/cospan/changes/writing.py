@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from cospan._language import later, say
+
 from .notes import LookedAt, QualityNote
 from .twosample import log_fisher
 from .wording import listed, quoted, share_text, shares_of
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 CODE = "writing"
 #: Readings of text as it is written for a column of numbers or dates.
 _PLAIN = ("point", "iso date")
-_TRUTH = {"true", "false"}
 #: Texts that a sentence gives as examples, and levels that are looked at.
 SHOWN, MOST_LEVELS = 3, 30
 
@@ -52,13 +53,13 @@ def _written(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
     text = (a, b)[side]
     if text.reading in _PLAIN or not (text.reading or _is_truth(text.levels)):
         return ""
-    plain = "dates" if "date" in text.reading or "year" in text.reading else "numbers"
-    if not text.reading:
-        plain = "truth values"
-    return (
-        f"{quoted(a.name)} is written as {_examples(text)} in {names[side]} and as plain {plain} "
-        f"in {names[1 - side]}."
-    )
+    from cospan.sources.encoding.readings import READINGS
+
+    plain = later("plain truth values")
+    if text.reading:
+        kind = READINGS[text.reading].kind
+        plain = later("plain dates") if kind == "date" else later("plain numbers")
+    return _said(a.name, _examples(text), say(plain), (names[side], names[1 - side]))
 
 
 def _both_texts(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
@@ -67,10 +68,12 @@ def _both_texts(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> s
     other_case = truth and not set(a.levels) & set(b.levels) and same_but_case(a.levels, b.levels)
     if not (other_order or other_case):
         return ""
-    return (
-        f"{quoted(a.name)} is written as {_examples(a)} in {names[0]} and as {_examples(b)} in "
-        f"{names[1]}."
-    )
+    return _said(a.name, _examples(a), _examples(b), names)
+
+
+def _said(column: str, one: str, other: str, names: tuple[str, str]) -> str:
+    text = later("{name} is written as {x} in {a} and as {y} in {b}.")
+    return say(text, name=quoted(column), x=one, y=other, a=names[0], b=names[1])
 
 
 def _is_truth(levels: Mapping[str, int]) -> bool:
@@ -103,5 +106,6 @@ def _padded(a: ColumnProfile, b: ColumnProfile, at: LookedAt) -> str:
     if float(log_fisher(a.padded, sizes[0], b.padded, sizes[1])[0]) > math.log(at.level):
         return ""
     shares = share_text(a.padded / sizes[0]), share_text(b.padded / sizes[1])
-    rows = shares_of(shares, at.names, "values")
-    return f"{quoted(a.name)} has blanks around {rows}; they do not count here."
+    rows = shares_of(shares, at.names, later("values"))
+    text = later("{name} has blanks around {rows}; they do not count here.")
+    return say(text, name=quoted(a.name), rows=rows)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import say, several
 from cospan._types import Floats
 from cospan.audit import LabelAudit
 from cospan.changes.wording import set_name
@@ -278,16 +279,21 @@ class ManyComparison(View):
     def sentences(self) -> tuple[str, ...]:
         """What was found, in words: the closest and the farthest sets, and how well they part."""
         if not np.any(self.fisher_rao):
-            return ("The sets cannot be separated: all explain every row equally well.",)
+            return (say("The sets cannot be separated: all explain every row equally well."),)
         order = self.closest(len(self.names) ** 2)
-        pairs = [("closest", *order[0]), ("farthest", *order[-1])][: len(order)]
+        closest, farthest, apart, own = several(
+            "the closest are {a} and {b} ({d:.2f})",
+            "the farthest are {a} and {b} ({d:.2f})",
+            "On the scale from 0 (alike) to 3.14 (apart) {pairs}.",
+            "Of 100 rows {n:.0f} are explained best by their own set, every set counting alike (by "
+            "chance {by_chance:.0f}).",
+        )
         named = [
-            f"the {word} are {set_name(a)} and {set_name(b)} ({self.distance(a, b).value:.2f})"
-            for word, a, b in pairs
+            say(text, a=set_name(a), b=set_name(b), d=self.distance(a, b).value)
+            for text, (a, b) in [(closest, order[0]), (farthest, order[-1])][: len(order)]
         ]
-        apart = f"On the scale from 0 (alike) to 3.14 (apart) {', '.join(named)}."
-        own = f"Of 100 rows {100 * self.accuracy:.0f} are explained best by their own set"
-        return apart, f"{own}, every set counting alike (by chance {100 / len(self.names):.0f})."
+        n, by_chance = 100 * self.accuracy, 100 / len(self.names)
+        return say(apart, pairs=", ".join(named)), say(own, n=n, by_chance=by_chance)
 
     def classifier(self) -> AlignmentAngleClassifier:
         """The sets as a fitted estimator, whose classes are their names; :func:`cospan.save` it.

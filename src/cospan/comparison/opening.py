@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from cospan._language import later, say
 from cospan._surface import option
 from cospan._warnings import warn
 from cospan.comparison.classes import ClassesOf, refuse_too_many
@@ -243,9 +244,10 @@ def _further(
         known = {column.name for column in plan.columns}
         more = [column for column in source.table.columns if column not in known]
         if more:
-            it = "it is" if len(more) == 1 else "they are"
-            text = f"{source.name}: the sets have no {listing(more)}; {it} left out."
-            warn(text, code="columns left out")
+            text = later("{name}: the sets have no {columns}; they are left out.")
+            if len(more) == 1:
+                text = later("{name}: the sets have no {columns}; it is left out.")
+            warn(say(text, name=source.name, columns=listing(more)), code="columns left out")
         source = source.encoded(plan)
     return check_same_features(first, source)
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cospan._language import later, say
+from cospan._text import plural
 from cospan._types import Floats
 from cospan.changes import Changes, find_changes
 from cospan.changes.grouping import plan_from
@@ -64,11 +66,13 @@ class PairChanges:
             return ""
         changed, n = found.changes.features.changed, len(found.changes.features)
         if not changed:
-            return "no column changed"
+            return say("no column changed")
+        text = later("{n:,} of {columns} changed ({p}): {first}")
+        if found.changes.features.nameless:
+            text = later("{n:,} of {columns} changed ({p})")
         first = listed([one.name for one in changed], FIRST_COLUMNS)
-        columns = "1 column" if n == 1 else f"{n:,} columns"
-        named = "" if found.changes.features.nameless else f": {first}"
-        return f"{len(changed):,} of {columns} changed ({chance(changed[0].p_adjusted)}){named}"
+        known = {"columns": plural(n, "column"), "p": chance(changed[0].p_adjusted)}
+        return say(text, n=len(changed), first=first, **known)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """The pairs that are shown, closest first, as plain types."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
+from cospan._language import later, say
 from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_confidence, as_count, as_flag, as_option, as_shrinkage
@@ -63,12 +64,12 @@ class Settings(SetSettings):
                 raise InputError(
                     f"{option('standardize', True)} is {option('units', 'own')}; give one of them."
                 )
-            warn(
-                f"{option('standardize', True)} is now {option('units', 'own')}, which tables "
-                "have by default: no result depends on the unit of a column.",
-                code="renamed",
-                remedy="Leave it out.",
+            text = later(
+                "{old} is now {new}, which tables have by default: no result depends on the unit "
+                "of a column."
             )
+            said = say(text, old=option("standardize", True), new=option("units", "own"))
+            warn(said, code="renamed", remedy=say("Leave it out."))
             given["units"] = "own"
         known = {*DEFAULTS, "preset"}
         asked = {name: value for name, value in given.items() if name in known}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan._arrays import one_blas_thread
+from cospan._language import either, say, several
 from cospan._surface import option
 from cospan._types import Floats
 from cospan._warnings import Remark
@@ -107,12 +108,12 @@ def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
 def _times_apart(changes: Changes) -> tuple[Remark, ...]:
     """Dates that separate the sets by themselves, as those of training and production do."""
     found = [one.name for one in changes.features if one.kind == "date" and one.distance >= APART]
+    text, rest = several(
+        "The sets are of different times: {name} alone separates them, whatever else changed.",
+        "{option} compares the rest.",
+    )
     return tuple(
-        Remark(
-            "times apart",
-            f"The sets are of different times: {name} alone separates them, whatever else changed.",
-            f"{option('drop', name)} compares the rest.",
-        )
+        Remark("times apart", say(text, name=name), say(rest, option=option("drop", name)))
         for name in found
     )
 
@@ -147,14 +148,16 @@ def _shift_of(
                 random_state=settings.seed,
             )
     except InputError as error:  # too few rows for a test are still enough for a comparison
-        return None, (
-            Remark("no p-value", f"There is no p-value for the sets as a whole: {error}"),
-        )
+        said = say("There is no p-value for the sets as a whole: {error}", error=error)
+        return None, (Remark("no p-value", said),)
     progress("testing for a shift", 1, 1)
     if not test.copies:
         return test, ()
-    repeats = "1 row repeats another row of its set"
-    if test.copies > 1:
-        repeats = f"{test.copies:,} rows repeat another row of their set"
-    text = f"{repeats}: the p-value and the held-out AUC count each row once."
-    return test, (Remark("copies", text),)
+    text = either(
+        test.copies > 1,
+        "{n:,} rows repeat another row of their set: the p-value and the held-out AUC count each "
+        "row once.",
+        "{n} row repeats another row of its set: the p-value and the held-out AUC count each row "
+        "once.",
+    )
+    return test, (Remark("copies", say(text, n=test.copies)),)

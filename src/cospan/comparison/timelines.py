@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import either, later, say
 from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, plan_from, present
 from cospan.changes.wording import number, share_text
@@ -216,8 +217,12 @@ def _span(unit: Every, code: int, step: int) -> str:
     """A window of the calendar: its name where it has one, else its first and its last part."""
     if unit.unit == "week":
         first = unit.label(code)
-        return f"{first} to {np.datetime64(first, 'D') + np.timedelta64(6, 'D')}"
-    return unit.label(code) + (f" to {unit.label(code + step - 1)}" if step > 1 else "")
+        return _from_to(first, str(np.datetime64(first, "D") + np.timedelta64(6, "D")))
+    return _from_to(unit.label(code), unit.label(code + step - 1)) if step > 1 else unit.label(code)
+
+
+def _from_to(first: str, last: str) -> str:
+    return say("{first} to {last}", first=first, last=last)
 
 
 def _equal(values: Floats, own: Sequence[Floats]) -> Cut | None:
@@ -226,7 +231,7 @@ def _equal(values: Floats, own: Sequence[Floats]) -> Cut | None:
     edges = np.linspace(values.min(), values.max(), max(FEWEST_WINDOWS, min(most, EQUAL)) + 1)
     codes = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
     told = [number(float(edge), 4) for edge in edges]
-    return codes.astype(np.int64), [f"{x} to {y}" for x, y in pairwise(told)]
+    return codes.astype(np.int64), [_from_to(x, y) for x, y in pairwise(told)]
 
 
 def _of_order(c: Comparison) -> Timeline | None:
@@ -241,7 +246,7 @@ def _of_order(c: Comparison) -> Timeline | None:
         tracks[key] = (place, np.asarray(group.alignment.degrees, dtype=np.float64))
         codes[key] = np.floor(ORDER_WINDOWS * place).astype(np.int64)
     steps = range(0, 100, 100 // ORDER_WINDOWS)
-    return _timeline("", [f"{k} to {k + 10} %" for k in steps], tracks, codes, False)
+    return _timeline("", [_from_to(str(k), f"{k + 10} %") for k in steps], tracks, codes, False)
 
 
 def _timeline(
@@ -279,25 +284,23 @@ def _pvalue(parts: Sequence[Floats]) -> float:
 
 def sentences(line: Timeline, names: Mapping[str, str]) -> Iterator[str]:
     """What a timeline says, in words; `names` are those of the sets by their keys."""
-    over = f"over {line.column}" if line.column else "along the order of the rows"
+    along = later("over {column}") if line.column else later("along the order of the rows")
+    over = say(along, column=line.column)
     for key in line.changing:
         known = [(k, one) for k, one in enumerate(line.moments[key]) if one is not None]
         by_angle = sorted(known, key=lambda item: item[1].median)
         first, last = sorted((by_angle[0], by_angle[-1]), key=lambda item: item[0])
         part = [share_text(one.like_b) for _, one in (first, last)]
-        when = [line.windows[k] for k, _ in (first, last)]
-        if part[0] == part[1]:  # they lean to the same side all the time
-            angles = [f"{one.median:.0f}°" for _, one in (first, last)]
-            yield (
-                f"Rows of {names[key]} change {over}: their median angle is {angles[0]} at "
-                f"{when[0]} and {angles[1]} at {when[1]}."
-            )
-        else:
-            yield (
-                f"Rows of {names[key]} change {over}: {part[0]} of them look like {names['B']} at "
-                f"{when[0]}, {part[1]} at {when[1]}."
-            )
+        same = part[0] == part[1]  # they lean to the same side all the time
+        part = [f"{one.median:.0f}°" for _, one in (first, last)] if same else part
+        text = either(
+            same,
+            "Rows of {name} change {over}: their median angle is {x} at {first} and {y} at {last}.",
+            "Rows of {name} change {over}: {x} of them look like {b} at {first}, {y} at {last}.",
+        )
+        when = {"first": line.windows[first[0]], "last": line.windows[last[0]]}
+        yield say(text, name=names[key], over=over, x=part[0], y=part[1], b=names["B"], **when)
     if all(sum(one is not None for one in row) < 2 for row in line.moments.values()):
-        yield "Each set is in one window: there is no change within it to see."
+        yield say("Each set is in one window: there is no change within it to see.")
     elif not line.changing:
-        yield f"No set changes much {over}."
+        yield say("No set changes much {over}.", over=over)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cospan._language import later, say
 from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_flag, as_option, as_shrinkage, as_tol, is_real
@@ -52,13 +53,14 @@ def _say_if_rows_count_too_little(prepared: PreparedSets) -> None:
     """About weights that sum to one row: there is none to leave out, and so no calibration."""
     for part in prepared.summaries:
         if part.count > 1 and part.n <= AS_GOOD_AS_ONE:
-            warn(
-                f"The weights of {part.count:,} rows sum to {part.n:.3g}. A weight counts how "
-                "often a row occurs, so all of them count as one row, and nothing can be learned "
-                "from leaving rows out: neither the calibration of angles nor the settings.",
-                code="weights sum to one row",
-                remedy="Multiply the weights so that they sum to the number of rows.",
+            text = later(
+                "The weights of {rows:,} rows sum to {total:.3g}. A weight counts how often a row "
+                "occurs, so all of them count as one row, and nothing can be learned from leaving "
+                "rows out: neither the calibration of angles nor the settings."
             )
+            remedy = say("Multiply the weights so that they sum to the number of rows.")
+            said = say(text, rows=part.count, total=part.n)
+            warn(said, code="weights sum to one row", remedy=remedy)
             return
 
 

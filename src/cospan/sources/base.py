@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import say
 from cospan._surface import option
 from cospan._warnings import warn
 from cospan.errors import InputError
@@ -202,7 +203,7 @@ class Options:
             )
         if self.strict:
             raise InputError(f"{described}; {option('strict', True)} refuses the table as it is.")
-        warn(f"{described} and left out.", code="columns left out")
+        warn(say("{columns} and left out.", columns=described), code="columns left out")
 
     def rows_per_chunk(self, n_features: int, dtype: np.dtype[Any]) -> int:
         if self.chunk_rows is not None:
@@ -219,7 +220,7 @@ def listing(items: Sequence[object], limit: int = 8) -> str:
     """
     shown = ", ".join(repr(str(item)) for item in items[:limit])
     rest = len(items) - limit
-    return f"{shown} and {rest:,} more" if rest > 0 else shown
+    return say("{names} and {n:,} more", names=shown, n=rest) if rest > 0 else shown
 
 
 def only_in_one(a: str, of_a: Sequence[str], b: str, of_b: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import later, say
 from cospan._surface import option
 from cospan._text import plural
 from cospan._warnings import warn
@@ -188,9 +189,9 @@ def taken(reader: Any, options: Options, size: int, name: str) -> Iterator[Any]:
     if not kept:
         raise SourceError(f"{name}: no row has a label.")
     if bare and options.missing != "drop":
-        have, are = ("has", "is") if bare == 1 else ("have", "are")
-        text = f"{name}: {plural(bare, 'row')} {have} no label and {are} left out."
-        warn(text, code="no label")
+        text = later("{name}: {rows} have no label and are left out.")
+        text = text if bare > 1 else later("{name}: {rows} has no label and is left out.")
+        warn(say(text, name=name, rows=plural(bare, "row")), code="no label")
 
 
 def _unlabelled(labels: NDArray[Any]) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import later, say
 from cospan._surface import option
 from cospan._text import is_number, plural
 from cospan.embedding import embed_images, embed_texts, load_image_model, load_text_model
@@ -40,7 +41,7 @@ SHOWN = 60
 LOOKED_INTO = 20 * SHOWN  # blanks among them
 LINE = "text"  # what the only column of a file of lines is called
 UNREADABLE = "\ufffd"  # what takes the place of bytes that are not UTF-8
-ABOUT_COLUMNS = (
+ABOUT_COLUMNS = later(
     "x0, x1, … are numbers that a model made of each {what}. Single ones mean little by "
     "themselves: look at the rows, and at the sets as a whole."
 )
@@ -90,10 +91,12 @@ class Lines(TableStream):
             if waiting:
                 yield pa.record_batch({LINE: waiting})
             if unreadable:
-                warn(
-                    f"{path.name}: {plural(unreadable, 'line')} with characters that are not "
-                    f"UTF-8, which were replaced by {UNREADABLE}; save the file as UTF-8."
+                text = later(
+                    "{file}: {lines} with characters that are not UTF-8, which were replaced by "
+                    "{sign}; save the file as UTF-8."
                 )
+                found = plural(unreadable, "line")
+                warn(say(text, file=path.name, lines=found, sign=UNREADABLE))
 
     def complete(self, columns: Sequence[str]) -> bool:
         return True
@@ -113,7 +116,7 @@ class EmbeddedTexts(_Embedded):
         require(table.stream.schema.names, [column], table.name, "text")
         _check_texts(table, column)
         self.name, self.n_rows = table.name, table.n_rows
-        self.notes = (*table.stream.notes, ABOUT_COLUMNS.format(what="text"))
+        self.notes = (*table.stream.notes, say(ABOUT_COLUMNS, what=say("text")))
         self._table = table
         self._column = column
         self._options = options
@@ -131,7 +134,7 @@ class EmbeddedTexts(_Embedded):
             texts = block.rows.column(0)
             if texts.null_count:
                 missing = plural(texts.null_count, "missing text")
-                warn(f"{self.name}: {missing}, counted as empty.")
+                warn(say("{name}: {texts}, counted as empty.", name=self.name, texts=missing))
             words = [text or "" for text in texts.cast("string").to_pylist()]
             ids = block.ids if self._named else _called(block.ids, words)
             yield Chunk(self._rows(words), ids, block.labels)
@@ -187,7 +190,7 @@ class EmbeddedImages(_Embedded):
             folder, files, replace(options, image_mode="RGB", image_size=size, embed=None)
         )
         self.name, self.n_rows = self._images.name, None
-        self.notes = (*self._images.notes, ABOUT_COLUMNS.format(what="image"))
+        self.notes = (*self._images.notes, say(ABOUT_COLUMNS, what=say("image")))
         blank = np.zeros((1, *size, 3), dtype=np.uint8)
         self.n_features = embed_images(blank, self._model).shape[1]
 

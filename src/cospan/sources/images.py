@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import later, say
 from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
@@ -60,11 +61,9 @@ class ImageReader(Reader):
             yield self._chunk(rows, kept)
         if bad and not self._warned:
             self._warned = True
-            warn(
-                f"{self.name}: {len(bad)} of {len(self._files):,} images cannot be read and are "
-                f"left out: {listing(bad)}.",
-                code="images left out",
-            )
+            text = later("{name}: {n} of {all:,} images cannot be read and are left out: {files}.")
+            known = {"name": self.name, "n": len(bad), "all": len(self._files)}
+            warn(say(text, files=listing(bad), **known), code="images left out")
 
     def _chunk(self, rows: list[NDArray[Any]], kept: list[int]) -> Chunk:
         files = [self._files[number] for number in kept]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import either, say
 from cospan._surface import option
 from cospan._warnings import Remark
 from cospan.errors import InputError
@@ -123,12 +124,12 @@ class Source:
 
     def _of_dropped(self) -> Remark:
         whole = (self._n_rows or 0) + self._dropped
-        verbs = ("has", "was") if self._dropped == 1 else ("have", "were")
-        return Remark(
-            "rows left out",
-            f"{self.name}: {self._dropped:,} of {whole:,} rows {verbs[0]} a missing value and "
-            f"{verbs[1]} left out.",
+        text = either(
+            self._dropped > 1,
+            "{name}: {n:,} of {whole:,} rows have a missing value and were left out.",
+            "{name}: {n:,} of {whole:,} rows has a missing value and was left out.",
         )
+        return Remark("rows left out", say(text, name=self.name, n=self._dropped, whole=whole))
 
     @property
     def n_rows(self) -> int | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._language import later, say
 from cospan.errors import InputError
 from cospan.sources.arrow_rows import to_rows
 
@@ -204,22 +205,27 @@ class Encoder:
 
     def notes(self) -> tuple[str, ...]:
         """What was met that the plan has no place for."""
-        unseen = [
-            f"{self.source}: {count:,} values of {name!r}, such as {self.examples[name][:40]!r}, "
-            + (
-                "are levels that the sets do not have; they count as none of the known levels."
-                if self.plan[name].kind == "category"
-                else f"do not read as {self.plan[name].kind} and count as missing."
-            )
-            for name, count in self.unseen.items()
-        ]
-        gaps = [
-            f"{self.source}: {count:,} values of {name!r} are missing, where the sets had none; "
-            "the sets' mean is put in."
-            for name, count in self.gaps.items()
-            if self.plan.missing == "indicator"
-        ]
-        return (*unseen, *gaps)
+        levels = later(
+            "{name}: {n:,} values of {column!r}, such as {text!r}, are levels that the sets do not "
+            "have; they count as none of the known levels."
+        )
+        others = later(
+            "{name}: {n:,} values of {column!r}, such as {text!r}, do not read as {kind} and count "
+            "as missing."
+        )
+        gaps = later(
+            "{name}: {n:,} values of {column!r} are missing, where the sets had none; the sets' "
+            "mean is put in."
+        )
+        found = []
+        for column, n in self.unseen.items():
+            kind, text = self.plan[column].kind, self.examples[column][:40]
+            known = {"name": self.source, "n": n, "column": column, "text": text}
+            found.append(say(levels if kind == "category" else others, kind=say(kind), **known))
+        if self.plan.missing == "indicator":
+            for column, n in self.gaps.items():
+                found.append(say(gaps, name=self.source, n=n, column=column))
+        return tuple(found)
 
 
 def _put(

@@ -33,6 +33,7 @@ from dataclasses import replace
 from heapq import nsmallest
 from itertools import pairwise
 
+from cospan._language import later, say
 from cospan._surface import option
 from cospan.errors import InputError
 
@@ -42,6 +43,8 @@ from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen, of_each, ways_t
 from .sketches import HASHES, Moments
 from .wording import EMPTY
 
+#: Why a column of numbers is no feature.
+ROW_NUMBERS = later("row identifiers: whole numbers that hardly repeat")
 #: Levels that get a feature of their own.
 MOST_FREQUENT = 30
 NEARLY_ALL, HALF = 0.9, 0.5
@@ -76,12 +79,13 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
     if not found:
         return _left(name, EMPTY)
     if "other" in found:
-        return _left(name, f"it holds {next(p.type_name for p in parts if 'other' in p.families)}")
+        held = next(p.type_name for p in parts if "other" in p.families)
+        return _left(name, say("it holds {type}", type=held))
     if forced == "category":
         column = _category(name, parts)
     elif found <= {"number", "boolean"}:
         if found == {"number"} and not (asked or forced) and _counts_rows(parts):
-            return _left(name, "row identifiers: whole numbers that hardly repeat")
+            return _left(name, ROW_NUMBERS)
         column = ColumnPlan(name, "boolean" if found == {"boolean"} else "number")
     elif len(found) == 1 and not found & {"text", "dictionary"}:
         column = ColumnPlan(name, next(iter(found)), shape=parts[0].shape)
@@ -127,21 +131,21 @@ def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -
     if reading == AMBIGUOUS:
         return _left(name, _ambiguity(texts))
     if reading and not others and kind == "number" and _text_identifier(name, texts):
-        return _left(name, "row identifiers: whole numbers that hardly repeat")
+        return _left(name, ROW_NUMBERS)
     if reading:
         return ColumnPlan(name, kind, reading=reading)
     rows, distinct = sum(t.count for t in texts), sum(t.n_distinct for t in texts)
     if distinct > MOST_FREQUENT and _mostly_numbers(texts):
         odd = next(text.odd for text in texts if text.odd)
-        return _left(
-            name, f"numbers, but for text such as {odd[:40]!r}, which {option('numeric')} skips"
-        )
+        text = later("numbers, but for text such as {text!r}, which {option} skips")
+        return _left(name, say(text, text=odd[:40], option=option("numeric")))
     if distinct > FEW * len(texts):
         if distinct >= HALF * rows and sum(t.words for t in texts) >= FREE_TEXT_WORDS * rows:
-            return _left(name, "free text")
+            return _left(name, later("free text"))
         if distinct >= NEARLY_ALL * rows:
-            all_of = f"all {rows:,}" if distinct >= rows else f"{distinct / rows:.0%} of the"
-            return _left(name, f"identifiers: {all_of} values differ")
+            text = later("identifiers: {share:.0%} of the values differ")
+            text = text if distinct < rows else later("identifiers: all {rows:,} values differ")
+            return _left(name, say(text, share=distinct / rows, rows=rows))
     return _category(name, parts)
 
 
@@ -292,12 +296,14 @@ def _mostly_numbers(texts: Sequence[TextLearner]) -> bool:
 
 def _ambiguity(texts: Sequence[TextLearner]) -> str:
     if {"day/month/year", "month/day/year"} <= {chosen(text.readings) for text in texts}:
-        return "the day comes first in one set, the month in another; write 2020-12-31"
+        return later("the day comes first in one set, the month in another; write 2020-12-31")
     levels = (level for text in texts for level in text.levels.counts)
     example = next((level for level in levels if "," in level or "/" in level), "")
     if "/" in example:
-        return f"{example!r} may begin with the day or with the month; write 2020-12-31"
-    return f"{example!r} may be a fraction or have a thousands separator; write plain numbers"
+        text = later("{text!r} may begin with the day or with the month; write 2020-12-31")
+        return say(text, text=example)
+    text = later("{text!r} may be a fraction or have a thousands separator; write plain numbers")
+    return say(text, text=example)
 
 
 def _conflict(name: str, parts: Parts, names: Sequence[str]) -> str:

@@ -25,6 +25,7 @@ from .apply import Encoder
 from .kinds import family
 from .learn import SetLearner, may_be_identifier, merged_learners
 from .plan import EncodingPlan
+from .wording import MIXED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,7 +57,7 @@ class EncodableTable:
         self.notes = table.stream.notes
         self.columns = tuple(table.columns)
         self.all_columns = tuple(table.stream.schema.names)
-        self.unusable = dict.fromkeys(table.stream.unreadable, "Python objects of several kinds")
+        self.unusable = dict.fromkeys(table.stream.unreadable, MIXED)
         self.options = options
         self._table = table
         self._types = {c: table.stream.schema.field(c).type for c in table.columns}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cospan._language import either, later, say, translated
 from cospan._surface import option
 from cospan._warnings import Remark
 
@@ -13,17 +14,18 @@ if TYPE_CHECKING:
 
 #: The reason of a column that the user left out: nobody needs a note.
 DROPPED = "as asked"
-#: The reason of a column that no option could take.
-EMPTY = "it has no values"
+#: The reason of a column that no option could take, and of one whose values cannot be read.
+EMPTY, MIXED = later("it has no values"), later("Python objects of several kinds")
 SHOWN_LEVELS = 6
 SHOWN_COLUMNS = 8
+#: The kinds of columns, one and several.
 PLURALS = {
-    "number": "numbers",
-    "boolean": "booleans",
-    "category": "categories",
-    "date": "dates",
-    "duration": "durations",
-    "vector": "vectors",
+    later("number"): later("numbers"),
+    later("boolean"): later("booleans"),
+    later("category"): later("categories"),
+    later("date"): later("dates"),
+    later("duration"): later("durations"),
+    later("vector"): later("vectors"),
 }
 UNITS = {"date": "days since 1970", "duration": "days"}
 
@@ -37,31 +39,38 @@ def plan_lines(plan: EncodingPlan) -> list[str]:
 def plan_notes(plan: EncodingPlan) -> list[str]:
     """What a reader of a result should know of the encoding, a sentence for each matter."""
     notes: list[str] = []
-    counts = [
-        f"{len(names)} {PLURALS[kind] if len(names) > 1 else kind}"
-        + (f" ({_named(names)})" if kind not in ("number", "vector") else "")
-        for kind in PLURALS
-        if (names := [column.name for column in plan.used if column.kind == kind])
-    ]
+    counts = []
+    for kind, kinds in PLURALS.items():
+        if names := [column.name for column in plan.used if column.kind == kind]:
+            said = f"{len(names)} {say(kinds if len(names) > 1 else kind)}"
+            counts.append(said if kind in ("number", "vector") else f"{said} ({_named(names)})")
     if plan.n_features > len(plan.used) or any(column.kind != "number" for column in plan.used):
-        text = f"{len(plan.used)} columns became {plan.n_features:,} features: {', '.join(counts)}."
-        notes.append(Remark("encoding", text))
-    gaps = [column.name for column in plan.used if column.indicator]
+        text = later("{n} columns became {features:,} features: {kinds}.")
+        known = {"n": len(plan.used), "features": plan.n_features, "kinds": ", ".join(counts)}
+        notes.append(Remark("encoding", say(text, **known)))
+    gaps = [column for column in plan.used if column.indicator]
     if gaps:
-        where = f"{gaps[0] + ' is missing'!r}{', …' if len(gaps) > 1 else ''} says where."
-        filled = f"Missing values in {_named(gaps)} are filled by the mean of the sets' means"
-        if len(gaps) == len(plan.used):  # as profiles have it, whether or not any is missing
-            filled = "Where a value is missing, a mean stands in for it"
-        notes.append(Remark("missing values", f"{filled}; {where}"))
-    times = [column.name for column in plan.times]
-    if times:
-        are, they, them = ("are", "they", "them") if len(times) > 1 else ("is", "it", "it")
-        text = (
-            f"{_named(times)} {are} not compared: the sets are of different times, and {they} "
-            "would separate them whatever else changed."
+        where = f"{gaps[0].indicator_name!r}{', …' if len(gaps) > 1 else ''}"
+        text = either(
+            len(gaps) == len(plan.used),  # as profiles have it, whether or not any is missing
+            "Where a value is missing, a mean stands in for it; {where} says where.",
+            "Missing values in {columns} are filled by the mean of the sets' means; {where} says "
+            "where.",
         )
-        remedy = f"{option('numeric', times[0])} compares {them}, too."
-        notes.append(Remark("times set aside", text, remedy))
+        said = say(text, columns=_named([column.name for column in gaps]), where=where)
+        notes.append(Remark("missing values", said))
+    times, many = [column.name for column in plan.times], len(plan.times) > 1
+    if times:
+        text = either(
+            many,
+            "{columns} are not compared: the sets are of different times, and they would separate "
+            "them whatever else changed.",
+            "{columns} is not compared: the sets are of different times, and it would separate "
+            "them whatever else changed.",
+        )
+        more = either(many, "{option} compares them, too.", "{option} compares it, too.")
+        remedy = say(more, option=option("numeric", times[0]))
+        notes.append(Remark("times set aside", say(text, columns=_named(times)), remedy))
     left = left_out_note(plan)
     return [*notes, left] if left else notes
 
@@ -69,14 +78,14 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
 def left_out_note(plan: EncodingPlan) -> Remark | None:
     """The columns that are not features, with the reasons; None if there are none."""
     reasons = [one for one in plan.columns if one.kind == "left out" and one.reason != DROPPED]
-    left = [f"{column.name!r} ({column.reason})" for column in reasons]
+    left = [f"{column.name!r} ({translated(column.reason)})" for column in reasons]
     if not left:
         return None
-    more = f" and {len(left) - SHOWN_COLUMNS:,} more" if len(left) > SHOWN_COLUMNS else ""
-    remedy = f"{option('categorical')} or {option('numeric')} takes a column all the same."
-    if {column.reason for column in reasons} <= {EMPTY}:
-        remedy = ""
-    return Remark("columns left out", f"Left out: {', '.join(left[:SHOWN_COLUMNS])}{more}.", remedy)
+    remedy = ""
+    if any(column.reason != EMPTY for column in reasons):
+        text = later("{categorical} or {numeric} takes a column all the same.")
+        remedy = say(text, categorical=option("categorical"), numeric=option("numeric"))
+    return Remark("columns left out", say("Left out: {columns}.", columns=_named(left)), remedy)
 
 
 def _described(column: ColumnPlan, plan: EncodingPlan) -> str:
@@ -107,5 +116,5 @@ def _filled(column: ColumnPlan, plan: EncodingPlan) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN_COLUMNS
-    return ", ".join(names[:SHOWN_COLUMNS]) + (f" and {more:,} more" if more > 0 else "")
+    more, shown = len(names) - SHOWN_COLUMNS, ", ".join(names[:SHOWN_COLUMNS])
+    return say("{names} and {n:,} more", names=shown, n=more) if more > 0 else shown
