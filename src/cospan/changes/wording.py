@@ -61,13 +61,17 @@ def exact_number(value: float) -> str:
     return number(value, 10)
 
 
-def pair_of(a: float, b: float) -> Two:
-    """Two numbers with as many digits as it takes to tell them apart."""
-    for digits in range(3, 10):
-        x, y = number(a, digits), number(b, digits)
-        if x != y:
-            return x, y
-    return number(a), number(b)
+def pair_of(a: float, b: float, right: int = 2) -> Two:
+    """Two numbers, with three digits or more, so that `right` digits of their difference are right.
+
+    >>> pair_of(2016.837, 2017.508), pair_of(12.04, 3.0), pair_of(5.0, 5.0)
+    (('2016.84', '2017.51'), ('12', '3'), ('5', '5'))
+    """
+    apart = abs(a - b)
+    places = right - 1 - math.floor(math.log10(apart)) if 0 < apart < math.inf else 0
+    sizes = (math.floor(math.log10(abs(x))) if 0 < abs(x) < math.inf else 0 for x in (a, b))
+    x, y = (min(max(3, places + size + 1), 10) for size in sizes)
+    return number(a, x), number(b, y)
 
 
 def correlations(a: float, b: float) -> Two:
@@ -156,7 +160,7 @@ def auc_interval(auc: Estimate) -> str:
     """The interval of an AUC in the same words."""
     low, high = of_hundred(auc.low), of_hundred(auc.high)
     if low == high == f"{100 * auc.low:.0f}" and auc.low < auc.high:
-        low, high = pair_of(100 * auc.low, 100 * auc.high)
+        low, high = pair_of(100 * auc.low, 100 * auc.high, right=1)
     text = later("{level:.0f} % interval {low} to {high}; by chance 50")
     return say(text, level=100 * auc.confidence, low=low, high=high)
 

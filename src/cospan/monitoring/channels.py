@@ -152,7 +152,8 @@ class Channels:
     @cached_property
     def given(self) -> Index:
         """Which of the numbers vary, so that other columns let expect something of them."""
-        return np.flatnonzero(np.isin(self.numbers, self.live))
+        several = len({self.owners[j] for j in self.live.tolist()}) > 1
+        return np.flatnonzero(np.isin(self.numbers, self.live) & several)
 
     @property
     def ends(self) -> int:
