@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import average_precision_score
 
 import cospan
+from cospan import compare, compare_many
 from cospan.errors import InputError
 from cospan.panel import (
     covariance_cka,
@@ -24,6 +25,7 @@ from cospan.panel import (
     principal_angles,
     sliced_wasserstein,
 )
+from cospan.significance.copies import settle_copies
 
 
 @pytest.fixture
@@ -335,3 +337,52 @@ def test_rows_that_break_a_relation_are_impossible():
     mixed[:, 1] = rng.permutation(mixed[:, 1])
     assert len(fidelity(real[:500], mixed).impossible) > 400
     assert len(fidelity(real[:500], real[500:]).impossible) == 0
+
+
+@pytest.fixture
+def with_rare_levels():
+    """Two tables with names that hardly repeat, which share a feature, and gaps."""
+    rng = np.random.default_rng(0)
+
+    def table(letter):
+        names = [f"{letter}{i}" for i in rng.integers(0, 400, 600)]
+        some = rng.choice(["u", "v"], 600).astype(object)
+        some[rng.random(600) < 0.2] = None
+        return pd.DataFrame({"name": names, "some": some, "k": rng.integers(0, 3, 600)})
+
+    real, made = table("r"), table("m")
+    made.iloc[:30] = real.iloc[:30].to_numpy()
+    real.iloc[590:] = real.iloc[:10].to_numpy()
+    return real, made
+
+
+def test_equal_rows_are_counted_as_they_were_read(with_rare_levels):
+    """Rare levels share a feature: rows that differ in these are not equal."""
+    real, made = with_rare_levels
+    rows = [list(map(tuple, one.astype(str).to_numpy())) for one in with_rare_levels]
+    exact = sum(row in set(rows[0]) for row in rows[1])
+    twice = [real.duplicated(keep=False), real.duplicated(), made.duplicated()]
+    found = fidelity(real, made)
+    assert found.exact == exact
+    assert found.repeated == pytest.approx(twice[0].mean())
+    told = compare(real, made)
+    (within,) = [note for note in told.changes.quality if note.code == "duplicates"]
+    (across,) = [note for note in told.changes.quality if note.code == "shared rows"]
+    assert (within.a, within.b) == pytest.approx((twice[1].mean(), twice[2].mean()))
+    assert across.b == pytest.approx(exact / 600)
+    assert told.shift.copies in (0, int(twice[1].sum() + twice[2].sum()))
+    many = compare_many({"real": real, "made": made, "both": pd.concat([real, made])})
+    notes = many.changes("real", "made").quality  # the rows it keeps do not tell
+    assert not any(note.code in ("duplicates", "shared rows") for note in notes)
+
+
+def test_chance_that_rows_meet_knows_levels_that_share_a_feature():
+    """With thousands of names two rows are hardly ever equal by chance: equal ones are copies."""
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([np.ones(400), rng.integers(0, 2, 400)]).astype(float)  # all are "other"
+    merged = rng.integers(0, 2**60, 400).astype(np.uint64)
+    rows[300:], merged[300:] = rows[:100], merged[:100]
+    a, b = rows[:350], rows[350:]
+    assert len(settle_copies(a, b, "auto").rows) == 400
+    assert len(settle_copies(a, b, "auto", merged).rows) == 300
+    assert len(settle_copies(a, b, "auto", np.zeros(400, dtype=np.uint64)).rows) == 400

@@ -117,7 +117,7 @@ def _levelled(angles: tuple[Floats, Floats], one: Scored, other: Scored) -> tupl
     return theta[:first], theta[first:]
 
 
-def tested_rows(read: Sequence[ReadSet]) -> list[Floats]:
+def tested_rows(read: Sequence[ReadSet]) -> list[Chunk]:
     """Rows of each set, as many as repeated fits can take."""
     width = min(read[0].sample.rows.shape[1], 128)  # the test itself keeps no more directions
     size = min(TESTED_ROWS, TESTED_WORK // width**2)
@@ -125,7 +125,8 @@ def tested_rows(read: Sequence[ReadSet]) -> list[Floats]:
     for one in read:
         sample: Reservoir[Chunk] = Reservoir(size, SAMPLE_SEED)
         sample.add(one.sample)
-        found.append(sample.result().rows.astype(np.float64))
+        drawn = sample.result()
+        found.append(drawn._replace(rows=drawn.rows.astype(np.float64)))
     return found
 
 

@@ -54,7 +54,8 @@ def compare_sets(
     with heard_warnings() as heard:
         done = _score_sets(asked, progress, sink)
     names = done.opened.sets.names
-    samples = tested_rows(done.read)
+    tested = tested_rows(done.read)
+    samples = [one.rows for one in tested]
     pairs = separate_pairs(done.groups, done.fitted, samples, done.settings)
     labelled = done.further if done.opened.labelled else None
     audited = audit_rows(done.groups, names, labelled, done.opened.classes)
@@ -63,7 +64,7 @@ def compare_sets(
     if isinstance(done.fitted.model, JointFrame):
         to_check = rows_to_check(audited, done.every_group, names)
         pair, why_not = study_pair(
-            done, done.fitted.model, pairs.between(0, 1), samples, to_check, progress or _silent
+            done, done.fitted.model, pairs.between(0, 1), tested, to_check, progress or _silent
         )
         heard += why_not
     else:

@@ -27,7 +27,6 @@ from cospan._types import Floats
 from cospan._validate import as_count
 from cospan.errors import InputError
 from cospan.panel.reading import read_pair
-from cospan.significance.copies import row_kinds
 
 
 class Neighbours:
@@ -264,7 +263,7 @@ def fidelity(
             "pass fewer neighbours or more rows."
         )
     inner, outer = Neighbours(pair.a), Neighbours(pair.b)
-    kinds = row_kinds(np.vstack([pair.a, pair.b]))
+    kinds = pair.kinds
     around = inner.own(k + 1)[0]
     to_real = relative(pair.b, pair.a, around[:, -2])
     to_made = relative(pair.a, pair.b, outer.own(k)[0][:, -1])
