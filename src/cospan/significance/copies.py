@@ -126,8 +126,8 @@ def _meet_by_chance(rows: Floats, kind: Index, merged: Hashes | None) -> bool:
         of = column if len(values) >= _FILLED * (steps + 1) else column[different]
         chance *= _agreement(np.unique(of, return_inverse=True)[1].ravel())
         if chance < _EXPLAINED * identical:
-            return False
-    return True
+            break
+    return chance >= _EXPLAINED * identical
 
 
 def _whole_columns(rows: Floats) -> Iterator[Floats]:
