@@ -12,7 +12,7 @@ from cospan._types import Floats
 from cospan._validate import as_count, as_option, as_seed
 from cospan.errors import InputError
 from cospan.significance.copies import both_merged, row_kinds
-from cospan.sources import encode_together, open_source
+from cospan.sources import Source, encode_together, open_source
 
 FEWEST_ROWS = 10  # of each set: below, half of them train no classifier
 
@@ -27,6 +27,7 @@ class Pair(NamedTuple):
     names: tuple[str, ...]
     sampled: bool
     kinds: NDArray[np.intp]  # of the rows of both: a number, equal where rows are equal
+    columns: tuple[NDArray[np.intp], ...]  # the features made of each column of the user's
 
 
 def read_pair(
@@ -77,4 +78,12 @@ def read_pair(
         a, b = a / spread, b / spread
     features = encoded[0].feature_names or tuple(f"x{i}" for i in range(a.shape[1]))
     sampled = any(len(one) > most for one in sets)
-    return Pair(a, b, kept[0], kept[1], features, sampled, kinds)
+    return Pair(a, b, kept[0], kept[1], features, sampled, kinds, _columns(encoded[0], features))
+
+
+def _columns(source: Source, features: tuple[str, ...]) -> tuple[NDArray[np.intp], ...]:
+    """The features of each column, with the one that says where it is missing."""
+    if source.plan is None:
+        return tuple(np.array([j]) for j in range(len(features)))
+    owners = np.asarray(source.plan.owners)
+    return tuple(np.flatnonzero(owners == name) for name in dict.fromkeys(owners.tolist()))
