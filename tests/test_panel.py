@@ -26,7 +26,7 @@ from cospan.panel import (
     principal_angles,
     sliced_wasserstein,
 )
-from cospan.panel.misfits import misfits
+from cospan.panel.levels import misfits
 from cospan.significance.copies import settle_copies
 
 

@@ -10,7 +10,7 @@ exponent is the dimension).
 In many columns a row can have near neighbours and break every relation between them: a diamond as
 long as it is flat. So rows are also measured by the relations of real rows, as deviations in the
 directions in which these hardly vary, and by how little their levels go with the rest of them
-(``misfits``), half of the real rows being judged by the other half.
+(``levels``), half of the real rows being judged by the other half.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cospan._tails import tail_p_values
 from cospan._types import Floats
 from cospan._validate import as_count
 from cospan.errors import InputError
-from cospan.panel.misfits import misfits
+from cospan.panel.levels import misfits
 from cospan.panel.reading import read_pair
 
 
