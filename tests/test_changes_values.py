@@ -9,9 +9,10 @@ import pytest
 from scipy import stats
 
 from cospan import JointFrame, compare
+from cospan._numbers import exact_number
 from cospan.changes import Changes, find_changes
 from cospan.changes.repeats import FEWEST_ROWS, multiples, repeats_in
-from cospan.changes.wording import exact_number, rows_of, shares_of
+from cospan.changes.wording import rows_of, shares_of
 
 N = 600
 

@@ -17,8 +17,8 @@ SOURCE = Path(cospan.__file__).parent
 # without a line of its own (a helper) stands right above the highest module it imports.
 ORDER = """
     errors
-    _arrays
     _tolerance
+    _arrays
     _validate
     decomposition
     summary

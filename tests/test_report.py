@@ -19,6 +19,7 @@ from cospan.errors import CospanError, InputError, MissingDependencyError
 from cospan.report import content_of, html
 from cospan.report._columns import held_text
 from cospan.report._pictures import PictureShape, png
+from cospan.report._words import spoken
 from cospan.report.pieces import Chart
 from report_cases import (
     HOSTILE,
@@ -371,6 +372,19 @@ def test_no_greek_letter_in_the_first_screen(mixed, many):
         tiles = [text for tile in content.tiles for text in (tile.label, tile.value, tile.note)]
         first = " ".join([*content.verdict, *content.findings, content.badge, *tiles])
         assert not re.search("[α-ωΑ-Ω]", first)
+
+
+@pytest.mark.parametrize("name", [" ", "", "x ", "age\n", "e"])
+def test_names_change_nothing_in_sentences_but_themselves(name):
+    """A name may be a piece of a word, or of the space between words."""
+    assert spoken(["The average age is next."], [name]) == ("The average age is next.",)
+
+
+def test_long_names_and_those_from_right_to_left_are_cut_and_isolated():
+    long, right = "n" * 200, "\u05d0\u05d1"
+    (found,) = spoken([f"{long} and {right} rose."], [long, right])
+    assert "…" in found
+    assert f"\u2068{right}\u2069 rose." in found
 
 
 def test_what_was_sampled_is_said():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cospan._language import say
 
-__all__ = ["first_line", "harmless", "is_number", "json_harmless", "number", "plural", "printable"]
+__all__ = ["first_line", "harmless", "is_number", "json_harmless", "plural", "printable"]
 
 #: What a terminal acts on when it is shown: controls but for tabs and line breaks, and signs that
 #: turn the direction of writing round.
@@ -72,12 +72,3 @@ def plural(n: int, thing: str) -> str:
     ('1 row', '12,345 rows')
     """
     return f"{n:,} {say(thing if n == 1 else f'{thing}s')}"
-
-
-def number(value: float) -> str:
-    """A number in a few characters.
-
-    >>> [number(v) for v in (0.5, 12.0, 1234567.0, 0.00001234, float("nan"))]
-    ['0.5', '12', '1.23e+06', '1.23e-05', 'nan']
-    """
-    return f"{value:.3g}"

@@ -19,15 +19,13 @@ import numpy as np
 
 from cospan._arrays.namespaces import namespace
 from cospan._arrays.types import Array
+from cospan._tolerance import SQUARES_KEEP_DIGITS
 
 # ‖QᵀQ - I‖ from which one more Cholesky step brings orthogonality to rounding: the error is
 # squared, and a factor of a half is left for the estimate.
 _NEARLY_ORTHONORMAL = 0.5
 # Attempts at a shift large enough for a Cholesky factor, each 100 times the one before.
 _SHIFTS = 4
-# Columns of smaller numbers are squared in units of their own: `SQUARES_KEEP_DIGITS` of
-# `cospan._tolerance`, which this room is below.
-_SQUARES_KEEP_DIGITS = 1e-140
 
 
 def worth_it(rows: int, columns: int) -> bool:
@@ -48,7 +46,7 @@ def factor(x: Array) -> Array:
     """A square F with FᵀF = xᵀx, to rounding relative to ‖x‖ whatever the rank of x is."""
     xp = namespace(x)
     largest = xp.max(xp.abs(x), axis=0)
-    vanishing = (largest > 0) & (largest < _SQUARES_KEEP_DIGITS)
+    vanishing = (largest > 0) & (largest < SQUARES_KEEP_DIGITS)
     if bool(xp.any(vanishing)):
         # Squares of such columns are no numbers any more; in units of their own they are.
         size = xp.where(vanishing, largest, xp.ones_like(largest))[None, :]

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cospan._numbers import exact_number
+
 from .grouping import Rows, present
 from .measuring import Held, Measured, cohen
 from .repeats import Frequency, repeats_in
-from .wording import exact_number
 
 if TYPE_CHECKING:
     from cospan._types import Floats

@@ -19,12 +19,13 @@ from scipy import linalg, stats
 
 from cospan import _arrays as arrays
 from cospan._language import either, say
+from cospan._numbers import number
 from cospan._tolerance import NOT_ZERO, NOTHING_LEFT
 from cospan._types import Floats
 
 from .columns import FeatureChange, FeatureTable
 from .grouping import Column, Rows, having
-from .wording import number, quoted
+from .wording import quoted
 
 if TYPE_CHECKING:
     from cospan.frame import JointFrame

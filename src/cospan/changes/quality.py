@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from cospan._language import either, later, say, several
+from cospan._numbers import share_text
 from cospan.significance.copies import both_merged, row_kinds
 
 from .columns import LEVEL, FeatureChange, FeatureTable
 from .grouping import Column, Profiles, Rows
 from .notes import LookedAt, Quality, QualityNote, surely_absent
 from .ranges import value_notes
-from .wording import OTHER, listed, quoted, share_text, shares_of
+from .wording import OTHER, listed, quoted, shares_of
 from .writing import writing_notes
 
 __all__ = ["Quality", "QualityNote", "check_quality"]

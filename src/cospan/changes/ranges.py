@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cospan._language import later, say
+from cospan._numbers import number
 from cospan._tails import tail_p_values
 from cospan._types import Floats
 
@@ -15,7 +16,7 @@ from .columns import FeatureChange
 from .grouping import Column, Profiles, having
 from .measuring import Held
 from .notes import LookedAt, QualityNote, surely_absent
-from .wording import number, quoted, truth, value_text
+from .wording import quoted, truth, value_text
 
 #: A set leaves the other's range when it goes beyond it by half of it, and by more than the
 #: other's tail would have it.

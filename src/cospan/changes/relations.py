@@ -11,7 +11,7 @@ spreads and relations differ most (``parts``); these are tried with all others.
 Two columns have one relation. Of a category every level is a feature, and since they exclude each
 other, what one level does the others do the other way round: the pair of levels that changed most
 surely stands for its two columns, for as many pairs as they have. Of two levels the one is the
-other turned round, so one is enough. p-values are adjusted for all pairs of columns there are,
+other with the sign changed, so one is enough. p-values are adjusted for all pairs of columns,
 tried or not; but one column that was shuffled changes dozens of pairs, among which a few by chance
 would pass. So the pairs that such a column accounts for are set aside, and the others are adjusted
 anew, by themselves.

@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from cospan._language import later, say
+from cospan._numbers import number, pair_of
 from cospan._tolerance import LEAST_RESIDUAL, NOT_ZERO, constant_column
 from cospan._types import Floats
 from cospan.significance.residuals import MAX_COMPANIONS, robust_fit
 
 from .grouping import Column, Rows, present
 from .twosample import compare_ordered
-from .wording import number, pair_of, quoted
+from .wording import quoted
 
 #: Rows of each set that are looked at, the columns that are asked, and those that are named.
 MOST_ROWS, MOST_ASKED, MOST_NAMED, MOST_FEATURES = 1_000, 40, 3, 300

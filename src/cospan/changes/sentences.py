@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cospan._language import later, say
+from cospan._numbers import correlations, exact_number, number, pair_of, share_text
 
 from . import wording
 from .columns import FeatureChange
 from .pairs import PairChange
 from .repeats import Frequency
-from .wording import KNOWN, ROWS, number, quoted, share_text, shares_of
+from .wording import KNOWN, ROWS, quoted, shares_of
 from .writing import same_but_case
 
 __all__ = ["feature_sentence", "pair_sentence"]
@@ -82,7 +83,7 @@ def pair_sentence(pair: PairChange, names: tuple[str, str]) -> str:
 
 
 def _pair(pair: PairChange, names: tuple[str, str]) -> str:
-    r_a, r_b = wording.correlations(pair.r_a, pair.r_b)
+    r_a, r_b = correlations(pair.r_a, pair.r_b)
     x, y, related = quoted(pair.first), quoted(pair.second), _relation(pair)
     text = later("{x} and {y} {related}: rank correlation {r_a} in {a}, {r_b} in {b}")
     return say(text, x=x, y=y, related=related, r_a=r_a, r_b=r_b, a=names[0], b=names[1])
@@ -103,7 +104,7 @@ def _relation(pair: PairChange) -> str:
 
 def _mean(one: FeatureChange, names: tuple[str, str]) -> Clause:
     a, b = one.a.mean, one.b.mean
-    before, after = wording.pair_of(a, b)
+    before, after = pair_of(a, b)
     if one.kind in ("date", "duration"):
         before, after = (wording.value_text(x, one.kind) for x in (a, b))
     known = {"x": before, "y": after, "a": names[0], "b": names[1]}
@@ -126,7 +127,7 @@ def _spread(one: FeatureChange, names: tuple[str, str]) -> Clause:
             return Clause(say("does not vary in {where}", where=where))
         value = wording.exact_text(held.low, one.kind)
         return Clause(say("does not vary in {where} (always {value})", where=where, value=value))
-    before, after = wording.pair_of(a, b)
+    before, after = pair_of(a, b)
     times = number(b / a, 2 if abs(b / a - 1) >= 0.1 else 3)
     known = {"times": times, "before": before, "after": after, "a": names[0], "b": names[1]}
     text = later("spreads {times} times as wide in {b} as in {a} (sd {before} and {after})")
@@ -165,7 +166,7 @@ def _grain(one: FeatureChange, names: tuple[str, str]) -> Clause:
     assert found is not None
     more = int(found.b > found.a)
     shares = (_grain_share(found, 0), _grain_share(found, 1))
-    unit = wording.exact_number(found.value)
+    unit = exact_number(found.value)
     what = say("a multiple of {unit}" if found.value != 1 else "a whole number", unit=unit)
     if max(found.a, found.b) < SURELY_ROUNDED:
         return _is(what, shares_of(shares, names, of))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cospan._language import either, later, say
+from cospan._numbers import chance, share_text
 from cospan._text import plural
 
 from .columns import FeatureChange, FeatureTable
@@ -15,7 +16,7 @@ from .kinds import Kinds
 from .pairs import PairChange, Relations
 from .quality import Quality
 from .sentences import feature_sentence, pair_sentence
-from .wording import auc_interval, chance, listed, of_hundred, share_text
+from .wording import auc_interval, listed, of_hundred
 
 if TYPE_CHECKING:
     from cospan.significance import Estimate

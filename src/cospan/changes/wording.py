@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cospan._language import either, later, say
-from cospan._tolerance import AS_WRITTEN
+from cospan._numbers import exact_number, number, pair_of
 
 if TYPE_CHECKING:
     from cospan.significance import Estimate
@@ -31,56 +31,6 @@ _WORDS = frozenset(
      "both", "neither", "either", "and", "or", "not", "on", "off", "in", "out", "is", "it", "one",
      "two", "some", "any", "same", "more", "less")
 )  # fmt: skip
-
-
-def number(value: float, digits: int = 3) -> str:
-    """A few significant digits, with commas from 10,000 on and no exponent where it can be."""
-    if not math.isfinite(value):
-        return say("infinity" if value > 0 else "minus infinity")
-    if value == 0:
-        return "0"
-    size = math.floor(math.log10(abs(value)))
-    if size >= 15 or size < -5:
-        return f"{value:.{digits - 1}e}"
-    rounded = round(value, max(0, digits - 1 - size)) if size < digits else round(value)
-    places = max(0, digits - 1 - size)
-    text = f"{rounded:,.{places}f}" if abs(rounded) >= 10_000 else f"{rounded:.{places}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def exact_number(value: float) -> str:
-    """A value that the data has, in full: with the digits that float32 keeps, or all of ten.
-
-    >>> exact_number(-999.0), exact_number(603.7285), exact_number(float(np.float32(0.7)))
-    ('-999', '603.7285', '0.7')
-    """
-    for digits in range(3, 10) if math.isfinite(value) else ():
-        text = number(value, digits)
-        if abs(float(text.replace(",", "")) - value) <= AS_WRITTEN * abs(value):
-            return text
-    return number(value, 10)
-
-
-def pair_of(a: float, b: float, right: int = 2) -> Two:
-    """Two numbers, with three digits or more, so that `right` digits of their difference are right.
-
-    >>> pair_of(2016.837, 2017.508), pair_of(12.04, 3.0), pair_of(5.0, 5.0)
-    (('2016.84', '2017.51'), ('12', '3'), ('5', '5'))
-    """
-    apart = abs(a - b)
-    places = right - 1 - math.floor(math.log10(apart)) if 0 < apart < math.inf else 0
-    sizes = (math.floor(math.log10(abs(x))) if 0 < abs(x) < math.inf else 0 for x in (a, b))
-    x, y = (min(max(3, places + size + 1), 10) for size in sizes)
-    return number(a, x), number(b, y)
-
-
-def correlations(a: float, b: float) -> Two:
-    """Two correlations: two digits, more where it takes them to tell them apart."""
-    for digits in range(2, 6):
-        x, y = (f"{round(r, digits) + 0.0:.{digits}f}" for r in (a, b))  # no minus before a zero
-        if x != y:
-            return x, y
-    return f"{round(a, 2) + 0.0:.2f}", f"{round(b, 2) + 0.0:.2f}"
 
 
 def value_text(value: float, kind: str) -> str:
@@ -126,23 +76,6 @@ def shares_of(shares: Two, names: Two, of: str = ROWS, first: int = 0, never: bo
     (one, two), (here, there) = ([x[i] for i in order] for x in (shares, names))
     text = _SHARES["'" in (here[-1:], there[-1:]), never]
     return say(text, one=one, two=two, here=here, there=there, of=say(of))
-
-
-def share_text(share: float) -> str:
-    """A share in per cent, never rounded to 0 % or 100 % when it is neither."""
-    share = max(share, 0.0)  # a difference of sums may be 0 less rounding
-    if 0 < share < 0.005:
-        return say("less than 1 %" if share >= 0.0005 else "less than 0.1 %")
-    if 0.995 <= share < 1:
-        return say("more than 99 %")
-    return say("{share:.0f} %", share=100 * share)
-
-
-def chance(p: float) -> str:
-    """A p-value in words."""
-    if p <= 0.001:
-        return say("p at most 0.001")
-    return say("p = {p:.2g}", p=p) if p < 0.995 else say("p = 1")
 
 
 def of_hundred(auc: float) -> str:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cospan._language import later, say
+from cospan._numbers import share_text
 
 from .notes import LookedAt, QualityNote
 from .twosample import log_fisher
-from .wording import listed, quoted, share_text, shares_of
+from .wording import listed, quoted, shares_of
 
 if TYPE_CHECKING:
     from cospan.sources.encoding import ColumnProfile

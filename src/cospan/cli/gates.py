@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import typer
 
-from cospan._text import number, printable
+from cospan._numbers import number
+from cospan._text import printable
 from cospan.comparison import Comparison, ManyComparison
 from cospan.errors import InputError
 

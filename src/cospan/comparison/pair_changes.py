@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cospan._language import later, say
+from cospan._numbers import chance
 from cospan._text import plural
 from cospan._types import Floats
 from cospan.changes import Changes, find_changes
 from cospan.changes.grouping import plan_from
-from cospan.changes.wording import chance, listed
+from cospan.changes.wording import listed
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 

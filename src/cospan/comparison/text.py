@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._text import number, plural, printable
-from cospan.changes import wording
+from cospan._numbers import number, p_text
+from cospan._text import plural, printable
 from cospan.changes.wording import set_name
 from cospan.comparison.auditing import worst_rows
 from cospan.comparison.scored_rows import scored_beside_many, scored_beside_two
+from cospan.significance import MEASURES
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
@@ -159,24 +160,18 @@ def _with_letter(name: str, letter: str) -> str:
 
 
 def _numbers(c: Comparison) -> Iterator[str]:
-    s = c.separation
-    yield f"  AUC         {s.auc}  of the angle; 0.5: no difference, 1: apart"
-    if c.shift is not None:
-        yield f"  held out    {c.shift.effect}  AUC of the test's own score, on rows new to it"
-    yield f"  Fisher-Rao  {s.fisher_rao}  between 0 and π"
-    yield f"  overlap     {s.overlap}  what both have in common"
+    for key, one in MEASURES.items():
+        if one.line:
+            yield f"  {one.name:<10}  {getattr(c.separation, key)}  {one.line}"
+        if key == "auc" and c.shift is not None:
+            yield f"  held out    {c.shift.effect}  AUC of the test's own score, on rows new to it"
     if c.shift is None:
         return
     p, least = float(c.shift.pvalue), 1 / (c.shift.n_permutations + 1)
     word = "the two sets differ" if p <= 0.05 else "no evidence that the two sets differ"
-    yield f"  p-value     {_p(p, least)}  {word} ({c.shift.n_permutations} permutations)"
-    parts = ", ".join(f"{name} {_p(p, 3 * least)}" for name, p in c.shift.parts.items())
+    yield f"  p-value     {p_text(p, least)}  {word} ({c.shift.n_permutations} permutations)"
+    parts = ", ".join(f"{name} {p_text(p, 3 * least)}" for name, p in c.shift.parts.items())
     yield f"  p-values    {parts}  (adjusted for all three)"
-
-
-def _p(p: float, least: float) -> str:
-    """A p-value; the least that so many permutations can give is a bound, not a measurement."""
-    return f"{'at most ' if p <= least else ''}{p:.3g}"
 
 
 def _columns(c: Comparison, width: int) -> Iterator[str]:
@@ -224,7 +219,7 @@ def _features(c: Comparison) -> Iterator[str]:
 
 def _signed(pull: float) -> str:
     """Two digits that mean something, and the side."""
-    return f"{'-' if pull < 0 else '+'}{wording.number(abs(pull), 2)}"
+    return f"{'-' if pull < 0 else '+'}{number(abs(pull), 2)}"
 
 
 def _flagged(c: Comparison) -> str:

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._language import either, later, say
+from cospan._numbers import number, share_text
 from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, plan_from, present
-from cospan.changes.wording import number, share_text
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.monitoring.timing import Every

@@ -26,7 +26,7 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._language import say
 from cospan._text import plural
-from cospan._tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE
+from cospan._tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE, rank_in_gram
 from cospan._types import Floats
 from cospan.curves.map import median_distance, ordered, uniforms
 from cospan.curves.rows import RowMap
@@ -153,7 +153,7 @@ def _principal(z: Floats) -> Floats:
     if len(z) >= z.shape[1]:
         return np.asarray(np.linalg.eigh(z.T @ z)[1][:, ::-1][:, :AXES])
     values, vectors = np.linalg.eigh(z @ z.T)
-    keep = values > values[-1] * len(z) * np.finfo(float).eps
+    keep = values > rank_in_gram(values[-1], len(z))
     found = z.T @ (vectors[:, keep] / np.sqrt(values[keep]))
     return np.asarray(found[:, ::-1][:, :AXES])
 

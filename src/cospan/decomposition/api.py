@@ -88,7 +88,7 @@ def gsvd(
     Raises
     ------
     InputError
-        A ``ValueError``: for NaN or Inf (with their place), unlike numbers of columns, sparse
+        A ``ValueError``: for NaN or Inf (with their place), different numbers of columns, sparse
         matrices, and options that are off.
 
     See Also

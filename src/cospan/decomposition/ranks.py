@@ -13,7 +13,7 @@ import scipy.linalg
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import DOUBTFUL, WELL_CONDITIONED, surely_above
+from cospan._tolerance import DOUBTFUL, WELL_CONDITIONED, rank_tolerance, surely_above
 
 
 def norm(x: Array) -> float:
@@ -106,7 +106,7 @@ def smallest_singular_value(R: Array) -> float:
         return _inverse_iteration(R)
     values = arrays.namespace(R).linalg.eigvalsh(arrays.gram(R))
     lowest, highest = float(values[0]), float(values[-1])
-    return lowest**0.5 if lowest > n * arrays.eps(R) * highest else 0.0
+    return lowest**0.5 if lowest > rank_tolerance(n, n, arrays.eps(R)) * highest else 0.0
 
 
 def _inverse_iteration(R: np.ndarray) -> float:

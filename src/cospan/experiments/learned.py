@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cospan import __version__, plots
+from cospan._numbers import p_text
 from cospan._text import printable
 from cospan._validate import as_count
 from cospan.embedding import load_text_model
@@ -134,7 +135,7 @@ def _models(found: Sequence[Shared]) -> Table:
 
 def _p(p_values: tuple[float, ...]) -> str:
     p = uniformity(p_values)
-    return "—" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return "—" if math.isnan(p) else p_text(p, 0.001)
 
 
 # ---- what they say -----------------------------------------------------------------------------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_PAIRS = 2_000
 #: A level or truth value rarer than this has no relation that a window's rows could show.
 _COMMON = 0.05
-#: Rows that cost more than so many of the reference's rows are unlike it.
+#: Rows that cost more than so many of the reference's rows are unusual for it.
 FAR = 0.99
 #: Parts of the reference's rows that are measured by the others.
 FOLDS = 5

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._language import say
-from cospan._text import number
+from cospan._numbers import p_text
 from cospan._types import Floats
 from cospan.monitoring.chance import p_value
 from cospan.monitoring.channels import Channel
@@ -96,7 +95,7 @@ class WindowResult:
     @property
     def p_text(self) -> str:
         """The p-value in words; those too small for a number are bounded."""
-        return number(self.p) if self.p > _SMALLEST else say("less than {p:g}", p=_SMALLEST)
+        return p_text(self.p, _SMALLEST)
 
     @property
     def mostly(self) -> str:

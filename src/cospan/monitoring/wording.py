@@ -7,15 +7,9 @@ import math
 import numpy as np
 
 from cospan._language import later, say
+from cospan._numbers import correlations, exact_number, number, pair_of, share_text
 from cospan._tolerance import NOT_ZERO
-from cospan.changes.wording import (
-    correlations,
-    exact_number,
-    number,
-    pair_of,
-    quoted,
-    share_text,
-)
+from cospan.changes.wording import quoted
 from cospan.monitoring.channels import OF_NUMBERS, Channel
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
@@ -37,7 +31,7 @@ def reason_text(
                      "correctly, usually {usual}.")  # fmt: skip
         return say(text, now=round(100 * value), usual=round(100 * usual))
     if channel.kind == "rows":
-        return say("Whole rows are unlike those of the reference: their values do not go together.")
+        return say("Whole rows differ from the reference's: their values do not go together.")
     if channel.kind == "relation":
         first, second = (quoted(profile.channels.names[k]) for k in profile.channels.pair_at(place))
         text = later("{first} and {second} are related differently: rank correlation {now}, "

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from cospan._language import say, several
+from cospan._numbers import chance
 from cospan._tables import make_dataframe
 from cospan._validate import as_count
 from cospan.errors import MissingDependencyError
@@ -159,18 +160,9 @@ class Panel:
         lines = [f"{sample}{self.n_a} and {self.n_b} rows, {UNITS[self.units]}"]
         for one in self.measures:
             value = "-" if one.value is None else f"{one.value:.4g}"
-            p = "" if one.p_value is None else _chance(one.p_value)
-            lines.append(f"{one.name:<{width}}  {value:>9}  {p:<9}  {one.note or one.meaning}")
+            p = "" if one.p_value is None else chance(one.p_value)
+            lines.append(f"{one.name:<{width}}  {value:>9}  {p:<15}  {one.note or one.meaning}")
         return "\n".join(lines)
-
-
-def _chance(p: float) -> str:
-    """Far out in a tail only the order of magnitude means anything, and 0 is never right.
-
-    >>> _chance(0.034), _chance(1e-40), _chance(0.0)
-    ('p 0.034', 'p < 0.001', 'p < 0.001')
-    """
-    return "p < 0.001" if p < 0.001 else f"p {p:.2g}"
 
 
 class Answer(NamedTuple):

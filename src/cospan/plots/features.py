@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._numbers import share_text
 from cospan.changes.grouping import Column, columns_of, having, plan_from
-from cospan.changes.wording import share_text
 from cospan.errors import InputError
 
 from ._style import BLUE, DARK, GREY, ORANGE, PART_COLOURS, axes, label, tidy

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._language import say
+from cospan._numbers import number, share_text
 from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, having, plan_from, present
-from cospan.changes.wording import number, share_text, value_text
+from cospan.changes.wording import value_text
 
 from ._text import clean
 from .pieces import Histogram

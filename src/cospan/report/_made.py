@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cospan._language import say
+from cospan._numbers import p_text
 from cospan.comparison.settings import Settings
 
 from ._text import clean
-from ._words import p_text
 from .pieces import Measure, Setting
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cospan._language import later, say
-from cospan.changes.wording import auc_interval, number
+from cospan._numbers import number
+from cospan.changes.wording import auc_interval
 
 from . import _words
 from ._changed import features_of, relations_of

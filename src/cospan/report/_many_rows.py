@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._language import say
+from cospan._numbers import percent
 from cospan.comparison.auditing import worst_rows
 
 from ._columns import Columns
 from ._pictures import PictureShape, grey_png
-from ._text import clean, percent
+from ._text import clean
 from .pieces import Nearest, Row, Tab, Value
 
 if TYPE_CHECKING:

@@ -43,36 +43,3 @@ def _visible(character: str) -> str:
 def called(name: str, width: int) -> str:
     """A set's name for a sentence."""
     return set_name(clean(name, width))
-
-
-def count(n: int) -> str:
-    """A whole number with thin groups of three digits.
-
-    >>> count(1234567)
-    '1,234,567'
-    """
-    return f"{n:,}"
-
-
-def percent(share: float) -> str:
-    """A share as a percentage with one decimal, never rounded up to certainty.
-
-    >>> percent(0.98372), percent(0.99999), percent(1.0), percent(0.0001)
-    ('98.4 %', 'over 99.9 %', '100 %', 'under 0.1 %')
-    """
-    if share in (0.0, 1.0):
-        return f"{share:.0%}".replace("%", " %")
-    if share > 0.9995:
-        return say("over 99.9 %")
-    if share < 0.0005:
-        return say("under 0.1 %")
-    return f"{100 * share:.1f} %"
-
-
-def significant(value: float, digits: int = 3) -> str:
-    """A number in few digits, without an exponent where one can do without.
-
-    >>> significant(2.34567), significant(0.0), significant(1e-7)
-    ('2.35', '0', '1e-07')
-    """
-    return f"{value:.{digits}g}"

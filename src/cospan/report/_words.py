@@ -9,10 +9,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cospan._language import later, say
+from cospan._numbers import chance, count, p_text, percent
 from cospan.changes import size_of, wording
-from cospan.changes.wording import auc_interval, chance
+from cospan.changes.wording import auc_interval
+from cospan.significance import MEASURES
 
-from ._text import clean, count, percent, significant
+from ._text import clean
 from .pieces import Measure, TimeChart
 
 if TYPE_CHECKING:
@@ -78,12 +80,12 @@ def isolated(name: str) -> str:
 def spoken(sentences: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     """Sentences as they can be shown: names cut and isolated, control characters spelled out."""
     found = []
-    order = sorted(set(names), key=len, reverse=True)
+    order = [n for n in set(names) if len(n) > LONGEST_IN_SENTENCE or isolated(n) != n]
+    order.sort(key=len, reverse=True)
     for sentence in filter(None, sentences):
         # Names are set aside first: what is put in place of one must not be searched for another.
         for i, name in enumerate(order):
-            if len(name) > LONGEST_IN_SENTENCE or clean(name) != name or isolated(name) != name:
-                sentence = sentence.replace(name, f"\ue000{i}\ue001")
+            sentence = sentence.replace(name, f"\ue000{i}\ue001")
         sentence = clean(sentence, 700)
         for i, name in enumerate(order):
             short = isolated(clean(name, LONGEST_IN_SENTENCE))
@@ -161,15 +163,7 @@ def time_cells(moment: Moment | None) -> tuple[str, str, str]:
 
 def measures(c: Comparison) -> tuple[Measure, ...]:
     """All measures of the separation, and the p-values."""
-    s = c.separation
-    listed = [
-        (s.auc, later("AUC"), later("share of pairs of rows that the angle orders correctly; 0.5 "
-         "is chance. Each row is scored as if it had not been in its set")),
-        (s.fisher_rao, later("Fisher-Rao distance"),
-         later("of the two distributions of angles, 0 to 3.14")),
-        (s.hellinger, later("Hellinger distance"), later("the same on a scale from 0 to 1")),
-        (s.overlap, later("Overlap"), later("what the two distributions have in common, 1 to 0")),
-    ]  # fmt: skip
+    listed = [(getattr(c.separation, key), one.name, one.meaning) for key, one in MEASURES.items()]
     effect = getattr(c.shift, "effect", None)
     if effect is not None:
         meaning = later("the same for the score of the shift test, which learns from one half of "
@@ -180,19 +174,12 @@ def measures(c: Comparison) -> tuple[Measure, ...]:
         return tuple(found)
     n = c.shift.n_permutations
     meaning = say("of {n:,} random regroupings of the rows, how many come out as far apart", n=n)
-    found.append(Measure(say("p-value"), p_text(float(c.shift.pvalue), n), "", meaning))
+    found.append(Measure(say("p-value"), p_text(float(c.shift.pvalue), 1 / (n + 1)), "", meaning))
     for part, p in dict(getattr(c.shift, "parts", {})).items():
         label = say("p-value, {part}", part=say(part))
         meaning = say("of a change in {part} alone", part=say(part))
-        found.append(Measure(label, p_text(float(p), n, tests=3), "", meaning))
+        found.append(Measure(label, p_text(float(p), 3 / (n + 1)), "", meaning))
     return tuple(found)
-
-
-def p_text(p: float, n_permutations: int | None = None, tests: int = 1) -> str:
-    """A p-value; the smallest that permutations can give, over all tests, is "at most" that."""
-    if n_permutations and p <= (tests + 0.5) / (n_permutations + 1):
-        return say("at most {p}", p=significant(tests / (n_permutations + 1), 1))
-    return "< 0.0001" if p < 1e-4 else significant(p, 2)
 
 
 def _value(estimate: Estimate) -> str:

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from cospan._json import json_text
 from cospan._language import translated
+from cospan._numbers import count, p_text, percent
 from cospan.errors import MissingDependencyError
 
 from . import svg, svg_many, svg_time
-from ._text import count, percent
-from ._words import CODES, change_text, filled, of_hundred, p_text, time_cells, time_words
+from ._words import CODES, change_text, filled, of_hundred, time_cells, time_words
 from .content import ReportContent
 
 if TYPE_CHECKING:

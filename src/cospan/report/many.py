@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._language import later, say
+from cospan._numbers import count, percent
 from cospan._text import plural
 from cospan.changes import size_of
 from cospan.changes.wording import set_name
@@ -19,7 +20,7 @@ from . import _words
 from ._made import Origin, made_of
 from ._many_pairs import MOST_COMMANDS, Pairing, command_for
 from ._many_rows import ManyRows
-from ._text import clean, count, percent
+from ._text import clean
 from .content import ReportContent
 from .pieces import Chart, Pair, SetInfo, Tile
 

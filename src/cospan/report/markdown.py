@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from cospan._language import later, say
+from cospan._numbers import count, p_text, percent
 
-from ._text import count, percent
-from ._words import both, change_text, filled, p_text, time_cells, time_words
+from ._words import both, change_text, filled, time_cells, time_words
 from .content import ReportContent
 from .pieces import Feature, Pair, Tab
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan._language import later, say
+from cospan._numbers import count, percent
 from cospan.changes import Changes
 from cospan.changes.wording import auc_interval, set_name
 from cospan.comparison.scored_rows import scored_beside_two
@@ -19,7 +20,7 @@ from ._made import Origin, made_of
 from ._patterns import patterns_of, pictures_of
 from ._pictures import PictureShape
 from ._rows import Listing, list_rows
-from ._text import called, clean, count, percent
+from ._text import called, clean
 from .content import ReportContent
 from .pieces import Angles, Bare, Chart, Feature, Note, Part, Relation, SetInfo, Tile, TimeChart
 

@@ -14,12 +14,13 @@ several views (`combining`) and one for each of location, scale and shape (`part
 the AUC on held-out rows (`effect`).
 """
 
-from cospan.significance.angles import RAW_BINS, Separation, pair_separation, separation
+from cospan.significance.angles import MEASURES, RAW_BINS, Separation, pair_separation, separation
 from cospan.significance.bootstrap import Estimate
 from cospan.significance.reliability import fit_reliabilities, fit_reliability
 from cospan.significance.shift import ShiftTest, shift_test
 
 __all__ = [
+    "MEASURES",
     "RAW_BINS",
     "Estimate",
     "Separation",

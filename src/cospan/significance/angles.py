@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
+from cospan._language import later
 from cospan._types import Floats
 from cospan._validate import as_confidence, as_count, as_generator
 from cospan.distribution import angle_auc, angle_histogram, as_angles, hellinger, overlap
@@ -30,6 +32,36 @@ from cospan.significance.recalibrating import smooth_spread
 RAW_BINS = 30
 # Standard deviations between two normal distributions whose AUC is 1 for all that a few rows say.
 MOST_APART = 10.0
+
+
+class Measure(NamedTuple):
+    """What a measure is called and what it means, on a line (none: left out there) and in full."""
+
+    name: str
+    line: str
+    meaning: str
+
+
+#: The measures of a separation, in the order in which they are shown everywhere.
+MEASURES = {
+    "auc": Measure(
+        later("AUC"),
+        "of the angle; 0.5: no difference, 1: apart",
+        later("share of pairs of rows that the angle orders correctly; 0.5 is chance. Each row is "
+              "scored as if it had not been in its set"),
+    ),
+    "fisher_rao": Measure(
+        later("Fisher-Rao"),
+        "between 0 and π",
+        later("distance of the two distributions of angles, 0 to 3.14"),
+    ),
+    "hellinger": Measure(later("Hellinger"), "", later("the same on a scale from 0 to 1")),
+    "overlap": Measure(
+        later("overlap"),
+        "what both have in common",
+        later("what the two distributions have in common, 1 to 0"),
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,8 +99,7 @@ class Separation:
     bins: int | None
 
     def __str__(self) -> str:
-        names = ("fisher_rao", "hellinger", "auc", "overlap")
-        found = ", ".join(f"{name} {getattr(self, name)}" for name in names)
+        found = ", ".join(f"{name} {getattr(self, name)}" for name in MEASURES)
         return f"{self.n_a:,} + {self.n_b:,} angles: {found}"
 
 

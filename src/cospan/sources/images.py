@@ -112,7 +112,7 @@ def _reason(error: Exception) -> str:
 
 
 def _checked_label(label: Any, folder: Path, n_files: int) -> str | NDArray[Any] | None:
-    """None, "folder", or one label an image."""
+    """None, "folder", or one label for each image."""
     if label is None or (isinstance(label, str) and label == "folder"):
         return label
     labels = np.asarray(label)

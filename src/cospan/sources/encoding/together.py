@@ -132,7 +132,7 @@ def _unknown(column: str, given: str, there: list[str], tables: Sequence[_Opened
 
 def _plain_plan(tables: Sequence[_Opened], policy: str) -> EncodingPlan:
     """All columns are numbers or truth values, and no value is missing."""
-    _refuse_unlike(tables, _all(tables))
+    _refuse_different(tables, _all(tables))
     kinds = {column: [table.kinds[column] for _, table in tables] for column in _all(tables)}
     columns = [
         ColumnPlan(column, "boolean" if set(kind) == {"boolean"} else "number")
@@ -159,7 +159,7 @@ def _decided(
             decide_column(parts, policy, asked=asked, names=[one.name for one in having])
         )
     plan = EncodingPlan((*columns, *_apart(tables)), policy)
-    _refuse_unlike(tables, [column.name for column in plan.used])
+    _refuse_different(tables, [column.name for column in plan.used])
     if not plan.used:
         raise InputError(f"{_names(tables)}: no column is left to compare. {left_out_note(plan)}")
     return plan
@@ -182,7 +182,7 @@ def _apart(tables: Sequence[_Opened]) -> list[ColumnPlan]:
     return [ColumnPlan(column, "left out", reason) for column, reason in reasons.items()]
 
 
-def _refuse_unlike(tables: Sequence[_Opened], used: Iterable[str]) -> None:
+def _refuse_different(tables: Sequence[_Opened], used: Iterable[str]) -> None:
     """Every column that makes features is in every set."""
     first = tables[0]
     wanted = set(used)
