@@ -130,14 +130,12 @@ def tested_rows(read: Sequence[ReadSet]) -> list[Chunk]:
     return found
 
 
-def shown_rows(samples: Sequence[Floats], seed: int) -> tuple[Floats, ...]:
+def shown_rows(tested: Sequence[Chunk], seed: int) -> list[Chunk]:
     """Of these rows, as many as a result carries along to tell what changed between two sets."""
-    size = rows_within(SHOWN_BYTES // len(samples), samples[0].shape[1], SHOWN_ROWS, fewest=20)
-    found = []
-    for rows in samples:
-        chosen = np.random.default_rng(seed).permutation(len(rows))[:size]
-        found.append(rows[np.sort(chosen)])
-    return tuple(found)
+    width = tested[0].rows.shape[1]
+    size = rows_within(SHOWN_BYTES // len(tested), width, SHOWN_ROWS, fewest=20)
+    drawn = (np.random.default_rng(seed).permutation(len(one.rows))[:size] for one in tested)
+    return [one.take(np.sort(chosen)) for one, chosen in zip(tested, drawn, strict=True)]
 
 
 def _reliabilities(model: Model, samples: Sequence[Floats], seed: int) -> Floats:

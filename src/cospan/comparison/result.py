@@ -52,6 +52,7 @@ class Result(Facts):
     feature_names: tuple[str, ...]
     #: Without a joint frame: some rows of each set, drawn at random, unless they are pictures
     samples: tuple[Any, ...] = ()
+    merged: tuple[Any, ...] = ()  # beside each set's samples what a Chunk calls so
 
 
 def shared(result: Result, view: Any) -> dict[str, Any]:
