@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cospan._types import Floats
 from cospan.errors import InputError
+from cospan.summary import random_rows
 
 if TYPE_CHECKING:
     from cospan.sources.encoding import ColumnPlan, EncodingPlan, SetProfile
@@ -97,7 +98,7 @@ def taken_rows(
     kept, beside = [], []
     for rows, own in zip((a, b), merged, strict=True):
         if len(rows) > limit:
-            chosen = np.sort(rng.choice(len(rows), limit, replace=False))
+            chosen = random_rows(len(rows), limit, rng)
             rows, own = rows[chosen], None if own is None else own[chosen]
         kept.append(rows)
         beside.append(own)

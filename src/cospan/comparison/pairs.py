@@ -20,7 +20,7 @@ from cospan.sets import angles_of, fit_calibration, log_odds_of
 from cospan.sets.curved import as_fitted
 from cospan.significance import Separation, fit_reliabilities, pair_separation
 from cospan.sources import Chunk
-from cospan.summary import Reservoir, rows_within
+from cospan.summary import Reservoir, random_rows, rows_within
 
 TESTED_ROWS = 2_500  # rows of each set that repeated fits and permutations take, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
@@ -134,8 +134,8 @@ def shown_rows(tested: Sequence[Chunk], seed: int) -> list[Chunk]:
     """Of these rows, as many as a result carries along to tell what changed between two sets."""
     width = tested[0].rows.shape[1]
     size = rows_within(SHOWN_BYTES // len(tested), width, SHOWN_ROWS, fewest=20)
-    drawn = (np.random.default_rng(seed).permutation(len(one.rows))[:size] for one in tested)
-    return [one.take(np.sort(chosen)) for one, chosen in zip(tested, drawn, strict=True)]
+    rng = np.random.default_rng
+    return [one.take(random_rows(len(one.rows), size, rng(seed))) for one in tested]
 
 
 def _reliabilities(model: Model, samples: Sequence[Floats], seed: int) -> Floats:

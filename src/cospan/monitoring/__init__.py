@@ -9,7 +9,7 @@ window as a whole. ``records`` are windows as they are kept, ``profile`` is a re
 windows (``standing_in`` draws rows for one without any),
 ``levels`` the alarm levels that follow from them. ``judging``, ``chance``, ``reasons``,
 ``wording`` and ``episodes`` say what is unusual, and since when; ``result`` holds the whole,
-``files`` (over ``taking_apart`` and ``putting_together``) keeps it, ``api`` makes it.
+``files`` (over ``parts`` and ``entries``) keeps it, ``api`` makes it.
 ``sequential`` (over ``martingale``) is the alarm for rows that come one by one.
 """
 
