@@ -11,7 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 HERE = Path(__file__).parent
 VERSION = re.search(
-    r'__version__ = "([^"]+)"', (HERE.parent / "src/cospan/__init__.py").read_text("utf-8")
+    r'VERSION = "([^"]+)"', (HERE.parent / "src/cospan/_version.py").read_text("utf-8")
 )[1]
 
 project = "cospan"

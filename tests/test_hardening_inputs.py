@@ -3,9 +3,12 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +18,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from cospan import Monitoring, Profile, compare, gsvds, load, monitor
+from cospan._packages import EXTRAS
 from cospan._tables import without_formulas
 from cospan.cli import app
 from cospan.cli.terminal import Terminal
@@ -283,6 +287,25 @@ def test_a_closed_standard_input_is_said(tmp_path):
 
 
 # ---- doctor ------------------------------------------------------------------------------------
+
+
+def test_extras_bring_what_the_table_of_packages_says():
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())[
+        "project"
+    ]
+    extras = project["optional-dependencies"]
+
+    def brought(requirements):
+        for one in requirements:
+            name, inner = re.match(r"([\w-]+)(?:\[([\w,]+)\])?", one).groups()
+            yield from brought(extras[inner]) if name == "cospan" else [name]
+            yield from {"distributed"} & set((inner or "").split(","))  # of Dask's own extras
+
+    before = set()
+    for extra, packages in EXTRAS.items():
+        found = set(brought(extras.get(extra, project["dependencies"])))
+        assert set(packages) == found - before
+        before |= found
 
 
 def test_the_doctor_names_versions_and_tests_itself():

@@ -10,7 +10,7 @@ from cospan.model_file.container import packed
 from cospan.model_file.parts import Parts
 from cospan.monitoring.files import FORMAT_VERSION, PROFILE, load_profile
 from cospan.monitoring.moments import without_rows
-from cospan.monitoring.taking_apart import profile_parts
+from cospan.monitoring.parts import profile_parts
 from cospan.summary import Summary
 
 

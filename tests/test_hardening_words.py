@@ -57,6 +57,27 @@ def test_a_file_that_is_not_utf8_is_told_by_column_and_line(words, tmp_path):
     assert rows(str(tmp_path / "lat.csv"), drop=["b"]).shape == (21, 1)
 
 
+@pytest.mark.parametrize("usual", ["2.5", " 1 ", "true", "2020-01-01", "2020-01-01 10:00:00"])
+def test_the_first_value_of_another_kind_is_told(usual, tmp_path, monkeypatch):
+    """Of the columns that are read: `b` is wrong earlier, but may be left out."""
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 2000)
+    lines = [
+        "a,b,c",
+        *[f" 1 ,NA,{usual}", f"1,2,{usual}"] * 500,
+        "1,no,",
+        '1,2,"so ""on"""',
+        "1,2,x",
+    ]
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(lines))
+    with pytest.raises(SourceError, match="'b' holds 'no' in line 1002 after values of type doub"):
+        rows(str(path))
+    with pytest.raises(
+        SourceError, match="'c' holds 'so \"on\"' in line 1003 after values of type"
+    ):
+        rows(str(path), drop=["b"])
+
+
 def test_an_endless_line_is_told_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(text_files, "BLOCK_BYTES", 2**14)
     monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 2**18)

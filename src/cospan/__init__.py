@@ -22,6 +22,8 @@ How the data flows, in order:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from cospan._version import VERSION
+
 if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.alignment import Alignment as Alignment
     from cospan.alignment import neither as neither
@@ -31,15 +33,26 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.audit import LabelAudit as LabelAudit
     from cospan.audit import audit_labels as audit_labels
     from cospan.audit import importance_weights as importance_weights
+    from cospan.changes import Changes as Changes
+    from cospan.changes import FeatureTable as FeatureTable
+    from cospan.changes import PairTable as PairTable
+    from cospan.changes import Verdict as Verdict
     from cospan.comparison import Comparison as Comparison
+    from cospan.comparison import LikeNeither as LikeNeither
     from cospan.comparison import ManyComparison as ManyComparison
     from cospan.comparison import ScoredGroup as ScoredGroup
+    from cospan.comparison import Timeline as Timeline
     from cospan.comparison import compare as compare
     from cospan.comparison import compare_many as compare_many
     from cospan.decomposition import GSVD as GSVD
     from cospan.decomposition import Blocks as Blocks
+    from cospan.decomposition import GlsSolution as GlsSolution
     from cospan.decomposition import GSVDStack as GSVDStack
+    from cospan.decomposition import JuliaForm as JuliaForm
+    from cospan.decomposition import LapackForm as LapackForm
+    from cospan.decomposition import MatlabForm as MatlabForm
     from cospan.decomposition import PartialGSVD as PartialGSVD
+    from cospan.decomposition import TikhonovPath as TikhonovPath
     from cospan.decomposition import gsvd as gsvd
     from cospan.decomposition import gsvds as gsvds
     from cospan.decomposition import gsvdvals as gsvdvals
@@ -62,8 +75,10 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.frame import shared_directions as shared_directions
     from cospan.model_file import load as load
     from cospan.model_file import save as save
+    from cospan.monitoring import Episode as Episode
     from cospan.monitoring import Monitoring as Monitoring
     from cospan.monitoring import Profile as Profile
+    from cospan.monitoring import WindowResult as WindowResult
     from cospan.monitoring import monitor as monitor
     from cospan.panel import Fidelity as Fidelity
     from cospan.panel import Measure as Measure
@@ -85,7 +100,7 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.summary import RowSample as RowSample
     from cospan.summary import Summary as Summary
 
-__version__ = "0.2.0.dev0"
+__version__ = VERSION
 
 # Public names and the modules they live in. They are imported on first use, so that `import
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
@@ -93,8 +108,10 @@ _NAMES = {
     "alignment": "Alignment neither",
     "attribution": "Attribution attribute",
     "audit": "ImportanceWeights LabelAudit audit_labels importance_weights",
-    "comparison": "Comparison ManyComparison ScoredGroup compare compare_many",
-    "decomposition": "Blocks GSVD GSVDStack PartialGSVD gsvd gsvds gsvdvals",
+    "changes": "Changes FeatureTable PairTable Verdict",
+    "comparison": "Comparison LikeNeither ManyComparison ScoredGroup Timeline compare compare_many",
+    "decomposition": "Blocks GSVD GSVDStack GlsSolution JuliaForm LapackForm MatlabForm "
+    "PartialGSVD TikhonovPath gsvd gsvds gsvdvals",
     "distribution": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
     "posterior_ambiguity",
     "embedding": "embed_images embed_texts",
@@ -102,7 +119,7 @@ _NAMES = {
     "frame": "Directions JointFrame LeaveOneOut ManyFrame Prototypes extreme_directions prototypes "
     "shared_directions",
     "model_file": "load save",
-    "monitoring": "Monitoring Profile monitor",
+    "monitoring": "Episode Monitoring Profile WindowResult monitor",
     "panel": "Fidelity Measure Panel fidelity measure_panel",
     "procrustes": "RelativeProcrustes SpanView relative_procrustes span_view",
     "significance": "Estimate Separation ShiftTest separation shift_test",

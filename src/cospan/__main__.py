@@ -10,7 +10,9 @@ def main() -> None:
     except ImportError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
-        sys.exit(f"error: the command line needs {error.name}; pip install 'cospan[app]'.")
+        from cospan._packages import missing
+
+        sys.exit(f"error: {missing('the command line', error.name)}")
     start()
 
 

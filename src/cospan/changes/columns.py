@@ -146,7 +146,15 @@ class FeatureChange:
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Every column of the user's: changed ones first, the surest first."""
+    """Every column of the user's: changed ones first, the surest first.
+
+    >>> from cospan import compare
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [0, 0, 2]
+    >>> features = compare(A, B, n_permutations=99).features
+    >>> [row.name for row in features.changed], features["x2"].ways
+    (['x2'], ('mean',))
+    """
 
     rows: tuple[FeatureChange, ...]
 

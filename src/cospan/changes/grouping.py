@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cospan._types import Floats
 from cospan.errors import InputError
+from cospan.summary import random_rows
 
 if TYPE_CHECKING:
     from cospan.sources.encoding import ColumnPlan, EncodingPlan, SetProfile
@@ -90,7 +91,7 @@ def taken_rows(a: Floats, b: Floats, sizes: tuple[float, float]) -> Rows:
     kept = []
     for rows in (a, b):
         if len(rows) > limit:
-            rows = rows[np.sort(rng.choice(len(rows), limit, replace=False))]
+            rows = rows[random_rows(len(rows), limit, rng)]
         kept.append(rows)
     return Rows(kept[0], kept[1], whole and len(kept[0]) == len(a) and len(kept[1]) == len(b))
 

@@ -38,6 +38,13 @@ class PairTable:
 
     `tried` is the number of pairs compared, `total` that of all pairs there are; `n_changed` that
     of changed ones, of which the surest are in `rows`.
+
+    >>> from cospan import compare
+    >>> A, B = np.random.default_rng(0).normal(size=(2, 200, 2))
+    >>> B[:, 1] += B[:, 0]
+    >>> pairs = compare(A, B, n_permutations=99).feature_pairs
+    >>> pairs.n_changed, pairs[0].first, pairs[0].second, round(pairs[0].r_b, 1)
+    (1, 'x0', 'x1', 0.7)
     """
 
     rows: tuple[PairChange, ...]
@@ -70,8 +77,9 @@ class Relations(NamedTuple):
 
     `broken` are the columns that scatter more widely about what the others predict, in one set.
 
-    `log_p` is adjusted over the pairs of the column. A column gets the credit (`leads`) for its
-    changed pairs if that explains more of them than crediting their other columns would.
+    A column gets the credit (`leads`) for its changed pairs if that explains more of them than
+    crediting their other columns would; `log_p` is that of the first of these, adjusted over the
+    pairs of the column, and 0 where there is none.
     """
 
     pairs: PairTable

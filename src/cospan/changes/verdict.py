@@ -60,6 +60,15 @@ class Verdict:
         The verdict in words, most important first.
     rows : RowsToCheck
         How many rows are worth a look.
+
+    Examples
+    --------
+    >>> from cospan import compare
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [0, 0, 2]
+    >>> verdict = compare(A, B, n_permutations=99).verdict
+    >>> verdict.size, verdict.mostly, verdict.features
+    ('large', 'location', ('x2',))
     """
 
     differs: bool

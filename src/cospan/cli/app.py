@@ -293,9 +293,9 @@ def doctor(terminal: Terminal, json: opt.Json = False) -> None:
 @app.command()
 def version() -> None:
     """Print the version."""
-    from cospan import __version__
+    from cospan._version import VERSION
 
-    typer.echo(__version__)
+    typer.echo(VERSION)
 
 
 def main() -> None:

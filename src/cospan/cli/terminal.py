@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import typer
 
+from cospan._packages import missing
 from cospan._surface import on_command_line
 from cospan._text import printable
 from cospan.cli.process import (
@@ -225,14 +226,6 @@ def _bars(console: Console) -> Progress:
     )
 
 
-#: The extra that brings a package, where it is not "app".
-_EXTRAS = {
-    **dict.fromkeys(("dask", "distributed"), "dask"),
-    **dict.fromkeys(("h5py", "zarr", "numcodecs"), "files"),
-    "torch": "torch",
-}
-
-
 def _sentence(error: BaseException) -> str | None:
     """What to tell a user about an error; None for those that are not theirs to solve."""
     if isinstance(error, CospanError):
@@ -245,9 +238,7 @@ def _sentence(error: BaseException) -> str | None:
     if isinstance(error, MemoryError):
         return "not enough memory; try a smaller --chunk-rows or fewer features (--columns)."
     if isinstance(error, ModuleNotFoundError) and error.name:
-        package = error.name.partition(".")[0]
-        extra = _EXTRAS.get(package, "app")
-        return f"this needs the package {package}, which is missing; pip install 'cospan[{extra}]'."
+        return missing("this", error.name)
     if isinstance(error, Exception):
         return (
             f"unexpected {type(error).__name__}: {error}; this is a bug in cospan: "

@@ -15,6 +15,17 @@ a joint frame, :class:`ManyComparison` (`many`) that of any other. The terminal 
 from cospan.comparison.api import compare, compare_many
 from cospan.comparison.many import ManyComparison
 from cospan.comparison.pair import Comparison, TopFeatures
+from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import ScoredGroup
+from cospan.comparison.timelines import Timeline
 
-__all__ = ["Comparison", "ManyComparison", "ScoredGroup", "TopFeatures", "compare", "compare_many"]
+__all__ = [
+    "Comparison",
+    "LikeNeither",
+    "ManyComparison",
+    "ScoredGroup",
+    "Timeline",
+    "TopFeatures",
+    "compare",
+    "compare_many",
+]

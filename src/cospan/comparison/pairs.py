@@ -20,7 +20,7 @@ from cospan.sets import angles_of, fit_calibration, log_odds_of
 from cospan.sets.curved import as_fitted
 from cospan.significance import Separation, fit_reliabilities, pair_separation
 from cospan.sources import Chunk
-from cospan.summary import Reservoir, rows_within
+from cospan.summary import Reservoir, random_rows, rows_within
 
 TESTED_ROWS = 2_500  # rows of each set that repeated fits and permutations take, at most
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
@@ -132,11 +132,8 @@ def tested_rows(read: Sequence[ReadSet]) -> list[Floats]:
 def shown_rows(samples: Sequence[Floats], seed: int) -> tuple[Floats, ...]:
     """Of these rows, as many as a result carries along to tell what changed between two sets."""
     size = rows_within(SHOWN_BYTES // len(samples), samples[0].shape[1], SHOWN_ROWS, fewest=20)
-    found = []
-    for rows in samples:
-        chosen = np.random.default_rng(seed).permutation(len(rows))[:size]
-        found.append(rows[np.sort(chosen)])
-    return tuple(found)
+    rng = np.random.default_rng
+    return tuple(rows[random_rows(len(rows), size, rng(seed))] for rows in samples)
 
 
 def _reliabilities(model: Model, samples: Sequence[Floats], seed: int) -> Floats:

@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from cospan import __version__
 from cospan._types import Floats
+from cospan._version import VERSION
 from cospan._warnings import Remark
 from cospan.comparison.auditing import audit_rows, rows_to_check, sides_of_labels
 from cospan.comparison.fitting import fit_sets
@@ -87,7 +87,7 @@ def compare_sets(
         warnings=collect_remarks(
             done.opened, done.fitted.model, done.every_group, audited, heard, differs=_differs(pair)
         ),
-        version=__version__,
+        version=VERSION,
         seconds=time.perf_counter() - started,
         samples=shown,
     )

@@ -110,7 +110,15 @@ class Scorer(NamedTuple):
 
 
 class LikeNeither(NamedTuple):
-    """Rows that no set finds usual, the least usual ones first; `sets` has the names of theirs."""
+    """Rows that no set finds usual, the least usual ones first; `sets` has the names of theirs.
+
+    >>> from cospan import compare
+    >>> A, B = np.random.default_rng(0).normal(size=(2, 200, 3))
+    >>> B[7] = 50.0
+    >>> found = compare(A, B, n_permutations=99).rows_like_neither
+    >>> found.sets.tolist(), found.ids.tolist()
+    (['B'], [7])
+    """
 
     sets: NDArray[Any]
     ids: NDArray[Any]

@@ -104,6 +104,14 @@ class Timeline:
         (Kruskal and Wallis).
     sampled : bool
         Whether the rows kept stand for all of them.
+
+    Examples
+    --------
+    >>> from cospan import compare
+    >>> A, B = np.random.default_rng(0).normal(size=(2, 400, 3))
+    >>> B[200:] += 1.0  # half way
+    >>> [line.changing for line in compare(A, B, n_permutations=99).timelines]
+    [('B',)]
     """
 
     column: str

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from cospan import _arrays as arrays
 from cospan._tolerance import SUMS_TO_TOTAL
 from cospan._types import Floats
 
@@ -49,7 +50,7 @@ def integrated(
             break
         open_rows = open_rows[missing > SUMS_TO_TOTAL * size]
         points *= 2
-    return _summing_to(total, parts), total
+    return np.asarray(arrays.summing_to(total, parts)), total
 
 
 def _by_gauss(
@@ -66,11 +67,3 @@ def _by_gauss(
         gradients = function(along.reshape(-1, d))[1].reshape(along.shape)
         slopes[start : start + at_once] = np.einsum("p,npd->nd", weights, gradients)
     return np.asarray(slopes * (rows - base))
-
-
-def _summing_to(total: Floats, parts: Floats) -> Floats:
-    """The parts, with the last digits that are missing in their sum shared out by size."""
-    size = np.abs(parts)
-    sizes = size.sum(axis=1)
-    missing = (total - parts.sum(axis=1)) / np.where(sizes > 0, sizes, 1.0)
-    return np.asarray(parts + missing[:, None] * size)

@@ -30,9 +30,25 @@ underneath.
 """
 
 from cospan.decomposition.api import gsvd, gsvdvals
+from cospan.decomposition.forms import JuliaForm, LapackForm, MatlabForm
 from cospan.decomposition.kernel import decompose
 from cospan.decomposition.partial import PartialGSVD, gsvds
+from cospan.decomposition.regularization import GlsSolution, TikhonovPath
 from cospan.decomposition.result import GSVD, Blocks
 from cospan.decomposition.stacks import GSVDStack
 
-__all__ = ["GSVD", "Blocks", "GSVDStack", "PartialGSVD", "decompose", "gsvd", "gsvds", "gsvdvals"]
+__all__ = [
+    "GSVD",
+    "Blocks",
+    "GSVDStack",
+    "GlsSolution",
+    "JuliaForm",
+    "LapackForm",
+    "MatlabForm",
+    "PartialGSVD",
+    "TikhonovPath",
+    "decompose",
+    "gsvd",
+    "gsvds",
+    "gsvdvals",
+]

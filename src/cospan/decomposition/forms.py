@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 
 class MatlabForm(NamedTuple):
-    """``A = U C Xᴴ`` and ``B = V S Xᴴ`` with c rising, as MATLAB's gsvd has it."""
+    """``A = U C Xᴴ`` and ``B = V S Xᴴ`` with c rising, as MATLAB's gsvd has it.
+
+    >>> from cospan import gsvd
+    >>> A, B = np.random.default_rng(0).normal(size=(2, 4, 3))
+    >>> U, V, X, C, S = gsvd(A, B).matlab()
+    >>> np.allclose(U @ C @ X.T, A), np.allclose(V @ S @ X.T, B)
+    (True, True)
+    """
 
     U: Array  # (p, r + k), or (p, p) from full matrices
     V: Array  # (q, k + t), or (q, q)
@@ -33,7 +40,14 @@ class MatlabForm(NamedTuple):
 
 
 class LapackForm(NamedTuple):
-    """``A = U diag(alpha) (0 R) Qᴴ`` and ``B = V diag(beta) (0 R) Qᴴ``, as ggsvd3 has it."""
+    """``A = U diag(alpha) (0 R) Qᴴ`` and ``B = V diag(beta) (0 R) Qᴴ``, as ggsvd3 has it.
+
+    >>> from cospan import gsvd
+    >>> A, B = np.random.default_rng(0).normal(size=(2, 4, 3))
+    >>> f = gsvd(A, B).lapack()
+    >>> np.allclose(f.U * f.alpha @ f.R @ f.Q.T, A), (f.k, f.l)
+    (True, (0, 3))
+    """
 
     U: Array  # (p, k + l), or fewer columns where p is smaller
     V: Array  # (q, l)
@@ -46,7 +60,14 @@ class LapackForm(NamedTuple):
 
 
 class JuliaForm(NamedTuple):
-    """``A = U D1 R0 Qᴴ`` and ``B = V D2 R0 Qᴴ``, as Julia's ``svd(A, B)`` has it."""
+    """``A = U D1 R0 Qᴴ`` and ``B = V D2 R0 Qᴴ``, as Julia's ``svd(A, B)`` has it.
+
+    >>> from cospan import gsvd
+    >>> A, B = np.random.default_rng(0).normal(size=(2, 4, 3))
+    >>> U, V, Q, D1, D2, R0 = gsvd(A, B).julia()
+    >>> np.allclose(U @ D1 @ R0 @ Q.T, A), np.allclose(V @ D2 @ R0 @ Q.T, B)
+    (True, True)
+    """
 
     U: Array
     V: Array

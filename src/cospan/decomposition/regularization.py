@@ -45,7 +45,13 @@ _GRID = 200
 
 @dataclass(frozen=True, eq=False)
 class TikhonovPath:
-    """Solutions along a path of λ, and what is needed to choose among them."""
+    """Solutions along a path of λ, and what is needed to choose among them.
+
+    >>> from cospan import gsvd
+    >>> path = gsvd(np.diag([1.0, 0.1]), np.eye(2)).solve_tikhonov([1.0, 1.0], [0.1, 1.0])
+    >>> path.x.round(2).tolist(), path.strength
+    ([[0.99, 5.0], [0.5, 0.1]], 1.0)
+    """
 
     strengths: np.ndarray  # (n,): the λ, rising
     x: Array  # (n, d): one solution a row
@@ -170,7 +176,14 @@ def _curvature(strengths: np.ndarray, residuals: np.ndarray, penalties: np.ndarr
 
 
 class GlsSolution(NamedTuple):
-    """The estimate, the errors' source, and how far y is from what the model can make at all."""
+    """The estimate, the errors' source, and how far y is from what the model can make at all.
+
+    >>> from cospan import gsvd
+    >>> M, L = np.ones((3, 1)), np.diag([1.0, 1.0, 1e-3])
+    >>> found = gsvd(M.T, L.T).solve_gls([0.0, 0.0, 1.0])
+    >>> found.beta.round(4), found.v.round(4), found.inconsistency < 1e-12
+    (array([1.]), array([-1.   , -1.   ,  0.002]), True)
+    """
 
     beta: Array  # (p,), the shortest one where the design leaves it open
     v: Array  # (q,), with y = M β + L v as nearly as possible

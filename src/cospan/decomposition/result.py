@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, overload
 
 import numpy as np
 
@@ -144,7 +144,17 @@ class GSVD:
 
     # ---- solving ------------------------------------------------------------------------------
 
-    def solve_tikhonov(self, b: Any, strength: Any = "gcv") -> Any:
+    @overload
+    def solve_tikhonov(self, b: Any, strength: float) -> Array: ...
+
+    @overload
+    def solve_tikhonov(
+        self, b: Any, strength: str | Sequence[float] | Array = "gcv"
+    ) -> regularization.TikhonovPath: ...
+
+    def solve_tikhonov(
+        self, b: Any, strength: float | str | Sequence[float] | Array = "gcv"
+    ) -> Array | regularization.TikhonovPath:
         """Least squares ‖A x - b‖² + λ²‖B x‖², for one λ, many, or one that the data choose.
 
         Parameters

@@ -18,6 +18,7 @@ from typing import Any
 
 from cospan._packages import needed
 from cospan._text import first_line
+from cospan._version import VERSION
 from cospan.errors import CospanError, InputError
 
 #: Seconds to wait for an answer, and for a first worker. With the start of Python and Dask, some
@@ -37,7 +38,7 @@ def on_cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    with needed("A Dask scheduler", "cospan[dask]"):
+    with needed("A Dask scheduler"):
         import dask
         import distributed
     hurried = {
@@ -106,8 +107,6 @@ def _connected(distributed: Any, address: str) -> Any:
 
 def _check_workers(client: Any, address: str) -> None:
     """At least one worker, and on all of them the cospan that is used here."""
-    from cospan import __version__
-
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
@@ -122,10 +121,10 @@ def _check_workers(client: Any, address: str) -> None:
             f"The workers of the Dask scheduler at {address} lack cospan ({_brief(error)}); "
             "install it in their environment."
         ) from error
-    if versions - {__version__}:
+    if versions - {VERSION}:
         raise InputError(
             f"The workers of the Dask scheduler at {address} have cospan "
-            f"{', '.join(sorted(versions))} and here is {__version__}; install the same version."
+            f"{', '.join(sorted(versions))} and here is {VERSION}; install the same version."
         )
 
 
@@ -186,7 +185,7 @@ def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
         Columns of CSV files whose type must not change (labels, identifiers). Other columns of
         whole numbers are read as float64, since fractions may come later in the file.
     """
-    with needed("Reading files by Dask workers", "cospan[dask]"):
+    with needed("Reading files by Dask workers"):
         import dask.dataframe as dd
 
     text = str(path)

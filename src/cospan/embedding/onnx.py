@@ -24,7 +24,7 @@ class Tokens:
     """Reads a ``tokenizer.json``; a text longer than `limit` tokens is cut there."""
 
     def __init__(self, path: Path, limit: int) -> None:
-        with needed("A text model", "cospan[embed]"):
+        with needed("A text model"):
             from tokenizers import Tokenizer
         try:
             self._tokenizer = Tokenizer.from_file(str(path))
@@ -67,7 +67,7 @@ _SPREAD = np.array([0.229, 0.224, 0.225], dtype=np.float32)
 
 
 def _session(path: Path) -> Any:
-    with needed("An ONNX file", "cospan[embed]"):
+    with needed("An ONNX file"):
         import onnxruntime
     # What is wrong we say; its own log would print names from the file as they are.
     options = onnxruntime.SessionOptions()

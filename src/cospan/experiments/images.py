@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import MissingDependencyError, SourceError
+from cospan._packages import needed
+from cospan.errors import SourceError
 
 _FILES = (
     "train-images-idx3-ubyte",
@@ -142,13 +143,8 @@ def _local(folder: Path, stem: str) -> Path:
 
 def _fetched(name: str) -> list[Path]:
     """Downloaded into the cache, unpacked, and equal to what they should be."""
-    try:
+    with needed("Downloading", instead=", or give a folder with the files"):
         import pooch
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Downloading needs the package pooch; install it with: pip install 'cospan[app]', "
-            "or give a folder with the files."
-        ) from error
     origin = DATASETS[name]
     paths = []
     for stem, digest in zip(_FILES, origin.digests, strict=True):

@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cospan import __version__, plots
+from cospan import plots
 from cospan._numbers import p_text
 from cospan._text import printable
 from cospan._validate import as_count
+from cospan._version import VERSION
 from cospan.embedding import load_text_model
 from cospan.experiments.document import (
     Document,
@@ -244,7 +245,7 @@ def reproduce_embeddings(
     folder = made_folder(Path(output))
     found = _run(sets, sizes, run, progress or (lambda *_: None))
     seconds = time.perf_counter() - started
-    footer = f"cospan {__version__}, {sizes.texts} texts of each corpus, {seconds:.0f} seconds."
+    footer = f"cospan {VERSION}, {sizes.texts} texts of each corpus, {seconds:.0f} seconds."
     page = document(*found, footer)
     return f"{page.to_text()}\nPage: {write(page, folder, 'embeddings')}"
 

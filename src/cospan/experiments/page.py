@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from cospan import __version__
+from cospan._version import VERSION
 from cospan.errors import InputError
 from cospan.experiments.document import (
     Document,
@@ -175,7 +175,7 @@ def reproduce(
     studies = gather(sets, draws=draws, quick=quick, progress=progress)
     pictures = _drawn(studies, progress)
     seconds = time.perf_counter() - started
-    footer = f"cospan {__version__}, {draws} draws, {seconds:.0f} seconds."
+    footer = f"cospan {VERSION}, {draws} draws, {seconds:.0f} seconds."
     found = document(studies, pictures, footer)
     return f"{found.to_text()}\nPage: {write(found, folder, 'reproduction')}"
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cospan._packages import needed
 from cospan._types import Floats
+from cospan.distribution import rank_auc
 from cospan.experiments.embeddings import null_p
 from cospan.experiments.images import Images
 from cospan.frame import JointFrame
@@ -73,7 +74,6 @@ def compare_pictures(
 
 def _separated(train: Sequence[Floats], test: Sequence[Floats], halves: int) -> Separated:
     from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import roc_auc_score
 
     rows, is_b = np.vstack(test), np.repeat([0, 1], [len(x) for x in test])
     theta = np.asarray(JointFrame.fit(*train, curve=None).align(rows).theta)
@@ -81,10 +81,13 @@ def _separated(train: Sequence[Floats], test: Sequence[Floats], halves: int) -> 
     scale = float(np.sqrt(np.vstack(train).var(axis=0).mean())) or 1.0
     model = LogisticRegression(max_iter=1000)
     model.fit(np.vstack(train) / scale, np.repeat([0, 1], [len(x) for x in train]))
+    angles, scores = (
+        (one[is_b == 0], one[is_b == 1]) for one in (theta, model.decision_function(rows / scale))
+    )
     return Separated(
-        float(roc_auc_score(is_b, theta)),
-        float(roc_auc_score(is_b, model.decision_function(rows / scale))),
-        (theta[is_b == 0], theta[is_b == 1]),
+        rank_auc(*angles),
+        rank_auc(*scores),
+        angles,
         null_p(train[0], halves),
     )
 

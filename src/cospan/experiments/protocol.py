@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
+from sklearn.metrics import accuracy_score, f1_score
 
 from cospan.decomposition import Blocks
-from cospan.distribution import angle_histogram, fisher_rao, smooth_distances
+from cospan.distribution import angle_histogram, fisher_rao, rank_auc, smooth_distances
 from cospan.experiments.images import Images
 from cospan.frame import JointFrame
 from cospan.panel import linear_cka
@@ -143,7 +143,7 @@ def _scored(
     return Outcome(
         accuracy=float(accuracy_score(label, predicted)),
         f1=float(f1_score(label, predicted, average="macro")),
-        auc=float(roc_auc_score(label, score)),
+        auc=rank_auc(score[label == 0], score[label == 1]),
         fisher_rao=distance,
         theta=theta,
     )

@@ -18,6 +18,7 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 from cospan._files import check_output, whole_file
+from cospan._version import VERSION
 from cospan.errors import ModelFileError
 from cospan.model_file.parts import Parts, put_together, take_apart
 
@@ -46,12 +47,10 @@ def to_bytes(model: Any) -> bytes:
 
 def packed(parts: Parts, kind: str, version: int) -> bytes:
     """Settings and arrays as the bytes of a file of this kind."""
-    from cospan import __version__
-
     metadata = {
         "format": kind,
         "format_version": str(version),
-        "written_by": f"cospan {__version__}",
+        "written_by": f"cospan {VERSION}",
         "settings": json.dumps(parts.settings, allow_nan=False, sort_keys=True),
         "sha256": _NO_DIGEST,
     }

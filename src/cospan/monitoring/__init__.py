@@ -9,7 +9,7 @@ they are kept, ``profile`` is a reference with its own windows (``standing_in`` 
 without any),
 ``levels`` the alarm levels that follow from them. ``judging``, ``chance``, ``reasons``,
 ``wording`` and ``episodes`` say what is unusual, and since when; ``result`` holds the whole,
-``files`` (over ``taking_apart`` and ``putting_together``) keeps it, ``api`` makes it.
+``files`` (over ``parts`` and ``entries``) keeps it, ``api`` makes it.
 ``sequential`` (over ``martingale``) is the alarm for rows that come one by one.
 """
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from cospan._tails import tail_p_values
 from cospan._types import Floats, Index
+from cospan.distribution import twice_below
 from cospan.frame import JointFrame
 from cospan.monitoring.moments import restricted
 from cospan.significance import Estimate
@@ -107,8 +108,7 @@ def _auc(a: Floats, b: Floats) -> tuple[float, float]:
     # Both sorted: looking up values in order is several times faster.
     a, b = np.sort(a), np.sort(b)
     n, m = len(a), len(b)
-    of_b = (np.searchsorted(a, b, "left") + np.searchsorted(a, b, "right")) / (2 * n)
-    of_a = 1 - (np.searchsorted(b, a, "left") + np.searchsorted(b, a, "right")) / (2 * m)
+    of_b, of_a = twice_below(a, b) / (2 * n), 1 - twice_below(b, a) / (2 * m)
     value = float(of_b.mean())
     variance = float(of_a.var() / max(1, n - 1) + of_b.var() / max(1, m - 1))
     return value, math.sqrt(max(variance, 0.25 / (n * m)))

@@ -25,7 +25,15 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Episode:
-    """Windows in alarm."""
+    """Windows in alarm.
+
+    >>> from cospan import monitor
+    >>> rng = np.random.default_rng(0)
+    >>> later = rng.normal(size=(600, 2)) + np.repeat([0.0, 1.0], 300)[:, None]
+    >>> (episode,) = monitor(rng.normal(size=(2000, 2)), later, every="100-rows").episodes
+    >>> episode.since, episode.windows, episode.columns
+    ('rows 301 to 400', 3, ('x1', 'x0'))
+    """
 
     since: str  # the window in which it began
     until: str  # the last window in alarm; empty where that is the last window there is

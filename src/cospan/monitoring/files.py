@@ -14,10 +14,10 @@ from cospan._files import check_output, whole_file
 from cospan.errors import InputError, ModelFileError
 from cospan.model_file.container import file_bytes, is_file_of, packed, unpacked
 from cospan.model_file.parts import Parts
+from cospan.monitoring.entries import Entries
+from cospan.monitoring.parts import profile_parts, read_monitoring, read_profile, record_tensors
 from cospan.monitoring.profile import Profile
-from cospan.monitoring.putting_together import Entries, read_monitoring, read_profile
 from cospan.monitoring.result import Monitoring
-from cospan.monitoring.taking_apart import profile_parts, record_tensors
 
 PROFILE, MONITORING = "cospan profile", "cospan monitoring"
 # 1: profiles made like another had no sketches of their own, and windows no means.
@@ -50,7 +50,7 @@ def save_monitoring(path: str | os.PathLike[str], found: Monitoring) -> Path:
         "notes": list(found.notes),
     }
     stored = {f"profile.{name}": value for name, value in tensors.items()}
-    stored |= record_tensors(found.records, "windows", len(inner["names"]))
+    stored |= record_tensors(found.records)
     return _write(path, packed(Parts(settings, stored), MONITORING, FORMAT_VERSION))
 
 

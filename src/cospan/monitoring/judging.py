@@ -70,6 +70,15 @@ class WindowResult:
         For each column the largest ratio of its channels to their levels: the heat map's row.
     z : array
         Every channel's distance from the reference's windows, that of the effect last.
+
+    Examples
+    --------
+    >>> from cospan import monitor
+    >>> rng = np.random.default_rng(0)
+    >>> later = rng.normal(size=(200, 2)) + [[0.0, 1.0]]
+    >>> window = monitor(rng.normal(size=(2000, 2)), later, every="100-rows").windows[0]
+    >>> window.rows, window.alarm, window.reasons[0].column
+    (100, True, 'x1')
     """
 
     label: str

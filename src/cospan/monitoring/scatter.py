@@ -8,17 +8,15 @@ and not four megabytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats
 from cospan.errors import ModelFileError
+from cospan.monitoring.entries import Entries
 from cospan.summary import Summary
-
-if TYPE_CHECKING:
-    from cospan.monitoring.putting_together import Entries
 
 __all__ = ["read_scatter", "scatter_parts"]
 
@@ -55,12 +53,12 @@ def read_scatter(read: Entries, d: int) -> Floats:
     """The scatter of a file's `d` features."""
     varying = np.arange(d)
     if "scatter.varying" in read.tensors:
-        varying = read.whole("scatter.varying", None, least=0, most=d - 1)
+        varying = read.whole("scatter.varying", "varying", least=0, below=d)
         if np.any(np.diff(varying) <= 0):
             raise ModelFileError("The file's array 'scatter.varying' is out of its range.")
     m = len(varying)
     if "scatter.factor" in read.tensors:
-        factor = read.floats("scatter.factor", None, m)
+        factor = read.floats("scatter.factor", "rows", m)
         with np.errstate(over="ignore", invalid="ignore"):  # refused below
             inner = factor.T @ factor
     else:

@@ -93,7 +93,7 @@ def sliced_wasserstein(
     A: Floats, B: Floats, *, projections: int = 200, random_state: int = 0
 ) -> float:
     """Sliced Wasserstein distance of order 2: the mean over random lines, by POT."""
-    with needed("The sliced Wasserstein distance", "cospan[panel]"):
+    with needed("The sliced Wasserstein distance"):
         import ot
     found = ot.sliced_wasserstein_distance(
         A, B, n_projections=projections, p=2, seed=np.random.RandomState(random_state)

@@ -12,6 +12,7 @@ from cospan._types import Floats
 from cospan._validate import as_count, as_option, as_seed
 from cospan.errors import InputError
 from cospan.sources import encode_together, open_source
+from cospan.summary import random_rows
 
 FEWEST_ROWS = 10  # of each set: below, half of them train no classifier
 
@@ -61,7 +62,7 @@ def read_pair(
             f"has {sets[1].shape[1]:,}; pass rows with the same features."
         )
     rng = np.random.default_rng(seed)
-    kept = [np.sort(rng.permutation(len(one))[:most]) for one in sets]
+    kept = [random_rows(len(one), most, rng) for one in sets]
     a, b = (one[index] for one, index in zip(sets, kept, strict=True))
     if units == "own":
         pooled = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)

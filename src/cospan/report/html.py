@@ -12,6 +12,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from cospan._json import json_text
 from cospan._language import translated
 from cospan._numbers import count, p_text, percent
-from cospan.errors import MissingDependencyError
+from cospan._packages import needed
+from cospan._text import harmless
 
 from . import svg, svg_many, svg_time
 from ._words import CODES, change_text, filled, of_hundred, time_cells, time_words
@@ -28,6 +30,7 @@ from .content import ReportContent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 FOLDER = Path(__file__).parent / "page"
 SHORT_NAME = 10
@@ -39,22 +42,37 @@ SCRIPTS = ("base", "tables", "rows", "brush", "main")
 
 def page(content: ReportContent) -> str:
     """The whole report."""
-    template = _environment().get_template("report.html.j2")  # says so where a package is missing
-    from markupsafe import Markup
-
-    style, theme = _file("report.css"), _file("theme.js")
     parts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
-    script = f'(() => {{\n"use strict";\n{parts}}})();\n'
-    return template.render(
+    return rendered(
+        "report",
+        ["report"],
+        {"theme": _file("theme.js"), "script": f'(() => {{\n"use strict";\n{parts}}})();\n'},
         content=content,
-        policy=_policy(scripts=(theme, script), style=style),
         scale=svg.map_scale(content.points),
-        words=Markup(_json_for_script(words)) if (words := _words_of(parts)) else "",
-        payload=Markup(_json_for_script(content.to_dict())),
-        style=Markup(style),
-        theme=Markup(theme),
-        script=Markup(script),
+        words=safe(_json_for_script(words)) if (words := _words_of(parts)) else "",
+        payload=safe(_json_for_script(content.to_dict())),
     )
+
+
+def rendered(
+    name: str, styles: Sequence[str], scripts: Mapping[str, str] | None = None, **values: Any
+) -> str:
+    """A page by its template: its style sheets and scripts inside, and a policy for no others."""
+    template = _environment().get_template(f"{name}.html.j2")
+    style, own = "".join(_file(f"{one}.css") for one in styles), dict(scripts or {})
+    given = {
+        **{key: safe(script) for key, script in own.items()},
+        "style": safe(style),
+        "policy": _policy(tuple(own.values()), style),
+    }
+    return harmless(template.render(values | given))
+
+
+def safe(text: str) -> Markup:
+    """Text of ours, which a template takes as it is."""
+    with needed("A report"):
+        from markupsafe import Markup
+    return Markup(text)
 
 
 def _words_of(scripts: str) -> dict[str, str]:
@@ -70,14 +88,8 @@ def notebook_fragment(content: ReportContent) -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    try:
+    with needed("A report"):
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"a report needs the package {error.name}, which is not installed; "
-            "install it with: pip install 'cospan[app]'."
-        ) from error
     made = Environment(
         loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -85,10 +97,10 @@ def _environment() -> Environment:
 
     def say(text: str, **values: object) -> Markup:
         """A text of ours in the reader's language; values are escaped unless they are markup."""
-        return Markup(escape(translated(text), quote=False).replace('"', "&quot;")).format(**values)
+        return safe(escape(translated(text), quote=False).replace('"', "&quot;")).format(**values)
 
     def drawn(chart: Any) -> Any:
-        return lambda *given, **numbers: Markup(chart(*given, **numbers))
+        return lambda *given, **numbers: safe(chart(*given, **numbers))
 
     modules = (svg, svg_many, svg_time)
     drawings = {name: drawn(getattr(one, name)) for one in modules for name in one.__all__}
@@ -128,7 +140,7 @@ def _file(name: str) -> str:
 
 def _policy(scripts: tuple[str, ...], style: str) -> str:
     """Nothing may load, connect or run but these scripts, this style and the page's pictures."""
-    allowed = " ".join(_hash(script) for script in scripts)
+    allowed = " ".join(map(_hash, scripts)) or "'none'"
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"

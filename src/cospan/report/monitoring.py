@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cospan._files import write_text
 from cospan._language import later, say
-from cospan._text import harmless, plural
+from cospan._text import plural
 
-from .html import _environment, _file, _policy
+from .html import rendered, safe
 from .svg import framed
 
 if TYPE_CHECKING:
@@ -44,22 +44,17 @@ def save_monitoring_page(path: str | os.PathLike[str], found: Monitoring) -> Pat
 
 def monitoring_page(found: Monitoring) -> str:
     """The whole page."""
-    made = _environment()  # says so where a package is missing
-    from markupsafe import Markup
-
-    style = _file("monitoring.css")
-    page: str = made.get_template("monitoring.html.j2").render(
+    return rendered(
+        "monitoring",
+        ["base", "monitoring"],
         found=found,
         windows=_with_sections(found.windows),
         key=_key,
-        style=Markup(style),
-        policy=_policy((), style),
-        line=Markup(_scores(found.windows)),
-        effect=Markup(_effects(found)),
-        heat=Markup(_heat(found.windows)),
+        line=safe(_scores(found.windows)),
+        effect=safe(_effects(found)),
+        heat=safe(_heat(found.windows)),
         left_out=_left_out(found.windows),
     )
-    return harmless(page)
 
 
 def _key(window: WindowResult) -> str:

@@ -186,10 +186,8 @@ def _matrices(dimensions: dict[str, int], part: str | None) -> list[str]:
 
 #: Datasets of more bytes than this may take memory in proportion to them.
 _LOOKED_INTO = 2**25
-#: The extra that brings a package.
-_EXTRAS = {"h5py": "cospan[files]", "zarr": "cospan[files]", "torch": "cospan[torch]"}
 
 
 def _require(package: str, purpose: str) -> Any:
-    with needed(purpose, _EXTRAS.get(package, package)):
+    with needed(purpose):
         return importlib.import_module(package)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cospan.errors import InputError, MissingDependencyError, SourceError
+from cospan._packages import needed
+from cospan.errors import InputError, SourceError
 
 from .base import Options, Reader, TableStream, listing
 from .budget import FREE_FEATURES, check_features
@@ -157,8 +158,8 @@ def _refuse_mixture(path: Path, files: list[Path], images: list[Path], tables: l
 
 
 def _table(files: Sequence[Path], root: Path, kind: str, options: Options) -> TableStream:
-    if not _have_arrow():
-        raise MissingDependencyError(f"{root}: reading tables needs pyarrow: install cospan[app].")
+    with needed(f"{root}: reading tables"):
+        import pyarrow  # noqa: F401
     if kind in PARQUET:
         return ParquetFiles(files, root)
     if kind in ARROW:

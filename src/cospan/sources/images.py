@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cospan._language import later, say
 from cospan._surface import option
+from cospan._text import first_line
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing, warn
@@ -83,8 +84,8 @@ class ImageReader(Reader):
             if len(bad) > self._max_bad:
                 raise SourceError(
                     f"{self._folder}: more than {self._max_bad} images cannot be read "
-                    f"({listing(bad)}; of the last one: {_reason(error)}); repair them, or raise "
-                    "max_bad_images."
+                    f"({listing(bad)}; of the last one: {first_line(error)}); repair them, or "
+                    "raise max_bad_images."
                 ) from error
         return None
 
@@ -94,7 +95,7 @@ class ImageReader(Reader):
             try:
                 self._decoder.learn(file, self._id(file))
             except UNREADABLE as error:
-                reason = _reason(error)
+                reason = first_line(error)
                 continue
             return
         raise SourceError(
@@ -104,11 +105,6 @@ class ImageReader(Reader):
 
     def _id(self, file: Path) -> str:
         return file.relative_to(self._folder).as_posix()
-
-
-def _reason(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".")[:160] if lines else type(error.__cause__ or error).__name__
 
 
 def _checked_label(label: Any, folder: Path, n_files: int) -> str | NDArray[Any] | None:

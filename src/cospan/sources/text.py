@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import csv
 import mmap
-import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cospan._surface import option
 from cospan._text import is_number
 from cospan.errors import SourceError
 
 from .base import TableStream, listing
 from .budget import check_stream
 from .paths import reading, sniff
+from .text_faults import first_misfit, misfit_sentence
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,8 +28,7 @@ HEAD_BYTES = 2**20
 #: Lines may be longer than a block, up to this; Arrow holds some copies of the longest.
 MAX_LINE_BYTES = 16 * BLOCK_BYTES
 _LARGER = 4  # blocks, where a line does not fit
-#: Arrow's words for a line that is.
-LONG_LINE = re.compile("straddl|cannot infer number of columns")
+_KIND = "CSV encoded as UTF-8"
 DELIMITERS = ",;\t|"
 #: A pandas index is written as a first column without a name.
 INDEX = ""
@@ -92,7 +89,7 @@ class TextFiles(TableStream):
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         for file in self._files:
             stored, read = file.stat().st_size, 0
-            with self._explained(file):
+            with reading(file, _KIND):
                 for batch in self._blocks(file, columns):
                     read += batch.nbytes
                     check_stream(str(file), read, stored)
@@ -115,12 +112,49 @@ class TextFiles(TableStream):
                             done = seen
                 return
             except pa.ArrowInvalid as error:
-                if not LONG_LINE.search(str(error)):
-                    raise
-                self._enlarge(file, error)
+                self._see_into(file, columns, done, error)
+
+    def _see_into(
+        self, file: Path, columns: Sequence[str] | None, done: int, error: Exception
+    ) -> None:
+        """Larger blocks where a line is longer than one; else say what is wrong, and where.
+
+        The rows after the first `done` are read again as bytes, which fails only where the lines
+        are wrong, and on one thread, where Arrow counts them.
+        """
+        import pyarrow as pa
+
+        ragged: list[Any] = []
+        try:
+            with self._open(file, columns, ragged=ragged) as reader:
+                seen = 0
+                for batch in reader:
+                    seen += batch.num_rows
+                    if columns is not None and seen > done:
+                        rest = batch.slice(max(0, batch.num_rows - (seen - done)))
+                        self._refuse_misfit(file, rest, seen - rest.num_rows, error)
+        except pa.ArrowInvalid:
+            if not ragged:
+                return self._enlarge(file, error)
+            row = ragged[0]
+            raise SourceError(
+                f"{file}: line {row.number} has {row.actual_columns} fields where the first line "
+                f"has {row.expected_columns}."
+            ) from error
+        raise error
+
+    def _refuse_misfit(
+        self, file: Path, raw: pa.RecordBatch, before: int, error: Exception
+    ) -> None:
+        types = {name: self.schema.field(name).type for name in raw.schema.names}
+        found = first_misfit(raw, types)
+        if found is not None:
+            row, column, value = found
+            line = before + row + 1 + self._header
+            sentence = misfit_sentence(column, line, value, types[column])
+            raise SourceError(f"{file}: {sentence}.") from error
 
     def _enlarge(self, file: Path, error: Exception) -> None:
-        """Larger blocks, for a line that is longer than one."""
         if self._block >= MAX_LINE_BYTES:
             raise SourceError(
                 f"{file}: has a line of more than {MAX_LINE_BYTES:,} bytes; see whether a "
@@ -140,7 +174,7 @@ class TextFiles(TableStream):
     def _guess(self, file: Path) -> pa.Schema:
         import pyarrow as pa
 
-        with self._explained(file):
+        with reading(file, _KIND):
             found = self._first_schema(file)
             names: list[str] = found.names
         numbers = {i for i in self._keep if isinstance(i, int) and -len(names) <= i < len(names)}
@@ -162,94 +196,42 @@ class TextFiles(TableStream):
                 with self._open(file, None) as reader:
                     return reader.schema
             except pa.ArrowInvalid as error:
-                if not LONG_LINE.search(str(error)):
-                    raise
-                self._enlarge(file, error)
+                self._see_into(file, None, 0, error)
 
-    def _open(self, file: Path, columns: Sequence[str] | None, *, threads: bool = True) -> Any:
+    def _open(
+        self, file: Path, columns: Sequence[str] | None, *, ragged: list[Any] | None = None
+    ) -> Any:
+        """A reader of these columns, or of all with the types of the first block.
+
+        With a list for `ragged` lines, to which the first is added, the values come as bytes.
+        """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
+        def note(row: Any) -> str:
+            if ragged is not None:
+                ragged.append(row)
+            return "error"
+
+        raw, named = ragged is not None, self._header
+        if raw and columns is None:  # where no name is known yet, the first column will do
+            columns, named = ["f0"], False
         convert: dict[str, Any] = {}
         if columns is not None:
-            types = {column: self.schema.field(column).type for column in columns}
+            types = {c: pa.binary() if raw else self.schema.field(c).type for c in columns}
             convert = {"include_columns": list(columns), "column_types": types}
         return arrow_csv.open_csv(
             pa.input_stream(str(file), compression="detect"),
             read_options=arrow_csv.ReadOptions(
-                block_size=self._block,
-                use_threads=threads,
-                autogenerate_column_names=not self._header,
+                block_size=self._block, use_threads=not raw, autogenerate_column_names=not named
             ),
             parse_options=arrow_csv.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=self._quoted
+                delimiter=self._delimiter,
+                newlines_in_values=self._quoted,
+                invalid_row_handler=note,
             ),
-            convert_options=arrow_csv.ConvertOptions(strings_can_be_null=True, **convert),
+            convert_options=arrow_csv.ConvertOptions(strings_can_be_null=not raw, **convert),
         )
-
-    @contextmanager
-    def _explained(self, file: Path) -> Iterator[None]:
-        """Arrow's complaints about text, in words about rows and columns."""
-        import pyarrow as pa
-
-        try:
-            with reading(file, "CSV encoded as UTF-8"):
-                yield
-        except SourceError as error:
-            cause = error.__cause__
-            if not isinstance(cause, pa.ArrowInvalid):
-                raise
-            sentence = self._explanation(self._located(file, str(cause)))
-            if sentence is None:
-                raise
-            raise SourceError(f"{file}: {sentence}.") from cause
-
-    def _explanation(self, complaint: str) -> str | None:
-        where = r"(?:Row #(\d+): )?"
-        ragged = re.search(where + r"Expected (\d+) columns, got (\d+)", complaint)
-        if ragged:
-            line, expected, found = ragged.groups()
-            return f"line {line or '?'} has {found} fields where the first line has {expected}"
-        column = r"column #(\d+): " + where + r"CSV conversion error to "
-        encoded = re.search(column + "string: invalid UTF8", complaint)
-        if encoded:
-            number, line = encoded.groups()
-            return (
-                f"column {self.schema.names[int(number)]!r} holds text in line {line or '?'} that "
-                f"is not UTF-8; save the file as UTF-8, or leave the column out with "
-                f"{option('drop')}"
-            )
-        wrong = re.search(column + r"(\w+): invalid value '(.*)", complaint, re.DOTALL)
-        if wrong:
-            number, line, kind, value = wrong.groups()
-            value = value.removesuffix("'")
-            if "\n" in value:
-                return (
-                    f"line {line or '?'} opens a quotation mark in column "
-                    f"{self.schema.names[int(number)]!r} that is closed "
-                    f"{value.count(chr(10)):,} lines later, or never; close it"
-                )
-            return (
-                f"column {self.schema.names[int(number)]!r} holds {value!r} in line {line or '?'} "
-                f"after values of type {kind} in its first rows; correct it, leave the column out "
-                f"with {option('drop')}, or make it a category with {option('categorical')}"
-            )
-        return None
-
-    def _located(self, file: Path, complaint: str) -> str:
-        """The same complaint with the number of the line, which Arrow knows on one thread only."""
-        import pyarrow as pa
-
-        if "Row #" in complaint:
-            return complaint
-        columns = self.schema.names if "conversion" in complaint else None
-        try:
-            with self._open(file, columns, threads=False) as reader:
-                for _ in reader:
-                    pass
-        except pa.ArrowInvalid as error:
-            return str(error)
-        return complaint
 
 
 def _layout(file: Path) -> tuple[str, bool]:

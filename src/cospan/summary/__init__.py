@@ -20,7 +20,7 @@ in chunks, `moments` is the arithmetic, `reservoir` samples any rows that pass b
 
 from cospan.summary.builder import SummaryBuilder, SummaryOptions, of_chunks, of_rows
 from cospan.summary.reservoir import Reservoir, rows_within
-from cospan.summary.row_sample import RowSample
+from cospan.summary.row_sample import RowSample, random_rows
 from cospan.summary.summary import Summary, as_factors
 
 __all__ = [
@@ -32,5 +32,6 @@ __all__ = [
     "as_factors",
     "of_chunks",
     "of_rows",
+    "random_rows",
     "rows_within",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cospan.summary.reservoir import Reservoir
 
@@ -107,3 +108,8 @@ class RowSample:
         bound = float(self.priority[size - 1]) if size else 0.0
         kept = (self.rows[:size], self.weights[:size], self.index[:size], self.priority[:size])
         return RowSample(*kept, size, bound, self.passed)
+
+
+def random_rows(n: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Which of n rows in memory to take, at random and at most so many; in their order."""
+    return np.sort(rng.permutation(n)[:most])
