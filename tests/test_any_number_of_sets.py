@@ -8,10 +8,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from typer.testing import CliRunner
 
-from cospan import Summary, cli, compare, compare_many
+from cospan import Summary, cli, compare, compare_many, load, save
 from cospan._surface import on_command_line
 from cospan._warnings import Remark
 from cospan.errors import CospanWarning, InputError
+from cospan.report import content_of
 from cospan.sources import Source
 
 NAMES = ("red", "green", "blue")
@@ -280,10 +281,13 @@ def test_the_scores_in_a_file_are_those_of_the_table(files, tables, tmp_path):
     named = {f"{name}.csv": table for name, table in tables.items()}
     found = compare(named, Z=tables["red"], name_z="red.csv", n_permutations=0)
     table = scores(found)
-    both = [column for column in written.columns if column not in ("id", "suspicion")]
-    assert set(both) <= set(table.columns)
+    assert list(written) == list(table)
+    own = [name for name in written if name != "id"]
     same = {"check_exact": False, "check_dtype": False, "atol": 1e-9}
-    pd.testing.assert_frame_equal(written[both], table[both], **same)
+    pd.testing.assert_frame_equal(written[own], table[own], **same)
+    known = written["suspicion"][written["set"] != "red.csv (scored)"]
+    assert_allclose(known, found.audit.suspicion, atol=1e-9)
+    assert written["suspicion"].isna().sum() == len(tables["red"])
 
 
 def test_saved_models_score_as_the_comparison_does(files, tmp_path):
@@ -300,6 +304,41 @@ def test_saved_models_score_as_the_comparison_does(files, tmp_path):
     pd.testing.assert_frame_equal(
         again[columns], before[columns], check_exact=False, atol=2e-3, rtol=0
     )
+
+
+def test_the_labels_of_further_rows_are_checked_in_the_file_and_in_the_table(tables, tmp_path):
+    two = dict(list(tables.items())[:2])
+    labels = np.array(["green", "red"] * 10)
+    options = {"Z": tables["red"].head(20), "labels": labels, "n_permutations": 0}
+    found = compare(two, scores=tmp_path / "s.parquet", **options)
+    written, table = pd.read_parquet(tmp_path / "s.parquet"), scores(found)
+    assert_allclose(written["suspicion"], table["suspicion"], atol=1e-12)
+    z = table[table["set"] == "Z"]
+    like_red = np.cos(np.radians(z["theta"])) ** 2
+    assert_allclose(z["suspicion"], np.where(labels == "red", 1 - like_red, like_red), atol=1e-12)
+
+
+def test_the_classes_of_a_table_are_as_many_as_there_are(tables, K):
+    """`compare` itself counts them: two have a joint frame, more have not."""
+    table = pd.concat([part.assign(kind=name) for name, part in tables.items()])
+    found = compare(table, label="kind", n_permutations=0)
+    assert found.names == tuple(sorted(tables))
+    assert type(found).__name__ == ("Comparison" if K == 2 else "ManyComparison")
+    if K == 3:
+        with pytest.raises(InputError, match="labels= is for two sets"):
+            compare(table, Z=table, label="kind", labels="kind")
+
+
+def test_sets_without_a_joint_frame_can_be_saved_and_score(sets, rows, tmp_path, K):
+    found = compare_many(sets)
+    model = load(save(tmp_path / "m.cospan", found.model))
+    assert sorted(model.classes_) == sorted(sets)
+    own = [list(model.classes_).index(name) for name in found.names]
+    new = np.vstack(rows)[::7]
+    assert_allclose(model.predict_proba(new)[:, own], found.costs.weights(new), atol=1e-9)
+    assert_array_equal(model.predict(new), model.classes_[model.predict_proba(new).argmax(axis=1)])
+    assert_allclose(model.transform(new), model.predict_proba(new), atol=1e-12)
+    assert list(model.get_feature_names_out()) == [f"weight_{name}" for name in sorted(sets)]
 
 
 def test_both_kinds_of_report_are_written(files, tmp_path):
@@ -319,3 +358,31 @@ def test_names_may_be_numbers_and_counts_may_not_be_flags(rows):
     for name in ("seed", "n_permutations"):
         with pytest.raises(InputError, match=f"{name} must be a whole number of at least 0"):
             compare(A, B, **{name: True})
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def test_what_a_row_looks_like_is_decided_by_one_rule(rows, K):
+    """Unusual for every set: like none of them; nearly as probable for a second one: like two."""
+    sets = dict(zip(NAMES[:K], rows, strict=False))
+    found = compare(sets, Z=np.array([[60.0, -60, 60, 60, -60]] * 3), n_permutations=0)
+    content = content_of(found)
+    none, two = ("neither", "both") if K == 2 else ("no set", "two sets")
+    words = {row.looks for row in content.rows}
+    assert {none, two} <= words <= {none, two, *content.named}
+    assert {row.looks for row in content.rows if row.group == "Z"} == {none}
+    for row in content.rows:
+        second = np.sin(np.radians(row.theta)) ** 2
+        second = min(second, 1 - second)
+        if row.looks != none and abs(second - 0.4) > 1e-3:
+            assert (row.looks == two) == (second > 0.4), row
+    border = next(tab for tab in content.tabs if tab.key == "border")
+    assert {content.rows[place].looks for place in border.rows} <= {none, two}
+
+
+def test_the_settings_used_are_listed_alike(rows, K):
+    content = content_of(compare(dict(zip(NAMES[:K], rows, strict=False)), n_permutations=0))
+    names = [name for name, _ in content.settings]
+    used = ["shrinkage used (α)", "units used", "pooling used (γ)", "ν used", "directions"]
+    assert names[names.index(used[0]) :][:6] == [*used, "features"]

@@ -553,6 +553,31 @@ def test_columns_without_variety_have_no_relations():
     assert found.log_p.tolist() == [0, 0, 0]
 
 
+def test_relations_count_only_by_the_pairs_that_a_column_accounts_for():
+    """x0 accounts for all of its pairs; x1 has one more that hardly changed, beside its mean."""
+    A, B = rng(1).normal(size=(3000, 6)), rng(2).normal(size=(3000, 6))
+    B[:, 4] += 0.3 * B[:, 1]
+    for Z in (A, B):
+        Z[:, 1:4] += 2 * Z[:, :1]
+    B[:, 0] = rng(3).permutation(B[:, 0])
+    B[:, 1] += 0.7
+    one = simple(A, B).features["x1"]
+    assert one.pair is not None
+    assert {one.pair.first, one.pair.second} == {"x1", "x4"}
+    assert one.tests["relation"] == pytest.approx(5 * one.pair.p)
+    assert one.ways[0] == "mean"
+
+
+def test_shares_that_look_alike_have_a_decimal():
+    a, b = (
+        pd.DataFrame({"x": rng(k).normal(size=40_000), "y": 1.0 * (np.arange(40_000) % 3)})
+        for k in (1, 2)
+    )
+    a.loc[:959, "x"], b.loc[:759, "x"] = np.nan, np.nan
+    told = " ".join(compared(a, b).verdict.sentences)
+    assert "x is missing in 2.4 % of A's rows and 1.9 % of B's." in told
+
+
 # ---- data quality -------------------------------------------------------------------------------
 
 
@@ -575,6 +600,26 @@ def test_quality_names_levels_constants_ranges_and_scales():
     assert "times as large in B as in A: perhaps another unit." in notes(found, "scale")[0].text
     assert [(n.column, n.b) for n in notes(found, "range")] == [("age", 999)]
     assert all(note.differs for note in found.quality)
+
+
+@pytest.mark.parametrize("unit", [1.609, 0.4536, 88.4, 1 / 60])
+def test_values_in_another_unit_are_told_by_how_many_times(unit):
+    """Miles, pounds, a laboratory's units and minutes: all quantiles say the same."""
+    A, B = (np.round(rng(seed).gamma(9, 2, size=(3000, 2)), 1) + 0.5 for seed in (1, 2))
+    B[:, 0] *= unit
+    (note,) = notes(simple(A, B), "scale")
+    times, (more, less) = (unit, "BA") if unit > 1 else (1 / unit, "AB")
+    said = note.text.split()
+    assert float(said[3]) == pytest.approx(times, rel=0.03 if unit == 88.4 else 0.005)
+    assert " ".join(said[4:]) == f"times as large in {more} as in {less}: perhaps another unit."
+
+
+@pytest.mark.parametrize("times", [1.3, 1.609, 6.0, 50.0])
+def test_classes_with_larger_values_have_no_other_unit(times):
+    """Their spreads grow as well, but not as far: a unit would leave the shape alone."""
+    A, B = rng(1).lognormal(1, 1, size=(1000, 2)), rng(2).lognormal(1, 0.5, size=(1000, 2))
+    B[:, 0] *= times * A[:, 0].mean() / B[:, 0].mean()
+    assert notes(simple(A, B), "scale") == []
 
 
 def test_quality_counts_duplicates_within_and_across():
@@ -609,6 +654,23 @@ def test_levels_beyond_the_thirty_most_frequent_are_looked_at_too():
     b = pd.DataFrame({"town": [*levels[:-1], "t00"] * 30, "x": rng(1).normal(size=1200)})
     (note,) = notes(compared(a, b), "vanished levels")
     assert "t39 in A only" in note.text
+
+
+def test_levels_are_counted_among_the_known_values():
+    """Of 800 rows two have a pool of quality Fa: chance. Forty are more, of 48 known values."""
+    draw = rng(4)
+
+    def house(n, levels):
+        quality = [*levels, *[None] * (n - len(levels))]
+        return pd.DataFrame({"pool": quality, "x": draw.normal(size=n)})
+
+    few = compared(house(800, ["Ex"] * 4), house(800, ["Ex"] * 4 + ["Fa"] * 2))
+    assert not notes(few, "new levels")
+    (note,) = notes(
+        compared(house(800, ["Ex"] * 30), house(800, ["Ex"] * 8 + ["Fa"] * 40)), "new levels"
+    )
+    assert note.text == "pool has Fa in B only (83 % of its known values), not in A."
+    assert note.b == pytest.approx(40 / 48)
 
 
 def test_rare_levels_of_many_are_on_one_side_by_chance():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cospan import JointFrame
+from cospan import JointFrame, compare
 from cospan.changes import find_changes
 from cospan.sources import encode_together, open_source
 
@@ -162,3 +162,46 @@ def test_what_is_exact_but_for_a_step_has_no_number_of_sd():
         X[:, 2] = X[:, 0] + X[:, 1] + step + 1e-7 * rng.normal(size=400)
     (sentence,) = _given(A, B, ("left", "right", "sum"))[0]
     assert sentence.endswith("by 0.4 on average, and they leave nothing else open.")
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_copied_column_is_equal_to_another_and_that_one_is_not_blamed(swapped):
+    """Years in the role are overwritten by years at the company: those did not change."""
+    rng = np.random.default_rng(6)
+    A, B = (np.column_stack([x, x * rng.random(600)]).round() for x in rng.gamma(2, 4, (2, 600)))
+    A, B = (np.column_stack([x, rng.normal(size=600)]) for x in (A, B))
+    B[:, 1] = B[:, 0]
+    if swapped:
+        A, B = B, A
+    found = _found(A, B, ("company", "role", "other"))
+    assert [one.name for one in found.features.changed] == ["role"]
+    share = 100 * np.mean((B if swapped else A)[:, 0] == (B if swapped else A)[:, 1])
+    here, there = ("A", "B") if swapped else ("B", "A")
+    said = f"role equals company in 100 % of {here}'s rows and {share:.0f} % of {there}'s"
+    about = [text for text in found.verdict.sentences if "company" in text]
+    assert about == [text for text in about if text.startswith(said)] != []
+
+
+def test_a_category_may_say_most_about_a_column():
+    """A post code is given by the state, whose levels the city, the region, … give as well."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(1)
+
+    def sold(n, codes):
+        state = rng.integers(0, 20, n)
+        city, code = state * 3 + rng.integers(0, 3, n), codes[state] + rng.integers(0, 500, n)
+        text = {
+            "segment": rng.choice(list("xyz"), n),
+            "city": [f"C{k:03d}" for k in city],
+            "state": [f"S{k:02d}" for k in state],
+            "region": np.array(list("NESW"))[state % 4],
+        }
+        more = {"profit": rng.normal(0, 60, n), "discount": state % 5 / 10}
+        return pd.DataFrame(text | {"code": code} | more | {"sales": rng.lognormal(3, 1, n)})
+
+    codes = 1000 * rng.permutation(20)
+    a, b = sold(800, codes), sold(800, codes)
+    b["code"] = rng.permutation(b["code"])
+    verdict = compare(a, b, n_permutations=9).verdict
+    (said,) = (text for text in verdict.sentences if "above all" in text)
+    assert said.startswith("Given the other columns, state above all, code scatters ")

@@ -66,6 +66,69 @@ def test_pvalue_of_a_value_is_fishers_times_the_number_of_values_asked() -> None
     assert log_p == pytest.approx(np.log(expected), rel=1e-6)
 
 
+def test_end_apart_from_all_others_has_half_of_the_level() -> None:
+    """So 15 rows of 500 with a weight of -1 are enough, however many weights there are."""
+    rng = np.random.default_rng(3)
+    a, b = (np.round(rng.normal(7.2, 1.5, 500).clip(0.75), 1) for _ in "ab")
+    b[:15] = -1
+    both = np.concatenate([a, b])
+    counts = np.unique(both, return_counts=True)[1]
+    others = int((counts >= FEWEST_ROWS).sum()) - 1
+    assert others > 40
+    tail = stats.fisher_exact([[500, 0], [485, 15]], alternative="greater").pvalue
+    log_p = repeats_in(a, b, units=False).tests["value"]
+    assert log_p == pytest.approx(np.log(2 * tail * 2), rel=1e-6)
+    # The p-value of a value inside the range is that of the others, with the other half.
+    inside = np.where(both == -1, 7.13, both)
+    log_p = repeats_in(inside[:500], inside[500:], units=False).tests["value"]
+    assert log_p == pytest.approx(np.log(2 * tail * (others + 1)), rel=1e-6)
+    assert of_x(changes(a, b)) == ["x is -1 in 3 % of B's rows and never in A's."]
+
+
+def test_pvalues_of_values_hold_their_level_where_an_end_is_apart() -> None:
+    """Of sets drawn from one distribution, with -1 in 3 % of the rows of both."""
+    rng = np.random.default_rng(4)
+    rejected = 0
+    for _ in range(400):
+        both = np.round(rng.normal(7.2, 1.5, 600).clip(0.75), 1)
+        both[rng.random(600) < 0.03] = -1
+        rejected += repeats_in(both[:300], both[300:], units=False).tests["value"] <= np.log(0.05)
+    assert rejected <= 400 * 0.05
+
+
+def test_value_beyond_the_range_is_the_change_beside_a_frequent_one() -> None:
+    """The lowest of the other values is as frequent, and those above it changed as well."""
+    rng = np.random.default_rng(5)
+    a, b = (np.round(rng.gamma(2, 3, 4000) + 0.5, 2) for _ in "ab")
+    for x in (a, b):
+        x[rng.random(4000) < 0.08] = 0.5
+    b[b > 0.5] += 1
+    b[rng.random(4000) < 0.04] = -1
+    (said,) = of_x(changes(a, b))
+    assert said.startswith("x is -1 in 4 % of B's rows and never in A's; otherwise it rose from ")
+
+
+def test_value_that_explains_a_change_is_named_though_it_does_not_stand_out() -> None:
+    """Whole numbers from 2 on in A, and in B some 1; the next ones are more frequent."""
+    rng = np.random.default_rng(6)
+    a, b = (rng.integers(2, 10, size=3000).astype(float) for _ in "ab")
+    b[rng.random(3000) < 0.06] = 1
+    found = changes(a, b)
+    assert found.features["x"].spike.clear is False
+    assert of_x(found) == ["x is 1 in 6 % of B's rows and never in A's."]
+
+
+def test_single_value_is_no_matter_of_rounding() -> None:
+    """Sizes of companies: 1, 10, 20, 100, …; the one that is no multiple of 10 is the change."""
+    rng = np.random.default_rng(7)
+    sizes = [10.0, 20.0, 100.0, 500.0, 1000.0, 5000.0, 10000.0]
+    a, b = (rng.choice(sizes, size=2000) for _ in "ab")
+    a[rng.random(2000) < 0.06], b[rng.random(2000) < 0.17] = 1, 1
+    found = changes(a, b)
+    assert "rounding" not in found.features["x"].ways
+    assert of_x(found) == ["x is 1 in 6 % of A's rows and 18 % of B's."]
+
+
 def test_value_more_frequent_in_both_sets() -> None:
     a, b = spiked(0.0, 0.4)
     a[:60] = 0.0
@@ -100,6 +163,12 @@ def test_rounded_values_are_named(unit: float) -> None:
     assert text == f"x is {what} in every row of B, in {share:.0%} of A's rows: rounded?".replace(
         "%", " %"
     )
+
+
+def test_hundredths_that_became_whole_numbers_are_not_rounded() -> None:
+    (text,) = [x for x in of_x(changes(drawn(0), 100 * drawn(1))) if "whole number" in x]
+    assert "is a whole number in every row of B, in" in text
+    assert "rounded?" not in text
 
 
 def test_precision_of_storage_is_not_rounding() -> None:

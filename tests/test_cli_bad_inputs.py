@@ -801,7 +801,7 @@ def test_a_programming_error_is_told_without_a_traceback(tmp_path, monkeypatch):
     def broken(*args, **kwargs):
         raise RuntimeError("half a bit was lost")
 
-    monkeypatch.setattr("cospan.cli.comparing.compare_pair", broken)
+    monkeypatch.setattr("cospan.cli.comparing.compare_sets", broken)
     result = invoke(outputs(tmp_path))
     assert result.exit_code == 1
     assert "half a bit was lost" in result.stderr
@@ -813,7 +813,7 @@ def test_no_memory_is_said(tmp_path, monkeypatch):
     def broken(*args, **kwargs):
         raise MemoryError
 
-    monkeypatch.setattr("cospan.cli.comparing.compare_pair", broken)
+    monkeypatch.setattr("cospan.cli.comparing.compare_sets", broken)
     result = invoke(outputs(tmp_path))
     assert result.exit_code == 1
     assert "not enough memory" in result.stderr

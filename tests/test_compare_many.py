@@ -398,8 +398,9 @@ def test_the_comparison_is_a_classifier_that_can_be_saved(four, tmp_path):
     weights = found.weights[found.group == 3]
     assert_allclose(model.predict_proba(four["q"]), weights[:, [1, 0, 2]], atol=1e-12)
     assert_array_equal(model.predict(four["q"]), np.array(list("rps"))[weights.argmax(axis=1)])
-    with pytest.raises(InputError, match="joint frame"):
-        compare_many([four["p"], four["q"]]).classifier()
+    two = compare_many([four["p"], four["q"]], four["r"])
+    weights = two.weights[two.group == 2]
+    assert_allclose(two.classifier().predict_proba(four["r"]), weights, atol=1e-12)
 
 
 def test_figures_show_the_sets(four):

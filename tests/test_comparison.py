@@ -684,10 +684,11 @@ def test_the_same_class_twice_is_refused(blobs):
         compare(rows, label=5, a=1, b=1)
 
 
-def test_more_than_two_classes_need_a_choice(blobs):
+def test_one_of_more_than_two_classes_needs_another(blobs):
     rows = np.column_stack([blobs[0], np.arange(400) % 3])
     with pytest.raises(InputError, match="3 classes"):
-        compare(rows, label=5)
+        compare(rows, label=5, a=1)
+    assert compare(rows, label=5).names == ("0", "1", "2")
 
 
 def test_few_rows_are_compared_without_a_p_value():

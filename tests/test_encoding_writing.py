@@ -113,6 +113,27 @@ def test_levels_in_another_case() -> None:
     }  # fmt: skip
 
 
+def test_many_levels_in_another_case() -> None:
+    """Most have no feature of their own, and a rare one may be in one set only."""
+    rng = np.random.default_rng(0)
+    towns = np.array([f"Town {k:02d}" for k in range(46)])
+    a, b = (
+        pd.DataFrame({"town": rng.permutation(np.repeat(towns, 20)), "x": rng.normal(size=920)})
+        for _ in "ab"
+    )
+    b["town"] = b["town"].str.upper()
+    a.loc[0, "town"] = "Elsewhere"
+    found = compare(open_source(a, name="A"), open_source(b, name="B"), n_permutations=0)
+    (text,) = [x for x in found.verdict.sentences if x.startswith("In town")]
+    first, second = text.removeprefix("In town the levels are in another case: ").split(" in A, ")
+    assert first.endswith("' and 43 more")
+    assert second == f"{first.upper().removesuffix(' AND 43 MORE')} and 43 more in B."
+    for code in ("new levels", "vanished levels"):
+        (text,) = remarks(a, b, code)
+        assert "only (100 % of its rows)" in text or "only (more than 99 % of its rows)" in text
+        assert text.endswith(": only the case differs.")
+
+
 def test_some_values_in_another_case() -> None:
     a, b = pair()
     some = b.assign(cut=np.where(np.arange(N) < 90, b["cut"].str.upper(), b["cut"]))

@@ -9,7 +9,7 @@ from cospan._tolerance import AS_WRITTEN
 
 __all__ = [
     "chance", "correlations", "count", "exact_number", "number", "p_text", "pair_of", "percent",
-    "share_text",
+    "share_text", "shares_text",
 ]  # fmt: skip
 
 
@@ -79,6 +79,16 @@ def share_text(share: float, places: int = 0) -> str:
         return say("more than {share} %", share="99.9" if places else "99")
     shown = 0 if share in (0, 1) else places
     return say("{share} %", share=f"{100 * share:.{shown}f}")
+
+
+def shares_text(a: float, b: float) -> tuple[str, str]:
+    """Two shares, with a decimal where it takes one to tell them apart.
+
+    >>> shares_text(0.12, 0.31), shares_text(0.024, 0.019), shares_text(0.02, 0.02)
+    (('12 %', '31 %'), ('2.4 %', '1.9 %'), ('2 %', '2 %'))
+    """
+    rough, fine = ((share_text(a, places), share_text(b, places)) for places in (0, 1))
+    return fine if rough[0] == rough[1] and fine[0] != fine[1] else rough
 
 
 def percent(share: float) -> str:

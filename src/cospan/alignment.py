@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
@@ -199,6 +200,49 @@ class Alignment:
             f"Alignment({len(self):,} samples, θ from {degrees.min():.1f}° to "
             f"{degrees.max():.1f}°, median {np.median(degrees):.1f}°, {self.weighting!r})"
         )
+
+
+def score_table(
+    scored: Alignment, sets: Any, ids: Any, own: NDArray[np.intp] | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns of a table of scores, angles in degrees.
+
+    `sets` is what to write in the column "set", for all rows or one by one; `own` says of which
+    set each row is, or labelled with (0: A, 1: B, -1: none).
+    """
+    shares = arrays.to_numpy(scored.shares)
+    unknown = np.full(len(shares), np.nan)
+    usual = (scored.typicality_a, scored.typicality_b)
+    names = ("theta", "cost_a", "cost_b", "outside", "relational")
+    theta, cost_a, cost_b, outside, relational = (
+        arrays.to_numpy(getattr(scored, name)) for name in names
+    )
+    return {
+        "set": np.broadcast_to(np.asarray(sets), len(shares)),
+        "id": np.asarray(ids),
+        "theta": np.degrees(theta),
+        "cost_a": cost_a,
+        "cost_b": cost_b,
+        **{f"share_{key}": shares[:, k] for k, key in enumerate(("a", "shared", "b"))},
+        "outside": outside,
+        "relational": relational,
+        **{
+            f"typicality_{key}": unknown if one is None else arrays.to_numpy(one)
+            for key, one in zip("ab", usual, strict=True)
+        },
+        "suspicion": suspicion_of(arrays.to_numpy(scored.posterior), own),
+    }
+
+
+def suspicion_of(weights: Floats, own: NDArray[np.intp] | None) -> Floats:
+    """1 minus the probability of each row's own set; NaN where it has none (-1).
+
+    >>> suspicion_of(np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([0, -1]))
+    array([0.25,  nan])
+    """
+    if own is None:
+        return np.full(len(weights), np.nan)
+    return np.where(own < 0, np.nan, 1 - weights[np.arange(len(own)), own])
 
 
 def neither(alignment: Alignment, rate: float = 0.05) -> Bools:

@@ -4,10 +4,10 @@
 and count tests); ``grouping`` (the user's columns over the features made of them); ``measuring``
 (each column in A and in B, and its tests; ``spreads`` has one of them); ``repeats`` and
 ``frequencies`` (single values, and rounding); ``ways`` (words for what changed); ``pairs``,
-``relations`` and ``scatter`` (relations between columns); ``parts`` (the difference of the sets,
-distributed over the features); ``columns`` (the table of features); ``gaps`` and ``kinds`` (in what
-the sets differ); ``notes``, ``ranges``, ``writing`` and ``quality`` (data quality); ``sentences``,
-``deciding``, ``telling`` and ``verdict``; ``finding``.
+``relations``, ``scatter`` and ``copied`` (relations between columns); ``parts`` (the difference of
+the sets, distributed over the features); ``columns`` (the table of features); ``gaps`` and
+``kinds`` (in what the sets differ); ``notes``, ``ranges``, ``writing`` and ``quality`` (data
+quality); ``sentences``, ``deciding``, ``telling`` and ``verdict``; ``finding``.
 """
 
 from .columns import FeatureChange, FeatureTable

@@ -1,22 +1,27 @@
 """Rank correlations of features in one set, their errors, and whether two sets have the same.
 
+And by ranks, too: which column predicts another best.
+
 Where a column has gaps, its correlations are those of the rows that have both values, ranked among
 themselves: hurricanes have a category, and among all storms every hurricane's wind is high.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import linalg, stats
 
 from cospan._tolerance import PERFECT_CORRELATION
 from cospan._types import Floats
 
-__all__ = ["VARIED_ROWS", "Side", "apart", "correlated", "standard_ranks"]
+from .grouping import Column
+
+__all__ = ["VARIED_ROWS", "Side", "apart", "best_alone", "correlated", "standard_ranks"]
 
 #: Rows of each set that must differ from the feature's usual value: with fewer a correlation is
 #: the matter of a few rows.
@@ -24,6 +29,8 @@ VARIED_ROWS = 10
 #: Two columns with gaps have rows of their own to be ranked, at most this many of them in this
 #: many pairs; of more pairs each column is ranked among its own rows.
 _GAP_ROWS, _GAP_PAIRS = 5_000, 500
+#: Rows of each set by which the best of a column's companions is found.
+_FEW_ROWS = 2_000
 
 
 class Side(NamedTuple):
@@ -165,3 +172,21 @@ def apart(a: Side, b: Side) -> Floats:
     ]
     direct = (b.r - a.r) / np.sqrt(plain[0] + plain[1])
     return np.asarray(np.where(np.abs(fisher) < np.abs(direct), fisher, direct))
+
+
+def best_alone(sets: Sequence[Floats], column: Column, others: Sequence[Column]) -> Column:
+    """The one of the others that predicts a column of numbers best by itself.
+
+    By ranks within each set. Every level of a category is a feature, and more of them always
+    predict more: what chance would give them does not count.
+    """
+    parts = (x[:: math.ceil(len(x) / _FEW_ROWS)] for x in sets)
+    ranks = np.concatenate([stats.rankdata(x, axis=0) / len(x) - 0.5 for x in parts])
+    y = ranks[:, column.features[0]]
+
+    def left(other: Column) -> float:
+        X = ranks[:, list(other.features)]
+        rest = y - X @ linalg.lstsq(X, y)[0]
+        return float(rest @ rest) / max(1, len(y) - len(other.features) - 1)
+
+    return min(others, key=left)

@@ -15,6 +15,7 @@ from cospan._validate import as_rows
 from cospan.errors import InputError
 
 from .columns import LEVEL, FeatureTable, feature_table
+from .copied import with_copies
 from .deciding import NO_ROWS, RowsToCheck, decide
 from .frequencies import with_frequencies
 from .given import moved_given_others
@@ -111,7 +112,7 @@ def find_changes(
     relations = changed_relations(columns, called, rows, parts.spread, LEVEL)
     with arrays.one_blas_thread():  # many small products: threads would wait for each other
         broken = scattered_given_others(columns, rows, relations.leads)
-    relations = relations._replace(broken=broken)
+    relations = with_copies(relations._replace(broken=broken), columns, measured, rows)
     own_pulls = None if pulls is None else _grouped(columns, np.asarray(pulls, dtype=np.float64))
     table = feature_table(measured, relations, rows, _grouped(columns, parts.total), own_pulls)
     quality = check_quality(table, columns, rows, profiles, set_names)

@@ -21,9 +21,9 @@ from cospan import _arrays as arrays
 from cospan._language import either, say
 from cospan._numbers import number
 from cospan._tolerance import NOT_ZERO, NOTHING_LEFT
-from cospan._types import Floats
 
 from .columns import FeatureChange, FeatureTable
+from .correlating import best_alone
 from .grouping import Column, Rows, having
 from .wording import quoted
 
@@ -97,8 +97,11 @@ def moved_given_others(
     asked = [pair for pair in asked if _is_worth_asking(pair[1], float(moved[pair[0].features[0]]))]
     found: list[GivenOthers] = []
     for column, own in sorted(asked, key=lambda pair: pair[1].p)[:MOST_TRIED]:
-        companion = _companion(inverse, size, column, columns)
-        if companion in {one.name for one in found}:  # the same story from the other side
+        others = [c for c in columns if c is not column]
+        companion = best_alone(rows[:2], column, others).name
+        # The same story from the other side: it is told, or the other one moved by itself.
+        told = companion in {one.name for one in found}
+        if told or _moved_more(features[companion], own):
             continue
         amount, shift, p = _regressed(rows, column)
         if p * len(columns) <= STRICT and _is_news(own, shift):
@@ -117,12 +120,10 @@ def _is_news(own: FeatureChange, shift: float) -> bool:
     return moved >= max(LEAST_SHIFT, TIMES_OWN * alone) and alone < LEAST_SHIFT
 
 
-def _companion(inverse: Floats, size: Floats, column: Column, columns: Sequence[Column]) -> str:
-    """The column with the largest partial correlation."""
-    j = column.features[0]
-    partial = np.abs(inverse @ inverse[j]) / size
-    others = [other for other in columns if other is not column]
-    return max(others, key=lambda c: float(partial[list(c.features)].max())).name
+def _moved_more(other: FeatureChange, own: FeatureChange) -> bool:
+    """Whether the other column moved by itself: what stayed seems to move beside it."""
+    alone = abs(other.difference), abs(own.difference)
+    return other.changed and "mean" in other.ways and alone[0] >= max(LEAST_SHIFT, alone[1])
 
 
 def _regressed(rows: Rows, column: Column) -> tuple[float, float, float]:

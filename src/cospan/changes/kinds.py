@@ -203,11 +203,13 @@ def _beyond_chance(
 def _shares_apart(one: FeatureChange, kind: str) -> float:
     """Distance of a changed column's shares in A and in B; 0 where they did not change.
 
-    No bound on a column that also changed where it has values.
+    No bound on a column that is mostly missing values and also changed where it has some: its
+    whole part counts as missing.
     """
     if not one.changed or one.tests.get(kind, 1.0) > LEVEL:
         return 0.0
-    if min(one.tests.get(test, 1.0) for test in ("mean", "spread", "shape")) <= LEVEL:
+    values = min(one.tests.get(test, 1.0) for test in ("mean", "spread", "shape"))
+    if _claim(one) == kind == "missing" and values <= LEVEL:
         return math.inf
     if kind == "missing":
         return _apart([one.a.missing], [one.b.missing])

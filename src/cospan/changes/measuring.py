@@ -32,7 +32,8 @@ class Held:
 
     `missing` is the share of rows without a value; `mean` and `deviation` are of the values
     present (of a boolean, the share that is true); `levels` are the shares of a category's levels,
-    and of the values of a column of numbers that has only two.
+    and of the values of a column of numbers that has only two; `counts`, where all rows were
+    counted, how many have each level, also those without a feature of their own.
     """
 
     missing: float = 0.0
@@ -41,6 +42,7 @@ class Held:
     low: float = math.nan
     high: float = math.nan
     levels: Mapping[str, float] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def constant(self) -> bool:
@@ -180,7 +182,7 @@ def _from_profile(column: Column, held: Held, profile: SetProfile) -> Held:
             shares[_level_names(column)[-1]] = 1 - sum(
                 own.levels.get(level, 0) / total for level in column.plan.levels
             )
-        return Held(missing, levels=shares)
+        return Held(missing, levels=shares, counts=own.levels)
     if math.isnan(own.mean):
         return Held(missing, held.mean, held.deviation, held.low, held.high)
     return Held(missing, own.mean, own.deviation, own.low, own.high)

@@ -40,12 +40,16 @@ class QualityNote:
 
 
 class LookedAt(NamedTuple):
-    """Where findings come from, what the sets are called, and the level of a single one."""
+    """Where findings come from, what the sets are called, and the level of a single one.
+
+    `alone`: hardly any column changed, so that what is odd about one is its own matter.
+    """
 
     rows: Rows
     profiles: Profiles | None
     names: tuple[str, str]
     level: float
+    alone: bool
 
 
 class Quality(tuple[QualityNote, ...]):

@@ -77,8 +77,9 @@ class Relations(NamedTuple):
 
     `broken` are the columns that scatter more widely about what the others predict, in one set.
 
-    `log_p` is adjusted over the pairs of the column. A column gets the credit (`leads`) for its
-    changed pairs if that explains more of them than crediting their other columns would.
+    A column gets the credit (`leads`) for its changed pairs if that explains more of them than
+    crediting their other columns would; `log_p` is that of the first of these, adjusted over the
+    pairs of the column, and 0 where there is none.
     """
 
     pairs: PairTable

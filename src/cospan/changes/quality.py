@@ -8,17 +8,17 @@ adjusted for the number of columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from cospan._language import either, later, say, several
-from cospan._numbers import share_text
+from cospan._numbers import share_text, shares_text
 from cospan.significance.copies import row_kinds
 
 from .columns import LEVEL, FeatureChange, FeatureTable
 from .grouping import Column, Profiles, Rows
+from .measuring import Held
 from .notes import LookedAt, Quality, QualityNote, surely_absent
 from .ranges import value_notes
 from .wording import OTHER, listed, quoted, shares_of
@@ -29,6 +29,8 @@ __all__ = ["Quality", "QualityNote", "check_quality"]
 #: Shares of duplicates from this on are worth a word.
 DUPLICATES = 0.01
 SHOWN = 5
+#: Where more of the columns changed than this, the sets are of different things.
+FEW = 0.25
 #: Codes of the notes on levels that only A has, and only B.
 _ONE_SIDED = ("vanished levels", "new levels")
 
@@ -41,10 +43,10 @@ def check_quality(
     names: tuple[str, str],
 ) -> Quality:
     """Look through the columns, then the rows."""
-    at = LookedAt(rows, profiles, names, LEVEL / max(1, len(features)))
+    alone = len(features.changed) <= max(1, FEW * len(features))
+    at = LookedAt(rows, profiles, names, LEVEL / max(1, len(features)), alone)
     by_name = {column.name: column for column in columns}
     notes = [note for one in features for note in _column_notes(one, by_name[one.name], at)]
-    notes += _further_levels(features, at)
     notes += writing_notes(at)
     notes += _duplicates(rows, names)
     notes += _constant_in_both(features)
@@ -54,7 +56,7 @@ def check_quality(
 def _column_notes(one: FeatureChange, column: Column, at: LookedAt) -> Iterator[QualityNote]:
     a, b = one.a, one.b
     if one.tests.get("missing", 1.0) <= at.level:
-        rows = shares_of((share_text(a.missing), share_text(b.missing)), at.names)
+        rows = shares_of(shares_text(a.missing, b.missing), at.names)
         text = say("{name} is missing in {rows}.", name=quoted(one.name), rows=rows)
         yield QualityNote("missing", one.name, text, True, a.missing, b.missing)
     if one.kind == "category":
@@ -64,79 +66,35 @@ def _column_notes(one: FeatureChange, column: Column, at: LookedAt) -> Iterator[
 
 
 def _level_notes(one: FeatureChange, at: LookedAt) -> Iterator[QualityNote]:
-    held = [one.a.levels, one.b.levels]
     if max(one.a.missing, one.b.missing) == 1:  # no values, so no levels to compare
         return
-    sizes = [len(at.rows.a), len(at.rows.b)]
+    counts = [_counts(one.a, len(at.rows.a)), _counts(one.b, len(at.rows.b))]
+    sizes = [round(sum(own.values())) for own in counts]
     for side in (1, 0):
-        here, there = held[side], held[1 - side]
-        levels = [
-            name
-            for name, share in here.items()
-            if not there.get(name)
-            and surely_absent(
-                share * sizes[side], sizes[side], sizes[1 - side], at.level / len(here)
-            )
-        ]
-        share = sum(here[x] for x in levels)
-        known = [name for name, own in there.items() if own]
-        yield from _one_sided(one.name, levels, share, side, at.names, known)
-
-
-def _further_levels(features: FeatureTable, at: LookedAt) -> Iterator[QualityNote]:
-    """Levels among those without a feature of their own: only the profiles know them."""
-    if at.profiles is None:
-        return
-    for one in features:
-        if OTHER not in one.a.levels:
+        here, there = counts[side], counts[1 - side]
+        sure = sizes[side], sizes[1 - side], at.level / max(1, len(here))
+        levels = [x for x, n in here.items() if not there.get(x) and surely_absent(n, *sure)]
+        if not levels:
             continue
-        own = [dict(_profile_levels(p, one.name)) for p in at.profiles]
-        if not all(own):
-            continue
-        sizes = [sum(x.values()) for x in own]
-        for side in (1, 0):
-            here, there = own[side], own[1 - side]
-            levels = [
-                name
-                for name, count in here.items()
-                if name not in one.a.levels
-                and name not in there
-                and surely_absent(count, sizes[side], sizes[1 - side], at.level / len(here))
-            ]
-            share = sum(here[name] for name in levels) / sizes[side]
-            yield from _one_sided(one.name, levels, share, side, at.names, there)
-
-
-def _one_sided(
-    column: str,
-    levels: list[str],
-    share: float,
-    side: int,
-    names: tuple[str, str],
-    others: Iterable[str],
-) -> Iterator[QualityNote]:
-    """The note on levels that only one set has; none of no levels. `others` are the other set's."""
-    if levels:
-        alike = {level.casefold() for level in levels} <= {level.casefold() for level in others}
+        levels.sort(key=lambda level: -here[level])
+        share = sum(here[x] for x in levels) / sizes[side]
         text = either(
-            alike,
-            "{name} has {levels} in {a} only ({share} of its rows), not in {b}: only the case "
-            "differs.",
-            "{name} has {levels} in {a} only ({share} of its rows), not in {b}.",
+            {level.casefold() for level in levels} <= {level.casefold() for level in there},
+            "{name} has {levels} in {a} only ({share}), not in {b}: only the case differs.",
+            "{name} has {levels} in {a} only ({share}), not in {b}.",
         )
-        known = {"name": quoted(column), "share": share_text(share)}
+        of = either(max(one.a.missing, one.b.missing), "{x} of its known values", "{x} of its rows")
+        known = {"name": quoted(one.name), "share": say(of, x=share_text(share))}
         shown = listed(levels, SHOWN)
-        said = say(text, levels=shown, a=names[side], b=names[1 - side], **known)
+        said = say(text, levels=shown, a=at.names[side], b=at.names[1 - side], **known)
         shares = (0.0, share) if side else (share, 0.0)
-        yield QualityNote(_ONE_SIDED[side], column, said, True, *shares)
+        yield QualityNote(_ONE_SIDED[side], one.name, said, True, *shares)
 
 
-def _profile_levels(profile: Any, name: str) -> Any:
-    try:
-        own = profile[name]
-    except KeyError:
-        return {}
-    return own.levels if own.exact else {}
+def _counts(held: Held, rows: int) -> Mapping[str, float]:
+    """How many rows have each level: as counted, or by their shares in the sample."""
+    known = rows * (1 - held.missing)
+    return held.counts or {x: known * share for x, share in held.levels.items() if x != OTHER}
 
 
 def _constant_in_both(features: FeatureTable) -> list[QualityNote]:

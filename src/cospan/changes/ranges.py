@@ -10,21 +10,25 @@ import numpy as np
 from cospan._language import later, say
 from cospan._numbers import number
 from cospan._tails import tail_p_values
+from cospan._tolerance import AS_WRITTEN
 from cospan._types import Floats
 
 from .columns import FeatureChange
 from .grouping import Column, Profiles, having
-from .measuring import Held
 from .notes import LookedAt, QualityNote, surely_absent
 from .wording import quoted, truth, value_text
 
 #: A set leaves the other's range when it goes beyond it by half of it, and by more than the
 #: other's tail would have it.
 BEYOND = 0.5
-#: Means and spreads that are both this many times those of the other set: another unit.
+#: Values that are all this many times those of the other set have another unit.
 OTHER_UNIT = 5.0
-#: And up to this factor from each other the two ratios count as equal.
-_SAME_RATIO = 1.5
+#: Fewer times only if they are known up to a twentieth, and are those of two units that are in
+#: use: miles, pounds, inches, feet, gallons. The others make 59.7 times 60, and 988 times 1,000.
+_SURELY, _IN_USE = 1.05, (1.609344, 2.204623, 2.54, 3.28084, 3.785412)
+_UNITS = np.array((*_IN_USE, 7, 12, 24, 30.48, 60, 365.25, 3600, *(10.0**k for k in range(1, 13))))
+#: Quantiles that must agree on it, within so many standard errors of A and of B; fewest rows.
+_QUANTILES, _ERRORS, _FEWEST_ROWS = np.array([0.1, 0.25, 0.5, 0.75, 0.9]), 2.0, 20
 
 
 def value_notes(one: FeatureChange, column: Column, at: LookedAt) -> Iterator[QualityNote]:
@@ -40,7 +44,7 @@ def _range_notes(
     one: FeatureChange, values: tuple[Floats, Floats], at: LookedAt
 ) -> Iterator[QualityNote]:
     a, b, names = one.a, one.b, at.names
-    unit = _other_unit(a, b) if one.changed else None
+    unit = other_unit(*values, alone=at.alone) if one.changed else None
     if unit is not None:
         larger, smaller = (names[1], names[0]) if unit > 1 else (names[0], names[1])
         times = unit if unit > 1 else 1 / unit
@@ -92,14 +96,34 @@ def _left_range(end: float, own: Floats, other: Floats, rows: int, level: float)
     return bool(p * max(rows, len(own)) <= level / 4)
 
 
-def _other_unit(a: Held, b: Held) -> float | None:
-    """How many times as large B's values are, if mean and spread agree on it; else None."""
-    if not (a.deviation > 0 and b.deviation > 0 and a.mean * b.mean > 0):
+def other_unit(a: Floats, b: Floats, *, alone: bool = True) -> float | None:
+    """How many times as large B's values are, if all quantiles agree on it; else None.
+
+    `alone`: hardly any other column changed. Else a few times may be what the sets differ in.
+
+    >>> km = np.random.default_rng(0).gamma(2, 3, 4000)
+    >>> other_unit(km[:2000], 1000 * km[2000:]), other_unit(km[:2000], km[2000:] ** 4)
+    (1000.0, None)
+    """
+    a, b = (np.abs(x[x != 0]) for x in (a, b))
+    if min(len(a), len(b)) < _FEWEST_ROWS:
         return None
-    spread, mean = b.deviation / a.deviation, b.mean / a.mean
-    same = max(spread / mean, mean / spread) <= _SAME_RATIO
-    far = mean >= OTHER_UNIT or mean <= 1 / OTHER_UNIT
-    return math.sqrt(spread * mean) if same and far else None
+    ends = []
+    for x in (a, b):
+        error = _ERRORS * np.sqrt(_QUANTILES * (1 - _QUANTILES) / len(x))
+        at = np.clip(np.stack([_QUANTILES - error, _QUANTILES + error]), 0.0, 1.0)
+        ends.append(np.log(np.quantile(x, at)))
+    least = (ends[1][0] - ends[0][1]).max() - AS_WRITTEN
+    most = (ends[1][1] - ends[0][0]).min() + AS_WRITTEN
+    middle = (least + most) / 2
+    nearest = float(_UNITS[np.argmin(np.abs(np.log(_UNITS) - abs(middle)))])
+    known = nearest if middle > 0 else 1 / nearest
+    is_known = least <= math.log(known) <= most
+    far = min(abs(least), abs(most)) >= math.log(OTHER_UNIT)
+    sure = alone and is_known and most - least <= 2 * math.log(_SURELY)
+    if least > most or not (far or sure):
+        return None
+    return known if is_known else math.exp(middle)
 
 
 def _constant_note(

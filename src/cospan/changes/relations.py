@@ -100,7 +100,7 @@ def changed_relations(
     listed = order[: max(FEWEST_PAIRS, min(MOST_PAIRS, n_changed))]
     table = PairTable(tuple(map(pair, listed.tolist())), len(order), found.total, n_changed)
     first = {column: pair(e) for column, e in leads.items()}
-    return Relations(table, _of_columns(found, len(columns)), first)
+    return Relations(table, _of_columns(found, leads, len(columns)), first)
 
 
 def _compared(columns: Sequence[Column], rows: Rows, weight: Floats) -> _Compared:
@@ -134,13 +134,12 @@ def _surest(key: NDArray[np.intp], size: Floats) -> NDArray[np.intp]:
     return order[first]
 
 
-def _of_columns(found: _Compared, n_columns: int) -> Floats:
-    """For each column the smallest log p-value of its pairs, times how many it has."""
-    log_p = np.zeros(n_columns)
-    for side in found.owners:
-        np.minimum.at(log_p, side, found.logs)
-    others = len({f.owner for f in found.features}) - 1
-    return np.asarray(np.minimum(0.0, log_p + math.log(max(1, others))))
+def _of_columns(found: _Compared, leads: dict[int, int], n_columns: int) -> Floats:
+    """For each column the log p-value of the first pair it accounts for, times how many it has."""
+    log_p, others = np.zeros(n_columns), len({f.owner for f in found.features}) - 1
+    for column, e in leads.items():
+        log_p[column] = min(0.0, found.logs[e] + math.log(max(1, others)))
+    return log_p
 
 
 def _accounted(found: _Compared, level: float) -> tuple[Floats, dict[int, int]]:

@@ -27,14 +27,15 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from cospan._language import later, say
-from cospan._numbers import number, pair_of
+from cospan._numbers import number, pair_of, share_text
 from cospan._tolerance import LEAST_RESIDUAL, NOT_ZERO, constant_column
 from cospan._types import Floats
 from cospan.significance.residuals import MAX_COMPANIONS, robust_fit
 
+from .correlating import best_alone
 from .grouping import Column, Rows, present
 from .twosample import compare_ordered
-from .wording import quoted
+from .wording import quoted, shares_of
 
 #: Rows of each set that are looked at, the columns that are asked, and those that are named.
 MOST_ROWS, MOST_ASKED, MOST_NAMED, MOST_FEATURES = 1_000, 40, 3, 300
@@ -55,6 +56,7 @@ class Scattered(NamedTuple):
     """How far a column is from what the others predict: the median in A and in B.
 
     `companion` is the column that predicts it best; `exact`: in one set it is given exactly.
+    `equal`, where it is equal to that one in all rows of a set: in what shares of A's and of B's.
     """
 
     name: str
@@ -63,13 +65,19 @@ class Scattered(NamedTuple):
     b: float
     exact: bool
     log_p: float
+    equal: tuple[float, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only: the median distances, and the column that predicts it best."""
         return {"a": self.a, "b": self.b, "given": self.companion}
 
     def sentence(self, names: tuple[str, str]) -> str:
-        """In words, without a full stop."""
+        """In words, without a full stop; of equal columns without its subject, this column."""
+        if self.equal is not None:
+            first, never = int(self.equal[1] > self.equal[0]), min(self.equal) == 0
+            x, y = (share_text(p) if p else say("never") for p in self.equal)
+            rows = shares_of((x, y), names, first=first, never=never)
+            return say("equals {other} in {rows}", other=quoted(self.companion), rows=rows)
         wide, narrow = (1, 0) if self.b > self.a else (0, 1)
         off = (self.a, self.b)
         known = {
@@ -97,7 +105,6 @@ class _Left(NamedTuple):
 
     off: Floats  # distances of rows from what the other half of them predicts
     size: float  # the median distance from the column's own median
-    companion: int  # the feature that helps most
 
     @property
     def share(self) -> float:
@@ -197,12 +204,13 @@ def _broken(
         log_p = min(0.0, log_p + math.log(len(columns)))
         if log_p > math.log(STRICT):
             continue
-        narrow = a if a.share < b.share else b
+        narrow, known = (a, sets[0].z) if a.share < b.share else (b, sets[1].z)
+        among = [c for c in columns if c is not columns[k] and np.isin(c.features, others).any()]
         found[k] = (
             max(a.share, b.share),
             Scattered(
                 columns[k].name,
-                columns[owner[narrow.companion]].name,
+                best_alone([known], columns[k], among).name,
                 float(np.median(a.off) * units[j]),
                 float(np.median(b.off) * units[j]),
                 narrow.share <= EXACTLY,
@@ -239,7 +247,7 @@ def _left(
         own[0, ::2] = own[1, ::2]  # no row is predicted by a fit that it had a part in
         off = min(own[0], *theirs, key=np.median)
         size = float(np.median(np.abs(y[k] - np.median(y[k]))))
-        found.append(_Left(off, size, int(first[k][0])))
+        found.append(_Left(off, size))
     return found[0], found[1]
 
 

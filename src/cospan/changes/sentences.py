@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cospan._language import later, say
-from cospan._numbers import correlations, exact_number, number, pair_of, share_text
+from cospan._numbers import correlations, exact_number, number, pair_of, share_text, shares_text
 
 from . import wording
 from .columns import FeatureChange
 from .pairs import PairChange
 from .repeats import Frequency
 from .wording import KNOWN, ROWS, quoted, shares_of
-from .writing import same_but_case
+from .writing import in_other_case
 
 __all__ = ["feature_sentence", "pair_sentence"]
 
@@ -22,6 +22,9 @@ __all__ = ["feature_sentence", "pair_sentence"]
 GONE_LEVELS = 3
 #: Values of which so many are multiples of a unit look rounded to it.
 SURELY_ROUNDED = 0.9
+#: Values that spread so many times as wide have another unit, and other digits by that, if their
+#: mean moved by more than rounding could.
+OTHER_SCALE = 2.0
 
 
 class Clause(NamedTuple):
@@ -141,7 +144,7 @@ def _shape(one: FeatureChange, names: tuple[str, str]) -> Clause:
     if not math.isfinite(at):
         return Clause(say("is distributed differently"))
     text = later("is distributed differently: it is at most {value} in {rows}")
-    rows = shares_of((share_text(a), share_text(b)), names, _rows(one))
+    rows = shares_of(shares_text(a, b), names, _rows(one))
     return Clause(say(text, value=wording.value_text(at, one.kind), rows=rows))
 
 
@@ -150,7 +153,7 @@ def _spike(one: FeatureChange, names: tuple[str, str]) -> Clause:
     assert found is not None
     value = wording.exact_text(found.value, one.kind)
     first, rows = int(found.a == 0), _rows(one)
-    shares, other = [share_text(share) for share in (found.a, found.b)], 1 - first
+    shares, other = list(shares_text(found.a, found.b)), 1 - first
     if never := (found.a, found.b)[other] == 0:
         shares[other] = say("never" if found.counted[other] else "hardly ever")
     both = (shares[0], shares[1])
@@ -176,7 +179,9 @@ def _grain(one: FeatureChange, names: tuple[str, str]) -> Clause:
         text = text if of == ROWS else later("every known value of {here}, in {share} of {others}")
         others = wording.rows_of(names[1 - more], of)
         rows = say(text, here=names[more], share=shares[1 - more], others=others)
-    if not more:
+    sizes = sorted((one.a.deviation, one.b.deviation))
+    scaled = sizes[1] > OTHER_SCALE * sizes[0] and abs(one.b.mean - one.a.mean) > found.value
+    if not more or scaled:
         return _is(what, rows)
     return Clause(say("is {value} in {rows}: rounded?", value=what, rows=rows), asks=True)
 
@@ -197,11 +202,10 @@ def _rows(one: FeatureChange) -> str:
 def _levels(one: FeatureChange, names: tuple[str, str]) -> Clause:
     name, level, a, b = quoted(one.name), one.level, one.a.levels, one.b.levels
     if one.kind == "boolean":
-        before, after = share_text(one.a.mean), share_text(one.b.mean)
-        rows = shares_of((before, after), names, _rows(one))
+        rows = shares_of(shares_text(one.a.mean, one.b.mean), names, _rows(one))
         return _is(wording.truth(level), rows)
     if one.kind != "category":  # numbers, of which there are two
-        rows = shares_of((share_text(a[level]), share_text(b[level])), names, _rows(one))
+        rows = shares_of(shares_text(a[level], b[level]), names, _rows(one))
         return _is(level, rows)
     starts = say("In {name}", name=name), say("in {name}", name=name)
     first, further = (_levels_moved(one, names, where) for where in starts)
@@ -214,14 +218,14 @@ def _levels_moved(one: FeatureChange, names: tuple[str, str], where: str) -> str
         sorted((x for x in own if own[x] > 0 and not other.get(x)), key=lambda x: -own[x])
         for own, other in ((a, b), (b, a))
     )
-    if gone and same_but_case(gone, new):
+    if same := in_other_case(one.a.counts or a, one.b.counts or b):
         text = later("{where} the levels are in another case: {x} in {a}, {y} in {b}")
-        x, y = wording.listed(gone, GONE_LEVELS), wording.listed(new, GONE_LEVELS)
+        x, y = (wording.listed(levels, GONE_LEVELS) for levels in zip(*same, strict=True))
         return say(text, where=where, x=x, y=y, a=names[0], b=names[1])
     text = later("{where} the share of {level} fell from {x} to {y}")
     if b.get(level, 0.0) > a[level]:
         text = later("{where} the share of {level} rose from {x} to {y}")
-    x, y = share_text(a[level]), share_text(b.get(level, 0.0))
+    x, y = shares_text(a[level], b.get(level, 0.0))
     said = say(text, where=where, level=quoted(level), x=x, y=y)
     for levels, text, many in (
         (gone, later("{said}; {levels} is gone"), later("{said}; {levels} are gone")),
@@ -234,13 +238,13 @@ def _levels_moved(one: FeatureChange, names: tuple[str, str], where: str) -> str
 
 
 def _missing(one: FeatureChange, names: tuple[str, str]) -> Clause:
-    shares = share_text(one.a.missing), share_text(one.b.missing)
+    shares = shares_text(one.a.missing, one.b.missing)
     return Clause(say("is missing in {rows}", rows=shares_of(shares, names)))
 
 
 def _related(one: FeatureChange, names: tuple[str, str]) -> Clause:
     if one.broken is not None:
-        return Clause(one.broken.sentence(names), False)
+        return Clause(one.broken.sentence(names), one.broken.equal is not None)
     assert one.pair is not None
     return Clause(_pair(one.pair, names), False)
 

@@ -100,7 +100,7 @@ def in_what(kinds: Kinds, curved: bool) -> list[str]:
         text = either(curved, "{said}: {share} of that", "{said}: {share} of it")
         said = say(text, said=said, share=share_text(share))
     if kinds.unsure is not None:
-        text = later("{said}, by what single columns say (of all together {p})")
+        text = later("{said}, by what single columns say; over all columns it is not certain ({p})")
         said = say(text, said=said, p=chance(kinds.unsure))
     return [say("{said}.", said=said)]
 
@@ -153,7 +153,7 @@ def of_pairs(
     said = {
         one.pair
         for one in features.changed[:FIRST_FEATURES]
-        if "relation" in one.ways and one.broken is None
+        if "relation" in one.ways and (one.broken is None or one.broken.equal)
     }
     more = relations.pairs.n_changed - len(said | set(pairs))
     further = say("{more} between columns changed.", more=plural(more, "more relation"))

@@ -21,6 +21,8 @@ from .twosample import compare_ordered
 #: A mean or a spread names the change if its p-value is at most this, and it changed by at least
 #: this many standard deviations, or by this factor less 1.
 SURELY, TRIFLE = 0.001, 0.1
+#: A set has a value hardly if so many times as frequently as the other one.
+HARDLY = 0.1
 #: A set with more multiples of a unit than this was rounded to it all along.
 ROUNDED_BEFORE = 0.5
 _OF_NUMBERS = ("mean", "spread", "shape", "value", "rounding")
@@ -81,6 +83,8 @@ def _by_values(
     rounded = _is_rounded(one.grain, tests)
     if not rounded and (_is_strongest("value", one.spike, tests) or _is_sentinel(one, tests, rows)):
         return _beside_spike(one, rows)
+    if not rounded and _explains(one, tests, rows):
+        return ("value",), None
     if rounded or _is_strongest("rounding", one.grain, tests):
         sure = [x for x in ("mean", "spread") if tests[x] <= math.log(SURELY)]
         # A unit or an offset that changed makes other digits, too: it is the first thing to say.
@@ -90,10 +94,14 @@ def _by_values(
 
 def _is_strongest(test: str, of: Frequency | None, tests: Mapping[str, float]) -> bool:
     """Whether a column changed in this first of all, clearly or in nothing else."""
-    if of is None or tests[test] > min(tests[key] for key in _OF_NUMBERS if key in tests):
+    if of is None or _strongest(tests) != test:
         return False
     others = min(tests[key] for key in ("mean", "spread", "shape"))
     return (abs(cohen(of.a, of.b)) >= TRIFLE and of.clear) or others > math.log(SURELY)
+
+
+def _strongest(tests: Mapping[str, float]) -> str:
+    return min((key for key in _OF_NUMBERS if key in tests), key=lambda key: tests[key])
 
 
 def _is_rounded(of: Frequency | None, tests: Mapping[str, float]) -> bool:
@@ -120,16 +128,41 @@ def _is_sentinel(one: Measured, tests: Mapping[str, float], rows: Rows) -> bool:
     return bool(np.abs(others - one.spike.value).min() > high - low > 0)
 
 
-def _beside_spike(one: Measured, rows: Rows) -> tuple[tuple[str, ...], tuple[Held, Held] | None]:
-    """How often a value occurs, and what changed in the rows without it, if surely any."""
-    value = one.spike.value if one.spike is not None else math.nan
-    a, b = (x[x != value][:, np.newaxis] for x in values_of(one, rows))
+def _explains(one: Measured, tests: Mapping[str, float], rows: Rows) -> bool:
+    """Whether a value is all that changed, so that the rows without it are alike.
+
+    One that a set hardly has, or one that changed more surely than anything else.
+    """
+    of = one.spike
+    if of is None or tests["value"] > math.log(SURELY):
+        return False
+    hardly = min(of.a, of.b) <= HARDLY * max(of.a, of.b)
+    return (hardly or _strongest(tests) == "value") and _alike(*_others(of, one, rows))
+
+
+def _others(of: Frequency, one: Measured, rows: Rows) -> tuple[Floats, Floats]:
+    """The rows without a value, (n, 1)."""
+    a, b = (x[x != of.value][:, np.newaxis] for x in values_of(one, rows))
+    return a, b
+
+
+def _alike(a: Floats, b: Floats) -> bool:
+    """Whether nothing surely changed between these values; also where they are too few to say."""
     if min(len(a), len(b)) < 3:
-        return ("value",), None
+        return True
     found = compare_ordered(a, b)
     log_p = min(float(x[0]) for x in (found.mean, found.spread, found.shape)) + math.log(3)
+    return log_p > math.log(SURELY)
+
+
+def _beside_spike(one: Measured, rows: Rows) -> tuple[tuple[str, ...], tuple[Held, Held] | None]:
+    """How often a value occurs, and what changed in the rows without it, if surely any."""
+    assert one.spike is not None
+    a, b = _others(one.spike, one, rows)
+    if _alike(a, b):
+        return ("value",), None
     ways = [way for way in name_change(a, b)[0] if way != "shape"]
-    if log_p > math.log(SURELY) or not ways:
+    if not ways:
         return ("value",), None
     held = [
         Held(0.0, float(x.mean()), float(x.std()), float(x.min()), float(x.max())) for x in (a, b)

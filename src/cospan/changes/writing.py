@@ -7,11 +7,11 @@ be so patient: a category "Ideal " is none that an encoder knows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cospan._language import later, say
-from cospan._numbers import share_text
+from cospan._numbers import shares_text
 
 from .notes import LookedAt, QualityNote
 from .twosample import log_fisher
@@ -25,6 +25,8 @@ CODE = "writing"
 _PLAIN = ("point", "iso date")
 #: Texts that a sentence gives as examples, and levels that are looked at.
 SHOWN, MOST_LEVELS = 3, 30
+#: The share of rows from which on levels are the same but for their case.
+NEARLY_ALL = 0.9
 
 
 def writing_notes(at: LookedAt) -> Iterator[QualityNote]:
@@ -66,8 +68,7 @@ def _written(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
 def _both_texts(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
     other_order = a.reading != b.reading
     truth = not a.reading and _is_truth(a.levels) and _is_truth(b.levels)
-    other_case = truth and not set(a.levels) & set(b.levels) and same_but_case(a.levels, b.levels)
-    if not (other_order or other_case):
+    if not other_order and not (truth and in_other_case(a.levels, b.levels)):
         return ""
     return _said(a.name, _examples(a), _examples(b), names)
 
@@ -90,13 +91,26 @@ def _examples(one: ColumnProfile) -> str:
     return next((text for text in one.levels if "," in text), next(iter(one.levels)))
 
 
-def same_but_case(a: Iterable[str], b: Iterable[str]) -> bool:
-    """Whether some texts are those of another set in upper or lower case.
+def in_other_case(a: Mapping[str, float], b: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Levels that A has and B has in upper or lower case only, the most frequent first.
 
-    >>> same_but_case(["Ideal", "Good"], ["IDEAL", "GOOD"]), same_but_case(["Ideal"], ["Good"])
-    (True, False)
+    None unless that goes for nearly all rows with a level that the other set does not have.
+
+    >>> in_other_case({"Ideal": 5, "Good": 9, "so": 9}, {"IDEAL": 6, "GOOD": 8, "so": 7})
+    [('Good', 'GOOD'), ('Ideal', 'IDEAL')]
+    >>> in_other_case({"Ideal": 5, "Good": 9}, {"IDEAL": 6, "Fair": 8})
+    []
     """
-    return {text.casefold() for text in a} == {text.casefold() for text in b}
+    gone, new = (
+        {x: own[x] for x in own if own[x] > 0 and not other.get(x)}
+        for own, other in ((a, b), (b, a))
+    )
+    twins = {text.casefold(): text for text in new}
+    common = sorted((x for x in gone if x.casefold() in twins), key=lambda x: -gone[x])
+    found = [(x, twins[x.casefold()]) for x in common]
+    rows = sum(gone[x] for x, _ in found), sum(new[y] for _, y in found)
+    nearly = NEARLY_ALL * sum(gone.values()), NEARLY_ALL * sum(new.values())
+    return found if rows[0] >= nearly[0] and rows[1] >= nearly[1] else []
 
 
 def _padded(a: ColumnProfile, b: ColumnProfile, at: LookedAt) -> str:
@@ -106,7 +120,7 @@ def _padded(a: ColumnProfile, b: ColumnProfile, at: LookedAt) -> str:
         return ""
     if float(log_fisher(a.padded, sizes[0], b.padded, sizes[1])[0]) > math.log(at.level):
         return ""
-    shares = share_text(a.padded / sizes[0]), share_text(b.padded / sizes[1])
+    shares = shares_text(a.padded / sizes[0], b.padded / sizes[1])
     rows = shares_of(shares, at.names, later("values"))
     text = later("{name} has blanks around {rows}; they do not count here.")
     return say(text, name=quoted(a.name), rows=rows)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +21,12 @@ from cospan.cli.options import Chosen, Outputs, What
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison, ManyComparison
-from cospan.comparison import compare as compare_pair
-from cospan.comparison import compare_many as compare_sets
-from cospan.comparison.opening import names_of
-from cospan.comparison.score_files import check_table_path, score_columns, table_file, with_text_ids
-from cospan.comparison.scorer import Scored
+from cospan.comparison import compare as compare_sets
+from cospan.comparison.opening import classes_of, names_of
+from cospan.comparison.plain import json_of
+from cospan.comparison.score_files import check_table_path
 from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import InputError
-from cospan.sources import open_source
 
 if TYPE_CHECKING:
     from cospan.panel import Panel
@@ -52,21 +49,17 @@ def compare(
     if any("alarm" in gate.quantities for gate in gates):
         raise typer.BadParameter("--fail-on alarm is for 'cospan monitor'; windows raise alarms.")
     with on_cluster(what.scheduler):
-        if _are_more_than_two(sets, what, reading):
-            _refuse_what_two_sets_have(sets, what, gates)
-            call = _call_for_many
-        elif settings.get("n_permutations") == 0 and any("p" in gate.quantities for gate in gates):
+        _refuse_for_more(sets, what, outputs, reading)
+        if settings.get("n_permutations") == 0 and any("p" in gate.quantities for gate in gates):
             raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
-        else:
-            call = _call_for_two
-        with _scores_file(outputs.scores) as write_scores:
-            options = {**settings, **reading, "image_shape": what.image_shape}
-            found = call(sets, what, write_scores, progress=terminal.progress, **options)
-    panel = _panel(terminal, found) if outputs.panel else None
+        options = {**settings, **reading, "image_shape": what.image_shape}
+        found = _compared(sets, what, scores=outputs.scores, progress=terminal.progress, **options)
+    panel = None
+    if outputs.panel and isinstance(found, Comparison):  # of more sets it was refused
+        terminal.progress("other measures", 0, None)
+        panel = found.panel()
     _write_files(found, outputs, [*sets, *([what.score] if what.score else [])], panel)
-    _show(terminal, found, outputs)
-    if panel is not None and not outputs.json:
-        terminal.result(f"\nOther measures\n{panel!r}")
+    _show(terminal, found, outputs, panel)
     return _crossed(terminal, found, outputs)
 
 
@@ -78,7 +71,7 @@ def demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
     _check_outputs(Outputs([output]), [])
     story = built_in.digits() if pictures else built_in.patients()
     terminal.result(story.text + "\n")
-    found = compare_pair(story.sets, progress=terminal.progress, **story.options)
+    found = compare_sets(story.sets, progress=terminal.progress, **story.options)
     _show(terminal, found, Outputs())
     write(found, output)
     terminal.result(f"Open the report in a browser:\n{output.resolve()}")
@@ -87,51 +80,19 @@ def demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
 # ---- two or more -------------------------------------------------------------------------------
 
 
-def _are_more_than_two(sets: Sequence[str], what: What, reading: Chosen) -> bool:
-    """Whether there are more than two sets: that many files, or classes of one table."""
-    if len(sets) > 2:
-        return True
-    one_table = len(sets) == 1 and sets[0] != "-" and what.label is not None
-    if not one_table or what.a is not None or what.b is not None:
-        return False
-    with heard():  # warnings come when the sets are read
-        table = _left_to_workers(sets, what, reading)[0]
-        return len(open_source(table, label=what.label, **reading).classes()) > 2
-
-
-def _call_for_two(sets: Sequence[str], what: What, write: Any, **options: Any) -> Found:
+def _compared(sets: Sequence[str], what: What, **options: Any) -> Found:
+    """What was asked for, as :func:`cospan.compare` takes it."""
+    *given, Z = _left_to_workers([*sets, what.score], what, options)
     names: dict[str, Any] = {"name_a": what.name_a, "name_b": what.name_b}
-    if what.scheduler is not None:
-        if what.label is None:  # else the classes give the names
-            names = {
-                key: names[key] or Path(path).name for key, path in zip(names, sets, strict=False)
-            }
-        if what.score is not None:
-            names["name_z"] = Path(what.score).name
-
-    def sink(name: str, ids: Any, alignment: Any) -> None:
-        write(score_columns((), name, Scored.of(alignment, ids, None)))
-
-    A, B, Z = _left_to_workers([*sets, *[None] * (2 - len(sets)), what.score], what, options)
-    found: Found = compare_pair(
-        A,
-        B,
-        Z,
-        label=what.label,
-        a=what.a,
-        b=what.b,
-        labels=what.labels,
-        sink=None if write is None else sink,
-        **names,
-        **options,
-    )
+    if what.scheduler is not None:  # collections have no names of their own, and classes have
+        files = [] if what.label is not None or len(sets) > 2 else sets
+        names |= {key: names[key] or Path(f).name for key, f in zip(names, files, strict=False)}
+        names["name_z"] = None if what.score is None else Path(what.score).name
+    A = given[0] if len(sets) < 3 else dict(zip(names_of(sets), given, strict=True))
+    B = given[1] if len(sets) == 2 else None
+    classes: Chosen = {"label": what.label, "a": what.a, "b": what.b, "labels": what.labels}
+    found: Found = compare_sets(A, B, Z, **classes, **names, **options)
     return found
-
-
-def _call_for_many(sets: Sequence[str], what: What, write: Any, **options: Any) -> Found:
-    given = _left_to_workers(sets, what, options)
-    called: Any = given[0] if len(sets) == 1 else dict(zip(names_of(sets), given, strict=True))
-    return compare_sets(called, what.score, label=what.label, sink=write, **options)
 
 
 def _left_to_workers(paths: Sequence[str | None], what: What, reading: Chosen) -> list[Any]:
@@ -142,14 +103,25 @@ def _left_to_workers(paths: Sequence[str | None], what: What, reading: Chosen) -
     return [None if path is None else read_lazily(path, keep) for path in paths]
 
 
-def _refuse_what_two_sets_have(sets: Sequence[str], what: What, gates: Sequence[Gate]) -> None:
+def _refuse_for_more(sets: Sequence[str], what: What, outputs: Outputs, reading: Chosen) -> None:
+    """What only two sets have is refused for more before anything is compared."""
     given = [f"--{name.replace('_', '-')}" for name in FOR_TWO if getattr(what, name) is not None]
     if len(sets) > 1 and what.label is not None:
         given.append("--label")
-    judged = {quantity for gate in gates for quantity in gate.quantities} - {"fisher-rao", "auc"}
-    given += [f"--fail-on {quantity}" for quantity in sorted(judged)]
-    if given:
+    quantities = {quantity for gate in outputs.fail_on or [] for quantity in gate.quantities}
+    given += [f"--fail-on {quantity}" for quantity in sorted(quantities - {"fisher-rao", "auc"})]
+    given += ["--panel"] if outputs.panel else []
+    if given and _are_more_than_two(sets, what, reading):
         raise typer.BadParameter(f"{' and '.join(given)}: for two sets only, and there are more.")
+
+
+def _are_more_than_two(sets: Sequence[str], what: What, reading: Chosen) -> bool:
+    """Whether there are more than two sets: that many files, or classes of one table."""
+    if len(sets) != 1 or what.label is None or what.a is not None or what.b is not None:
+        return len(sets) > 2
+    with heard():  # warnings come when the sets are read
+        table = _left_to_workers(sets, what, reading)[0]
+        return len(classes_of(table, what.label, reading)) > 2
 
 
 # ---- what comes out ----------------------------------------------------------------------------
@@ -169,28 +141,6 @@ def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
 
         for path in reports:
             format_of(path, outputs.format)
-
-
-@contextmanager
-def _scores_file(path: Path | None) -> Iterator[Callable[..., None] | None]:
-    """Something that takes the columns of scored chunks; None where no file is wanted."""
-    if path is None:
-        yield None
-        return
-    with table_file(path) as write_table:
-
-        def write_scores(columns: dict[str, Any]) -> None:
-            write_table(with_text_ids(columns))
-
-        yield write_scores
-
-
-def _panel(terminal: Terminal, found: Found) -> Panel:
-    """What other measures say about two sets."""
-    if not isinstance(found, Comparison):
-        raise typer.BadParameter("--panel: for two sets only, and there are more.")
-    terminal.progress("other measures", 0, None)
-    return found.panel()
 
 
 def _write_files(
@@ -217,15 +167,17 @@ def _command() -> str | None:
     return shlex.join(["cospan", *sys.argv[1:]])
 
 
-def _show(terminal: Terminal, found: Found, outputs: Outputs) -> None:
+def _show(terminal: Terminal, found: Found, outputs: Outputs, panel: Panel | None = None) -> None:
     """The comparison as text or JSON, and which files were written."""
     terminal.stop_progress()
     terminal.heard(found.warnings)
     if outputs.json:
-        terminal.result(found.to_json())
+        terminal.result(json_of(found, panel))
     else:
         lines = found.lines(terminal.width)
         terminal.lines(line for line in lines if not terminal.repeats(*line))
+        if panel is not None:
+            terminal.result(f"\nOther measures\n{panel!r}")
     for path in (outputs.scores, outputs.save, *(outputs.output or [])):
         if path is not None:
             terminal.note(f"wrote {path}")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, Unpack, overload
 
+from cospan._surface import option
 from cospan.comparison.many import ManyComparison
-from cospan.comparison.opening import Classes, Opened, open_many, open_pair
+from cospan.comparison.opening import Classes, Opened, classes_of, open_many, open_pair
 from cospan.comparison.pair import Comparison
 from cospan.comparison.pipeline import Asked, compare_sets
 from cospan.comparison.reading import Progress
-from cospan.comparison.score_files import score_columns
+from cospan.comparison.result import Result
+from cospan.comparison.score_files import score_columns, table_file, with_text_ids
 from cospan.comparison.scorer import Scored
 from cospan.comparison.settings import Options, Settings, split_options
 from cospan.errors import InputError
@@ -32,14 +36,15 @@ class PairOptions(Options, total=False):
     image_shape: tuple[int, ...] | None
     progress: Progress | None
     sink: PairSink | ManySink | None
+    scores: Path | None
 
 
 @overload
 def compare(
-    A: Mapping[Any, Any], B: None = None, Z: Any = None, **options: Unpack[PairOptions]
+    A: Any, B: None = None, Z: Any = None, **options: Unpack[PairOptions]
 ) -> Comparison | ManyComparison: ...
 @overload
-def compare(A: Any, B: Any = None, Z: Any = None, **options: Unpack[PairOptions]) -> Comparison: ...
+def compare(A: Any, B: Any, Z: Any = None, **options: Unpack[PairOptions]) -> Comparison: ...
 def compare(
     A: Any,
     B: Any = None,
@@ -55,15 +60,17 @@ def compare(
     image_shape: tuple[int, ...] | None = None,
     progress: Progress | None = None,
     sink: PairSink | ManySink | None = None,
+    scores: Path | None = None,
     **options: Unpack[Options],
 ) -> Any:
-    """Compare two sets of rows: the whole pipeline from data to verdict in one call.
+    """Compare sets of rows, most often two: the whole pipeline from data to verdict in one call.
 
     Parameters
     ----------
     A, B : anything that :func:`cospan.sources.open_source` takes
         The two sets: arrays, dataframes, paths of files or folders. Without `B`, `label`, `a`
-        and `b` take two classes out of `A`; or `A` is a mapping of names to sets.
+        and `b` take two classes out of `A`, and `label` alone takes all of them; or `A` is a
+        mapping of names to sets.
     Z : the same, optional
         More rows to score: each gets its angle, and has no part in the comparison. A third *set*
         is compared by ``compare({"a": A, "b": B, "c": C})`` or :func:`cospan.compare_many`; on
@@ -101,6 +108,9 @@ def compare(
     sink : callable, optional
         Called as ``sink(name, ids, alignment)`` for every chunk of rows scored; implies
         ``score_all=True``. For more than two sets as in :func:`cospan.compare_many`.
+    scores : path, optional
+        Write the table of scores to this file, which ends in .parquet, .arrow, .feather, .csv or
+        .tsv: the columns of :meth:`Comparison.to_frame` for every row; implies ``score_all=True``.
     **options
         The settings above from `span` on, and for the sources: columns, id_column, chunk_rows,
         missing, categorical, numeric, drop, strict, image_size, image_mode, max_bad_images,
@@ -109,7 +119,7 @@ def compare(
     Returns
     -------
     Comparison
-        For a mapping of more than two sets a ManyComparison: see :func:`cospan.compare_many`.
+        For more than two sets a ManyComparison: see :func:`cospan.compare_many`.
 
     Examples
     --------
@@ -125,26 +135,27 @@ def compare(
     ['x43', 'x44', 'x34']
     """
     if isinstance(A, Mapping) and B is None and label is None:
-        _refuse_for_a_mapping(a=a, b=b, name_a=name_a, name_b=name_b)
-        if len(A) != 2:
-            _refuse_for_a_mapping(labels=labels)
-            more: Any = {"progress": progress, "sink": sink, **options}
-            return compare_many(A, Z, name_z=name_z, image_shape=image_shape, **more)
-        (name_a, A), (name_b, B) = ((str(name), one) for name, one in A.items())
+        _refuse("A is a mapping of sets", a=a, b=b, name_a=name_a, name_b=name_b)
+        if len(A) == 2:
+            (name_a, A), (name_b, B) = ((str(name), one) for name, one in A.items())
     chosen, reading = split_options(options)
-    classes = Classes(label, a, b, labels)
     names = [None if name is None else str(name) for name in (name_a, name_b, name_z)]
-    send: Any = sink  # of a pair, since there are two sets
 
-    def prepare() -> tuple[Settings, Opened]:
-        settings = _settings(chosen, sink is not None)
-        return settings, open_pair(A, B, Z, classes, names, reading)
+    def prepare() -> tuple[Settings, Opened, bool]:
+        settings = _settings(chosen, sink is not None or scores is not None)
+        classes = Classes(label, a, b, labels)
+        many = isinstance(A, Mapping) and B is None and label is None
+        if B is None and label is not None and a is None and b is None:
+            found = classes_of(A, label, reading)
+            many = len(found) > 2
+            classes = classes._replace(a=found[0], b=found[1]) if len(found) == 2 else classes
+        if many:
+            _refuse("there are more", labels=labels, name_a=name_a, name_b=name_b)
+            return settings, open_many(A, Z, label, names[2], reading), False
+        return settings, open_pair(A, B, Z, classes, names, reading), True
 
-    def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
-        send(name, scored.ids, scored.alignment)
-
-    asked = Asked(prepare, True, image_shape, reading)
-    return Comparison.of(compare_sets(asked, progress, passed_on if callable(sink) else sink))
+    result = _compared(Asked(prepare, image_shape, reading), progress, sink, scores)
+    return ManyComparison.of(result) if result.pair is None else Comparison.of(result)
 
 
 def compare_many(
@@ -156,6 +167,7 @@ def compare_many(
     image_shape: tuple[int, ...] | None = None,
     progress: Progress | None = None,
     sink: ManySink | None = None,
+    scores: Path | None = None,
     **options: Unpack[Options],
 ) -> ManyComparison:
     """Compare two or more sets: weights for every sample, a distance for every pair.
@@ -181,6 +193,8 @@ def compare_many(
     sink : callable, optional
         Called as ``sink(columns)`` for every chunk of rows scored, with the columns that
         :meth:`ManyComparison.to_frame` has; implies ``score_all=True``.
+    scores : path, optional
+        Write the same columns to this file, as :func:`cospan.compare` does.
     **options
         Settings and options of the sources, as for :func:`cospan.compare`; one α, one γ and one ν
         serve all sets.
@@ -200,27 +214,45 @@ def compare_many(
     """
     chosen, reading = split_options(options)
 
-    def prepare() -> tuple[Settings, Opened]:
-        settings = _settings(chosen, sink is not None)
+    def prepare() -> tuple[Settings, Opened, bool]:
+        settings = _settings(chosen, sink is not None or scores is not None)
         called = None if name_z is None else str(name_z)
-        return settings, open_many(sets, Z, label, called, reading)
+        return settings, open_many(sets, Z, label, called, reading), False
 
-    def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
-        if sink is not None:
-            sink(score_columns(names, name, scored))
+    return ManyComparison.of(
+        _compared(Asked(prepare, image_shape, reading), progress, sink, scores)
+    )
 
-    asked = Asked(prepare, False, image_shape, reading)
-    return ManyComparison.of(compare_sets(asked, progress, passed_on if callable(sink) else sink))
+
+def _compared(asked: Asked, progress: Progress | None, sink: Any, scores: Path | None) -> Result:
+    """Compare; rows go to the caller's sink and to the table of scores, where there are any."""
+    for name, function in (("progress", progress), ("sink", sink)):
+        if function is not None and not callable(function):
+            raise InputError(f"{name} is {function!r}; give a function, or leave it out.")
+    if sink is None and scores is None:
+        return compare_sets(asked, progress)
+    with nullcontext() if scores is None else table_file(scores) as write:
+
+        def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
+            columns = score_columns(names, name, scored)
+            if write is not None:
+                write(with_text_ids(columns))
+            if sink is not None and scored.alignment is not None:
+                sink(name, scored.ids, scored.alignment)
+            elif sink is not None:
+                sink(columns)
+
+        return compare_sets(asked, progress, passed_on)
 
 
 def _settings(chosen: dict[str, Any], every_row: bool) -> Settings:
     return Settings.of(**{**chosen, "score_all": True} if every_row else chosen)
 
 
-def _refuse_for_a_mapping(**given: Any) -> None:
-    """A mapping names its sets itself, and labels of Z are checked against two sets only."""
+def _refuse(why: str, **given: Any) -> None:
+    """Mappings and classes name the sets themselves; labels of Z are checked against two only."""
     for name, value in given.items():
         if value is not None:
             raise InputError(
-                f"{name}= is for two sets, A and B, and A is a mapping of sets; leave {name}= out."
+                f"{option(name)} is for two sets, A and B, and {why}; leave {option(name)} out."
             )

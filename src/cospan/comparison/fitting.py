@@ -1,6 +1,6 @@
 """A model is fitted to the summaries: two sets have a joint frame, K sets costs and directions.
 
-This is the one place that decides between the two. What follows is written for either.
+This is the one place of a comparison that makes either. What follows is written for both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan.comparison.reading import ReadSet
 from cospan.comparison.settings import Settings
-from cospan.errors import InputError
 from cospan.frame import JointFrame, ManyFrame
 from cospan.sets import Calibration, SetCosts
 from cospan.sets.curved import CurvedSets, Plain
@@ -164,8 +163,6 @@ def as_classifier(c: ManyComparison) -> AlignmentAngleClassifier:
     """A fitted estimator whose classes are the names of the sets."""
     from cospan.estimator import AlignmentAngleClassifier, FittedClasses
 
-    if len(c.names) == 2:
-        raise InputError("Two sets have a joint frame; take compare(A, B).frame.")
     order = sorted(range(len(c.names)), key=c.names.__getitem__)
     costs = arranged(c.costs, order)
     g = costs.geometry

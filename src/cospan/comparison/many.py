@@ -21,7 +21,7 @@ from cospan.comparison.plain import many_dict
 from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.score_files import ambiguity, joined, score_columns
 from cospan.comparison.scorer import LikeNeither, Scored, like_neither, pair_angle
-from cospan.comparison.scoring import Group
+from cospan.comparison.scoring import Group, Size
 from cospan.comparison.telling import KeptRows
 from cospan.comparison.text import many_lines, narrow
 from cospan.errors import InputError
@@ -296,11 +296,17 @@ class ManyComparison(View):
         return say(apart, pairs=", ".join(named)), say(own, n=n, by_chance=by_chance)
 
     def classifier(self) -> AlignmentAngleClassifier:
-        """The sets as a fitted estimator, whose classes are their names; :func:`cospan.save` it.
-
-        For more than two sets; two have ``compare(...).frame``.
-        """
+        """The sets as a fitted estimator, whose classes are their names; :func:`cospan.save` it."""
         return as_classifier(self)
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        own = tuple(map(Size, self.names, self.rows, self.scored))
+        return own if self.name_z is None else (*own, Size(self.name_z, self.rows_z, self.rows_z))
+
+    @property
+    def fitted(self) -> SetCosts:
+        return self.costs
 
     @property
     def model(self) -> AlignmentAngleClassifier:
@@ -315,7 +321,8 @@ class ManyComparison(View):
         return many_dict(self)
 
     def score_columns(self) -> dict[str, NDArray[Any]]:
-        scored = Scored(self.weights, self.typicality, None, self.ids, None)
+        own = np.where(self.group < len(self.names), self.group, -1)
+        scored = Scored(self.weights, self.typicality, None, self.ids, None, own=own)
         return score_columns(self.names, self._sets_of_rows, scored)
 
     def __repr__(self) -> str:

@@ -100,8 +100,13 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
     return a, b
 
 
+def classes_of(A: Any, label: Any, options: Any) -> list[Any]:
+    """The classes of one table."""
+    return list(open_source(A, label=label, **options).classes())
+
+
 def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
-    found = open_source(A, label=label, **options).classes()
+    found = classes_of(A, label, options)
     if len(found) == 1:
         raise InputError(
             f"{label!r} holds one class only ({listing(found)}); two are needed to compare them."

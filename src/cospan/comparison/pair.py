@@ -14,7 +14,7 @@ from cospan.comparison.plain import pair_dict
 from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scorer import LikeNeither
-from cospan.comparison.scoring import ScoredGroup
+from cospan.comparison.scoring import ScoredGroup, Size
 from cospan.comparison.text import narrow, pair_lines
 from cospan.comparison.timelines import Timeline, timelines_of
 from cospan.errors import InputError
@@ -142,10 +142,18 @@ class Comparison(View):
         return self.frame
 
     @property
+    def fitted(self) -> JointFrame:
+        return self.frame
+
+    @property
     def groups(self) -> tuple[ScoredGroup, ...]:
         """The scored groups: A, B and, where there is one, Z."""
         both = (self.group_a, self.group_b)
         return both if self.group_z is None else (*both, self.group_z)
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        return tuple(Size(group.name, group.total, group.n) for group in self.groups)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -272,15 +280,7 @@ class Comparison(View):
 
     def score_columns(self) -> dict[str, NDArray[Any]]:
         tables = [score_columns(self.names, g.name, g.scored) for g in self.groups]
-        columns = {key: joined([table[key] for table in tables]) for key in tables[0]}
-        suspicion = [np.full(len(group.ids), np.nan) for group in self.groups]
-        if self.audit is not None:
-            of_z = self.audit_of == "z"
-            sizes = np.cumsum([len(group.ids) for group in self.audited])[:-1]
-            suspicion[slice(2, None) if of_z else slice(0, 2)] = np.split(
-                np.asarray(self.audit.suspicion), sizes
-            )
-        return {**columns, "suspicion": np.concatenate(suspicion)}
+        return {key: joined([table[key] for table in tables]) for key in tables[0]}
 
     def __repr__(self) -> str:
         z = "" if self.group_z is None else f", {self.group_z.n} scored"

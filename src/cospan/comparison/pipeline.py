@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from cospan._types import Floats
 from cospan._version import VERSION
 from cospan._warnings import Remark
-from cospan.comparison.auditing import audit_rows, rows_to_check
+from cospan.comparison.auditing import audit_rows, rows_to_check, sides_of_labels
 from cospan.comparison.fitting import fit_sets
 from cospan.comparison.opening import Opened
 from cospan.comparison.pairs import join_sets, separate_pairs, shown_rows, tested_rows
@@ -35,10 +35,13 @@ SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, 
 
 
 class Asked(NamedTuple):
-    """What was asked for; `prepare` checks the settings and opens the sets."""
+    """What was asked for.
 
-    prepare: Callable[[], tuple[Settings, Opened]]
-    joint: bool  # two sets, by their joint frame
+    `prepare` checks the settings, opens the sets, and says whether they are two, to be compared by
+    their joint frame.
+    """
+
+    prepare: Callable[[], tuple[Settings, Opened, bool]]
     image_shape: tuple[int, ...] | None
     options: dict[str, Any]  # of the sources, to be remembered
 
@@ -47,9 +50,6 @@ def compare_sets(
     asked: Asked, progress: Progress | None = None, sink: Sink | None = None
 ) -> Result:
     """Compare sets, from what is asked for to what is found."""
-    for name, function in (("progress", progress), ("sink", sink)):
-        if function is not None and not callable(function):
-            raise InputError(f"{name} is {function!r}; give a function, or leave it out.")
     started = time.perf_counter()
     with heard_warnings() as heard:
         done = _score_sets(asked, progress, sink)
@@ -100,7 +100,7 @@ def _differs(pair: PairFindings | None) -> bool:
 
 def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> ScoredSets:
     """Open, read, fit, score."""
-    settings, opened = asked.prepare()
+    settings, opened, joint = asked.prepare()
     sets = opened.sets
     settings = settings.settled(sets.n_rows, sets.n_features)
     shape = _shape_of_images(asked.image_shape, opened)
@@ -108,13 +108,11 @@ def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> S
     if settings.score_all is None:
         settings = replace(settings, score_all=sum(one.rows for one in read) <= SCORED_ROWS)
     say = progress or _silent
-    stage = "fitting the frame" if asked.joint else "fitting the sets"
+    stage = "fitting the frame" if joint else "fitting the sets"
     say(stage, 0, 1)
     picture = shape is not None
     again = partial(sets.mapped, read, progress=progress) if sets.has_rows(read) else None
-    fitted = fit_sets(
-        read, settings, joint=asked.joint, picture=picture, first=sets.first, again=again
-    )
+    fitted = fit_sets(read, settings, joint=joint, picture=picture, first=sets.first, again=again)
     say(stage, 1, 1)
     scorer = Scorer(fitted.model, settings.weighting)
     groups = _score_own(opened, read, scorer, settings, progress, sink)
@@ -168,7 +166,9 @@ def _score_further(
     name = opened.name_z
     if name in opened.sets.names:  # the table of rows must tell them apart
         name = f"{name} (scored)"
-    tally = Tally(scorer, None, SAMPLE_SEED)
+    a, b = opened.sets.names[:2]
+    sides = partial(sides_of_labels, names=(a, b), classes=opened.classes)
+    tally = Tally(scorer, None, SAMPLE_SEED, sides if opened.labelled else None)
     for chunk in watched(opened.further, f"scoring {name}", progress):
         scored = tally.add(OwnRows(-1, chunk))
         if sink is not None:

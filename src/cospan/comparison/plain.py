@@ -10,18 +10,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cospan._json import plain
+from cospan._json import json_text, plain
 from cospan._warnings import Remark
 from cospan.comparison.auditing import worst_rows
+from cospan.comparison.scoring import Size
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
     from cospan.comparison.many import ManyComparison
     from cospan.comparison.pair import Comparison
     from cospan.comparison.scoring import ScoredGroup
+    from cospan.panel import Panel
     from cospan.sets import Geometry
-    from cospan.sets.curved import CurvedSets
 
 SCHEMA = 1  # raised whenever something that was there is gone or means something else
 COARSE_BINS = 90  # one degree each
@@ -33,11 +35,9 @@ def pair_dict(c: Comparison) -> dict[str, object]:
     r, k, t = c.frame.blocks
     groups = [_group(group) for group in c.groups]
     return {
-        **_common(c, "pair"),
-        "sets": groups[:2],
+        **_common(c, "pair", groups),
         "a": groups[0],
         "b": groups[1],
-        "scored": groups[2] if len(groups) > 2 else None,
         "features": {
             "names": list(c.feature_names),
             "effect_a": plain(c.effect_a),
@@ -50,7 +50,7 @@ def pair_dict(c: Comparison) -> dict[str, object]:
         "frame": {
             "rank": int(c.frame.rank),
             "blocks": {"a_only": int(r), "shared": int(k), "b_only": int(t)},
-            **_geometry(c.frame.geometry, c.frame.curve),
+            **_geometry(c),
             "zero": plain(float(c.frame.zero)),
             "parts": _parts(c),
             "angles_degrees": plain(np.degrees(np.asarray(c.frame.angles))),
@@ -66,9 +66,7 @@ def pair_dict(c: Comparison) -> dict[str, object]:
 def many_dict(c: ManyComparison) -> dict[str, object]:
     """Everything in a comparison of K sets but the values of its rows."""
     return {
-        **_common(c, "sets"),
-        "sets": [_one_of_many(c, k) for k in range(len(c.names))],
-        "scored": None if c.name_z is None else _one_of_many(c, len(c.names)),
+        **_common(c, "sets", [_one_of_many(c, k) for k in range(len(c.sizes))]),
         **{
             measure: {
                 **{end: plain(c.pairs.matrix(end, measure)) for end in ("value", "low", "high")},
@@ -89,7 +87,7 @@ def many_dict(c: ManyComparison) -> dict[str, object]:
             "sigma": plain(c.frame.sigma),
             "strength": plain(c.frame.strength),
         },
-        **_geometry(c.costs.geometry, c.costs.curve),
+        **_geometry(c),
         "misplaced": _listed(
             c.audit,
             lambda i: {
@@ -102,11 +100,22 @@ def many_dict(c: ManyComparison) -> dict[str, object]:
     }
 
 
-def _common(c: Comparison | ManyComparison, kind: str) -> dict[str, object]:
+def json_of(c: Comparison | ManyComparison, panel: Panel | None = None) -> str:
+    """A comparison as JSON, with what other measures say where they were asked."""
+    more = {} if panel is None else {"panel": panel.to_dict()}
+    return json_text({**c.to_dict(), **more})
+
+
+def _common(
+    c: Comparison | ManyComparison, kind: str, groups: list[dict[str, object]]
+) -> dict[str, object]:
+    n = len(c.names)
     return {
         "schema": SCHEMA,
         "cospan": c.version,
         "kind": kind,
+        "sets": groups[:n],
+        "scored": groups[n] if len(groups) > n else None,
         "neither": _neither(c),
         "image_shape": plain(c.image_shape),
         "settings": plain(c.settings),
@@ -115,28 +124,19 @@ def _common(c: Comparison | ManyComparison, kind: str) -> dict[str, object]:
     }
 
 
-def _geometry(g: Geometry, curve: CurvedSets | None) -> dict[str, object]:
-    return {
-        "span": g.span,
-        **_chosen(g),
-        "gain": plain(float(g.calibration.gain)),
-        "curve": None if curve is None else _curve(curve),
-    }
+def _geometry(c: Comparison | ManyComparison) -> dict[str, object]:
+    g, curve = c.fitted.geometry, c.fitted.curve
+    used = None
+    if curve is not None:  # the curved features that rows are scored with, what was chosen for them
+        used = {"words": curve.map.words, "features": curve.map.n_features}
+        used |= _chosen(curve.costs.geometry)
+    gain = plain(float(g.calibration.gain))
+    return {"span": g.span, **_chosen(g), "gain": gain, "curve": used}
 
 
 def _chosen(g: Geometry) -> dict[str, object]:
-    return {
-        "units": g.units,
-        "shrinkage": float(g.shrinkage),
-        "pooling": float(g.pooling),
-        "dof": float(g.dof),
-    }
-
-
-def _curve(curve: CurvedSets) -> dict[str, object]:
-    """The curved features that rows are scored with, and what was chosen for them."""
-    features = curve.map.n_features
-    return {"words": curve.map.words, "features": features, **_chosen(curve.costs.geometry)}
+    chosen = {name: float(getattr(g, name)) for name in ("shrinkage", "pooling", "dof")}
+    return {"units": g.units, **chosen}
 
 
 def _parts(c: Comparison) -> dict[str, object] | None:
@@ -151,12 +151,7 @@ def _group(group: ScoredGroup) -> dict[str, object]:
     theta = np.asarray(group.alignment.degrees)
     quantiles = np.quantile(theta, [0.05, 0.25, 0.5, 0.75, 0.95])
     return {
-        "name": group.name,
-        "rows": group.total,
-        "rows_scored": group.n,
-        "sampled": group.sampled,
-        "leave_one_out": group.leave_one_out,
-        "like_neither": int(group.neither.sum()),
+        **_counts(Size(group.name, group.total, group.n), group.leave_one_out, group.neither),
         "theta_degrees": {
             "mean": float(theta.mean()),
             **{f"q{q}": float(v) for q, v in zip((5, 25, 50, 75, 95), quantiles, strict=True)},
@@ -167,19 +162,23 @@ def _group(group: ScoredGroup) -> dict[str, object]:
 
 
 def _one_of_many(c: ManyComparison, k: int) -> dict[str, object]:
-    mine = c.group == k
-    further = k == len(c.names)
-    rows, scored = (c.rows_z, c.rows_z) if further else (c.rows[k], c.scored[k])
-    recall = None if further else float(c.confusion[k, k] / max(c.confusion[k].sum(), 1))
+    mine, own = c.group == k, k < len(c.names)
     return {
-        "name": c.name_z if further else c.names[k],
-        "rows": rows,
-        "rows_scored": scored,
-        "sampled": scored < rows,
-        "leave_one_out": not further,
-        "like_neither": int(c.neither[mine].sum()),
+        **_counts(c.sizes[k], own, c.neither[mine]),
         "mean_weights": plain(c.weights[mine].mean(axis=0)),
-        "recall": recall,
+        "recall": float(c.confusion[k, k] / max(c.confusion[k].sum(), 1)) if own else None,
+    }
+
+
+def _counts(size: Size, leave_one_out: bool, neither: NDArray[np.bool_]) -> dict[str, object]:
+    """How many rows a group has, and how they were scored."""
+    return {
+        "name": size.name,
+        "rows": size.rows,
+        "rows_scored": size.scored,
+        "sampled": size.sampled,
+        "leave_one_out": leave_one_out,
+        "like_neither": int(neither.sum()),
     }
 
 

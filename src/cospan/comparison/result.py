@@ -16,7 +16,7 @@ from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.pairs import Linkage, Pairs
 from cospan.comparison.scorer import LikeNeither
-from cospan.comparison.scoring import Group
+from cospan.comparison.scoring import Group, Size
 from cospan.comparison.testing import PairFindings
 from cospan.frame import ManyFrame
 
@@ -70,6 +70,16 @@ class View(Facts, abc.ABC):
 
     @property
     @abc.abstractmethod
+    def sizes(self) -> tuple[Size, ...]:
+        """How many rows each set has, and last the further rows, where there are some."""
+
+    @property
+    @abc.abstractmethod
+    def fitted(self) -> Model:
+        """What was fitted to the sets: the joint frame of two, or costs to each of them."""
+
+    @property
+    @abc.abstractmethod
     def model(self) -> Any:
         """What scores more rows, and can be saved by :func:`cospan.save`."""
 
@@ -98,9 +108,10 @@ class View(Facts, abc.ABC):
         """One row per scored sample, as a dataframe of the first library found.
 
         Of two sets: set, id, theta (degrees), cost_a, cost_b, share_a, share_shared, share_b,
-        outside, relational, typicality_a, typicality_b, and suspicion where the audit covers the
-        row (else NaN). Of K sets: set, id, nearest, second, theta between these two, entropy, and
-        a typicality and a weight for each set.
+        outside, relational, typicality_a, typicality_b, suspicion. Of K sets: set, id, nearest,
+        second, theta between these two, entropy, suspicion, and a typicality and a weight for
+        each set. Suspicion is 1 minus the probability of the set that the row is of, or labelled
+        with, all sets counting alike; NaN where it is of none.
 
         Parameters
         ----------

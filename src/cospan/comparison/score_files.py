@@ -19,6 +19,7 @@ from cospan._files import whole_file
 from cospan._packages import needed
 from cospan._tables import without_formulas
 from cospan._types import Floats
+from cospan.alignment import score_table
 from cospan.comparison.scorer import Scored
 from cospan.errors import InputError
 
@@ -28,33 +29,29 @@ def score_columns(names: Sequence[str], sets: Any, scored: Scored) -> dict[str, 
 
     `names` are those of the K sets; `sets` is what to write in the column "set", for all rows or
     one by one. Two sets with a joint frame have costs and shares, others a weight for each set.
+    All have the suspicion of rows that are of a set or labelled: 1 minus the probability of that
+    set, all sets counting alike.
 
     >>> scored = Scored(np.array([[0.75, 0.25]]), np.array([[1.0, 0.5]]), None, np.array([7]), None)
+    >>> scored = scored._replace(own=np.array([0]))
     >>> columns = score_columns(("x", "y"), "x", scored)
     >>> {name: column.tolist() for name, column in columns.items() if name != "entropy"}
     {'set': ['x'], 'id': [7], 'nearest': ['x'], 'second': ['y'], 'theta': [30.000000000000004], \
-'typicality x': [1.0], 'typicality y': [0.5], 'weight x': [0.75], 'weight y': [0.25]}
+'suspicion': [0.25], 'typicality x': [1.0], 'typicality y': [0.5], 'weight x': [0.75], \
+'weight y': [0.25]}
     """
-    found = {"set": np.broadcast_to(np.asarray(sets), scored.ids.shape), "id": scored.ids}
-    theta = np.degrees(scored.theta)
     if scored.alignment is not None:
-        of, shares = scored.alignment, np.asarray(scored.alignment.shares)
-        return {
-            **found,
-            "theta": theta,
-            **{key: np.asarray(getattr(of, key)) for key in ("cost_a", "cost_b")},
-            **{f"share_{key}": shares[:, k] for k, key in enumerate(("a", "shared", "b"))},
-            **{key: np.asarray(getattr(of, key)) for key in ("outside", "relational")},
-            **{f"typicality_{key}": scored.typicality[:, k] for k, key in enumerate("ab")},
-        }
+        return score_table(scored.alignment, sets, scored.ids, scored.own)
     called = np.array(names)
     first, second = scored.nearest.T
     return {
-        **found,
+        "set": np.broadcast_to(np.asarray(sets), scored.ids.shape),
+        "id": scored.ids,
         "nearest": called[first],
         "second": called[second],
-        "theta": theta,
+        "theta": np.degrees(scored.theta),
         "entropy": ambiguity(scored.weights),
+        "suspicion": scored.suspicion,
         **{f"typicality {name}": scored.typicality[:, k] for k, name in enumerate(names)},
         **{f"weight {name}": scored.weights[:, k] for k, name in enumerate(names)},
     }

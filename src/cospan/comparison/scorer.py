@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats
-from cospan.alignment import Alignment, strange_p
+from cospan.alignment import Alignment, strange_p, suspicion_of
 from cospan.comparison.fitting import Model
 from cospan.frame import JointFrame
 from cospan.sets import calibrated_weights
@@ -30,6 +30,7 @@ class Scored(NamedTuple):
     labels: NDArray[Any] | None
     kinds: NDArray[np.uint64] | None = None  # a hash of its values, where it is known
     strange: Floats | None = None  # (n,): the p-value of belonging to any set
+    own: NDArray[np.intp] | None = None  # (n,): the number of its set or label; -1: none
 
     @classmethod
     def of(
@@ -38,13 +39,14 @@ class Scored(NamedTuple):
         ids: NDArray[Any],
         labels: NDArray[Any] | None,
         kinds: NDArray[np.uint64] | None = None,
+        own: NDArray[np.intp] | None = None,
     ) -> Scored:
         """What a joint frame of two sets says."""
         weights = np.asarray(alignment.posterior, dtype=np.float64)
         a, b = alignment.typicality_a, alignment.typicality_b
         usual = None if a is None or b is None else np.column_stack([a, b])
         strange = strange_p(alignment)
-        return cls(weights, _known(usual, weights), alignment, ids, labels, kinds, strange)
+        return cls(weights, _known(usual, weights), alignment, ids, labels, kinds, strange, own)
 
     @property
     def theta(self) -> Floats:
@@ -58,6 +60,11 @@ class Scored(NamedTuple):
     def nearest(self) -> NDArray[np.intp]:
         """(n, 2): numbers of the two sets that explain each row best, the best one first."""
         return np.argsort(-self.weights, axis=1, kind="stable")[:, :2]
+
+    @property
+    def suspicion(self) -> Floats:
+        """(n,): 1 minus the probability of the row's set or label; NaN where it has neither."""
+        return suspicion_of(self.weights, self.own)
 
 
 Sink = Callable[[Sequence[str], str, Scored], None]  # all names, a set's, and rows of it
@@ -76,13 +83,13 @@ class Scorer(NamedTuple):
     def score(self, chunk: Chunk, own: int | None = None, removed: Floats | None = None) -> Scored:
         """Score rows; those of set number `own` as if they had never been part of it."""
         kinds = None if own is None else row_hashes(chunk.rows)
+        place = None if own is None else np.full(len(chunk.rows), own, dtype=np.intp)
         if isinstance(self.model, JointFrame):
             alignment = self._aligned(self.model, chunk.rows, own, removed)
-            return Scored.of(alignment, chunk.ids, chunk.labels, kinds)
-        if own is None:
+            return Scored.of(alignment, chunk.ids, chunk.labels, kinds, place)
+        if place is None:
             squared = self.model.squared_costs(chunk.rows)
         else:
-            place = np.full(len(chunk.rows), own)
             squared = self.model.left_out_costs(chunk.rows, place, sample_weight=removed)
         weights = calibrated_weights(squared, self.model.geometry.calibration)
         weights = np.asarray(weights, dtype=np.float64)
@@ -91,7 +98,7 @@ class Scorer(NamedTuple):
         strange = np.full(len(weights), np.nan)
         if usual is not None:
             strange = usual.strange(np.asarray(squared, dtype=np.float64))
-        return Scored(weights, typicality, None, chunk.ids, chunk.labels, kinds, strange)
+        return Scored(weights, typicality, None, chunk.ids, chunk.labels, kinds, strange, place)
 
     def _aligned(
         self, frame: JointFrame, rows: NDArray[Any], own: int | None, removed: Floats | None

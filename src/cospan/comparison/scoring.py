@@ -7,6 +7,7 @@ and, of two sets, the values of at most :data:`SHOWN_ROWS` of these.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -78,6 +79,8 @@ class ScoredGroup:
     drawn : bool
         Whether these are not the set's rows, but drawn to stand in for them: there is nothing to
         look at in any of them.
+    own : ndarray of shape (kept,), int, or None
+        0 where a kept row is of A or labelled so, 1 where of B; None where there are no labels.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class ScoredGroup:
     telling: KeptRows | None = None
     times: Floats | None = None
     drawn: bool = False
+    own: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         if self.total == 0:
@@ -112,7 +116,7 @@ class ScoredGroup:
     @property
     def scored(self) -> Scored:
         """The kept rows as any number of sets has them."""
-        return Scored.of(self.alignment, self.ids, self.labels)
+        return Scored.of(self.alignment, self.ids, self.labels, own=self.own)
 
     @property
     def neither(self) -> NDArray[np.bool_]:
@@ -121,6 +125,18 @@ class ScoredGroup:
 
     def __repr__(self) -> str:
         return f"ScoredGroup({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
+
+
+class Size(NamedTuple):
+    """How many rows a set has, and how many of them were scored."""
+
+    name: str
+    rows: int
+    scored: int
+
+    @property
+    def sampled(self) -> bool:
+        return self.rows > self.scored
 
 
 class Group(NamedTuple):
@@ -150,12 +166,17 @@ class Group(NamedTuple):
         return like_neither(self.kept.strange) & (not self.drawn)
 
 
+Sides = Callable[[NDArray[Any]], NDArray[np.intp]]  # the sets that labels name, by number
+
+
 class Tally:
     """What is counted of every scored row of one group, and the rows kept of it."""
 
-    def __init__(self, scorer: Scorer, own: int | None, seed: int) -> None:
+    def __init__(
+        self, scorer: Scorer, own: int | None, seed: int, sides: Sides | None = None
+    ) -> None:
         K = scorer.n_sets
-        self._scorer, self._own = scorer, own
+        self._scorer, self._own, self._sides = scorer, own, sides
         self._nearest = np.zeros(K, dtype=np.int64)
         self._pair_counts = np.zeros((K, DEGREE_BINS), dtype=np.int64)
         self._counts = np.zeros(FINE_BINS, dtype=np.int64)
@@ -172,6 +193,8 @@ class Tally:
         """Score more rows of the group, and count them."""
         chunk = part.chunk
         scored = self._scorer.score(chunk, self._own, part.weights)
+        if self._sides is not None and scored.labels is not None:
+            scored = scored._replace(own=self._sides(scored.labels))
         self._kept.add(scored)
         K = len(self._nearest)
         self._nearest += np.bincount(scored.weights.argmax(axis=1), minlength=K)
@@ -219,6 +242,7 @@ class Tally:
             telling=telling,
             times=times,
             drawn=drawn,
+            own=kept.own,
         )
         return found._replace(angles=angles, telling=telling)
 

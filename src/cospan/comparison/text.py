@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison
     from cospan.comparison.pair import Comparison
     from cospan.comparison.result import Line
-    from cospan.sets import Geometry
-    from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
 RAMP = " ▁▂▃▄▅▆▇█"
@@ -83,12 +81,13 @@ def _level(estimate: Estimate) -> str:
     return f"with {100 * estimate.confidence:.0f} % intervals"
 
 
-def _settings(geometry: Geometry, chosen: bool, curve: CurvedSets | None) -> str:
-    how = " (chosen by leave-one-out)" if chosen else ""
+def _settings(c: Comparison | ManyComparison) -> str:
+    g, curve = c.fitted.geometry, c.fitted.curve
+    how = " (chosen by leave-one-out)" if c.settings.get("shrinkage") == "auto" else ""
+    curved = "" if curve is None else f"; curved: {curve.map.words}"
     return (
-        f"{geometry.span} span, {geometry.units} units, shrinkage "
-        f"{number(float(geometry.shrinkage))}{how}, pooling {number(geometry.pooling)}"
-        f"{'' if curve is None else '; curved: ' + curve.map.words}"
+        f"{g.span} span, {g.units} units, shrinkage {number(float(g.shrinkage))}{how}, "
+        f"pooling {number(g.pooling)}{curved}"
     )
 
 
@@ -113,8 +112,11 @@ def _neither(c: Comparison | ManyComparison, sets: str) -> Iterator[Line]:
     yield from _section(f"Rows like {sets} ({plural(len(rows), 'row')})", lines)
 
 
-def _closing(warnings: Sequence[str]) -> Iterator[Line]:
-    yield from (("warn", f"! {printable(warning)}") for warning in warnings)
+def _closing(c: Comparison | ManyComparison, sizes: str, directions: str) -> Iterator[Line]:
+    """How many rows there are, what was fitted to them, and what to know about it."""
+    for line in (sizes, f"rank {c.frame.rank}: {directions}", _settings(c), ""):
+        yield "plain", line
+    yield from (("warn", f"! {printable(warning)}") for warning in c.warnings)
 
 
 def narrow(lines: Iterator[Line], width: int) -> Iterator[Line]:
@@ -146,11 +148,15 @@ def pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     yield from _section(title, _angles(c, width))
     title = "Features (mean pull on their own rows: minus to A, plus to B)"
     yield from _section(title, _features(c))
-    yield from _section(f"Rows worth a look ({_flagged(c)})", _rows(c))
+    if c.audit is not None:
+        row, where = ("labelled row", "labelled") if c.audit_of == "z" else ("row", "in")
+        flagged, degrees = plural(int(np.sum(c.audit.flagged)), row), c.audit_degrees
+        worst = _worst_rows(c.audit, c.audit_ids, where, lambda i: f"{degrees[i]:.0f}°")
+        yield from _section(f"Rows worth a look ({flagged} more like the other set)", worst)
     yield from _neither(c, "neither set")
-    yield from (("plain", line) for line in _sizes(c))
-    yield "plain", ""
-    yield from _closing(c.warnings)
+    r, k, t = c.frame.blocks
+    directions = f"{plural(r, 'direction')} only in A, {k} shared, {t} only in B"
+    yield from _closing(c, _sizes(c), directions)
 
 
 def _with_letter(name: str, letter: str) -> str:
@@ -222,27 +228,10 @@ def _signed(pull: float) -> str:
     return f"{'-' if pull < 0 else '+'}{number(abs(pull), 2)}"
 
 
-def _flagged(c: Comparison) -> str:
-    """How many rows are worth a look, and why."""
-    labelled = "labelled row" if c.audit_of == "z" else "row"
-    flagged = 0 if c.audit is None else int(np.sum(np.asarray(c.audit.flagged)))
-    return f"{plural(flagged, labelled)} more like the other set"
-
-
-def _rows(c: Comparison) -> Iterator[str]:
-    if c.audit is not None:
-        degrees = c.audit_degrees
-        where = "labelled" if c.audit_of == "z" else "in"
-        yield from _worst_rows(c.audit, c.audit_ids, where, lambda i: f"{degrees[i]:.0f}°")
-
-
-def _sizes(c: Comparison) -> Iterator[str]:
-    r, k, t = c.frame.blocks
+def _sizes(c: Comparison) -> str:
     z = "" if c.group_z is None else f", {plural(c.group_z.total, 'row')} to score"
     rows = " against ".join(plural(group.total, "row") for group in c.groups[:2])
-    yield f"{rows}, {plural(len(c.feature_names), 'feature')}{z}"
-    yield f"rank {c.frame.rank}: {plural(r, 'direction')} only in A, {k} shared, {t} only in B"
-    yield _settings(c.frame.geometry, c.settings.get("shrinkage") == "auto", c.frame.curve)
+    return f"{rows}, {plural(len(c.feature_names), 'feature')}{z}"
 
 
 # ---- more sets ---------------------------------------------------------------------------------
@@ -267,23 +256,12 @@ def many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     worst = _worst_rows(c.audit, c.ids, "in", lambda i: f"{c.weights[i].max():.0%} likely")
     yield from _section(f"Rows worth a look ({flagged} more like another set)", worst)
     yield from _neither(c, "no set")
-    yield from (("plain", line) for line in _many_sizes(c))
-    yield "plain", ""
-    yield from _closing(c.warnings)
-
-
-def _many_sizes(c: ManyComparison) -> Iterator[str]:
     scored = f", {plural(c.rows_z, 'row')} of {_short(c.name_z)} to score"
-    features = plural(c.costs.n_features, "feature")
-    rows = plural(sum(c.rows), "row")
-    yield f"{rows}, {features}{scored if c.name_z is not None else ''}"
-    f = c.frame
-    alone = f.rank - len(f.common) - len(f.partial)
-    yield (
-        f"rank {f.rank}: {plural(len(f.common), 'direction')} common to all sets, "
-        f"{len(f.partial)} to some, {alone} to one"
-    )
-    yield _settings(c.costs.geometry, c.settings.get("shrinkage") == "auto", c.costs.curve)
+    sizes = f"{plural(sum(c.rows), 'row')}, {plural(c.costs.n_features, 'feature')}"
+    n, some = len(c.frame.common), len(c.frame.partial)
+    directions = f"{plural(n, 'direction')} common to all sets, {some} to some"
+    directions += f", {c.frame.rank - n - some} to one"
+    yield from _closing(c, sizes + (scored if c.name_z is not None else ""), directions)
 
 
 def _matrix(c: ManyComparison, width: int) -> Iterator[str]:

@@ -326,9 +326,12 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
             raise AttributeError(str(error)) from error
 
     def transform(self, X: Any) -> Floats:
-        """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K)."""
+        """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K).
+
+        Probabilities also of two classes without a joint frame, as ``compare_many`` fits them.
+        """
         fitted, rows = self._for_scoring(X)
-        if len(self.classes_) > 2:
+        if isinstance(fitted.model, SetCosts):
             return fitted.weights(rows)
         found = fitted.align(rows)
         columns = [found.theta, found.cost_a, found.cost_b, np.asarray(found.shares)[:, 1]]

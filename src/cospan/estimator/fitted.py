@@ -76,6 +76,16 @@ class FittedClasses:
         alignment: Alignment = self.model.align(X, weighting=self.weighting)
         return alignment
 
+    def theta(self, X: Floats) -> Floats:
+        """(n,): the angle between two classes, in radians; cos²θ is the probability of the first.
+
+        Costs to two sets without a joint frame have it, too.
+        """
+        if isinstance(self.model, SetCosts) and self.model.geometry.n_sets == 2:
+            first, second = np.sqrt(self.weights(X)).T
+            return np.asarray(np.arctan2(second, first))
+        return np.asarray(self.align(X).theta, dtype=np.float64)
+
     def weights(self, X: Floats) -> Floats:
         """(n, K): the probability of each class, all being equally likely beforehand."""
         if isinstance(self.model, SetCosts):
@@ -192,7 +202,7 @@ class Scoring:
         fitted, rows = self._for_scoring(X)
         if len(self.classes_) > 2:
             return fitted.weights(rows)
-        return np.asarray(fitted.align(rows).theta, dtype=np.float64) - fitted.threshold
+        return fitted.theta(rows) - fitted.threshold
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each sample, (n,)."""
@@ -220,7 +230,7 @@ class Scoring:
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the columns of `transform`; `input_features` has no say in them."""
         check_is_fitted(self)
-        if len(self.classes_) > 2:
+        if isinstance(self.fitted_parts().model, SetCosts):
             names = [f"weight_{label}" for label in self.classes_]
         else:
             names = ["theta", *(f"cost_{label}" for label in self.classes_), "shared"]

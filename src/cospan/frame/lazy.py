@@ -11,15 +11,15 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._files import whole_file
 from cospan._validate import as_weights, feature_names_of
-from cospan.alignment import Alignment
+from cospan.alignment import Alignment, score_table
 from cospan.errors import InputError
-from cospan.summary.lazy import row_blocks, split
+from cospan.summary.lazy import first_rows, row_blocks, split
 
 if TYPE_CHECKING:
     from cospan.frame.joint import JointFrame
 
-# Columns of a scored block: what an Alignment holds, side by side.
-_COLUMNS = ("theta", "cost_a", "cost_b", "share_a", "share_shared", "share_b", "outside")
+
+_COLUMNS = 8  # of a scored block: what an Alignment holds, side by side
 
 
 def aligned(
@@ -36,7 +36,7 @@ def aligned(
         frame=dask.delayed(_for_workers(frame, side)),  # once in the graph, not once per block
         weighting=weighting,
         side=side,
-        chunks=(rows.chunks[0], (len(_COLUMNS) + 1,)),
+        chunks=(rows.chunks[0], (_COLUMNS,)),
         meta=np.empty((0, 0)),
     )
     return Alignment(
@@ -68,8 +68,8 @@ def write_scores(
     Z : Dask array or dataframe
     folder : path
         Every worker must reach it under this name. One file per block, ``part-00000.parquet`` and
-        so on, with the columns row (number within the block), theta (degrees), cost_a, cost_b,
-        share_a, share_shared, share_b, outside, relational.
+        so on, with the columns that :meth:`cospan.Comparison.to_frame` has: in "set" the side, or
+        Z; in "id" the index of a dataframe, else the number of the row.
     weighting : {"cost", "frame"}
     side : {"A", "B"}, optional
         For rows the frame was fitted to: leave each out of its own side.
@@ -90,13 +90,15 @@ def write_scores(
     blocks = row_blocks(Z, "Z")
     weights = split(sample_weight, blocks, "sample_weight")
     _refuse_left_behind(folder, len(blocks))
-    shared = dask.delayed(_for_workers(frame, side))
+    first = [0] * len(blocks) if hasattr(Z, "columns") else first_rows(Z, blocks)
+    sent = replace(_for_workers(frame, side), typicality=frame.typicality)
+    shared = dask.delayed(sent)
     write = dask.delayed(_write_block, pure=False)
     written = [
-        write(shared, block, weight, i, weighting, side, str(folder / f"part-{i:05d}.parquet"))
-        for i, (block, weight) in enumerate(zip(blocks, weights, strict=True))
+        write(shared, block, weight, i, n, weighting, side, folder / f"part-{i:05d}.parquet")
+        for i, (block, weight, n) in enumerate(zip(blocks, weights, first, strict=True))
     ]
-    return [Path(path) for path in dask.compute(*written)]
+    return list(dask.compute(*written))
 
 
 def _refuse_left_behind(folder: Path, n_blocks: int) -> None:
@@ -113,31 +115,31 @@ def _refuse_left_behind(folder: Path, n_blocks: int) -> None:
 # ---- on the workers ---------------------------------------------------------------------------
 
 
-def _score_table(
+def _scored(
     block: Any,
     weights: np.ndarray | None,
     frame: JointFrame,
     weighting: str,
     side: str | None,
     number: int,
-) -> np.ndarray:
-    """A block's alignment as columns."""
+) -> Alignment:
+    """A block's alignment."""
     try:
         if side is None:
             found: Alignment = frame.align(block, weighting=weighting)
-        else:
-            found = frame.left_out(block, side, weighting=weighting, sample_weight=weights)
+            return found
+        return frame.left_out(block, side, weighting=weighting, sample_weight=weights)
     except InputError as error:  # the rows it counts are those of the block
         raise InputError(f"Block {number} (from 0): {error}") from None
-    shares = arrays.to_numpy(found.shares)
-    columns = [found.theta, found.cost_a, found.cost_b, *shares.T, found.outside, found.relational]
-    return np.column_stack([arrays.to_numpy(column).astype(np.float64) for column in columns])
 
 
 def _mapped_block(*parts: Any, block_id: tuple[int, ...], **settings: Any) -> np.ndarray:
-    """:func:`_score_table` for `map_blocks`; Dask itself says which block it is."""
+    """A block's alignment as columns, for `map_blocks`; Dask itself says which block it is."""
     block, weights = parts[0], parts[1][:, 0] if len(parts) > 1 else None
-    return _score_table(block, weights, number=block_id[0], **settings)
+    found = _scored(block, weights, number=block_id[0], **settings)
+    shares = arrays.to_numpy(found.shares)
+    columns = [found.theta, found.cost_a, found.cost_b, *shares.T, found.outside, found.relational]
+    return np.column_stack([arrays.to_numpy(column).astype(np.float64) for column in columns])
 
 
 def _write_block(
@@ -145,19 +147,20 @@ def _write_block(
     block: Any,
     weights: np.ndarray | None,
     number: int,
+    first: int,
     weighting: str,
     side: str | None,
-    path: str,
-) -> str:
+    path: Path,
+) -> Path:
     """Score a block and write its file; a file that is there is complete."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = _score_table(block, weights, frame, weighting, side, number)
-    columns: dict[str, np.ndarray] = {"row": np.arange(len(table))}
-    columns |= {name: table[:, i] for i, name in enumerate(_COLUMNS)}
-    columns["theta"] = np.rad2deg(columns["theta"])
-    columns["relational"] = table[:, -1] > 0
+    found = _scored(block, weights, frame, weighting, side, number)
+    index = getattr(block, "index", None)
+    ids = first + np.arange(len(found)) if index is None else np.asarray(index)
+    own = None if side is None else np.full(len(found), "AB".index(side), dtype=np.intp)
+    columns = score_table(found, side or "Z", ids, own)
     with whole_file(path) as partial:
         pq.write_table(pa.table(columns), partial)
     return path

@@ -11,14 +11,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cospan._language import say
+from cospan._language import later, say
 from cospan._numbers import p_text
 from cospan.comparison.settings import Settings
 
 from ._text import clean
-from .pieces import Measure, Setting
+from .pieces import Measure, SetInfo, Setting
 
 if TYPE_CHECKING:
+    from cospan.comparison import Comparison, ManyComparison
     from cospan.panel import Panel
     from cospan.studies import Sensitivity
 
@@ -89,9 +90,13 @@ def _size_and_hash(path: Path) -> str:
 
 
 def made_of(
-    version: str, seconds: float, settings: Mapping[str, Any], call: str, origin: Origin
-) -> tuple[tuple[str, str], ...]:
-    """The command or the call, with what was not left open; versions, time."""
+    c: Comparison | ManyComparison, call: str, sets: Sequence[SetInfo], origin: Origin
+) -> dict[str, Any]:
+    """How a comparison was made: the command or the call, with what was not left open; its inputs.
+
+    Versions and the time it took are there, too.
+    """
+    settings = c.settings
     usual: Mapping[str, Any] = Settings.of().as_dict()
     by_preset = SETTLED_BY_PRESET if settings.get("preset") else ()
     given = [
@@ -103,8 +108,11 @@ def made_of(
     if origin.command:
         how = (say("Command"), clean(origin.command, 2_000))
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in VERSIONS)
-    return (
+    text, d = later("{n:,} rows, {d:,} features"), c.fitted.n_features
+    inputs = tuple((f"{s.key}: {s.name}", say(text, n=s.rows, d=d)) for s in sets)
+    made = (
         how,
-        (say("Versions"), f"cospan {version}, Python {platform.python_version()}, {versions}"),
-        (say("Time taken"), say("{seconds:.1f} s", seconds=seconds)),
+        (say("Versions"), f"cospan {c.version}, Python {platform.python_version()}, {versions}"),
+        (say("Time taken"), say("{seconds:.1f} s", seconds=c.seconds)),
     )
+    return {"made": made, "inputs": (*inputs, *origin.read())}

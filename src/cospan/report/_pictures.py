@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +69,19 @@ def grey_png(picture: NDArray[Any], low: float, high: float) -> str:
     span = high - low if high > low else 1.0
     scaled = np.clip((np.asarray(picture, dtype=np.float64) - low) / span, 0, 1)
     return png(np.rint(255 * scaled).astype(np.uint8))
+
+
+def limits_of(rows: Sequence[NDArray[Any]]) -> tuple[float, float]:
+    """What is black and what is white in pictures of rows such as these: all but the extremes."""
+    if not len(rows):
+        return 0.0, 1.0
+    low, high = np.quantile(np.concatenate([np.atleast_2d(row) for row in rows]), (0.001, 0.999))
+    return float(low), float(high)
+
+
+def grey_row(row: Any, shape: PictureShape, limits: tuple[float, float]) -> str:
+    """A row as a picture of that shape."""
+    return grey_png(shape.shrink(np.asarray(row)[None], keep_colour=True)[0], *limits)
 
 
 def signed_png(picture: NDArray[Any], largest: float | None = None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +11,11 @@ from numpy.typing import NDArray
 
 from cospan._language import later, say
 from cospan._types import Floats
+from cospan.comparison.auditing import LOOKS_ELSEWHERE, worst_rows
 
 from ._columns import Columns
-from ._pictures import PictureShape, grey_png, signed_png
+from ._pictures import PictureShape, grey_row, limits_of, signed_png
+from ._shelf import BORDER, LISTED, LONGEST_ID, Kind, Shelf, looks_like
 from ._text import called, clean
 from ._words import both
 from .pieces import Nearest, Point, Row, Tab, Value
@@ -22,14 +23,10 @@ from .pieces import Nearest, Point, Row, Tab, Value
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ScoredGroup
 
-LISTED = 50  # rows in a tab
 SPREAD = 25  # of each set, spread over all angles, beside those to check
 MOST_VALUES = 30  # of a row, where it has more than ALL_VALUES
 ALL_VALUES = 40
 MOST_POINTS = 350  # of each set on the map
-LONGEST_ID = 80
-BORDER = (0.4, 0.6)  # probabilities between which a row could be of either set
-ELSEWHERE = 0.8  # the probability of the other set from which a row looks like it
 PICTURE_BYTES = 900_000  # of all pictures of rows together, in base64
 NAMED = 0.3  # of the strongest pull: what pulls less is not named
 
@@ -64,19 +61,7 @@ class _Group:
         self.known = np.zeros(len(self.theta), dtype=bool)
         self.known[list(self.values)] = True
 
-    @property
-    def usual(self) -> tuple[Floats, Floats] | None:
-        a, b = self.group.alignment.typicality_a, self.group.alignment.typicality_b
-        return None if a is None or b is None else (np.asarray(a), np.asarray(b))
-
-    @cached_property
-    def strange(self) -> NDArray[np.intp]:
-        """Rows like neither set, the strangest first."""
-        found = np.flatnonzero(self.group.neither)
-        cost = np.minimum(
-            np.asarray(self.group.alignment.cost_a), np.asarray(self.group.alignment.cost_b)
-        )
-        return found[np.argsort(-cost[found], kind="stable")]
+        self.scored, self.strange = group.scored, group.neither
 
 
 Chosen = tuple[str, int]  # a group's key and the place of a row among its kept ones
@@ -86,65 +71,49 @@ def list_rows(c: Comparison, columns: Columns, shape: PictureShape | None) -> Li
     """Choose the rows, explain each, and place all on the map."""
     keys = "ABZ"[: len(c.groups)]
     groups = {key: _Group(key, group) for key, group in zip(keys, c.groups, strict=True)}
-    tabs, chosen = [], dict[Chosen, int]()
-    check: set[Chosen] = set()
-    for tab, rows, counts in _tabs(c, groups):
-        if counts:
-            check |= set(rows)
-        # Those with values first: they are the ones that can be explained.
-        shown = [r for r in rows if groups[r[0]].known[r[1]]][:LISTED] or rows[:LISTED]
-        for row in shown:
-            chosen.setdefault(row, len(chosen))
-        tabs.append(replace(tab, rows=tuple(chosen[row] for row in shown)))
-    writer = _Writer(c, columns, groups, shape)
-    listed = writer.pictured(tuple(writer.row(*row) for row in chosen), list(chosen))
-    return Listing(listed, tuple(tabs), _points(groups, chosen), len(check))
+    shelf: Shelf[Chosen] = Shelf(lambda row: bool(groups[row[0]].known[row[1]]))
+    kinds = list(_kinds(c, groups))
+    tabs = tuple(map(shelf.tab, kinds))
+    check = {row for kind in kinds if kind.counts for row in kind.rows}
+    writer, chosen = _Writer(c, columns, groups, shape), list(shelf.places)
+    listed = writer.pictured(tuple(writer.row(*row) for row in chosen), chosen)
+    return Listing(listed, tabs, _points(groups, shelf.places), len(check))
 
 
-def _tabs(c: Comparison, groups: dict[str, _Group]) -> Iterator[tuple[Tab, list[Chosen], bool]]:
-    """Each tab without its rows, the rows in order, and whether they count as rows to check."""
+def _kinds(c: Comparison, groups: dict[str, _Group]) -> Iterator[Kind]:
     names = {"A": called(c.name_a, 40), "B": called(c.name_b, 40)}
     if "Z" in groups and c.audit_of == "z":
         meaning = say("Their label says one set, their values the other.")
-        rows = [("Z", i) for i in _flagged(c, "Z")]
-        yield _tab("labels", say("Labels in doubt"), meaning, rows, True)
+        yield Kind("labels", say("Labels in doubt"), meaning, [("Z", i) for i in _flagged(c, "Z")])
     for own, other in (("B", "A"), ("A", "B")):
         named = {"own": names[own], "other": names[other]}
         title = say("{other}-like rows of {own}", **named)
         meaning = say("Rows of {own} that look at least four times as much like {other}.", **named)
-        yield _tab(f"{other}-in-{own}".lower(), title, meaning,
-                   [(own, i) for i in _astray(c, groups[own])], True)  # fmt: skip
+        rows = [(own, i) for i in _astray(c, groups[own])]
+        yield Kind(f"{other}-in-{own}".lower(), title, meaning, rows)
     meaning = say("Rows that are unusual for both sets.")
-    yield _tab("neither", say("Like neither"), meaning, _strange(groups), True)
+    yield Kind("neither", say("Like neither"), meaning, _strange(groups))
     if c.separated and (c.verdict is None or c.verdict.differs):
         meaning = say("Rows that could as well be of either set.")
-        yield _tab("border", say("Borderline"), meaning, _border(groups), False)
+        yield Kind("border", say("Borderline"), meaning, _border(groups), False)
     if "Z" in groups:
         z, title = groups["Z"], say("{name}, all", name=clean(groups["Z"].group.name, 40))
         order = np.arange(len(z.theta)) if len(z.theta) <= LISTED else _spread(z, LISTED)
-        yield _tab("z", title, say("Rows that were scored, over all angles."),
-                   [("Z", int(i)) for i in order], False, total=z.group.n)  # fmt: skip
+        meaning = say("Rows that were scored, over all angles.")
+        yield Kind("z", title, meaning, [("Z", int(i)) for i in order], False, z.group.n)
     spread = [(key, int(i)) for key in "AB" for i in _spread(groups[key], SPREAD)]
-    meaning = say("Rows of both sets, spread over all angles.")
-    yield _tab("spread", say("Some of all rows"), meaning, spread, False,
-               total=sum(groups[key].group.n for key in "AB"))  # fmt: skip
+    meaning, total = say("Rows of both sets, spread over all angles."), c.group_a.n + c.group_b.n
+    yield Kind("spread", say("Some of all rows"), meaning, spread, False, total)
 
 
 def _strange(groups: dict[str, _Group]) -> list[Chosen]:
-    """Rows like neither, as the terminal lists them: the least usual first, then by cost."""
+    """Rows like neither, as the terminal lists them: the least probable first."""
     found = [
-        (float(max(own.usual[0][i], own.usual[1][i])), place, key, int(i))
-        for key, own in groups.items()
-        if own.usual is not None
-        for place, i in enumerate(own.strange)
+        (float(np.asarray(own.scored.strange)[i]), place, int(i))
+        for place, own in enumerate(groups.values())
+        for i in np.flatnonzero(own.strange)
     ]
-    return [(key, i) for _, _, key, i in sorted(found)]
-
-
-def _tab(
-    key: str, title: str, meaning: str, rows: list[Chosen], counts: bool, total: int | None = None
-) -> tuple[Tab, list[Chosen], bool]:
-    return Tab(key, title, meaning, len(rows) if total is None else total, ()), rows, counts
+    return [("ABZ"[place], i) for _, place, i in sorted(found)]
 
 
 def _flagged(c: Comparison, key: str) -> list[int]:
@@ -152,11 +121,8 @@ def _flagged(c: Comparison, key: str) -> list[int]:
     if c.audit is None:
         return []
     start = len(c.group_a.ids) if key == "B" else 0
-    size = len(dict(zip("ABZ", c.groups, strict=False))[key].ids)
-    flagged = np.asarray(c.audit.flagged)[start : start + size]
-    suspicion = np.asarray(c.audit.suspicion)[start : start + size]
-    found = np.flatnonzero(flagged)
-    return list(found[np.argsort(-suspicion[found], kind="stable")].tolist())
+    found = worst_rows(c.audit, len(c.audit.labels)) - start
+    return [i for i in found.tolist() if 0 <= i < len(c.groups["ABZ".index(key)].ids)]
 
 
 def _astray(c: Comparison, own: _Group) -> list[int]:
@@ -168,7 +134,7 @@ def _astray(c: Comparison, own: _Group) -> list[int]:
     if not c.separated:
         return []
     other = own.probability if own.key == "A" else 1 - own.probability
-    found = np.flatnonzero(other >= ELSEWHERE)
+    found = np.flatnonzero(other >= LOOKS_ELSEWHERE)
     return list(found[np.argsort(-other[found], kind="stable")].tolist())
 
 
@@ -177,7 +143,7 @@ def _border(groups: dict[str, _Group]) -> list[Chosen]:
         (abs(float(own.theta[i]) - 45), key, int(i))
         for key, own in groups.items()
         if not own.group.drawn
-        for i in np.flatnonzero((own.probability > BORDER[0]) & (own.probability < BORDER[1]))
+        for i in np.flatnonzero(np.minimum(own.probability, 1 - own.probability) > BORDER)
     ]
     return [(key, i) for _, key, i in sorted(found)]
 
@@ -229,14 +195,14 @@ class _Writer:
         unit = np.asarray(c.frame.geometry.unit, dtype=np.float64)
         self.scale = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0)
         self.near: dict[Chosen, tuple[str, int]] = {}
-        self.limits = self._limits() if shape is not None else (0.0, 1.0)
+        rows = [g.group.rows[:500] for g in groups.values() if g.group.rows is not None]
+        self.limits = limits_of(rows if shape is not None else [])
 
     def row(self, key: str, i: int) -> Row:
         own = self.groups[key]
         p = float(own.probability[i])
-        typical = None
-        if own.usual is not None:
-            typical = (round(float(own.usual[0][i]), 4), round(float(own.usual[1][i]), 4))
+        usual = own.scored.typicality[i].round(4).tolist()
+        typical = None if np.isnan(usual).any() else (usual[0], usual[1])
         x, y = _place(own, i)
         labels = own.group.labels
         known = own.values.get(i)
@@ -253,15 +219,11 @@ class _Writer:
             nearest = self._nearest(key, i, row, order, p)
         return Row(
             group=key, id=clean(own.group.ids[i], LONGEST_ID), theta=round(float(own.theta[i]), 2),
-            looks="neither" if i in own.strange else self._looks(p), words=words, x=x, y=y,
+            looks=looks_like("AB"[p >= 0.5], min(p, 1 - p), bool(own.strange[i]), 2),
+            words=words, x=x, y=y,
             label="" if labels is None else clean(labels[i], 40),
             typical=typical, values=values, nearest=nearest,
         )  # fmt: skip
-
-    def _looks(self, p: float) -> str:
-        if BORDER[0] < p < BORDER[1]:
-            return "both"
-        return "B" if p >= 0.5 else "A"
 
     def _value(self, row: Floats, j: int, pull: float) -> Value:
         a, b = (self.columns.percentile(row, j, side) for side in (0, 1))
@@ -309,13 +271,6 @@ class _Writer:
 
     # ---- pictures ----
 
-    def _limits(self) -> tuple[float, float]:
-        rows = [g.group.rows for g in self.groups.values() if g.group.rows is not None]
-        if not rows:
-            return 0.0, 1.0
-        low, high = np.quantile(np.concatenate([r[:500] for r in rows]), (0.001, 0.999))
-        return float(low), float(high)
-
     def pictured(self, rows: tuple[Row, ...], chosen: list[Chosen]) -> tuple[Row, ...]:
         """The rows with pictures of themselves, of what pulls them, and of their neighbours."""
         if self.shape is None or self.c.image_shape is None:
@@ -345,4 +300,4 @@ class _Writer:
         )
 
     def _grey(self, row: Any, shape: PictureShape) -> str:
-        return grey_png(shape.shrink(np.asarray(row)[None], keep_colour=True)[0], *self.limits)
+        return grey_row(row, shape, self.limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cospan._language import later, say
@@ -15,12 +15,11 @@ from cospan.changes.wording import auc_interval
 from cospan.significance import MEASURES
 
 from ._text import clean
-from .pieces import Measure, TimeChart
+from .pieces import Measure, SetInfo, TimeChart
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
     from cospan.comparison.timelines import Moment
-    from cospan.sets.curved import CurvedSets
     from cospan.significance import Estimate
 
 LONGEST_IN_SENTENCE = 60
@@ -34,7 +33,7 @@ CODES = (
     later("rounding"), later("levels"), later("missing"), later("relation"), later("location"),
     later("scale"), later("new levels"), later("vanished levels"), later("constant"),
     later("duplicates"), later("shared rows"), later("range"), later("writing"),
-    later("neither"), later("both"),
+    later("neither"), later("both"), later("no set"), later("two sets"),
 )  # fmt: skip
 #: Codes of remarks that tell how the data was read, or what the page says anyway.
 READING = ("encoding", "missing values", "constant columns", "rows elsewhere", "times set aside")
@@ -201,42 +200,60 @@ def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tupl
     return said(str(care[0]), names) if care else "", spoken(map(str, texts), names)
 
 
-def opening_of(
+def common_of(
     c: Comparison | ManyComparison,
     badge: tuple[str, str],
     lead: Iterable[str],
     findings: Iterable[str],
-    names: tuple[str, ...],
+    sets: tuple[SetInfo, ...],
+    directions: str,
 ) -> dict[str, Any]:
-    """What a report of any number of sets begins with, for its content."""
+    """What a report of any number of sets has, for its content."""
+    names = [size.name for size in c.sizes]
     warning, remarks = warnings_of(c.warnings, names)
     return {
         "date": datetime.date.today().isoformat(),
         "version": c.version,
+        "sets": sets,
         "level": badge[0],
         "badge": badge[1],
         "verdict": spoken(lead, names),
         "findings": spoken(findings, names),
         "warning": warning,
         "remarks": remarks,
+        "settings": settings_of(c, directions),
         "glossary": tuple(tuple(say(one).split(": ", 1)) for one in GLOSSARY),
     }
 
 
-def settings_of(settings: Mapping[str, Any], more: Iterable[tuple[str, str]]) -> Any:
+def sets_of(
+    c: Comparison | ManyComparison, keys: Iterable[str], notes: Iterable[str]
+) -> tuple[SetInfo, ...]:
+    """The sets, and the further rows last, each with its key and a note."""
+    return tuple(
+        SetInfo(key, clean(size.name), int(size.rows), int(size.scored), note)
+        for key, size, note in zip(keys, c.sizes, notes, strict=False)
+    )
+
+
+def settings_of(c: Comparison | ManyComparison, directions: str) -> tuple[tuple[str, str], ...]:
     """(name, value) of each setting, and what was chosen where it was left open."""
     # The affine span has neither a common centre nor weights of the sets.
-    linear = ("center", "balance") if settings.get("span") == "affine" else ()
-    found = [(clean(key), _plain(value)) for key, value in settings.items() if key not in linear]
-    return (*found, *more)
-
-
-def curve_of(settings: Mapping[str, Any], curve: CurvedSets | None) -> list[tuple[str, str]]:
-    """The curved features that are used, where some were asked for."""
-    if curve is None and settings.get("curve") in (None, "none"):
-        return []
-    used = say("none") if curve is None else curve.map.words
-    return [(say("curved features used"), used)]
+    linear = ("center", "balance") if c.settings.get("span") == "affine" else ()
+    found = [(clean(key), _plain(value)) for key, value in c.settings.items() if key not in linear]
+    g, curve = c.fitted.geometry, c.fitted.curve
+    found += [
+        (say("shrinkage used (α)"), f"{float(g.shrinkage):.3g}"),
+        (say("units used"), str(g.units)),
+        (say("pooling used (γ)"), f"{float(g.pooling):.3g}"),
+        (say("ν used"), f"{float(g.dof):.3g}"),
+        (say("directions"), directions),
+        (say("features"), count(c.fitted.n_features)),
+    ]
+    if curve is not None or c.settings.get("curve") not in (None, "none"):
+        used = say("none") if curve is None else curve.map.words
+        found.append((say("curved features used"), used))
+    return tuple(found)
 
 
 def _plain(value: object) -> str:

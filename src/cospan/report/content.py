@@ -1,8 +1,8 @@
 """What a report says: one frozen object for two sets and for more, whatever their size.
 
-:func:`content_of` makes it from a comparison; every format is written from it, and its
-:meth:`ReportContent.to_dict` is the JSON format. Fields that only two sets have, or only more, are
-empty for the others.
+:func:`content_of` makes it from a comparison; the page and Markdown are written from it, and its
+:meth:`ReportContent.to_dict` is what the page carries and saves. Fields that only two sets have, or
+only more, are empty for the others.
 """
 
 from __future__ import annotations

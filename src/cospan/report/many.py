@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from ._many_pairs import MOST_COMMANDS, Pairing, command_for
 from ._many_rows import ManyRows
 from ._text import clean
 from .content import ReportContent
-from .pieces import Chart, Pair, SetInfo, Tile
+from .pieces import Chart, Pair, Tile
 
 if TYPE_CHECKING:
     from cospan.comparison import ManyComparison
@@ -41,29 +41,23 @@ BADGES = {
 def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     """Reduce a comparison of K sets to what its report says."""
     auc = c.pairs.matrix("value", "auc")
-    names = (*c.names, *([] if c.name_z is None else [c.name_z]))
     order = c._by_distance()
     shown = c.pair_changes.shown
     listed = ManyRows(c, shown)
+    sets = _words.sets_of(c, listed.keys, _notes(c))
     pairing = Pairing(c, origin, len(shown))
     pairs = tuple(pairing.pair(*pair, listed.of_pairs[k]) for k, pair in enumerate(shown))
     lead, findings = _verdict(c, auc, order)
     n_check, n_strange = int(np.sum(c.audit.flagged)), int(np.sum(c.neither))
     return ReportContent(
         title=plural(len(c.names), "set"),
-        **_words.opening_of(c, _badge(auc, order), lead, findings, names),
-        sets=_sets(c),
+        **_words.common_of(c, _badge(auc, order), lead, findings, sets, _directions(c)),
+        **made_of(c, "compare_many(sets", sets, origin),
         tiles=_tiles(c, auc, order, pairs, n_check, n_strange),
         rows=listed.rows,
         columns=listed.columns.named,
         tabs=listed.tabs,
         sampling=_sampling(c, len(listed.rows)),
-        settings=_settings(c),
-        made=made_of(c.version, c.seconds, c.settings, "compare_many(sets", origin),
-        inputs=(
-            *((f"{s.key}: {s.name}", say("{n:,} rows", n=s.rows)) for s in _sets(c)),
-            *origin.read(),
-        ),
         order=tuple(int(k) for k in c.order),
         auc=tuple(
             tuple(None if i == j else round(float(x), 4) for j, x in enumerate(row))
@@ -135,16 +129,11 @@ def _differ_clearly(c: ManyComparison, auc: NDArray[np.float64], pair: tuple[int
     return bool(auc[pair] >= LARGE and c.pairs.between(*pair).auc.low > 0.5)
 
 
-def _sets(c: ManyComparison) -> tuple[SetInfo, ...]:
-    found = []
-    for k, name in enumerate(c.names):
-        right = int(c.confusion[k, k]) / max(int(c.confusion[k].sum()), 1)
-        note = say("{share} look most like their own set", share=percent(right))
-        found.append(SetInfo(str(k + 1), clean(name), int(c.rows[k]), int(c.scored[k]), note))
-    if c.name_z is not None:
-        name, note = clean(c.name_z), say("rows that were scored")
-        found.append(SetInfo("Z", name, c.rows_z, c.rows_z, note))
-    return tuple(found)
+def _notes(c: ManyComparison) -> list[str]:
+    """Of each set, how many of its rows look most like it; further rows belong to none."""
+    right = [int(row[k]) / max(int(row.sum()), 1) for k, row in enumerate(c.confusion)]
+    shares = [say("{share} look most like their own set", share=percent(r)) for r in right]
+    return [*shares, say("rows that were scored")][: len(c.sizes)]
 
 
 def _tiles(
@@ -187,29 +176,18 @@ def _corners(c: ManyComparison) -> tuple[tuple[float, float, int], ...]:
     )
 
 
-def _settings(c: ManyComparison) -> tuple[tuple[str, str], ...]:
-    geometry: Any = c.costs.geometry
-    frame: Any = c.frame
-    common, some = len(frame.common), len(frame.partial)
-    alone = frame.rank - common - some
-    more = [
-        (say("shrinkage used (α)"), f"{float(c.shrinkage):.3g}"),
-        (say("units used"), str(geometry.units)),
-        (say("pooling used (γ)"), f"{float(geometry.pooling):.3g}"),
-        (say("features"), count(c.costs.n_features)),
-        (say("directions"), say("{common} in all sets, {some} in some, {alone} in one",
-                                common=common, some=some, alone=alone)),
-    ]  # fmt: skip
-    more += _words.curve_of(c.settings, c.costs.curve)
-    return tuple(_words.settings_of(c.settings, more))
+def _directions(c: ManyComparison) -> str:
+    common, some = len(c.frame.common), len(c.frame.partial)
+    text = later("{common} in all sets, {some} in some, {alone} in one")
+    return say(text, common=common, some=some, alone=c.frame.rank - common - some)
 
 
 def _sampling(c: ManyComparison, listed: int) -> tuple[str, ...]:
     text = later("{name}: a uniform sample of {n:,} of {total:,} rows was scored and counted.")
     lines = [
-        say(text, name=_words.isolated(clean(name, 60)), n=scored, total=rows)
-        for name, rows, scored in zip(c.names, c.rows, c.scored, strict=True)
-        if scored < rows
+        say(text, name=_words.isolated(clean(one.name, 60)), n=one.scored, total=one.rows)
+        for one in c.sizes
+        if one.sampled
     ]
     if not lines:
         lines.append(say("All rows of all sets were scored and counted."))

@@ -10,7 +10,7 @@ from cospan._numbers import count, p_text, percent
 
 from ._words import both, change_text, filled, time_cells, time_words
 from .content import ReportContent
-from .pieces import Feature, Pair, Tab
+from .pieces import Feature, Pair, Row, Tab
 
 MOST_ROWS = 50
 TIME_HEADS = (later("rows"), later("median angle (quartiles)"), later("like B"))
@@ -154,7 +154,7 @@ def _pair(content: ReportContent, pair: Pair) -> Iterator[str]:
     if rows:
         yield from _table(
             say("row | set | looks like | why"),
-            ((r.id, content.named[r.group], content.named[r.looks], r.words) for r in rows),
+            ((r.id, content.named[r.group], _looks(content, r), r.words) for r in rows),
         )
     yield from (say("All of this pair: {command}", command=escaped(pair.command)), "")
 
@@ -192,13 +192,17 @@ def _rows(content: ReportContent) -> Iterator[str]:
         yield from (say("No row stands out."), "")
 
 
+def _looks(content: ReportContent, row: Row) -> str:
+    return content.named.get(row.looks) or say(row.looks)
+
+
 def _tab(content: ReportContent, tab: Tab) -> Iterator[str]:
     yield from (f"### {escaped(tab.title)}: {count(tab.total)}", "", escaped(tab.meaning), "")
     rows = (content.rows[place] for place in tab.rows[:MOST_ROWS])
     yield from _table(
         say("row | set | looks like | angle | why | nearest row of the other set"),
         (
-            (r.id, content.named[r.group], content.named.get(r.looks) or say(r.looks),
+            (r.id, content.named[r.group], _looks(content, r),
              f"{r.theta:.1f}°", r.words, "" if r.nearest is None else r.nearest.id)
             for r in rows
         ),

@@ -22,7 +22,7 @@ from ._pictures import PictureShape
 from ._rows import Listing, list_rows
 from ._text import called, clean
 from .content import ReportContent
-from .pieces import Angles, Bare, Chart, Feature, Note, Part, Relation, SetInfo, Tile, TimeChart
+from .pieces import Angles, Bare, Chart, Feature, Note, Part, Relation, Tile, TimeChart
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
@@ -45,9 +45,11 @@ DIRECTION_WORDS = later(
 def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     """Reduce a comparison to what its report says."""
     shape = None if c.image_shape is None else PictureShape.of(c.image_shape)
-    names = (c.name_a, c.name_b, *([] if c.group_z is None else [c.group_z.name]))
+    names = tuple(size.name for size in c.sizes)
     columns = _columns(c)
     listing = list_rows(c, columns, shape)
+    notes = [say("{n:,} scored", n=s.scored) if s.sampled else "" for s in c.sizes]
+    sets = _words.sets_of(c, "ABZ", notes)
     differs, size, sentences = _verdict(c)
     badge = _words.badge_of(differs, size)
     lead, findings = _lead(c, sentences, listing)
@@ -57,8 +59,8 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     n_relations = 0 if c.feature_pairs is None else c.feature_pairs.n_changed
     return ReportContent(
         title=_words.both(*(_words.isolated(clean(name, 80)) for name in names[:2])),
-        **_words.opening_of(c, badge, lead, findings, names),
-        sets=_sets(c),
+        **_words.common_of(c, badge, lead, findings, sets, _directions(c)),
+        **made_of(c, "compare(A, B", sets, origin),
         tiles=_tiles(c, listing, features, n_changed, relations, n_relations),
         parts=_parts(c),
         features=features,
@@ -83,17 +85,13 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         measures=(*_words.measures(c), *origin.measures()),
         sensitivity=origin.settings(),
         sampling=_sampling(c, columns, listing),
-        settings=_settings(c),
-        made=made_of(c.version, c.seconds, c.settings, "compare(A, B", origin),
-        inputs=(*_inputs(c), *origin.read()),
     )
 
 
 def _columns(c: Comparison) -> Columns:
-    geometry = getattr(c.frame, "geometry", None)
     d = len(c.feature_names)
     samples = [np.zeros((0, d)) if g.rows is None else g.rows for g in (c.group_a, c.group_b)]
-    return Columns(c.feature_names, getattr(geometry, "encoding", None), samples)
+    return Columns(c.feature_names, c.frame.geometry.encoding, samples)
 
 
 def _features(c: Comparison, columns: Columns) -> tuple[tuple[Feature, ...], tuple[Bare, ...]]:
@@ -131,15 +129,6 @@ def _lead(
     if len(lead) > 3:  # what the sets differ in stays, and goes down to the changes
         rest, lead = lead[3:] + rest, lead[:3]
     return lead, rest[:FIRST_FINDINGS]
-
-
-def _sets(c: Comparison) -> tuple[SetInfo, ...]:
-    found = []
-    for key, group in zip("ABZ", c.groups, strict=False):
-        name = {"A": c.name_a, "B": c.name_b}.get(key, group.name)
-        note = say("{n:,} scored", n=int(group.n)) if group.sampled else ""
-        found.append(SetInfo(key, clean(name), int(group.total), int(group.n), note))
-    return tuple(found)
 
 
 def _tiles(
@@ -223,41 +212,21 @@ def _quality(c: Comparison, names: tuple[str, ...]) -> tuple[Note, ...]:
     )
 
 
-def _settings(c: Comparison) -> tuple[tuple[str, str], ...]:
-    frame = c.frame
-    a, both, b = frame.blocks
-    more = [
-        (say("shrinkage used (α)"), f"{float(frame.shrinkage):.3g}"),
-        (say("directions"), say("{a} only A, {both} shared, {b} only B", a=a, both=both, b=b)),
-        (say("features"), count(len(c.feature_names))),
-    ]
-    used = {
-        "units": later("units used"), "pooling": later("pooling used (γ)"), "dof": later("ν used"),
-    }  # fmt: skip
-    for key, name in used.items():
-        value = getattr(frame, key, None)
-        if value is not None:
-            more.insert(1, (say(name), value if isinstance(value, str) else f"{float(value):.3g}"))
-    more += _words.curve_of(c.settings, frame.curve)
-    return tuple(_words.settings_of(c.settings, more))
-
-
-def _inputs(c: Comparison) -> tuple[tuple[str, str], ...]:
-    text, d = later("{n:,} rows, {d:,} features"), len(c.feature_names)
-    return tuple((f"{s.key}: {s.name}", say(text, n=s.rows, d=d)) for s in _sets(c))
+def _directions(c: Comparison) -> str:
+    a, both, b = c.frame.blocks
+    return say("{a} only A, {both} shared, {b} only B", a=a, both=both, b=b)
 
 
 def _sampling(c: Comparison, columns: Columns, listing: Listing) -> tuple[str, ...]:
     """What was counted in full and what was sampled."""
     lines = []
-    for one, group in zip(_sets(c), c.groups, strict=True):
-        name = _words.isolated(clean(one.name, 60))
+    for one in c.sizes:
+        name, share = _words.isolated(clean(one.name, 60)), percent(one.scored / max(1, one.rows))
         text = later("{name}: all {n:,} rows were scored and counted.")
-        if group.sampled:
+        if one.sampled:
             text = later("{name}: a uniform sample of {n:,} of {total:,} rows ({share}) was "
                          "scored; the angles and the cut count this sample.")  # fmt: skip
-        share = percent(group.n / max(1, group.total))
-        lines.append(say(text, name=name, n=group.n, total=group.total, share=share))
+        lines.append(say(text, name=name, n=one.scored, total=one.rows, share=share))
     a, b = (len(rows) for rows in columns.samples)
     lines.append(say("Histograms, scatters and percentiles are of {a:,} rows of A and {b:,} of B, "
                      "drawn at random where the sets have more.", a=a, b=b))  # fmt: skip

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cospan._files import write_text
 from cospan._json import json_text
+from cospan.comparison.plain import json_of
 from cospan.errors import InputError
 
 from .content import content_of
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
+    from cospan.panel import Panel
 
     AnyComparison: TypeAlias = Comparison | ManyComparison
 
@@ -33,7 +35,11 @@ def to_markdown(comparison: AnyComparison, **origin: Any) -> str:
 
 
 def to_json(comparison: AnyComparison, **origin: Any) -> str:
-    """The page's whole content as JSON; every number of the comparison: ``to_json()`` of it."""
+    """What the page shows, as JSON: what its button "All of it (JSON)" saves.
+
+    It follows the page and may change with any version. Programs read ``comparison.to_json()``,
+    which has every number, a schema, and versions that are counted.
+    """
     return json_text(content_of(comparison, **origin).to_dict())
 
 
@@ -44,9 +50,12 @@ def fragment(comparison: AnyComparison) -> str:
     return notebook_fragment(content_of(comparison))
 
 
-def _numbers(comparison: AnyComparison, **_: Any) -> str:
-    """Every number of the comparison, as ``cospan compare --json`` prints it."""
-    return comparison.to_json() + "\n"
+def _numbers(comparison: AnyComparison, panel: Panel | None = None, **_: Any) -> str:
+    """Every number of the comparison, as ``cospan compare --json`` prints it.
+
+    What else a page shows (the command, the files) is not of the comparison.
+    """
+    return json_of(comparison, panel) + "\n"
 
 
 _WRITERS = {"html": to_html, "md": to_markdown, "json": _numbers}
