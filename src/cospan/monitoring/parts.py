@@ -256,7 +256,7 @@ def _sketches(read: Entries, name: str, n: int) -> tuple[Ranks, ...]:
     total = int(sizes.sum())
     values, at = read.floats(f"{name}.values", total), read.floats(f"{name}.at", total)
     ends = np.cumsum(sizes)[:-1]
-    return tuple(map(Ranks, np.split(values, ends), np.split(at, ends)))
+    return tuple(map(Ranks, np.split(values, ends), np.split(at, ends)))[:n]
 
 
 def _cost(read: Entries, summary: Summary, live: Index, shrinkage: float) -> Cost:
