@@ -23,7 +23,7 @@ from .arrow_rows import is_huge
 from .base import TableStream, listing
 from .budget import check_stream
 from .paths import reading, sniff
-from .text_faults import first_misfit, misfit_sentence
+from .text_faults import Misfit, misfit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -134,16 +134,19 @@ class TextFiles(TableStream):
         """
         import pyarrow as pa
 
+        types = self._types(columns or ())
         ragged: list[Any] = []
         try:
             with self._open(file, columns, ragged=ragged) as reader:
                 seen = 0
                 for batch in reader:
+                    rest = batch.slice(max(0, done - seen))
+                    line = max(seen, done) + 1 + self._header
                     seen += batch.num_rows
-                    if columns is not None and seen > done:
-                        rest = batch.slice(max(0, batch.num_rows - (seen - done)))
-                        if self._takes_stray(file, rest, seen - rest.num_rows, error):
+                    if types and (wrong := misfit(rest, types, line)):
+                        if self._takes(wrong):
                             return None
+                        raise SourceError(f"{file}: {wrong.sentence}.") from error
         except pa.ArrowInvalid:
             if not ragged:
                 return self._enlarge(file, error)
@@ -154,19 +157,13 @@ class TextFiles(TableStream):
             ) from error
         raise error
 
-    def _takes_stray(self, file: Path, raw: pa.RecordBatch, before: int, error: Exception) -> bool:
-        """Whether a value is not of its column's type, which is text from now on; or refuse it."""
-        types = self._types(raw.schema.names)
-        found = first_misfit(raw, types)
-        if found is None:
+    def _takes(self, wrong: Misfit) -> bool:
+        """Whether the column of a stray value is read as text from now on."""
+        known = wrong.column in self._strays or wrong.column in self._keep
+        if not self.lenient or known or b"\n" in wrong.value:  # a quotation mark left open
             return False
-        row, column, value = found
-        if self.lenient and column not in {*self._strays, *self._keep} and b"\n" not in value:
-            self._strays.add(column)
-            return True
-        line = before + row + 1 + self._header
-        sentence = misfit_sentence(column, line, value, types[column])
-        raise SourceError(f"{file}: {sentence}.") from error
+        self._strays.add(wrong.column)
+        return True
 
     def _types(self, columns: Sequence[str]) -> dict[str, pa.DataType]:
         import pyarrow as pa

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -58,6 +59,7 @@ class Encoder:
         self.gaps: Counter[str] = Counter()
         self.infinite: Counter[str] = Counter()
         self._dates: tuple[Any, dict[str, NDArray[np.float64]]] = (None, {})
+        self.merged: NDArray[np.uint64] | None = None  # as a Chunk's, of the last batch
         self._keeps_gaps = plan.missing in ("drop", "error")
         self._places: dict[str, int] = {}
         place = 0
@@ -76,6 +78,7 @@ class Encoder:
         """
         numbers: list[tuple[int, NDArray[Any]]] = []
         levels: list[_LevelCodes] = []
+        self.merged = None
         for column in self.plan.used:
             if column.kind == "category":
                 levels.append(self._levels(column, batch.column(column.name)))
@@ -189,6 +192,9 @@ class Encoder:
         known = pc.index_in(found.texts, value_set=pa.array(column.levels, found.texts.type))
         level = np.asarray(pc.fill_null(known, len(column.levels)).to_numpy(), dtype=np.intp)
         codes = np.append(level, -1)[found.codes]
+        if column.other:
+            own = np.append(_hashes(found.texts, column.name), np.uint64(0))[found.codes]
+            self.merged = own if self.merged is None else self.merged + own
         gaps, unseen = np.flatnonzero(codes < 0), _NO_ROWS
         if not column.other and (level == len(column.levels)).any():
             unseen = np.flatnonzero(codes == len(column.levels))
@@ -257,6 +263,13 @@ class Encoder:
             for column, n in self.gaps.items():
                 found.append(say(gaps, name=self.source, n=n, column=column))
         return tuple(found)
+
+
+def _hashes(texts: pa.Array, column: str) -> NDArray[np.uint64]:
+    """A hash of each text, another one in each column."""
+    key = column.encode()[:64]
+    found = (blake2b(text.encode(), digest_size=8, key=key) for text in texts.to_pylist())
+    return np.frombuffer(b"".join(one.digest() for one in found), dtype=np.uint64)
 
 
 def _put(
