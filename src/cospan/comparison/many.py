@@ -91,6 +91,8 @@ class ManyComparison(View):
         are between two sets; ``row_index`` says which of the samples they are.
     samples : tuple of K ndarray
         Rows of each set, drawn at random, at most 1,000; empty where rows are pictures.
+    merged : tuple of K ndarray or None
+        Hashes of those rows' levels that share a feature, where there are such.
 
     Examples
     --------
@@ -126,6 +128,7 @@ class ManyComparison(View):
     strange: Floats
     telling: KeptRows | None = None
     samples: tuple[Floats, ...] = ()
+    merged: tuple[NDArray[np.uint64] | None, ...] = ()
 
     @classmethod
     def of(cls, result: Result) -> ManyComparison:

@@ -55,6 +55,7 @@ class Result(Facts):
     feature_names: tuple[str, ...]
     #: Without a joint frame: some rows of each set, drawn at random, unless they are pictures
     samples: tuple[Any, ...] = ()
+    merged: tuple[Any, ...] = ()  # beside each set's samples what a Chunk calls so
 
     @property
     def every_group(self) -> tuple[Group, ...]:

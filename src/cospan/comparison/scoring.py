@@ -221,7 +221,7 @@ class Tally:
         asked, places = self._telling.among(self._kept.positions)
         if not isinstance(self._scorer.model, JointFrame) or kept.alignment is None:
             return found._replace(telling=KeptRows(asked, places, None))
-        rows, _, _, times = self._shown.result()
+        rows, _, _, times, _ = self._shown.result()
         telling = KeptRows(asked, places, self._pulls(self._scorer.model, asked))
         angles = ScoredGroup(
             name=name,

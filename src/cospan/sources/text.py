@@ -18,7 +18,7 @@ from cospan.errors import SourceError
 from .base import TableStream, listing
 from .budget import check_stream
 from .paths import reading, sniff
-from .text_faults import first_misfit, misfit_sentence
+from .text_faults import misfit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,15 +124,17 @@ class TextFiles(TableStream):
         """
         import pyarrow as pa
 
+        types = {name: self.schema.field(name).type for name in columns or ()}
         ragged: list[Any] = []
         try:
             with self._open(file, columns, ragged=ragged) as reader:
                 seen = 0
                 for batch in reader:
+                    rest = batch.slice(max(0, done - seen))
+                    line = max(seen, done) + 1 + self._header
                     seen += batch.num_rows
-                    if columns is not None and seen > done:
-                        rest = batch.slice(max(0, batch.num_rows - (seen - done)))
-                        self._refuse_misfit(file, rest, seen - rest.num_rows, error)
+                    if types and (wrong := misfit(rest, types, line)):
+                        raise SourceError(f"{file}: {wrong}.") from error
         except pa.ArrowInvalid:
             if not ragged:
                 return self._enlarge(file, error)
@@ -142,17 +144,6 @@ class TextFiles(TableStream):
                 f"has {row.expected_columns}."
             ) from error
         raise error
-
-    def _refuse_misfit(
-        self, file: Path, raw: pa.RecordBatch, before: int, error: Exception
-    ) -> None:
-        types = {name: self.schema.field(name).type for name in raw.schema.names}
-        found = first_misfit(raw, types)
-        if found is not None:
-            row, column, value = found
-            line = before + row + 1 + self._header
-            sentence = misfit_sentence(column, line, value, types[column])
-            raise SourceError(f"{file}: {sentence}.") from error
 
     def _enlarge(self, file: Path, error: Exception) -> None:
         if self._block >= MAX_LINE_BYTES:

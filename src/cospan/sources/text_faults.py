@@ -11,26 +11,26 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from cospan._surface import option
+from cospan._text import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def first_misfit(
-    raw: pa.RecordBatch, types: Mapping[str, pa.DataType]
-) -> tuple[int, str, bytes] | None:
-    """Row, column and value of the first of `raw`, as bytes, that is not of its column's type."""
+def misfit(raw: pa.RecordBatch, types: Mapping[str, pa.DataType], line: int) -> str | None:
+    """What is wrong with the first value, given as bytes, that is not of its column's type.
+
+    The first row of `raw` is that `line` of the file.
+    """
     if not raw.num_rows or not _refused(raw, types):
         return None
     row = _first(lambda start, stop: _refused(raw.slice(start, stop - start), types), raw.num_rows)
-    one = raw.slice(row, 1)
-    names = one.schema.names
+    one, names = raw.slice(row, 1), raw.schema.names
     place = _first(lambda start, stop: _refused(one.select(names[start:stop]), types), len(names))
-    return row, names[place], one.column(place)[0].as_py()
+    return _sentence(names[place], line + row, one.column(place)[0].as_py(), types[names[place]])
 
 
-def misfit_sentence(column: str, line: int, value: bytes, kind: pa.DataType) -> str:
-    """What is wrong with that value, and what to do."""
+def _sentence(column: str, line: int, value: bytes, kind: pa.DataType) -> str:
     try:
         text = value.decode()
     except UnicodeDecodeError:
@@ -44,9 +44,9 @@ def misfit_sentence(column: str, line: int, value: bytes, kind: pa.DataType) -> 
             f"{text.count(chr(10)):,} lines later, or never; close it"
         )
     return (
-        f"column {column!r} holds {text!r} in line {line} after values of type {kind} in its "
-        f"first rows; correct it, leave the column out with {option('drop')}, or make it a "
-        f"category with {option('categorical')}"
+        f"column {column!r} holds '{printable(text, 80)}' in line {line} after values of type "
+        f"{kind} in its first rows; correct it, leave the column out with {option('drop')}, or "
+        f"make it a category with {option('categorical')}"
     )
 
 
