@@ -1,5 +1,7 @@
 """Other measures: each against a closed form or brute force, and valid where it gives a p-value."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import average_precision_score
 
 import cospan
+from cospan import compare, compare_many
+from cospan._tails import tail_p_values
 from cospan.errors import InputError
 from cospan.panel import (
     covariance_cka,
@@ -24,6 +28,8 @@ from cospan.panel import (
     principal_angles,
     sliced_wasserstein,
 )
+from cospan.panel.levels import misfits
+from cospan.significance.copies import settle_copies
 
 
 @pytest.fixture
@@ -335,3 +341,104 @@ def test_rows_that_break_a_relation_are_impossible():
     mixed[:, 1] = rng.permutation(mixed[:, 1])
     assert len(fidelity(real[:500], mixed).impossible) > 400
     assert len(fidelity(real[:500], real[500:]).impossible) == 0
+
+
+@pytest.fixture
+def with_rare_levels():
+    """Two tables with names that hardly repeat, which share a feature, and gaps."""
+    rng = np.random.default_rng(0)
+
+    def table(letter):
+        names = [f"{letter}{i}" for i in rng.integers(0, 400, 600)]
+        some = rng.choice(["u", "v"], 600).astype(object)
+        some[rng.random(600) < 0.2] = None
+        return pd.DataFrame({"name": names, "some": some, "k": rng.integers(0, 3, 600)})
+
+    real, made = table("r"), table("m")
+    made.iloc[:30] = real.iloc[:30].to_numpy()
+    real.iloc[590:] = real.iloc[:10].to_numpy()
+    return real, made
+
+
+def test_equal_rows_are_counted_as_they_were_read(with_rare_levels):
+    """Rare levels share a feature: rows that differ in these are not equal."""
+    real, made = with_rare_levels
+    rows = [list(map(tuple, one.astype(str).to_numpy())) for one in with_rare_levels]
+    exact = sum(row in set(rows[0]) for row in rows[1])
+    twice = [real.duplicated(keep=False), real.duplicated(), made.duplicated()]
+    found = fidelity(real, made)
+    assert found.exact == exact
+    assert found.repeated == pytest.approx(twice[0].mean())
+    told = compare(real, made)
+    (within,) = [note for note in told.changes.quality if note.code == "duplicates"]
+    (across,) = [note for note in told.changes.quality if note.code == "shared rows"]
+    assert (within.a, within.b) == pytest.approx((twice[1].mean(), twice[2].mean()))
+    assert across.b == pytest.approx(exact / 600)
+    assert told.shift.copies in (0, int(twice[1].sum() + twice[2].sum()))
+    many = compare_many({"real": real, "made": made, "both": pd.concat([real, made])})
+    (across,) = [n for n in many.changes("real", "made").quality if n.code == "shared rows"]
+    assert across.b == pytest.approx(exact / 600)
+    unknown = replace(many, merged=())  # then the rows do not tell
+    notes = unknown.changes("real", "made").quality
+    assert not any(note.code in ("duplicates", "shared rows") for note in notes)
+
+
+def test_chance_that_rows_meet_knows_levels_that_share_a_feature():
+    """With thousands of names two rows are hardly ever equal by chance: equal ones are copies."""
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([np.ones(400), rng.integers(0, 2, 400)]).astype(float)  # all are "other"
+    merged = rng.integers(0, 2**60, 400).astype(np.uint64)
+    rows[300:], merged[300:] = rows[:100], merged[:100]
+    a, b = rows[:350], rows[350:]
+    assert len(settle_copies(a, b, "auto").rows) == 400
+    assert len(settle_copies(a, b, "auto", merged).rows) == 300
+    assert len(settle_copies(a, b, "auto", np.zeros(400, dtype=np.uint64)).rows) == 400
+
+
+def births(rng, n):
+    """Weeks decide who is premature, and who has a low weight, but for two rows in a thousand."""
+    weeks = np.round(38.6 + 2.5 * rng.standard_t(5, n))
+    weight = 7.2 + 0.3 * (weeks - 38.6) + rng.normal(size=n)
+    table = pd.DataFrame({"weeks": weeks, "weight": weight.round(2), "visits": rng.poisson(11, n)})
+    table["premie"] = np.where((weeks < 37) ^ (rng.random(n) < 0.002), "premie", "full term")
+    table["low"] = np.where(weight < 5.5, "low", "not low")
+    table["sex"] = rng.choice(["f", "m"], n)
+    return table
+
+
+def test_levels_that_break_a_rule_are_impossible():
+    """A premature birth in the fortieth week is near real rows, and no correlation forbids it."""
+    rng = np.random.default_rng(0)
+    real, more = births(rng, 600), births(rng, 600)
+    made = pd.DataFrame({name: rng.permutation(more[name]) for name in more})
+    wrong = (made.premie == "premie") != (made.weeks < 37)
+    wrong |= (made.low == "low") != (made.weight < 5.5)
+    found = np.isin(np.arange(600), fidelity(real, made).impossible)
+    assert wrong.mean() > 0.2
+    assert found[wrong].mean() > 0.9
+    assert found[~wrong].mean() < 0.1  # weights that do not go with the weeks
+
+
+def test_rows_of_the_same_kind_are_not_impossible():
+    rng = np.random.default_rng(1)
+    real = births(rng, 600)
+    moved = real.assign(weight=real.weight + 0.01 * rng.normal(size=600))
+    for made in (births(rng, 600), real.sample(600, replace=True, random_state=1), moved):
+        assert len(fidelity(real, made).impossible) <= 2
+
+
+def test_misfits_of_rows_left_out_are_those_of_further_rows():
+    """Half of the real rows are judged by the other half, so the p-values are right."""
+    rng = np.random.default_rng(2)
+    n = 2000
+    real, made = (
+        np.column_stack([x > 0.5, x + 0.3 * rng.normal(size=n), rng.random(n) < 0.3]).astype(float)
+        for x in rng.normal(size=(2, n))
+    )
+    groups = [np.array([j]) for j in range(3)]
+    found, usual = misfits(real, made, groups, np.arange(n) % 2)
+    assert np.mean(found > 0) == pytest.approx(np.mean(usual > 0), abs=0.04)
+    for level in (0.1, 0.02):
+        assert np.mean(tail_p_values(found, usual) <= level) <= level + 0.015
+    alone, _ = misfits(real[:, [2, 1]], made[:, [2, 1]], groups[:2], np.arange(n) % 2)
+    assert not alone.any()  # a column that goes with no other

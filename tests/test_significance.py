@@ -518,7 +518,7 @@ def test_rows_left_out_as_copies_are_told():
     A[40:] = A[:20]
     found = compare(A, B)
     assert found.shift.copies == 20
-    text = "20 rows repeat another row of their set"
+    text = "20 of the 120 rows tested repeat another row of their set"
     assert any(remark.startswith(text) for remark in found.warnings)
     assert found.to_dict()["shift_test"]["rows"] == {"a": 40, "b": 60, "copies_left_out": 20}
     assert not any("repeat another" in remark for remark in compare(A[:40], B).warnings)

@@ -47,13 +47,17 @@ def exact_number(value: float) -> str:
     return number(value, 10)
 
 
-def pair_of(a: float, b: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to tell them apart."""
-    for digits in range(3, 10):
-        x, y = number(a, digits), number(b, digits)
-        if x != y:
-            return x, y
-    return number(a), number(b)
+def pair_of(a: float, b: float, right: int = 2) -> tuple[str, str]:
+    """Two numbers, with three digits or more, so that `right` digits of their difference are right.
+
+    >>> pair_of(2016.837, 2017.508), pair_of(12.04, 3.0), pair_of(5.0, 5.0)
+    (('2016.84', '2017.51'), ('12', '3'), ('5', '5'))
+    """
+    apart = abs(a - b)
+    places = right - 1 - math.floor(math.log10(apart)) if 0 < apart < math.inf else 0
+    sizes = (math.floor(math.log10(abs(x))) if 0 < abs(x) < math.inf else 0 for x in (a, b))
+    x, y = (min(max(3, places + size + 1), 10) for size in sizes)
+    return number(a, x), number(b, y)
 
 
 def correlations(a: float, b: float) -> tuple[str, str]:

@@ -293,7 +293,8 @@ SAME_COST = 1e-6
 # Of equally unusual rows the dearer one comes first: less than the step of any rank, 1/(n + 1).
 TIE_BREAK = 1e-6
 
-# (m + 1)(1 - rate) that is a whole number but for rounding is that number, not the next one.
+# (m + 1)(1 - rate) that is a whole number but for rounding is that number, not the next one; and a
+# share of rows that is 0 but for rounding is 0.
 COUNT_ROUNDING = 1e-9
 
 # Eigenvalues of a correlation matrix below this are 0 but for rounding (about d eps, d up to 1e6).

@@ -21,7 +21,10 @@ from cospan._types import Floats
 
 from .grouping import Column
 
-__all__ = ["VARIED_ROWS", "Side", "apart", "best_alone", "correlated", "standard_ranks"]
+__all__ = [
+    "VARIED_ROWS", "Side", "apart", "best_alone", "correlated", "side_of",
+    "standard_ranks",
+]  # fmt: skip
 
 #: Rows of each set that must differ from the feature's usual value: with fewer a correlation is
 #: the matter of a few rows.
@@ -87,7 +90,7 @@ def correlated(values: Floats, masks: Sequence[Any], u: Floats, left: NDArray[np
     there: Floats | None = None
     if any(mask is not None for mask in masks):
         there = np.column_stack([np.ones(len(u)) if m is None else m for m in masks])
-    found = _plain(u, left, there)
+    found = side_of(u, left, there)
     groups: dict[bytes, list[int]] = {}
     for j, mask in enumerate(masks):
         if mask is not None:
@@ -118,7 +121,7 @@ def _put(
     if not second or not len(places):
         return
     ranks, enough = standard_ranks(values[places][:, members], [None] * len(members))
-    exact = _plain(ranks, np.arange(len(members)), None)
+    exact = side_of(ranks, np.arange(len(members)), None)
     n = np.where(enough[:, None] & enough[None, :], exact.n, 1.0)  # next to no evidence
     at = {j: k for k, j in enumerate(members)}
     for place, j in enumerate(left.tolist()):
@@ -133,7 +136,8 @@ def _put(
         found.n[place, partners] = n[at[j], k]
 
 
-def _plain(u: Floats, left: NDArray[np.intp], there: Floats | None) -> Side:
+def side_of(u: Floats, left: NDArray[np.intp], there: Floats | None) -> Side:
+    """Correlations of columns that have mean 0 and variance 1, 0 where `there` is."""
     v = u[:, left]
     n: Any = float(len(u))
     if there is not None:
@@ -145,7 +149,8 @@ def _plain(u: Floats, left: NDArray[np.intp], there: Floats | None) -> Side:
     cross = cubes[:, left].T @ u
     # Where all features are on the left, the other way round is the same product transposed.
     mixed = (cross + (cross.T if len(left) == u.shape[1] else v.T @ cubes)) / n
-    fourth = np.einsum("ij,ij->j", squares, squares) / (len(u) if there is None else there.sum(0))
+    own = len(u) if there is None else np.maximum(1.0, there.sum(axis=0))
+    fourth = np.einsum("ij,ij->j", squares, squares) / own
     influence = both - r * mixed + r**2 / 4 * (fourth[left][:, None] + 2 * both + fourth[None, :])
     free = np.broadcast_to(np.maximum(n - 4, 1.0), r.shape).copy()
     return Side(r, np.maximum(influence, 0.0), free)

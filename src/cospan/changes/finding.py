@@ -19,7 +19,7 @@ from .copied import with_copies
 from .deciding import NO_ROWS, RowsToCheck, decide
 from .frequencies import with_frequencies
 from .given import moved_given_others
-from .grouping import Column, Profiles, columns_of, taken_rows
+from .grouping import Column, Merged, Profiles, columns_of, taken_rows
 from .kinds import difference_by_kind, no_difference
 from .measuring import measure
 from .pairs import PairTable
@@ -75,6 +75,7 @@ def find_changes(
     pulls: ArrayLike | None = None,
     set_names: tuple[str, str] = ("A", "B"),
     to_check: RowsToCheck = NO_ROWS,
+    merged: Merged = (None, None),
 ) -> Changes:
     """Find which columns and which pairs of columns changed, and say so.
 
@@ -84,7 +85,9 @@ def find_changes(
     is a column of numbers. `profiles` say what the columns hold over all rows, else the rows given
     are measured. `auc` says how well the angle separates the sets, and `pulls` (d,) are the
     features' mean pulls on it. `set_names` are for the sentences, and so is `to_check`, how many
-    rows are worth a look.
+    rows are worth a look. `merged` are hashes of each row's levels that have a feature together
+    (:class:`cospan.sources.Chunk`): without them nothing is said of equal rows, where there are
+    such levels.
 
     >>> from cospan import JointFrame
     >>> from cospan.changes import find_changes
@@ -106,7 +109,7 @@ def find_changes(
     called = _names(frame, names, plan)
     set_names = set_name(set_names[0]), set_name(set_names[1])
     columns = columns_of(plan, called)
-    rows = taken_rows(a, b, (frame.n_a, frame.n_b))
+    rows = taken_rows(a, b, (frame.n_a, frame.n_b), merged)
     parts = feature_parts(frame)
     measured = with_frequencies(measure(columns, rows, profiles), rows)
     relations = changed_relations(columns, called, rows, parts.spread, LEVEL)

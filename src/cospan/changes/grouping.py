@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cospan.sources.encoding import ColumnPlan, EncodingPlan, SetProfile
 
 Profiles = tuple["SetProfile", "SetProfile"]
+Merged = tuple[NDArray[np.uint64] | None, NDArray[np.uint64] | None]
 
 #: Tests look at no more numbers than this (both sets together), drawn at random: sorting them
 #: takes about three seconds, and 1,000 rows of each set are left at 5,000 columns.
@@ -46,11 +47,15 @@ class Column:
 
 
 class Rows(NamedTuple):
-    """Sampled rows of A and of B, encoded; `whole`: whether the sample is all there is."""
+    """Sampled rows of A and of B, encoded; `whole`: whether the sample is all there is.
+
+    `merged` are hashes of the levels that have a feature together.
+    """
 
     a: Floats
     b: Floats
     whole: bool
+    merged: Merged = (None, None)
 
 
 def plan_from(encoding: Mapping[str, Any] | None) -> EncodingPlan | None:
@@ -83,17 +88,22 @@ def columns_of(plan: EncodingPlan | None, names: Sequence[str]) -> tuple[Column,
     return tuple(found)
 
 
-def taken_rows(a: Floats, b: Floats, sizes: tuple[float, float]) -> Rows:
+def taken_rows(
+    a: Floats, b: Floats, sizes: tuple[float, float], merged: Merged = (None, None)
+) -> Rows:
     """The rows that are tested: all that are given, or a random part of very wide ones."""
     whole = len(a) >= sizes[0] and len(b) >= sizes[1]
     limit = max(200, MOST_NUMBERS // (2 * max(1, a.shape[1])))
     rng = np.random.default_rng(0)
-    kept = []
-    for rows in (a, b):
+    kept, beside = [], []
+    for rows, own in zip((a, b), merged, strict=True):
         if len(rows) > limit:
-            rows = rows[random_rows(len(rows), limit, rng)]
+            chosen = random_rows(len(rows), limit, rng)
+            rows, own = rows[chosen], None if own is None else own[chosen]
         kept.append(rows)
-    return Rows(kept[0], kept[1], whole and len(kept[0]) == len(a) and len(kept[1]) == len(b))
+        beside.append(own)
+    whole = whole and len(kept[0]) == len(a) and len(kept[1]) == len(b)
+    return Rows(kept[0], kept[1], whole, (beside[0], beside[1]))
 
 
 def having(rows: Floats, column: Column) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 
 from cospan._language import either, later, say, several
 from cospan._numbers import share_text, shares_text
-from cospan.significance.copies import row_kinds
+from cospan.significance.copies import both_merged, row_kinds
 
 from .columns import LEVEL, FeatureChange, FeatureTable
 from .grouping import Column, Profiles, Rows
@@ -48,7 +48,7 @@ def check_quality(
     by_name = {column.name: column for column in columns}
     notes = [note for one in features for note in _column_notes(one, by_name[one.name], at)]
     notes += writing_notes(at)
-    notes += _duplicates(rows, names)
+    notes += _duplicates(columns, rows, names)
     notes += _constant_in_both(features)
     return Quality(tuple(sorted(notes, key=lambda note: not note.differs)))
 
@@ -113,9 +113,14 @@ def _constant_in_both(features: FeatureTable) -> list[QualityNote]:
     return [QualityNote("constant", still[0] if not many else "", said, False, 0.0, 0.0)]
 
 
-def _duplicates(rows: Rows, names: tuple[str, str]) -> Iterator[QualityNote]:
+def _duplicates(
+    columns: Sequence[Column], rows: Rows, names: tuple[str, str]
+) -> Iterator[QualityNote]:
     """Rows that occur twice in a set, or in both; of a sample the share is a lower bound."""
-    keys = row_kinds(np.concatenate([rows.a, rows.b]))
+    merged = both_merged(*rows.merged)
+    if merged is None and any(c.plan is not None and c.plan.other for c in columns):
+        return  # rows that are equal as numbers may differ in rare levels
+    keys = row_kinds(np.concatenate([rows.a, rows.b]), merged)
     own = [keys[: len(rows.a)], keys[len(rows.a) :]]
     shares = [1 - len(np.unique(one)) / max(1, len(one)) for one in own]
     across = [float(np.isin(own[i], own[1 - i]).mean()) for i in (0, 1)]

@@ -93,7 +93,7 @@ def auc_interval(auc: Estimate) -> str:
     """The interval of an AUC in the same words."""
     low, high = of_hundred(auc.low), of_hundred(auc.high)
     if low == high == f"{100 * auc.low:.0f}" and auc.low < auc.high:
-        low, high = pair_of(100 * auc.low, 100 * auc.high)
+        low, high = pair_of(100 * auc.low, 100 * auc.high, right=1)
     text = later("{level:.0f} % interval {low} to {high}; by chance 50")
     return say(text, level=100 * auc.confidence, low=low, high=high)
 

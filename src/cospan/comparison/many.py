@@ -19,9 +19,9 @@ from cospan.comparison.pair_changes import PairChanges
 from cospan.comparison.pairs import Pairs
 from cospan.comparison.plain import many_dict
 from cospan.comparison.result import Line, Result, View, shared
-from cospan.comparison.score_files import ambiguity, joined, score_columns
-from cospan.comparison.scorer import LikeNeither, Scored, like_neither, pair_angle
-from cospan.comparison.scoring import Group, Size
+from cospan.comparison.score_files import ambiguity, joined
+from cospan.comparison.scorer import pair_angle
+from cospan.comparison.scoring import Group
 from cospan.comparison.telling import KeptRows
 from cospan.comparison.text import many_lines, narrow
 from cospan.errors import InputError
@@ -91,6 +91,8 @@ class ManyComparison(View):
         are between two sets; ``row_index`` says which of the samples they are.
     samples : tuple of K ndarray
         Rows of each set, drawn at random, at most 1,000; empty where rows are pictures.
+    merged : tuple of K ndarray or None
+        Hashes of those rows' levels that share a feature, where there are such.
 
     Examples
     --------
@@ -126,6 +128,7 @@ class ManyComparison(View):
     strange: Floats
     telling: KeptRows | None = None
     samples: tuple[Floats, ...] = ()
+    merged: tuple[NDArray[np.uint64] | None, ...] = ()
 
     @classmethod
     def of(cls, result: Result) -> ManyComparison:
@@ -139,25 +142,28 @@ class ManyComparison(View):
             "linkage": result.linkage.joined,
             "settings": {k: v for k, v in result.settings.items() if k != "n_permutations"},
         }
-        kept = [group.kept for group in (own if further is None else (*own, further))]
+        kept = [group.kept for group in result.every_group]
+        weights = np.concatenate([part.weights for part in kept])
+        typicality = np.concatenate([part.typicality for part in kept])
         return cls(
             **same,
+            _groups=_sharing(result.every_group, weights, typicality),
             rows=tuple(group.total for group in own),
             scored=tuple(group.n for group in own),
             name_z=None if further is None else further.name,
             rows_z=0 if further is None else further.n,
             costs=result.model,
             frame=result.directions,
-            weights=np.concatenate([part.weights for part in kept]),
+            weights=weights,
             group=np.repeat(np.arange(len(kept)), [len(part.ids) for part in kept]),
             ids=joined([part.ids for part in kept]),
             confusion=np.stack([group.nearest for group in own]),
             pair_counts=np.stack([group.pair_counts for group in own]),
             order=result.linkage.leaves,
             audit=result.audited.audit,
-            typicality=np.concatenate([part.typicality for part in kept]),
+            typicality=typicality,
             strange=np.concatenate([np.asarray(part.strange) for part in kept]),
-            telling=_kept(own if further is None else (*own, further)),
+            telling=_kept(result.every_group),
         )
 
     # ---- per pair -----------------------------------------------------------------------------
@@ -210,19 +216,7 @@ class ManyComparison(View):
     @property
     def neither(self) -> NDArray[np.bool_]:
         """(n,): samples that are like no set, at most one in twenty of them by mistake."""
-        found = np.zeros(len(self.group), dtype=bool)
-        for k in np.unique(self.group):
-            found[self.group == k] = like_neither(self.strange[self.group == k])
-        return found
-
-    @property
-    def rows_like_neither(self) -> LikeNeither:
-        names = self._sets_of_rows
-        return LikeNeither.of(names, self.ids, self.typicality, self.strange, self.neither)
-
-    @property
-    def _sets_of_rows(self) -> NDArray[Any]:
-        return np.array([*self.names, self.name_z or ""])[self.group]
+        return np.concatenate([group.neither for group in self._groups])
 
     def pair_theta(self, a: str | int, b: str | int) -> Floats:
         """(n,): the angle of each sample between two sets in radians: 0 for `a`, π/2 for `b`."""
@@ -300,11 +294,6 @@ class ManyComparison(View):
         return as_classifier(self)
 
     @property
-    def sizes(self) -> tuple[Size, ...]:
-        own = tuple(map(Size, self.names, self.rows, self.scored))
-        return own if self.name_z is None else (*own, Size(self.name_z, self.rows_z, self.rows_z))
-
-    @property
     def fitted(self) -> SetCosts:
         return self.costs
 
@@ -320,15 +309,20 @@ class ManyComparison(View):
     def to_dict(self) -> dict[str, object]:
         return many_dict(self)
 
-    def score_columns(self) -> dict[str, NDArray[Any]]:
-        own = np.where(self.group < len(self.names), self.group, -1)
-        scored = Scored(self.weights, self.typicality, None, self.ids, None, own=own)
-        return score_columns(self.names, self._sets_of_rows, scored)
-
     def __repr__(self) -> str:
         z = f", {self.rows_z} scored" if self.name_z is not None else ""
         names = ", ".join(map(repr, self.names[:4])) + (", …" if len(self.names) > 4 else "")
         return f"<ManyComparison of {len(self.names)} sets ({names}), {sum(self.rows)} rows{z}>"
+
+
+def _sharing(groups: Sequence[Group], weights: Floats, typicality: Floats) -> tuple[Group, ...]:
+    """The groups with their parts of these arrays, so that nothing is held twice."""
+    ends = np.cumsum([0, *(len(group.kept.ids) for group in groups)])
+    slices = map(slice, ends, ends[1:])
+    return tuple(
+        g._replace(kept=g.kept._replace(weights=weights[own], typicality=typicality[own]))
+        for g, own in zip(groups, slices, strict=True)
+    )
 
 
 def _kept(groups: Sequence[Group]) -> KeptRows | None:

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.alignment import strange_p
 from cospan.comparison.plain import pair_dict
 from cospan.comparison.result import Line, Result, View, shared
-from cospan.comparison.score_files import joined, score_columns
-from cospan.comparison.scorer import LikeNeither
-from cospan.comparison.scoring import ScoredGroup, Size
+from cospan.comparison.score_files import joined
+from cospan.comparison.scoring import ScoredGroup
 from cospan.comparison.text import narrow, pair_lines
 from cospan.comparison.timelines import Timeline, timelines_of
 from cospan.errors import InputError
@@ -114,12 +112,12 @@ class Comparison(View):
     @classmethod
     def of(cls, result: Result) -> Comparison:
         """The view of a result."""
-        groups = [*result.groups, *([] if result.further is None else [result.further])]
-        angles = [group.angles for group in groups if group.angles is not None]
+        angles = [group.angles for group in result.every_group if group.angles is not None]
         if not isinstance(result.model, JointFrame) or result.pair is None:
             raise InputError("This result has no joint frame; look at it as a ManyComparison.")
         return cls(
             **shared(result, cls),
+            _groups=result.every_group,
             name_a=result.names[0],
             name_b=result.names[1],
             frame=result.model,
@@ -150,10 +148,6 @@ class Comparison(View):
         """The scored groups: A, B and, where there is one, Z."""
         both = (self.group_a, self.group_b)
         return both if self.group_z is None else (*both, self.group_z)
-
-    @property
-    def sizes(self) -> tuple[Size, ...]:
-        return tuple(Size(group.name, group.total, group.n) for group in self.groups)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -198,16 +192,6 @@ class Comparison(View):
     def audit_degrees(self) -> NDArray[np.float64]:
         """Angles in degrees of the rows of `audit`, in its order."""
         return np.concatenate([np.asarray(group.alignment.degrees) for group in self.audited])
-
-    @property
-    def rows_like_neither(self) -> LikeNeither:
-        groups = self.groups
-        names = np.repeat([group.name for group in groups], [len(group.ids) for group in groups])
-        usual = np.concatenate([group.scored.typicality for group in groups])
-        strange = np.concatenate([strange_p(group.alignment) for group in groups])
-        found = np.concatenate([group.neither for group in groups])
-        ids = joined([group.ids for group in groups])
-        return LikeNeither.of(names, ids, usual, strange, found)
 
     @property
     def feature_spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -277,10 +261,6 @@ class Comparison(View):
 
     def to_dict(self) -> dict[str, object]:
         return pair_dict(self)
-
-    def score_columns(self) -> dict[str, NDArray[Any]]:
-        tables = [score_columns(self.names, g.name, g.scored) for g in self.groups]
-        return {key: joined([table[key] for table in tables]) for key in tables[0]}
 
     def __repr__(self) -> str:
         z = "" if self.group_z is None else f", {self.group_z.n} scored"

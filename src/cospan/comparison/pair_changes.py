@@ -101,7 +101,10 @@ class PairChanges:
             return None
         n_pairs = min(len(self.shown), self._tested)
         most = max(FEWEST_ROWS, MOST_NUMBERS // (n_pairs * len(self.names)))
-        a, b = (c.samples[k][:: -(-len(c.samples[k]) // most)] for k in (i, j))
+        kept = [slice(None, None, -(-len(c.samples[k]) // most)) for k in (i, j)]
+        a, b = (c.samples[k][own] for k, own in zip((i, j), kept, strict=True))
+        beside = [c.merged[k] if c.merged else None for k in (i, j)]
+        one, two = (x if x is None else x[own] for x, own in zip(beside, kept, strict=True))
         same: Any = {"units": g.units, "shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
         try:
             frame = JointFrame.fit(a, b, **same, calibrate=False)
@@ -115,5 +118,6 @@ class PairChanges:
             plan=plan_from(g.encoding),
             auc=c.pairs.between(i, j).auc,
             set_names=(c.names[i], c.names[j]),
+            merged=(one, two),
         )
         return ComparedPair((np.asarray(a), np.asarray(b)), found)

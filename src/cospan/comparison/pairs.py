@@ -117,7 +117,7 @@ def _levelled(angles: tuple[Floats, Floats], one: Scored, other: Scored) -> tupl
     return theta[:first], theta[first:]
 
 
-def tested_rows(read: Sequence[ReadSet]) -> list[Floats]:
+def tested_rows(read: Sequence[ReadSet]) -> list[Chunk]:
     """Rows of each set, as many as repeated fits can take."""
     width = min(read[0].sample.rows.shape[1], 128)  # the test itself keeps no more directions
     size = min(TESTED_ROWS, TESTED_WORK // width**2)
@@ -125,15 +125,17 @@ def tested_rows(read: Sequence[ReadSet]) -> list[Floats]:
     for one in read:
         sample: Reservoir[Chunk] = Reservoir(size, SAMPLE_SEED)
         sample.add(one.sample)
-        found.append(sample.result().rows.astype(np.float64))
+        drawn = sample.result()
+        found.append(drawn._replace(rows=drawn.rows.astype(np.float64)))
     return found
 
 
-def shown_rows(samples: Sequence[Floats], seed: int) -> tuple[Floats, ...]:
+def shown_rows(tested: Sequence[Chunk], seed: int) -> list[Chunk]:
     """Of these rows, as many as a result carries along to tell what changed between two sets."""
-    size = rows_within(SHOWN_BYTES // len(samples), samples[0].shape[1], SHOWN_ROWS, fewest=20)
+    width = tested[0].rows.shape[1]
+    size = rows_within(SHOWN_BYTES // len(tested), width, SHOWN_ROWS, fewest=20)
     rng = np.random.default_rng
-    return tuple(rows[random_rows(len(rows), size, rng(seed))] for rows in samples)
+    return [one.take(random_rows(len(one.rows), size, rng(seed))) for one in tested]
 
 
 def _reliabilities(model: Model, samples: Sequence[Floats], seed: int) -> Floats:

@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from cospan._types import Floats
 from cospan._version import VERSION
 from cospan._warnings import Remark
 from cospan.comparison.auditing import audit_rows, rows_to_check, sides_of_labels
@@ -30,6 +29,7 @@ from cospan.comparison.settings import Settings
 from cospan.comparison.testing import PairFindings, ScoredSets, study_pair
 from cospan.errors import InputError
 from cospan.frame import JointFrame
+from cospan.sources import Chunk
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 
@@ -54,21 +54,22 @@ def compare_sets(
     with heard_warnings() as heard:
         done = _score_sets(asked, progress, sink)
     names = done.opened.sets.names
-    samples = tested_rows(done.read)
+    tested = tested_rows(done.read)
+    samples = [one.rows for one in tested]
     pairs = separate_pairs(done.groups, done.fitted, samples, done.settings)
     labelled = done.further if done.opened.labelled else None
     audited = audit_rows(done.groups, names, labelled, done.opened.classes)
     pair, linkage = None, None
-    shown: tuple[Floats, ...] = ()
+    shown: list[Chunk] = []
     if isinstance(done.fitted.model, JointFrame):
         to_check = rows_to_check(audited, done.every_group, names)
         pair, why_not = study_pair(
-            done, done.fitted.model, pairs.between(0, 1), samples, to_check, progress or _silent
+            done, done.fitted.model, pairs.between(0, 1), tested, to_check, progress or _silent
         )
         heard += why_not
     else:
         linkage = join_sets(pairs.matrix("value"), done.fitted.order)
-        shown = () if done.shape else shown_rows(samples, done.settings.seed)
+        shown = [] if done.shape else shown_rows(tested, done.settings.seed)
     heard += _of_profiles(done)
     given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
@@ -89,7 +90,8 @@ def compare_sets(
         ),
         version=VERSION,
         seconds=time.perf_counter() - started,
-        samples=shown,
+        samples=tuple(one.rows for one in shown),
+        merged=tuple(one.merged for one in shown),
     )
 
 

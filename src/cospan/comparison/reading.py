@@ -44,11 +44,12 @@ class ReadSet(NamedTuple):
 
 
 class _Called(NamedTuple):
-    """What lies beside rows: their names, labels and times."""
+    """What lies beside rows: their names, labels and times, and levels that were merged."""
 
     ids: NDArray[Any]
     labels: NDArray[Any] | None
     times: NDArray[np.float64] | None
+    merged: NDArray[np.uint64] | None
 
 
 class OwnRows(NamedTuple):

@@ -11,10 +11,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cospan._json import json_text
 from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.pairs import Linkage, Pairs
+from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import Group, Size
 from cospan.comparison.testing import PairFindings
@@ -52,6 +55,11 @@ class Result(Facts):
     feature_names: tuple[str, ...]
     #: Without a joint frame: some rows of each set, drawn at random, unless they are pictures
     samples: tuple[Any, ...] = ()
+    merged: tuple[Any, ...] = ()  # beside each set's samples what a Chunk calls so
+
+    @property
+    def every_group(self) -> tuple[Group, ...]:
+        return self.groups if self.further is None else (*self.groups, self.further)
 
 
 def shared(result: Result, view: Any) -> dict[str, Any]:
@@ -64,14 +72,21 @@ def shared(result: Result, view: Any) -> dict[str, Any]:
 class View(Facts, abc.ABC):
     """How a comparison is shown, whatever the number of sets."""
 
+    _groups: tuple[Group, ...]  # of the sets, and last that of further rows, where there are some
+
     @abc.abstractmethod
     def lines(self, width: int = 80) -> Iterator[Line]:
         """The summary, line by line, each with the name of its style."""
 
     @property
-    @abc.abstractmethod
     def sizes(self) -> tuple[Size, ...]:
         """How many rows each set has, and last the further rows, where there are some."""
+        return tuple(Size(group.name, group.total, group.n) for group in self._groups)
+
+    @property
+    def further(self) -> Group | None:
+        """The rows that belong to no set."""
+        return self._groups[-1] if self._groups[-1].own is None else None
 
     @property
     @abc.abstractmethod
@@ -88,13 +103,20 @@ class View(Facts, abc.ABC):
         """Everything but the rows, as plain types: ``json.dumps`` takes it."""
 
     @property
-    @abc.abstractmethod
     def rows_like_neither(self) -> LikeNeither:
         """The kept rows that no set finds usual, at most one in twenty of them by mistake."""
+        kept = [group.kept for group in self._groups]
+        sets = np.repeat([group.name for group in self._groups], [len(part.ids) for part in kept])
+        usual = np.concatenate([part.typicality for part in kept])
+        strange = np.concatenate([np.asarray(part.strange) for part in kept])
+        found = np.concatenate([group.neither for group in self._groups])
+        return LikeNeither.of(sets, joined([part.ids for part in kept]), usual, strange, found)
 
-    @abc.abstractmethod
     def score_columns(self) -> dict[str, Any]:
         """The columns of the table of scores."""
+        names = [group.name for group in self._groups if group.own is not None]
+        tables = [score_columns(names, group.name, group.kept) for group in self._groups]
+        return {key: joined([table[key] for table in tables]) for key in tables[0]}
 
     def summary(self, width: int = 80) -> str:
         """The comparison as text of about `width` columns, as the command line prints it."""

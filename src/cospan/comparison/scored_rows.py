@@ -17,19 +17,11 @@ if TYPE_CHECKING:
     from cospan.comparison.pair import Comparison
 
 
-def scored_beside_two(c: Comparison) -> Iterator[str]:
+def scored_beside(c: Comparison | ManyComparison) -> Iterator[str]:
     """The sentence, where there are rows to say it of."""
-    if c.group_z is not None:
-        z = c.group_z
-        nearest = (np.asarray(z.alignment.theta) > np.pi / 4).astype(np.intp)
-        yield where_they_go(z.name, (c.name_a, c.name_b), nearest, z.neither, z.total)
-
-
-def scored_beside_many(c: ManyComparison) -> Iterator[str]:
-    """The same of more sets."""
-    if c.name_z is not None:
-        mine = c.group == len(c.names)
-        yield where_they_go(c.name_z, c.names, c.nearest[mine, 0], c.neither[mine], c.rows_z)
+    z = c.further
+    if z is not None:
+        yield where_they_go(z.name, c.names, z.kept.nearest[:, 0], z.neither, z.total)
 
 
 def where_they_go(

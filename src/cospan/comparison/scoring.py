@@ -79,8 +79,6 @@ class ScoredGroup:
     drawn : bool
         Whether these are not the set's rows, but drawn to stand in for them: there is nothing to
         look at in any of them.
-    own : ndarray of shape (kept,), int, or None
-        0 where a kept row is of A or labelled so, 1 where of B; None where there are no labels.
 
     Examples
     --------
@@ -107,7 +105,6 @@ class ScoredGroup:
     telling: KeptRows | None = None
     times: Floats | None = None
     drawn: bool = False
-    own: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         if self.total == 0:
@@ -116,7 +113,7 @@ class ScoredGroup:
     @property
     def scored(self) -> Scored:
         """The kept rows as any number of sets has them."""
-        return Scored.of(self.alignment, self.ids, self.labels, own=self.own)
+        return Scored.of(self.alignment, self.ids, self.labels)
 
     @property
     def neither(self) -> NDArray[np.bool_]:
@@ -224,7 +221,7 @@ class Tally:
         asked, places = self._telling.among(self._kept.positions)
         if not isinstance(self._scorer.model, JointFrame) or kept.alignment is None:
             return found._replace(telling=KeptRows(asked, places, None))
-        rows, _, _, times = self._shown.result()
+        rows, _, _, times, _ = self._shown.result()
         telling = KeptRows(asked, places, self._pulls(self._scorer.model, asked))
         angles = ScoredGroup(
             name=name,
@@ -242,7 +239,6 @@ class Tally:
             telling=telling,
             times=times,
             drawn=drawn,
-            own=kept.own,
         )
         return found._replace(angles=angles, telling=telling)
 

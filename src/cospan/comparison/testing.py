@@ -22,6 +22,7 @@ from cospan.comparison.settings import Settings
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.significance import Separation, ShiftTest, shift_test
+from cospan.sources import Chunk
 from cospan.sources.encoding import SetProfile
 
 APART = 0.9  # the largest gap between the shares of rows up to a date, from which it separates
@@ -63,7 +64,7 @@ def study_pair(
     done: ScoredSets,
     frame: JointFrame,
     separation: Separation,
-    samples: Sequence[Floats],
+    tested: Sequence[Chunk],
     to_check: RowsToCheck,
     progress: Progress,
 ) -> tuple[PairFindings, tuple[Remark, ...]]:
@@ -73,7 +74,7 @@ def study_pair(
     """
     read, sets = done.read, done.opened.sets
     drawn = any(one.drawn for one in read)  # rows that stand in for others are no evidence
-    shift, remarks = (None, ()) if drawn else _shift_of(samples, done.settings, progress)
+    shift, remarks = (None, ()) if drawn else _shift_of(tested, done.settings, progress)
     angles = [group.angles for group in done.groups if group.angles is not None]
     effect_a, effect_b = (np.mean(np.asarray(one.attribution), axis=0) for one in angles)
     changes, sketched = None, None
@@ -89,6 +90,7 @@ def study_pair(
             pulls=effect_b - effect_a,
             set_names=(sets.names[0], sets.names[1]),
             to_check=to_check,
+            merged=(read[0].sample.merged, read[1].sample.merged),
         )
         remarks += _times_apart(changes)
     if frame.geometry.affine and [one.drawn for one in read].count(True) == 1:
@@ -131,7 +133,7 @@ def _profiles(sets: Sets) -> tuple[SetProfile, SetProfile] | None:
 
 
 def _shift_of(
-    samples: Sequence[Floats], settings: Settings, progress: Progress
+    tested: Sequence[Chunk], settings: Settings, progress: Progress
 ) -> tuple[ShiftTest | None, tuple[Remark, ...]]:
     """Are two sets samples of one distribution? And why there is no answer, if none."""
     if settings.n_permutations == 0:
@@ -142,7 +144,8 @@ def _shift_of(
         # ten times longer where other programs want the same cores.
         with one_blas_thread():
             test = shift_test(
-                *samples,
+                *(one.rows for one in tested),
+                merged=(tested[0].merged, tested[1].merged),
                 n_permutations=settings.n_permutations,
                 confidence=settings.confidence,
                 random_state=settings.seed,
@@ -155,9 +158,10 @@ def _shift_of(
         return test, ()
     text = either(
         test.copies > 1,
-        "{n:,} rows repeat another row of their set: the p-value and the held-out AUC count each "
-        "row once.",
-        "{n} row repeats another row of its set: the p-value and the held-out AUC count each row "
-        "once.",
+        "{n:,} of the {of:,} rows tested repeat another row of their set: the p-value and the "
+        "held-out AUC count each row once.",
+        "{n} of the {of:,} rows tested repeats another row of its set: the p-value and the "
+        "held-out AUC count each row once.",
     )
-    return test, (Remark("copies", say(text, n=test.copies)),)
+    said = say(text, n=test.copies, of=sum(len(one.rows) for one in tested))
+    return test, (Remark("copies", said),)

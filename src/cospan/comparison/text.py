@@ -18,7 +18,7 @@ from cospan._numbers import number, p_text
 from cospan._text import plural, printable
 from cospan.changes.wording import set_name
 from cospan.comparison.auditing import worst_rows
-from cospan.comparison.scored_rows import scored_beside_many, scored_beside_two
+from cospan.comparison.scored_rows import scored_beside
 from cospan.significance import MEASURES
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
     verdict = () if c.verdict is None else c.verdict.sentences
-    yield from _wrapped((*verdict, *scored_beside_two(c)), width)
+    yield from _wrapped((*verdict, *scored_beside(c)), width)
     yield from _section(f"How far apart ({_level(c.separation.auc)})", _numbers(c))
     if c.features is not None:
         changed = len(c.features.changed)
@@ -241,7 +241,7 @@ def many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     """The summary of K sets, line by line, each with its style."""
     yield "title", f"{len(c.names)} sets: {printable(', '.join(c.names), max(width - 10, 20))}"
     yield "plain", ""
-    yield from _wrapped((*c.sentences, *scored_beside_many(c)), width)
+    yield from _wrapped((*c.sentences, *scored_beside(c)), width)
     title = "Fisher-Rao distances (0: alike, π: apart), close sets side by side"
     yield from _section(title, _matrix(c, width))
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]

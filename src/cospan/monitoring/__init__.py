@@ -4,9 +4,9 @@ Bottom up: ``timing`` says which window a row belongs to, ``reading`` gives rows
 ``windows`` makes a summary and a sample of each in one pass, by the workers where the rows are
 Dask's (``cutting``; ``moments`` takes summaries apart).
 ``ranks``, ``cost`` and ``channels`` are what is watched: means of bounded functions that the
-reference fixes (``choosing``); ``effect`` compares a window as a whole. ``records`` are windows as
-they are kept, ``profile`` is a reference with its own windows (``standing_in`` draws rows for one
-without any),
+reference fixes (``choosing``; ``relating`` has the correlations among them); ``effect`` compares a
+window as a whole. ``records`` are windows as they are kept, ``profile`` is a reference with its own
+windows (``standing_in`` draws rows for one without any),
 ``levels`` the alarm levels that follow from them. ``judging``, ``chance``, ``reasons``,
 ``wording`` and ``episodes`` say what is unusual, and since when; ``result`` holds the whole,
 ``files`` (over ``parts`` and ``entries``) keeps it, ``api`` makes it.

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._tolerance import constant_variance
 from cospan._types import Floats, Index
 from cospan.monitoring.cost import Cost
 from cospan.monitoring.ranks import Ranks, excess, legendre_means
+from cospan.monitoring.relating import Related, related
 from cospan.summary import Summary
 
 #: Scores of number columns, in the order of `ranks.legendre`.
@@ -47,10 +47,14 @@ class Channel(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The channels of one window, and how many rows have a value in each column of numbers."""
+    """The channels of one window, and how many rows have a value in each column of numbers.
+
+    And the variance of its relations, by its own rows.
+    """
 
     values: Floats
     present: Floats
+    doubt: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +67,8 @@ class Channels:
 
     names: tuple[str, ...]  # every feature that rows have, indicators of missing values last
     owners: tuple[str, ...]  # the user's column of each
-    #: The features that are numbers, and the indicator of each (-1: none)
-    numbers: Index
-    gaps: Index
+    numbers: Index  # the features that are numbers
+    indicators: Index  # for each feature the one that says that it is missing (-1: none)
     shares: Index  # the features that are 0 or 1
     #: For each category the features of its levels: what they leave to 1 is the share of levels
     #: that the reference does not have
@@ -86,7 +89,8 @@ class Channels:
 
         A window of the reference is to be given the `cost` of the reference without it.
         """
-        scores, counts, ranked, odd = self._scored(rows)
+        scores, counts, u, odd = self._scored(rows)
+        relations, doubt = self._relations(rows, u)
         shares = self.share_values(np.asarray(summary.mean))
         squared, away = (cost or self.cost).away(rows[:, self.live])
         far = float(np.mean(squared > self.far))
@@ -94,13 +98,13 @@ class Channels:
             [
                 scores,
                 share_angle(shares),
-                _correlations(ranked, self.pairs, self.related),
+                relations,
                 odd.ravel(),
                 self._given(rows, away).ravel(),
                 [np.mean(self.cost_ranks.of(squared)), float(share_angle(np.array([far]))[0])],
             ]
         )
-        return Measured(values, counts)
+        return Measured(values, counts, doubt)
 
     def share_values(self, means: Floats) -> Floats:
         """Shares out of the features' means: of all 0/1 features, then of unknown levels."""
@@ -120,11 +124,14 @@ class Channels:
             ]
         )
 
-    def noise(self, rows: float, sampled: float, present: Floats) -> Floats:
+    def noise(self, rows: float, sampled: float, present: Floats, doubt: Floats) -> Floats:
         """The variance of a window's channels by the sampling of its rows."""
         count = self.counts(rows, sampled, present)
         # Two rows' worth of doubt: what no row of the reference did may still be done by one.
-        return np.asarray(np.maximum(self.variance / count, (2 / count) ** 2))
+        found = np.maximum(self.variance / count, (2 / count) ** 2)
+        start = self.ranked + self.shared
+        found[start : self.odd.start] = np.maximum(found[start : self.odd.start], doubt)
+        return np.asarray(found)
 
     @property
     def shared(self) -> int:
@@ -138,9 +145,15 @@ class Channels:
         return slice(start, start + len(OF_NUMBERS) * len(self.numbers))
 
     @cached_property
+    def gaps(self) -> Index:
+        """The indicator of each of the numbers, -1 where there is none."""
+        return np.asarray(self.indicators[self.numbers])
+
+    @cached_property
     def given(self) -> Index:
         """Which of the numbers vary, so that other columns let expect something of them."""
-        return np.flatnonzero(np.isin(self.numbers, self.live))
+        several = len({self.owners[j] for j in self.live.tolist()}) > 1
+        return np.flatnonzero(np.isin(self.numbers, self.live) & several)
 
     @property
     def ends(self) -> int:
@@ -177,7 +190,7 @@ class Channels:
         return len(SCORES) * len(self.numbers)
 
     def _scored(self, rows: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Mean scores of the numbers, how many rows have them, the ranks for relations.
+        """Mean scores of the numbers, how many rows have them, their ranks.
 
         And for every number how odd its rows are, as `OF_NUMBERS` has it.
         """
@@ -186,17 +199,28 @@ class Channels:
         for k, ranks in enumerate(self.ranks):
             u[k] = ranks.of(columns[k])
         u = np.ascontiguousarray(u.T)
+        there = self._present(rows, self.gaps)
+        odd = _odd(excess(columns.T, *self._range), columns, there)
+        counts = np.full(u.shape[1], float(len(rows)))
+        if there is not None:
+            counts = np.maximum(there.sum(axis=0), 1.0)
+        return legendre_means(u, there).ravel(), counts, u, odd
+
+    def relations(self, rows: Floats, features: Index, u: Floats | None = None) -> Related:
+        """How some features are related in rows; `u` are the ranks of their numbers."""
         ranked = rows.copy()
-        there = self._present(rows)
-        beyond = excess(columns.T, *self._range)
-        odd = _odd(beyond, columns, there)
-        if there is None:
-            ranked[:, self.numbers] = u
-            return legendre_means(u).ravel(), np.full(u.shape[1], float(len(rows))), ranked, odd
-        counts = np.maximum(there.sum(axis=0), 1.0)
-        middle = (u * there).sum(axis=0) / counts
-        ranked[:, self.numbers] = np.where(there > 0, u, middle)
-        return legendre_means(u, there).ravel(), counts, ranked, odd
+        ranked[:, self.numbers] = self._scored(rows)[2] if u is None else u
+        return related(ranked[:, features], self._present(rows, self.indicators[features]))
+
+    def _relations(self, rows: Floats, u: Floats) -> tuple[Floats, Floats]:
+        """Correlations of the pairs and their variance; the usual ones where rows say nothing."""
+        if not len(self.pairs):
+            return np.zeros(0), np.zeros(0)
+        features, places = np.unique(self.pairs, return_inverse=True)
+        found = self.relations(rows, features, u).of(*places.reshape(self.pairs.shape).T)
+        # As a file keeps it, so that a profile is the same once read.
+        doubt = np.where(found.known, found.noise(self.related), 0.0).astype(np.float32)
+        return np.where(found.known, found.r, self.related), doubt.astype(np.float64)
 
     @cached_property
     def _range(self) -> tuple[Floats, Floats]:
@@ -228,17 +252,17 @@ class Channels:
         """Bounded distances of the numbers that vary, 0 where they are missing; and where not."""
         own = np.searchsorted(self.live, self.numbers[self.given])
         away = np.clip(away[:, own], -_MOST_AWAY, _MOST_AWAY)
-        there = self._present(rows)
-        there = np.ones_like(away) if there is None else there[:, self.given]
+        there = self._present(rows, self.gaps[self.given])
+        there = np.ones_like(away) if there is None else there
         return away * there, there
 
-    def _present(self, rows: Floats) -> Floats | None:
-        """1 where a number is there, 0 where it is missing; None where none is."""
-        having = self.gaps >= 0
-        if not having.any() or not rows[:, self.gaps[having]].any():
+    def _present(self, rows: Floats, indicators: Index) -> Floats | None:
+        """1 where a value is there, 0 where it is missing; None where none is."""
+        having = indicators >= 0
+        if not having.any() or not rows[:, indicators[having]].any():
             return None
-        there = np.ones((len(rows), len(self.numbers)))
-        there[:, having] = rows[:, self.gaps[having]] == 0
+        there = np.ones((len(rows), len(indicators)))
+        there[:, having] = rows[:, indicators[having]] == 0
         return there
 
 
@@ -281,18 +305,3 @@ def angle_share(angle: Floats) -> Floats:
 def share_angle(share: Floats) -> Floats:
     """A share on the scale where it has the same noise anywhere: variance 1 a row."""
     return np.asarray(2 * np.arcsin(np.sqrt(share)))
-
-
-def _correlations(ranked: Floats, pairs: Index, usual: Floats) -> Floats:
-    """Correlations of pairs of columns; the usual ones where one of them does not vary.
-
-    Such a window says nothing about the relation.
-    """
-    if not len(pairs):
-        return np.zeros(0)
-    away = ranked - ranked.mean(axis=0)
-    size = np.sqrt(np.einsum("ij,ij->j", away, away))
-    away = away / np.where(size > 0, size, 1.0)
-    found = (away.T @ away)[pairs[:, 0], pairs[:, 1]]
-    varies = size**2 > len(ranked) * constant_variance(1.0)  # ranks and shares are at most 1
-    return np.where(varies[pairs].all(axis=1), found, usual)

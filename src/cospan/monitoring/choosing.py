@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cospan._tolerance import NOT_ZERO, constant_variance
+from cospan._tolerance import constant_variance
 from cospan._types import Floats, Index
 from cospan.errors import InputError
 from cospan.monitoring.channels import GIVEN, OF_NUMBERS, SCORES, Channel, Channels
@@ -54,21 +53,22 @@ def channels_of(
     """
     owners, shares, gap_of = _kinds(names, plan)
     numbers = np.array([j for j in range(len(names)) if j not in gap_of[1] and not shares[j]], int)
-    gaps = np.array([gap_of[0].get(owners[j], -1) for j in numbers.tolist()], int)
+    own = [-1 if j in gap_of[1] else gap_of[0].get(owners[j], -1) for j in range(len(names))]
+    indicators = np.array(own, dtype=np.intp)
     live = varying(summary)
     if not len(live):
         raise InputError(
             f"No column of the reference varies ({called}), so there is nothing to watch; check "
             "the columns."
         )
-    ranks = sketches_of(rows, numbers, gaps)
+    ranks = sketches_of(rows, numbers, indicators[numbers])
     cost = Cost.of(summary, live, share)
     squared = cost.squared(rows[:, live])
     bare = Channels(
         tuple(names),
         owners,
         numbers.astype(np.intp),
-        gaps.astype(np.intp),
+        indicators,
         np.flatnonzero(shares),
         _levels(plan),
         live,
@@ -87,7 +87,6 @@ def channels_of(
 
 def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
     """With pairs, table and variances."""
-    ranked = bare._scored(rows)[2]
     shares, rare = set(bare.shares.tolist()), _mostly_missing(rows, bare, indicators)
     common = [
         j
@@ -96,7 +95,7 @@ def _completed(bare: Channels, rows: Floats, indicators: set[int]) -> Channels:
         and bare.owners[j] not in rare
         and (j not in shares or _COMMON <= rows[:, j].mean() <= 1 - _COMMON)
     ]
-    pairs, related, noise = _related(ranked, np.array(common, dtype=np.intp), bare.owners)
+    pairs, related, noise = _related(bare, rows, np.array(common, dtype=np.intp))
     table = [Channel(kind, bare.owners[j], "", j) for j in bare.numbers.tolist() for kind in SCORES]
     table += [
         Channel("missing" if j in indicators else "levels", bare.owners[j], "", j)
@@ -143,13 +142,12 @@ def _variance(channels: Channels, rows: Floats, relations: Floats) -> Floats:
 def of_other_rows(channels: Channels, rows: Floats) -> Channels:
     """The same functions, with the variances that they have over these rows."""
     start = channels.ranked + channels.shared
-    noise = channels.variance[start : start + len(channels.pairs)].copy()
+    noise = channels.variance[start : start + len(channels.pairs)]
     if len(channels.pairs):
         features, places = np.unique(channels.pairs, return_inverse=True)
         i, j = places.reshape(channels.pairs.shape).T
-        _, doubt, varies = _relations(channels._scored(rows)[2][:, features])
-        here = varies[i] & varies[j]
-        noise[here] = doubt[i, j][here]
+        found = channels.relations(rows, features).of(i, j)
+        noise = np.where(found.known, found.influence, noise)
     return replace(channels, variance=_variance(channels, rows, noise))
 
 
@@ -189,33 +187,17 @@ def _mostly_missing(rows: Floats, bare: Channels, indicators: set[int]) -> set[s
     return {bare.owners[j] for j in indicators if rows[:, j].mean() > 1 - _COMMON}
 
 
-def _related(
-    ranked: Floats, features: Index, owners: Sequence[str]
-) -> tuple[Index, Floats, Floats]:
+def _related(bare: Channels, rows: Floats, features: Index) -> tuple[Index, Floats, Floats]:
     """Pairs of features of different columns, their correlation, and its variance a row."""
-    r, noise, _ = _relations(ranked[:, features])
+    found = bare.relations(rows, features)
     i, j = np.triu_indices(len(features), 1)
-    own = np.unique(np.asarray(owners), return_inverse=True)[1][features]
-    apart = own[i] != own[j]
+    own = np.unique(np.asarray(bare.owners), return_inverse=True)[1][features]
+    apart = (own[i] != own[j]) & found.known[i, j]
     i, j = i[apart], j[apart]
     if len(i) > MOST_PAIRS:
-        strongest = np.sort(np.argsort(-np.abs(r[i, j]), kind="stable")[:MOST_PAIRS])
+        strongest = np.sort(np.argsort(-np.abs(found.r[i, j]), kind="stable")[:MOST_PAIRS])
         i, j = i[strongest], j[strongest]
-    return np.stack([features[i], features[j]], axis=1), r[i, j], noise[i, j]
-
-
-def _relations(a: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Correlations of columns, their variance a row, and which of the columns vary."""
-    a = a - a.mean(axis=0)
-    size = a.std(axis=0)
-    a = a / np.maximum(size, NOT_ZERO)
-    n, squared = len(a), a * a
-    r = a.T @ a / n
-    both, cubes = squared.T @ squared / n, (squared * a).T @ a / n
-    fourth = np.diag(both)
-    # The variance of the influence of a row on r: ab - r (a² + b²)/2.
-    noise = both - r * (cubes + cubes.T) + r**2 / 4 * (fourth[:, None] + fourth + 2 * both)
-    return r, noise, size**2 > constant_variance(1.0)
+    return np.stack([features[i], features[j]], axis=1), found.r[i, j], found.influence[i, j]
 
 
 def _kinds(

@@ -25,7 +25,7 @@ from cospan.monitoring.channels import OF_NUMBERS, SCORES, Channels, angle_share
 from cospan.monitoring.effect import effect_of
 from cospan.monitoring.ranks import Ranks, merged_ranks
 from cospan.monitoring.records import Record
-from cospan.monitoring.standing_in import correlation_of, fills, root_of
+from cospan.monitoring.standing_in import correlation_of, fills, known_shares, root_of
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def merged_usual(a: Profile, b: Profile) -> tuple[Channels, Floats, tuple[Ranks,
     center = np.where(channels.angles, share_angle(shares), center)
     start = channels.ranked + channels.shared
     pairs = slice(start, start + len(channels.pairs))
-    center[pairs] = _related(a, b, center)
+    center[pairs] = _related(a, b)
     variance = share * (a.channels.variance + (x - center) ** 2)
     variance = variance + (1 - share) * (b.channels.variance + (y - center) ** 2)
     variance = np.where(channels.angles, a.channels.variance, variance)
@@ -93,46 +93,53 @@ def _present(profile: Profile) -> Floats:
 
 
 def _having(profile: Profile) -> Floats:
-    """The share of rows that have a value of each feature; 1 for levels and truth values."""
-    channels, means = profile.channels, np.asarray(profile.summary.mean)
-    found = np.ones(len(means))
-    gaps = channels.gaps >= 0
-    found[channels.numbers[gaps]] = np.clip(1 - means[channels.gaps[gaps]], 0.0, 1.0)
-    return found
+    """The share of rows that have a value of each feature."""
+    indicators, means = profile.channels.indicators, np.asarray(profile.summary.mean)
+    return np.where(indicators >= 0, np.clip(1 - means[indicators], 0.0, 1.0), 1.0)
 
 
 class _RankMoments:
-    """Means and variances of what relations are correlations of: ranks of numbers, and shares."""
+    """Means and variances of what relations are correlations of: ranks of numbers, and shares.
 
-    def __init__(self, summary: Summary, channels: Channels, center: Floats, having: Floats):
-        scores = center[: channels.ranked].reshape(-1, len(SCORES))
-        self.mean = np.clip(np.asarray(summary.mean), 0.0, 1.0)
+    Over the rows that have a value.
+    """
+
+    def __init__(self, profile: Profile, channels: Channels):
+        scores = profile.center[: channels.ranked].reshape(-1, len(SCORES))
+        self.having = _having(profile)
+        shares = known_shares(np.asarray(profile.summary.mean), channels, profile.plan)
+        self.mean = np.clip(shares / np.maximum(self.having, NOT_ZERO), 0.0, 1.0)
         self.variance = self.mean * (1 - self.mean)
         self.mean[channels.numbers] = scores[:, 0]
-        # The second score is (3 u² - 1)/2; what is missing is at the mean, and adds nothing.
+        # The second score is (3 u² - 1)/2.
         inner = np.maximum((2 * scores[:, 1] + 1) / 3 - scores[:, 0] ** 2, 0.0)
-        self.variance[channels.numbers] = having[channels.numbers] * inner
+        self.variance[channels.numbers] = inner
 
 
-def _related(a: Profile, b: Profile, center: Floats) -> Floats:
-    """Correlations of ranks over the rows of both, from those of each."""
+def _related(a: Profile, b: Profile) -> Floats:
+    """Correlations of ranks over the rows of both, from those of each.
+
+    Gaps of two columns are taken to be independent of each other and of the values.
+    """
     channels = a.channels
     i, j = channels.pairs.T
-    total = a.summary.n + b.summary.n
-    having = (a.summary.n * _having(a) + b.summary.n * _having(b)) / total
-    both = _RankMoments(a.summary + b.summary, channels, center, having)
-    found = np.zeros(len(channels.pairs))
     start = channels.ranked + channels.shared
-    for one in (a, b):
-        there = _having(one)
-        own = _RankMoments(one.summary, channels, one.center, there)
-        r = one.center[start : start + len(found)]
-        step = own.mean - both.mean
-        inside = r * np.sqrt(own.variance[i] * own.variance[j])
-        # Gaps of two columns are taken to be independent of each other.
-        found += one.summary.n / total * (inside + there[i] * there[j] * step[i] * step[j])
-    size = np.sqrt(both.variance[i] * both.variance[j])
-    return np.asarray(np.clip(found / np.maximum(size, NOT_ZERO), -1.0, 1.0))
+    moments = [_RankMoments(one, channels) for one in (a, b)]
+    rows = [
+        one.summary.n * own.having[i] * own.having[j]
+        for one, own in zip((a, b), moments, strict=True)
+    ]
+    share = rows[0] / np.maximum(rows[0] + rows[1], NOT_ZERO)
+    inside, variances = np.zeros(len(i)), np.zeros((2, len(i)))
+    for one, own, weight in zip((a, b), moments, (share, 1 - share), strict=True):
+        r = one.center[start : start + len(i)]
+        inside += weight * r * np.sqrt(own.variance[i] * own.variance[j])
+        variances += weight * own.variance[channels.pairs.T]
+    step = (moments[0].mean - moments[1].mean)[channels.pairs.T]
+    inside += share * (1 - share) * step[0] * step[1]
+    variances += share * (1 - share) * step**2
+    size = np.sqrt(variances[0] * variances[1])
+    return np.asarray(np.clip(inside / np.maximum(size, NOT_ZERO), -1.0, 1.0))
 
 
 def effects_against(profile: Profile) -> tuple[Record, ...]:

@@ -35,7 +35,7 @@ Tensors = dict[str, NDArray[Any]]
 #: Arrays of d features, k of them numbers, and c channels. Those of the channels first.
 OF_CHANNELS = {
     "numbers": Kept(np.int64, ("k",), (0, "d")),
-    "gaps": Kept(np.int64, ("k",), (-1, "d")),
+    "indicators": Kept(np.int64, ("d",), (-1, "d")),
     "shares": Kept(np.int64, ("shares",), (0, "d")),
     "live": Kept(np.int64, ("live",), (0, "d")),
     "pairs": Kept(np.int32, ("pairs", 2), (0, "d")),
@@ -53,6 +53,7 @@ OF_WINDOWS = {
     "counts": Kept(np.int64, ("m", 3), (-(2**62), 2**62)),  # code, rows, sampled
     "values": Kept(np.float64, ("m", "c"), exact=False),
     "present": Kept(np.int32, ("m", "k")),
+    "doubt": Kept(np.float32, ("m", "pairs")),
     "means": Kept(np.float64, ("m", "d"), exact=False),
     "deviations": Kept(np.float64, ("m", "d"), exact=False),
     "effect": Kept(np.float64, ("m", 8)),
@@ -161,6 +162,7 @@ def read_monitoring(read: Entries) -> Monitoring:
     notes = read.value("notes", list)
     channels = profile.channels
     sizes = {"d": len(channels.names), "k": len(channels.numbers), "c": len(channels.table)}
+    sizes["pairs"] = len(channels.pairs)
     return Monitoring(
         profile,
         _records(read, sizes),
@@ -272,7 +274,7 @@ def _records(read: Entries, sizes: dict[str, int]) -> tuple[Record, ...]:
     if not len(read.array("windows.counts", OF_WINDOWS["counts"], sizes)):
         return ()
     of = {key: read.array(f"windows.{key}", kept, sizes) for key, kept in OF_WINDOWS.items()}
-    if np.any(of["counts"][:, 1:] < 1) or np.any(of["effect"][:, 3] < 0):
+    if np.any(of["counts"][:, 1:] < 1) or np.any(of["effect"][:, 3] < 0) or np.any(of["doubt"] < 0):
         raise ModelFileError("The file's windows are damaged.")
     of["present"] = np.maximum(of["present"], 1).astype(np.float64)
     found = []

@@ -106,15 +106,22 @@ def _blamed(
 
     A column that is wrong spoils what is expected of all that go with it. By itself it is at least
     as far off: that is Cauchy and Schwarz's inequality for the precision matrix. Where a column is
-    unusual without looking at the others, it is to blame.
+    unusual without looking at the others, it is to blame, and its relations are a consequence.
     """
+    plain = {
+        channel.column
+        for channel, size in zip(table, ratio.tolist(), strict=True)
+        if size > ALARM and channel.kind not in _NOT_PLAIN
+    }
+    found = ratio.copy()
+    for k, channel in enumerate(table):
+        if channel.kind == "relation" and plain & {channel.column, channel.second}:
+            found[k] = 0.0
     given = [k for k, channel in enumerate(table) if channel.kind == "given"]
     if not given or ratio[given].max() < WORTH_SUSPECTING:
-        return ratio
-    plain = [k for k, channel in enumerate(table) if channel.kind not in _NOT_PLAIN]
-    found = ratio.copy()
+        return found
     found[given] = 0.0
-    if ratio[plain].max(initial=0.0) > ALARM:
+    if plain:
         return found
     found[_misfits(record, ratio, moved, table, profile)[0]] = ratio[given].max()
     return found

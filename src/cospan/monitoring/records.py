@@ -29,7 +29,8 @@ class Record(NamedTuple):
     """One window.
 
     `values` are its channels, `present` the sampled rows that have a value in each column of
-    numbers; `means` and `deviations` are those of all features over all rows.
+    numbers, `doubt` the variance of its relations by its own rows; `means` and `deviations` are
+    those of all features over all rows.
     """
 
     code: int
@@ -37,6 +38,7 @@ class Record(NamedTuple):
     sampled: int
     values: Floats
     present: Floats
+    doubt: Floats
     means: Floats
     deviations: Floats
     effect: Effect
@@ -60,8 +62,7 @@ def record_of(
         code,
         window.count,
         len(sample),
-        found.values,
-        found.present,
+        *found,
         means,
         deviations,
         effect_of(reference, rows, window, channels.live, channels.shrinkage, own_rows=own_rows),
@@ -83,7 +84,9 @@ def _moments(window: Summary, channels: Channels) -> tuple[Floats, Floats]:
 def noise_of(records: Sequence[Record], channels: Channels) -> Floats:
     """The sampling variance of every channel of windows, that of the effect last."""
     found = [
-        np.append(channels.noise(one.rows, one.sampled, one.present), one.effect.error**2)
+        np.append(
+            channels.noise(one.rows, one.sampled, one.present, one.doubt), one.effect.error**2
+        )
         for one in records
     ]
     return np.array(found).reshape(len(records), len(channels.table) + 1)

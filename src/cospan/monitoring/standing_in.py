@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from cospan import _arrays as arrays
-from cospan._tolerance import LEAST_EIGENVALUE, NOT_ZERO
+from cospan._tolerance import COUNT_ROUNDING, LEAST_EIGENVALUE, NOT_ZERO
 from cospan._types import Floats, Index
 from cospan.monitoring.channels import Channels
 from cospan.monitoring.choosing import varying
@@ -127,14 +127,13 @@ def _layout(
     for j in live:
         if j not in marks:
             owned.setdefault(channels.owners[j], []).append(place[j])
-    shares, gaps = mean[live].copy(), []
+    shares, gaps = known_shares(mean, channels, plan)[live], []
     for column, own in owned.items():
         mark = indicator.get(column, -1)
         if mark in place:
             gap, here = float(mean[mark]), np.array(own, dtype=np.intp)
             gaps.append((place[mark], here))
-            there = max(1 - gap, NOT_ZERO)
-            shares[here] = (shares[here] - gap * filled[np.array(live)[here]]) / there
+            shares[here] /= max(1 - gap, NOT_ZERO)
     levels = [np.array(own) for own in owned.values() if own[0] not in numbers and len(own) > 1]
     grouped = {int(k) for group in levels for k in group}
     single = [k for k in range(len(live)) if k not in grouped and k not in numbers]
@@ -148,6 +147,13 @@ def fills(plan: EncodingPlan | None, width: int) -> Floats:
         fills = [value for c in plan.used for value in (c.fill or (0.0,) * len(c.features))]
         found[: len(fills)] = fills
     return found
+
+
+def known_shares(means: Floats, channels: Channels, plan: EncodingPlan | None) -> Floats:
+    """Features' means without what stands for missing values: of a level, its share of all rows."""
+    gaps = np.where(channels.indicators >= 0, means[channels.indicators], 0.0)
+    found = means - gaps * fills(plan, len(means))
+    return np.where(np.abs(found) > COUNT_ROUNDING * (gaps > 0), found, 0.0)
 
 
 def _correlation(rows: Floats) -> Floats:

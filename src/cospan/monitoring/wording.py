@@ -7,11 +7,13 @@ import math
 import numpy as np
 
 from cospan._language import later, say
-from cospan._numbers import number, pair_of, share_text
+from cospan._numbers import correlations, exact_number, number, pair_of, share_text
+from cospan._tolerance import NOT_ZERO
 from cospan.changes.wording import quoted
 from cospan.monitoring.channels import OF_NUMBERS, Channel
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
+from cospan.monitoring.standing_in import fills, known_shares
 
 __all__ = ["reason_text"]
 
@@ -34,12 +36,16 @@ def reason_text(
         first, second = (quoted(profile.channels.names[k]) for k in profile.channels.pair_at(place))
         text = later("{first} and {second} are related differently: rank correlation {now}, "
                      "usually {usual}.")  # fmt: skip
-        return say(text, first=first, second=second, now=_two(value), usual=_two(usual))
+        usually, here = correlations(usual, value)
+        return say(text, first=first, second=second, now=here, usual=usually)
     if channel.kind == "new levels":
         return say("{column} has levels that the reference does not have, in {share} of the rows.",
                    column=column, share=share_text(_share(value)))  # fmt: skip
     if channel.kind in ("missing", "levels"):
-        now, before = float(record.means[j]), float(np.asarray(profile.summary.mean)[j])
+        now, before = (
+            float(known_shares(means, profile.channels, profile.plan)[j])
+            for means in (record.means, np.asarray(profile.summary.mean))
+        )
         text = later("{column} is missing in {now} of the rows, usually {before}.")
         if channel.kind == "levels":
             column = quoted(profile.channels.names[j])
@@ -80,8 +86,8 @@ def _of_rows(channel: Channel, record: Record, profile: Profile, value: float, u
         return say("{column} has one and the same value in {now} of the rows, usually in {before}.",
                    column=column, now=now, before=before)  # fmt: skip
     known = profile.ranks[channels.numbers.tolist().index(channel.feature)].values
-    low, high = number(float(known[0])), number(float(known[-1]))
-    mean = number(float(record.means[channel.feature]))
+    low, high = pair_of(float(known[0]), float(known[-1]))
+    mean = pair_of(float(record.means[channel.feature]), float(known[-1]))[0]
     return say("{column} has values far beyond the range of the reference, {low} to {high}; the "
                "mean is {mean}.", column=column, low=low, high=high, mean=mean)  # fmt: skip
 
@@ -89,11 +95,10 @@ def _of_rows(channel: Channel, record: Record, profile: Profile, value: float, u
 def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
     j, column = channel.feature, quoted(channel.column)
     mean, deviation = float(record.means[j]), float(record.deviations[j])
-    before = float(np.asarray(profile.summary.mean)[j])
-    scatter = float(np.asarray(profile.summary.scatter_about())[j, j])
-    spread = math.sqrt(max(scatter / profile.summary.n, 0.0))
+    before, spread = _usual(profile, j)
+    at = pair_of(mean, mean + deviation)[0]
     if deviation == 0 and spread > 0:
-        text = later("{column} is {mean} in every row; usually it varies.")
+        text, at = later("{column} is {mean} in every row; usually it varies."), exact_number(mean)
     elif spread == 0 and deviation > 0:
         text = later("{column} varies, with a standard deviation of {deviation}; in the reference "
                      "it is {before} in every row.")  # fmt: skip
@@ -108,14 +113,20 @@ def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
     else:
         text = later("{column} has another shape of distribution, at a mean of {mean}.")
     then, now = pair_of(before, mean)
-    names = {"mean": mean, "deviation": deviation, "before": before, "spread": spread}
-    numbers = {name: number(value) for name, value in names.items()}
-    return say(text, column=column, then=then, now=now, **numbers)
+    usual, wide = pair_of(spread, deviation)
+    return say(text, column=column, then=then, now=now, deviation=wide, spread=usual, mean=at,
+               before=exact_number(before))  # fmt: skip
 
 
-def _two(value: float) -> str:
-    """Two digits, without a sign of nothing."""
-    return f"{round(value, 2) + 0.0:.2f}"
+def _usual(profile: Profile, j: int) -> tuple[float, float]:
+    """The mean and the deviation of a number in the reference, of the rows that have it."""
+    summary, indicator = profile.summary, int(profile.channels.indicators[j])
+    whole = float(np.asarray(summary.mean)[j])
+    gap = 0.0 if indicator < 0 else float(np.asarray(summary.mean)[indicator])
+    filled = float(fills(profile.plan, summary.n_features)[j]) - whole
+    away = -gap * filled / max(1 - gap, NOT_ZERO)  # of the mean of those rows
+    square = float(np.asarray(summary.scatter_about())[j, j]) / summary.n - gap * filled**2
+    return whole + away, math.sqrt(max(square / max(1 - gap, NOT_ZERO) - away**2, 0.0))
 
 
 def _share(angle: float) -> float:

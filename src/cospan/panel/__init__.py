@@ -4,7 +4,8 @@
   CKA and principal angles
 - `classifiers`: classifier two-sample tests and the proxy A-distance
 - `panel`: all of them on the same bounded samples, each with its meaning, time and p-value
-- `synthetic`: real against synthetic rows: precision, recall, density, coverage, near-copies
+- `synthetic`: real against synthetic rows: precision, recall, density, coverage, near-copies;
+  `levels` finds rows whose levels do not go with the rest of them
 
 Nothing here is ours but the arrangement: the formulas are the published ones, computed by SciPy,
 scikit-learn and POT.

@@ -11,7 +11,8 @@ from cospan._text import plural
 from cospan._types import Floats
 from cospan._validate import as_count, as_option, as_seed
 from cospan.errors import InputError
-from cospan.sources import encode_together, open_source
+from cospan.significance.copies import both_merged, row_kinds
+from cospan.sources import Source, encode_together, open_source
 from cospan.summary import random_rows
 
 FEWEST_ROWS = 10  # of each set: below, half of them train no classifier
@@ -26,6 +27,8 @@ class Pair(NamedTuple):
     rows_b: NDArray[np.intp]
     names: tuple[str, ...]
     sampled: bool
+    kinds: NDArray[np.intp]  # of the rows of both: a number, equal where rows are equal
+    columns: tuple[NDArray[np.intp], ...]  # the features made of each column of the user's
 
 
 def read_pair(
@@ -64,10 +67,24 @@ def read_pair(
     rng = np.random.default_rng(seed)
     kept = [random_rows(len(one), most, rng) for one in sets]
     a, b = (one[index] for one, index in zip(sets, kept, strict=True))
+    merged = (
+        None if one.merged is None else one.merged[index]
+        for one, index in zip(found, kept, strict=True)
+    )
+    kinds = row_kinds(np.vstack([a, b]), both_merged(*merged))
     if units == "own":
         pooled = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
         spread = np.where(a.std(axis=0) > 0, a.std(axis=0), pooled) if first_alone else pooled
         spread[spread == 0] = 1.0
         a, b = a / spread, b / spread
     features = encoded[0].feature_names or tuple(f"x{i}" for i in range(a.shape[1]))
-    return Pair(a, b, kept[0], kept[1], features, any(len(one) > most for one in sets))
+    sampled = any(len(one) > most for one in sets)
+    return Pair(a, b, kept[0], kept[1], features, sampled, kinds, _columns(encoded[0], features))
+
+
+def _columns(source: Source, features: tuple[str, ...]) -> tuple[NDArray[np.intp], ...]:
+    """The features of each column, with the one that says where it is missing."""
+    if source.plan is None:
+        return tuple(np.array([j]) for j in range(len(features)))
+    owners = np.asarray(source.plan.owners)
+    return tuple(np.flatnonzero(owners == name) for name in dict.fromkeys(owners.tolist()))

@@ -9,7 +9,8 @@ exponent is the dimension).
 
 In many columns a row can have near neighbours and break every relation between them: a diamond as
 long as it is flat. So rows are also measured by the relations of real rows, as deviations in the
-directions in which these hardly vary, half of the real rows being judged by the other half.
+directions in which these hardly vary, and by how little their levels go with the rest of them
+(``levels``), half of the real rows being judged by the other half.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from cospan._tails import tail_p_values
 from cospan._types import Floats
 from cospan._validate import as_count
 from cospan.errors import InputError
+from cospan.panel.levels import misfits
 from cospan.panel.reading import read_pair
-from cospan.significance.copies import row_kinds
 
 
 class Neighbours:
@@ -264,7 +265,7 @@ def fidelity(
             "pass fewer neighbours or more rows."
         )
     inner, outer = Neighbours(pair.a), Neighbours(pair.b)
-    kinds = row_kinds(np.vstack([pair.a, pair.b]))
+    kinds = pair.kinds
     around = inner.own(k + 1)[0]
     to_real = relative(pair.b, pair.a, around[:, -2])
     to_made = relative(pair.a, pair.b, outer.own(k)[0][:, -1])
@@ -272,8 +273,10 @@ def fidelity(
     missed = np.flatnonzero(to_made.nearest > 1)
     alone = relative(pair.a, pair.a, around[:, -2], without=around[:, -1])
     far = tail_p_values(to_real.nearest, alone.nearest)
-    broken = tail_p_values(*_breaking(pair.a, pair.b, np.random.default_rng(random_state)))
-    p_impossible = np.minimum(1.0, 2 * np.minimum(far, broken))
+    half = np.random.default_rng(random_state).permutation(len(pair.a)) % 2
+    broken = tail_p_values(*_breaking(pair.a, pair.b, half))
+    odd = tail_p_values(*misfits(pair.a, pair.b, pair.columns, half))
+    p_impossible = np.minimum(1.0, 3 * np.min([far, broken, odd], axis=0))
     p_copy = tail_p_values(_inverse(copying), _inverse(inner.copying_among_themselves()))
     return Fidelity(
         precision=float(np.mean(to_real.nearest <= 1)),
@@ -296,12 +299,11 @@ def fidelity(
     )
 
 
-def _breaking(real: Floats, made: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _breaking(real: Floats, made: Floats, half: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """How far rows are from what real rows' means and relations allow: of made and of real rows.
 
     Each half of the real rows is judged by the other half, made rows by both.
     """
-    half = rng.permutation(len(real)) % 2
     usual, found = np.empty(len(real)), np.zeros(len(made))
     for k in (0, 1):
         known = real[half == k]

@@ -14,7 +14,7 @@ from cospan._text import plural
 from cospan.changes import size_of
 from cospan.changes.wording import set_name
 from cospan.comparison.pair_changes import MOST_PAIRS
-from cospan.comparison.scored_rows import scored_beside_many
+from cospan.comparison.scored_rows import scored_beside
 
 from . import _words
 from ._made import Origin, made_of
@@ -107,7 +107,7 @@ def _verdict(
     lead.append(say(text, near=near, n=n, far=far, m=m))
     text = later("{share} of the rows look most like their own set.")
     lead.append(say(text, share=percent(c.accuracy)))
-    findings = list(scored_beside_many(c))
+    findings = list(scored_beside(c))
     if not np.any(c.fisher_rao):  # no row is more like one set than like another
         return [lead[0], *c.sentences], findings
     mixed = np.array(c.confusion, dtype=np.float64)

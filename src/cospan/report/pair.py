@@ -10,7 +10,7 @@ from cospan._language import later, say
 from cospan._numbers import count, percent
 from cospan.changes import Changes
 from cospan.changes.wording import auc_interval, set_name
-from cospan.comparison.scored_rows import scored_beside_two
+from cospan.comparison.scored_rows import scored_beside
 from cospan.comparison.timelines import sentences
 
 from . import _words
@@ -125,7 +125,7 @@ def _lead(
     n = 2 + bool(c.verdict is not None and c.verdict.mostly)
     lead, rest = list(sentences[:n]), list(sentences[n:])
     if c.group_z is not None:
-        lead[:0] = scored_beside_two(c)
+        lead[:0] = scored_beside(c)
     if len(lead) > 3:  # what the sets differ in stays, and goes down to the changes
         rest, lead = lead[3:] + rest, lead[:3]
     return lead, rest[:FIRST_FINDINGS]

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from cospan._types import Floats, Index
 
+Hashes = NDArray[np.uint64]
 # The place of a unit.
 IN_A, IN_B, BOTH = 0, 1, 2
 # Rows meet by chance if chance explains at least this part of the pairs of identical rows.
@@ -52,16 +53,16 @@ class Units(NamedTuple):
         return Units(self.rows[unit], places, strata), unit
 
 
-def settle_copies(a: Floats, b: Floats, copies: str) -> Units:
-    """The units of both sets, in the order of their first rows."""
+def settle_copies(a: Floats, b: Floats, copies: str, merged: Hashes | None = None) -> Units:
+    """The units of both sets, in the order of their first rows; `merged` as in `row_kinds`."""
     rows = np.concatenate([a, b])
     in_b = np.arange(len(rows)) >= len(a)
     everything = Units(rows, in_b.astype(np.int8), np.zeros(len(rows), dtype=np.intp))
     if copies == "keep":
         return everything
-    kind = row_kinds(rows)
+    kind = row_kinds(rows, merged)
     times = np.bincount(kind)
-    if np.all(times == 1) or (copies == "auto" and _meet_by_chance(rows, kind)):
+    if np.all(times == 1) or (copies == "auto" and _meet_by_chance(rows, kind, merged)):
         return everything
     first = np.sort(np.unique(kind, return_index=True)[1])
     kept = kind[first]
@@ -71,13 +72,15 @@ def settle_copies(a: Floats, b: Floats, copies: str) -> Units:
     return Units(rows[first], places.astype(np.int8), strata)
 
 
-def row_kinds(rows: Floats) -> Index:
-    """A number for each row, equal where rows are equal to the last bit.
+def row_kinds(rows: Floats, merged: Hashes | None = None) -> Index:
+    """A number for each row, equal where rows are equal to the last bit, and `merged` is equal.
 
+    `merged` are hashes of what the numbers do not tell, as rare levels with a common feature.
     By a 64-bit hash of the bits: of a million different rows two have the same in one of forty
     million cases.
     """
-    return np.unique(row_hashes(rows), return_inverse=True)[1].ravel()
+    found = row_hashes(rows) if merged is None else row_hashes(rows) + merged
+    return np.asarray(np.unique(found, return_inverse=True)[1].ravel(), dtype=np.intp)
 
 
 def row_hashes(rows: Floats) -> NDArray[np.uint64]:
@@ -100,12 +103,21 @@ def row_hashes(rows: Floats) -> NDArray[np.uint64]:
     return found
 
 
-def _meet_by_chance(rows: Floats, kind: Index) -> bool:
+def both_merged(a: Hashes | None, b: Hashes | None) -> Hashes | None:
+    """What was merged in the rows of two sets, one behind the other; None where that is unknown."""
+    return None if a is None or b is None else np.concatenate([a, b])
+
+
+def _meet_by_chance(rows: Floats, kind: Index, merged: Hashes | None) -> bool:
     """Do independent columns explain the identical rows?"""
     different = np.unique(kind, return_index=True)[1]
     identical = _agreement(kind)
-    chance = 1.0
-    for column in _whole_columns(rows):
+    chance, columns = 1.0, _whole_columns(rows)
+    if merged is not None:
+        _, first, own = np.unique(merged, return_index=True, return_inverse=True)
+        chance = _agreement(own[different])  # as of a continuous column
+        columns = (x for x in columns if not np.array_equal(x[first][own], x))  # it decides these
+    for column in columns:
         values = np.unique(column)
         if len(values) == 1:
             continue
@@ -114,8 +126,8 @@ def _meet_by_chance(rows: Floats, kind: Index) -> bool:
         of = column if len(values) >= _FILLED * (steps + 1) else column[different]
         chance *= _agreement(np.unique(of, return_inverse=True)[1].ravel())
         if chance < _EXPLAINED * identical:
-            return False
-    return True
+            break
+    return chance >= _EXPLAINED * identical
 
 
 def _whole_columns(rows: Floats) -> Iterator[Floats]:

@@ -27,7 +27,15 @@ from cospan._validate import (
 from cospan.errors import InputError
 from cospan.significance.bootstrap import Estimate
 from cospan.significance.combining import combine, holm, rank_pvalue, standardise
-from cospan.significance.copies import BOTH, IN_A, IN_B, Units, settle_copies
+from cospan.significance.copies import (
+    BOTH,
+    IN_A,
+    IN_B,
+    Hashes,
+    Units,
+    both_merged,
+    settle_copies,
+)
 from cospan.significance.effect import SPLITS, held_out_effect, quarters
 from cospan.significance.parts import part_pvalues
 from cospan.significance.views import (
@@ -103,6 +111,7 @@ def shift_test(
     *,
     n_permutations: int = 999,
     copies: str = "auto",
+    merged: tuple[Hashes | None, Hashes | None] = (None, None),
     confidence: float = 0.95,
     random_state: int | np.random.Generator = 0,
 ) -> ShiftTest:
@@ -125,6 +134,9 @@ def shift_test(
         each. ``"auto"``: keep them where rows meet by chance; elsewhere keep one of each in a
         set, and permute labels only among rows that A and B together hold equally often, which
         is right for copies and for draws.
+    merged
+        For A and B a number for each row: rows are identical where it is equal, too. For rows that
+        tell less than the data they were made of, as where rare levels have one feature.
     confidence
         Confidence level of the effect's interval.
     random_state
@@ -151,7 +163,7 @@ def shift_test(
     a, b = _rows(A, "A"), _rows(B, "B")
     if a.shape[1] == b.shape[1]:
         check_names(B, feature_names_of(A), "B", whose="A's")
-    units = _units(a, b, copies)
+    units = _units(a, b, copies, both_merged(*merged))
     count = as_count(n_permutations, "n_permutations")
     confidence = as_confidence(confidence)
     rng = as_generator(random_state)
@@ -179,13 +191,13 @@ def shift_test(
     )
 
 
-def _units(a: Floats, b: Floats, copies: str) -> Units:
+def _units(a: Floats, b: Floats, copies: str, merged: Hashes | None) -> Units:
     """The units of both sets, checked."""
     if a.shape[1] != b.shape[1]:
         raise InputError(
             f"A has {a.shape[1]} features and B has {b.shape[1]}; both sets need the same features."
         )
-    units = settle_copies(a, b, as_option(copies, "copies", ("auto", "drop", "keep")))
+    units = settle_copies(a, b, as_option(copies, "copies", ("auto", "drop", "keep")), merged)
     for other, name in ((IN_B, "A"), (IN_A, "B")):
         size = int(np.count_nonzero(units.places != other))
         if size < _FEWEST_ROWS:

@@ -58,12 +58,16 @@ class Chunk(NamedTuple):
     times : ndarray of shape (n, columns) or None
         Days since 1970 in columns that tell when a row is from and are no features (the plan's
         kind ``"time"``); NaN where a value is missing.
+    merged : ndarray of shape (n,), uint64, or None
+        A hash of each row's levels in the columns whose rare levels share a feature: rows that
+        differ in these alone are equal as numbers. None where there is no such column.
     """
 
     rows: NDArray[Any]
     ids: NDArray[Any]
     labels: NDArray[Any] | None = None
     times: NDArray[np.float64] | None = None
+    merged: NDArray[np.uint64] | None = None
 
     def take(self, index: slice | NDArray[Any]) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""

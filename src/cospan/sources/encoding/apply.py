@@ -8,6 +8,7 @@ level the sets did not have, a gap in a column that had none.
 from __future__ import annotations
 
 from collections import Counter
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -54,6 +55,7 @@ class Encoder:
         self.unseen: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
         self.gaps: Counter[str] = Counter()
+        self.merged: NDArray[np.uint64] | None = None  # as a Chunk's, of the last batch
         self._keeps_gaps = plan.missing in ("drop", "error")
         self._places: dict[str, int] = {}
         place = 0
@@ -72,6 +74,7 @@ class Encoder:
         """
         numbers: list[tuple[int, NDArray[Any]]] = []
         levels: list[_LevelCodes] = []
+        self.merged = None
         for column in self.plan.used:
             array, place = batch.column(column.name), self._places[column.name]
             if column.kind == "category":
@@ -162,6 +165,9 @@ class Encoder:
         known = pc.index_in(found.texts, value_set=pa.array(column.levels, found.texts.type))
         level = np.asarray(pc.fill_null(known, len(column.levels)).to_numpy(), dtype=np.intp)
         codes = np.append(level, -1)[found.codes]
+        if column.other:
+            own = np.append(_hashes(found.texts, column.name), np.uint64(0))[found.codes]
+            self.merged = own if self.merged is None else self.merged + own
         gaps, unseen = np.flatnonzero(codes < 0), _NO_ROWS
         if not column.other and (level == len(column.levels)).any():
             unseen = np.flatnonzero(codes == len(column.levels))
@@ -226,6 +232,13 @@ class Encoder:
             for column, n in self.gaps.items():
                 found.append(say(gaps, name=self.source, n=n, column=column))
         return tuple(found)
+
+
+def _hashes(texts: pa.Array, column: str) -> NDArray[np.uint64]:
+    """A hash of each text, another one in each column."""
+    key = column.encode()[:64]
+    found = (blake2b(text.encode(), digest_size=8, key=key) for text in texts.to_pylist())
+    return np.frombuffer(b"".join(one.digest() for one in found), dtype=np.uint64)
 
 
 def _put(

@@ -166,7 +166,8 @@ class EncodedReader(Reader):
         raw = taken(wanted, self._options, size, self.name)
         for block in _even(raw, size):
             rows = encoder.rows(block.rows, block.ids)
-            yield Chunk(rows, block.ids, block.labels, encoder.times(block.rows))
+            beside = block.ids, block.labels, encoder.times(block.rows), encoder.merged
+            yield Chunk(rows, *beside)
         self.notes = (*self._table.stream.notes, *encoder.notes())
 
 
