@@ -24,7 +24,7 @@ from cospan.changes.measuring import Held
 from cospan.changes.pairs import PairChange
 from cospan.changes.repeats import Frequency
 from cospan.changes.scatter import Scattered
-from cospan.comparison.scored_rows import scored_beside_many, scored_beside_two
+from cospan.comparison.scored_rows import scored_beside
 from cospan.comparison.timelines import sentences
 
 TEXTS = Path(__file__).parents[1] / "benchmarks" / "texts.py"
@@ -165,7 +165,7 @@ def test_two_sets_in_another_language(two):
         assert not english(feature_sentence(one, ("QA", "QB")) for one in changed)
         assert not english(said for line in two.timelines for said in sentences(line, names))
         assert not english(window for line in two.timelines for window in line.windows)
-        assert not english(scored_beside_two(two))
+        assert not english(scored_beside(two))
 
 
 def test_three_sets_in_another_language(sets):
@@ -173,7 +173,7 @@ def test_three_sets_in_another_language(sets):
     with speaking(PSEUDO), heard():
         found = compare_many(named, sets[1][:50], name_z="QZ", n_bootstrap=20)
         assert {one.code for one in found.warnings} >= {"few rows", "missing values"}
-        assert not english([*found.sentences, *found.warnings, *scored_beside_many(found)])
+        assert not english([*found.sentences, *found.warnings, *scored_beside(found)])
         for pair in itertools.combinations(range(3), 2):
             assert not english([found.pair_changes.in_short(*pair)])
             assert not english(found.pair_changes.between(*pair).changes.verdict.sentences)
