@@ -560,6 +560,18 @@ def test_without_windows_of_the_reference_levels_allow_for_sampling_only(usual, 
     assert "too few windows" in found.promise
 
 
+def test_levels_and_geometry_that_were_chosen_on_a_profile_are_no_difference():
+    """The 30 most frequent of 51 levels are so by chance: in other rows they are rarer."""
+    draw = np.random.default_rng(0)
+    small = 0
+    for _ in range(12):
+        table = pd.DataFrame(draw.normal(size=(1200, 12)), columns=[f"x{i}" for i in range(12)])
+        table["state"] = draw.choice([f"s{i:02}" for i in range(51)], 1200)
+        found = cospan.compare(Profile.of(table[:600]), table[600:], n_permutations=0)
+        small += found.verdict.pvalue < 0.05
+    assert small <= 2
+
+
 def test_a_profile_without_rows_says_the_same(usual, profile, later):
     bare = Profile.of(usual, time="time", every="day")
     assert not bare.keeps_rows

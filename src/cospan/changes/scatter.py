@@ -88,8 +88,8 @@ class Scattered(NamedTuple):
         sets = {"wide": names[wide], "narrow": names[narrow], "a": names[0], "b": names[1]}
         if self.exact:
             text = later(
-                "The other columns, {other} above all, give {name} exactly in {narrow}, but not in "
-                "{wide}: half of its rows are more than {off} off"
+                "The other columns, {other} above all, give {name} exactly in most rows of "
+                "{narrow}, but not in {wide}: half of its rows are more than {off} off"
             )
             return say(text, **known, **sets)
         text = later(

@@ -15,12 +15,14 @@ from cospan.monitoring.records import Record
 
 
 def p_value(record: Record, values: Floats, noise: Floats, profile: Profile, behind: int) -> float:
-    """The smallest p-value of all channels but the effect, times their number.
+    """The smallest p-value of the channels of columns and relations, times their number.
 
     Shares by Fisher's exact test of the counts; all others are means of bounded functions, close
     to normal. What is beyond the range, and what repeats, is left out: both are larger in few rows
-    than in many. So is a number given the others, which relations have seen already. `behind` is
-    the number of rows that the profile's ranks come from, a sample of a large set.
+    than in many. So are numbers given the others and whole rows, whose geometry was fitted to the
+    profile's rows and so fits others less well; and the share of levels without a feature of their
+    own, since those with one were chosen for being frequent in the profile's rows. `behind` is the
+    number of rows that the profile's ranks come from, a sample of a large set.
     """
     channels, n = profile.channels, profile.summary.n
     error = np.sqrt(noise[:-1] + channels.variance / min(n, behind))
@@ -30,6 +32,9 @@ def p_value(record: Record, values: Floats, noise: Floats, profile: Profile, beh
     there = np.round(channels.share_values(np.asarray(profile.summary.mean)) * n)
     start = channels.ranked
     log_p[start : start + channels.shared] = log_fisher(here, record.rows, there, n)
-    log_p = np.delete(log_p, slice(channels.odd.start, channels.ends))
+    columns = () if profile.plan is None else profile.plan.used
+    chosen = [column.features[-1] for column in columns if column.other]
+    log_p[start + np.flatnonzero(np.isin(np.array(channels.names)[channels.shares], chosen))] = 0.0
+    log_p = log_p[: channels.odd.start]
     smallest = float(log_p.min()) + math.log(len(log_p))
     return math.exp(min(0.0, max(smallest, math.log(sys.float_info.min))))

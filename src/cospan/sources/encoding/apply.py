@@ -161,7 +161,7 @@ class Encoder:
         self, column: ColumnPlan, texts: pa.Array, values: NDArray[Any], codes: NDArray[np.intp]
     ) -> None:
         """Text that is not the kind of value the plan expects counts as missing; it is reported."""
-        odd = np.flatnonzero(np.isnan(values))
+        odd = np.intersect1d(np.flatnonzero(np.isnan(values)), codes)  # not all levels occur
         if len(odd):
             self.unseen[column.name] += int(np.isin(codes, odd).sum())
             self.examples.setdefault(column.name, texts[int(odd[0])].as_py())

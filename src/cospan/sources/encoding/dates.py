@@ -76,22 +76,26 @@ def _clock(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:
 
 
 def times_apart(column: ColumnPlan, parts: Parts) -> bool:
-    """Whether every set ends before the next one begins, and not by chance."""
+    """Whether all rows of some sets come before all rows of the others, and not by chance."""
     known = [m for m in (moments_of(column, part) for part in parts) if m.count]
-    known.sort(key=lambda m: (float(m.low), float(m.high)))
-    overlap = any(float(one.high) >= float(two.low) for one, two in pairwise(known))
-    if len(known) < 2 or len(known) < len(parts) or overlap:
+    if len(known) < len(parts):
         return False
+    known.sort(key=lambda m: float(m.low))
     counts = [m.count for m in known]
-    # Of all orders of the rows these are so few; ties make it less likely still.
-    ways = sum(math.lgamma(n + 1) for n in counts) + math.lgamma(len(counts) + 1)
-    return ways - math.lgamma(sum(counts) + 1) < math.log(BY_CHANCE)
+    for k in range(1, len(known)):
+        if max(float(m.high) for m in known[:k]) < float(known[k].low):
+            halves = sum(counts[:k]), sum(counts[k:])
+            # Of all orders of the rows these are so few; ties make it less likely still.
+            ways = sum(math.lgamma(n + 1) for n in halves) + math.log(2)
+            if ways - math.lgamma(sum(counts) + 1) < math.log(BY_CHANCE):
+                return True
+    return False
 
 
 def order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
-    """What is known of dates that do not overlap."""
+    """What is known of dates that do not overlap in all sets."""
     order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).low)
     if len(order) != 2 or order[0][1] == order[1][1]:
-        return later("its dates do not overlap in any two of the sets")
+        return later("its dates do not overlap in all sets")
     text = later("the dates of {later} begin after those of {earlier} end")
     return say(text, earlier=order[0][1], later=order[1][1])

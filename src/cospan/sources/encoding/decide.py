@@ -129,7 +129,7 @@ def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -
     first = ways_to_read(reading)[0]
     kind = READINGS[first].kind if first in READINGS else ""
     if others and others != {kind} and not (kind == "number" and others <= {"number", "boolean"}):
-        return _left(name, _conflict(parts, names))
+        raise InputError(_conflict(name, parts, names))
     if reading == AMBIGUOUS:
         return _left(name, _ambiguity(texts))
     if reading and not others and kind == "number" and _text_identifier(name, texts):
@@ -271,14 +271,17 @@ def _ambiguity(texts: Sequence[TextLearner]) -> str:
     return say(text, text=example)
 
 
-def _conflict(parts: Parts, names: Sequence[str]) -> str:
+def _conflict(name: str, parts: Parts, names: Sequence[str]) -> str:
     """Which sets hold what, one of each kind."""
     held: dict[str, str] = {}
     for part, its_name in zip(parts, names, strict=True):
         for kind in part.values:
-            held.setdefault(say(PLURALS[kind]), its_name)
+            held.setdefault(PLURALS[kind], its_name)
         if part.text is not None and part.text.count:
             example = part.text.odd or next(iter(part.text.levels.counts), "")
-            held.setdefault(say("text such as {text!r}", text=example[:40]), its_name)
-    said = [say("{kind} in {name}", kind=kind, name=name) for kind, name in held.items()]
-    return say("it holds {kinds}", kinds=", ".join(said))
+            held.setdefault(f"text such as {example[:40]!r}", its_name)
+    said = " and ".join(f"{kind} in {its_name}" for kind, its_name in held.items())
+    return (
+        f"Column {name!r} holds {said}; correct it, or say what it is with "
+        f"{option('categorical')}, {option('numeric')} or {option('drop')}."
+    )
