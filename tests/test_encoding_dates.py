@@ -6,6 +6,7 @@ import pytest
 
 from cospan import audit_labels, compare, monitor
 from cospan.errors import InputError
+from cospan.panel.reading import read_pair
 from cospan.sources import EncodingPlan, learn_plan, open_source
 
 N = 400
@@ -158,6 +159,11 @@ def test_a_few_stray_texts_are_missing_however_the_sets_come(how, tmp_path):
     assert found.features["y"].kind == "number"
     assert (found.features["y"].a.missing, found.features["y"].b.missing) == (0, 8 / N)
     assert any("8 values of 'y', such as 'nil'" in text for text in found.warnings)
+
+
+def test_other_measures_tell_of_strays_too():
+    with pytest.warns(match="5 values of 'y', such as 'nil', do not read as number"):
+        read_pair(strayed([]), strayed(["nil"] * 5), units="own", rows=500, random_state=0)
 
 
 def test_text_after_the_first_block_of_a_file_is_a_stray_too(tmp_path, monkeypatch):

@@ -110,7 +110,7 @@ def audit(
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
-    table = open_source(data, label=label, **reading).read()
+    table = open_source(data, label=label, **reading).read_and_tell()
     found = audit_labels(table.rows, table.labels)
     order = found.order
     columns = {"id": np.asarray(table.ids)[order], "label": found.labels[order]} | {

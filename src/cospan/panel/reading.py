@@ -51,7 +51,7 @@ def read_pair(
     most, seed = as_count(rows, "rows", least=FEWEST_ROWS), as_seed(random_state)
     opened = [open_source(X, name=name) for X, name in zip((A, B), names, strict=True)]
     encoded = encode_together(opened)
-    found = [source.read() for source in encoded]
+    found = [source.read_and_tell() for source in encoded]
     sets = [np.asarray(chunk.rows, dtype=np.float64) for chunk in found]
     for source, one in zip(encoded, sets, strict=True):
         if len(one) < FEWEST_ROWS:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cospan._language import either, say
 from cospan._surface import option
-from cospan._warnings import Remark
+from cospan._warnings import Remark, warn
 from cospan.errors import InputError
 
 from .base import Chunk, Encodable, Options, Reader, only_in_one
@@ -121,6 +121,15 @@ class Source:
         plan = self.plan
         dropped = [self._of_dropped()] if self._dropped else []
         return (*self._reader.notes, *dropped, *(plan.notes() if plan is not None else ()))
+
+    def read_and_tell(self) -> Chunk:
+        """All rows as one chunk, with a warning of what was found in them and not known before."""
+        known = dict.fromkeys(self.notes)
+        found = self.read()
+        for note in self.notes:
+            if note not in known:
+                warn(note)
+        return found
 
     def _of_dropped(self) -> Remark:
         whole = (self._n_rows or 0) + self._dropped
