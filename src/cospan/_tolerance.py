@@ -302,3 +302,17 @@ LEAST_EIGENVALUE = 1e-9
 
 # Added to a mean squared cost, of order 1, before its logarithm is taken, for rows at the mean.
 LEAST_COST = 1e-9
+
+# The variance of m ones among n numbers is p(1 - p) with p = m/n, and that of other numbers from 0
+# to 1 is less: sums of a billion rows are good to this, and a single 0.5 in as many is not noticed.
+ZEROS_AND_ONES = 1e-9
+
+# Minutes added to a time of day before it is cut to minutes: days since 1970 are about 2e4, so
+# their fractions are good to 4e-12 days, 6e-9 minutes.
+WITHIN_MINUTE = 1e-6
+
+# Decimals of values that were moved and scaled, in units of their spread: equal ones stay equal.
+ALIGNED_DECIMALS = 9
+
+# Radians by which the doctor's small pair of known angles may be off, a million times its rounding.
+SELF_TEST = 1e-9

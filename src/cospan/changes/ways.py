@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cospan._tolerance import NOT_ZERO
+from cospan._tolerance import ALIGNED_DECIMALS, NOT_ZERO
 from cospan._types import Floats
 
 from .frequencies import values_of
@@ -226,7 +226,9 @@ def name_change(a: Floats, b: Floats) -> list[tuple[str, ...]]:
 def _gap_left(a: Floats, b: Floats, mids: Sequence[Floats], wide: Sequence[Floats]) -> Floats:
     """Log p-value of the largest gap between both sets, about these medians and in these units."""
     # Rounded, since values that were equal must stay so.
-    aligned = [np.round((x - m) / w, 9) for x, m, w in zip((a, b), mids, wide, strict=True)]
+    aligned = [
+        np.round((x - m) / w, ALIGNED_DECIMALS) for x, m, w in zip((a, b), mids, wide, strict=True)
+    ]
     return compare_ordered(aligned[0], aligned[1]).gap
 
 

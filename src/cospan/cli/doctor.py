@@ -12,11 +12,9 @@ import numpy as np
 from cospan._arrays.process import blas_threads
 from cospan._json import json_text
 from cospan._packages import EXTRAS
+from cospan._tolerance import SELF_TEST
 from cospan._version import VERSION
 from cospan.cli.terminal import Terminal
-
-#: The angle of the self-test's only shared direction must be this close to the known one.
-CLOSE = 1e-9
 
 
 def examine(terminal: Terminal, as_json: bool) -> bool:
@@ -74,7 +72,7 @@ def _check_known_angle() -> None:
     angles = np.array([0.2, 0.6, 1.0, 1.4])
     found = gsvd(np.diag(np.cos(angles)) @ Q, np.diag(np.sin(angles)) @ Q)
     worst = float(np.abs(np.arctan2(np.asarray(found.s), np.asarray(found.c)) - angles).max())
-    if not worst < CLOSE:
+    if not worst < SELF_TEST:
         raise ArithmeticError(f"the angles of a known pair are off by {worst:.1e}")
 
 

@@ -69,7 +69,7 @@ def related(values: Floats, there: Floats | None) -> Related:
     u = u / np.sqrt(np.maximum(variance, NOT_ZERO))
     u[:, variance <= constant_variance(1.0)] = 0.0  # ranks and shares are at most 1
     side = side_of(u, np.arange(u.shape[1]), there)
-    differ = _unlike_most(values, held)
+    differ = _off_the_median(values, held)
     if there is None:
         varied = np.where(u.any(axis=0), differ.sum(axis=0), 0.0)
         rows = np.full(side.r.shape, float(len(u)))
@@ -83,7 +83,7 @@ def related(values: Floats, there: Floats | None) -> Related:
     return Related(r, side.influence, rows, np.minimum(varied, varied.T))
 
 
-def _unlike_most(values: Floats, there: Floats) -> Floats:
+def _off_the_median(values: Floats, there: Floats) -> Floats:
     """1 where a value is not the median: where most rows have one value, it is that."""
     ordered = np.sort(np.where(there > 0, values, np.inf), axis=0)
     middle = (there.sum(axis=0) // 2).astype(np.intp)

@@ -159,7 +159,7 @@ def _refuse_mixture(path: Path, files: list[Path], images: list[Path], tables: l
 
 def _table(files: Sequence[Path], root: Path, kind: str, options: Options) -> TableStream:
     with needed(f"{root}: reading tables"):
-        import pyarrow  # noqa: F401
+        import pyarrow  # noqa: F401 - only whether it is there
     if kind in PARQUET:
         return ParquetFiles(files, root)
     if kind in ARROW:

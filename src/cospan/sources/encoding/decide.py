@@ -33,6 +33,7 @@ from heapq import nsmallest
 
 from cospan._language import later, say
 from cospan._surface import option
+from cospan._tolerance import ZEROS_AND_ONES
 from cospan.errors import InputError
 from cospan.sources.arrow_rows import EXACT
 
@@ -66,8 +67,6 @@ PROMINENT, PROMINENT_ROWS = 0.05, 10
 SPELLINGS = 64
 #: Equal pairs that so many numbers from such a range would have had, if they were no identifiers.
 EXPECTED_REPEATS = 10
-#: The variance of m ones in n numbers is p(1 - p), with p = m/n, to so much; of others it is less.
-TRUTHS = 1e-9
 #: Huge numbers count from a multiple of this, so that multiples of 10, 5 and 2 stay what they are.
 ROUND = 10**12
 
@@ -244,7 +243,9 @@ def _count_truths(parts: Parts) -> bool:
     """Whether the numbers of all sets that have numbers are 0 and 1, and nothing else is there."""
     others = [m for part in parts for kind, m in part.values.items() if kind != "boolean"]
     return all(
-        m.low >= 0 and m.high <= 1 and abs(m.squares / m.count - m.mean * (1 - m.mean)) < TRUTHS
+        m.low >= 0
+        and m.high <= 1
+        and abs(m.squares / m.count - m.mean * (1 - m.mean)) < ZEROS_AND_ONES
         for m in others
     )
 

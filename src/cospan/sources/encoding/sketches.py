@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._tolerance import WITHIN_MINUTE
+
 from .kinds import hours_of
 
 if TYPE_CHECKING:
@@ -32,8 +34,6 @@ MOST_LEVELS = 4096
 HASHES = 2048
 _ALL_HASHES = 2.0**64
 MINUTES = 24 * 60
-#: A time on the minute is in it, though hours have no exact fractions.
-WITHIN_MINUTE = 1e-6
 #: Bytes of texts that are hashed at once; each takes some forty bytes of memory meanwhile.
 HASHED_BYTES = 2**22
 
