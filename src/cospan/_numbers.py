@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from cospan._language import say
 from cospan._tolerance import AS_WRITTEN
 
 __all__ = [
@@ -22,7 +21,7 @@ def number(value: float, digits: int = 3) -> str:
     if math.isnan(value):
         return "nan"
     if math.isinf(value):
-        return say("infinity" if value > 0 else "minus infinity")
+        return "infinity" if value > 0 else "minus infinity"
     if value == 0:
         return "0"
     size = math.floor(math.log10(abs(value)))
@@ -78,11 +77,11 @@ def share_text(share: float, places: int = 0) -> str:
     share = max(share, 0.0)  # a difference of sums may be 0 less rounding
     half = 0.005 / 10**places  # of the last digit
     if 0 < share < half:
-        return say("less than 1 %" if share >= 0.0005 else "less than 0.1 %")
+        return "less than 1 %" if share >= 0.0005 else "less than 0.1 %"
     if 1 - half <= share < 1:
-        return say("more than {share} %", share="99.9" if places else "99")
+        return "more than {share} %".format(share="99.9" if places else "99")
     shown = 0 if share in (0, 1) else places
-    return say("{share} %", share=f"{100 * share:.{shown}f}")
+    return "{share} %".format(share=f"{100 * share:.{shown}f}")
 
 
 def shares_text(a: float, b: float) -> tuple[str, str]:
@@ -120,7 +119,7 @@ def p_text(p: float, least: float = 1e-4) -> str:
     ('0.034', '1', 'at most 0.0001', 'at most 0.001')
     """
     if p < least or math.isclose(p, least):
-        return say("at most {p}", p=number(least, 1))
+        return f"at most {number(least, 1)}"
     return f"{p:.2g}" if p < 0.995 else "1"
 
 
@@ -131,4 +130,4 @@ def chance(p: float) -> str:
     ('p = 0.034', 'p at most 0.001')
     """
     text = p_text(p, 0.001)
-    return say("p {p}" if p <= 0.001 else "p = {p}", p=text)
+    return ("p {p}" if p <= 0.001 else "p = {p}").format(p=text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from cospan._language import say
-
 __all__ = ["first_line", "harmless", "is_number", "json_harmless", "plural", "printable"]
 
 #: What a terminal acts on when it is shown: controls but for tabs and line breaks, and signs that
@@ -71,4 +69,4 @@ def plural(n: int, thing: str) -> str:
     >>> plural(1, "row"), plural(12345, "row")
     ('1 row', '12,345 rows')
     """
-    return f"{n:,} {say(thing if n == 1 else f'{thing}s')}"
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"

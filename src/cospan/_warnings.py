@@ -25,7 +25,7 @@ _BETWEEN = ("cospan", "contextlib")
 class Remark(str):
     """What a reader should know: a sentence or two, with its kind and what to do about it.
 
-    As text it is the whole; `remedy` is for the surface in use (see :mod:`cospan._surface`).
+    As text it is the whole.
 
     >>> found = Remark("sampled", "Of x a sample was scored.", "score_all=True scores every row.")
     >>> print(found)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._surface import option
 from cospan._tolerance import RELATIONAL_SHARE
 from cospan._types import Bools, Floats
 from cospan.errors import InputError
@@ -279,7 +278,7 @@ def neither(alignment: Alignment, rate: float = 0.05) -> Bools:
     if a is None or b is None:
         raise InputError(
             "This alignment has no typicality: the frame had no rows to compare with (a bare "
-            f"summary, a truncated frame or {option('weighting', 'frame')}); fit the frame to rows."
+            'summary, a truncated frame or weighting="frame"); fit the frame to rows.'
         )
     return below_rate(strange_p(alignment), float(rate))
 

@@ -19,7 +19,6 @@ import scipy.linalg
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._language import later, say
 from cospan._validate import as_option, as_rows, check_names, feature_names_of
 from cospan._warnings import warn
 from cospan.errors import InputError
@@ -198,12 +197,13 @@ def _plain_residual(X: np.ndarray, Y: np.ndarray, center: np.ndarray) -> float:
 
 
 def _warn_too_few(rows: int, directions: int) -> None:
-    text = later(
-        "{rows} pairs of rows do not fix a rotation of {directions} directions; the rest of it is "
-        "arbitrary."
+    remedy = "Pass more pairs, or raise shared_above."
+    warn(
+        f"{rows} pairs of rows do not fix a rotation of {directions} directions; the rest of it "
+        "is arbitrary.",
+        code="few pairs",
+        remedy=remedy,
     )
-    remedy = say("Pass more pairs, or raise shared_above.")
-    warn(say(text, rows=rows, directions=directions), code="few pairs", remedy=remedy)
 
 
 # ---- the span view ----------------------------------------------------------------------------

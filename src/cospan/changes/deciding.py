@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cospan._language import later
-
 from .columns import LEVEL, FeatureTable
 
 if TYPE_CHECKING:
     from cospan.significance import ShiftTest
 
 #: From which AUC on a difference is called so.
-SIZES = ((0.71, later("large")), (0.64, later("medium")), (0.56, later("small")))
+SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
 #: One column is enough for a verdict of its own if its adjusted p-value is at most this.
 ONE_COLUMN = 0.01
 
@@ -56,7 +54,7 @@ def size_of(auc: float) -> str:
     >>> [size_of(auc) for auc in (0.5, 0.6, 0.7, 0.9)]
     ['none', 'small', 'medium', 'large']
     """
-    return next((word for cut, word in SIZES if auc >= cut), later("none"))
+    return next((word for cut, word in SIZES if auc >= cut), "none")
 
 
 def decide(features: FeatureTable, shift: ShiftTest | None) -> Decided:

@@ -18,7 +18,6 @@ import numpy as np
 from scipy import linalg, stats
 
 from cospan import _arrays as arrays
-from cospan._language import either, say
 from cospan._numbers import number
 from cospan._tolerance import NOT_ZERO, NOTHING_LEFT
 
@@ -56,18 +55,22 @@ class GivenOthers(NamedTuple):
 
     def sentence(self, names: tuple[str, str]) -> str:
         """In words, as part of a verdict."""
-        text = either(
-            self.amount > 0,
-            "Given the other columns, {other} above all, {name} is higher in {b} than in {a}: by "
-            "{amount} on average, {beside}.",
-            "Given the other columns, {other} above all, {name} is lower in {b} than in {a}: by "
-            "{amount} on average, {beside}.",
+        text = (
+            (
+                "Given the other columns, {other} above all, {name} is higher in {b} than in {a}: "
+                "by {amount} on average, {beside}."
+            )
+            if self.amount > 0
+            else (
+                "Given the other columns, {other} above all, {name} is lower in {b} than in {a}: "
+                "by {amount} on average, {beside}."
+            )
         )
-        beside = say("{shift} sd of what they leave open", shift=number(abs(self.shift), 2))
+        beside = f"{number(abs(self.shift), 2)} sd of what they leave open"
         if abs(self.shift) > NOTHING_ELSE:
-            beside = say("and they leave nothing else open")
+            beside = "and they leave nothing else open"
         known = {"other": quoted(self.companion), "name": quoted(self.name), "beside": beside}
-        return say(text, a=names[0], b=names[1], amount=number(abs(self.amount)), **known)
+        return text.format(a=names[0], b=names[1], amount=number(abs(self.amount)), **known)
 
 
 def moved_given_others(

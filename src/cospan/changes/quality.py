@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from cospan._language import either, later, say, several
 from cospan._numbers import share_text, shares_text
 from cospan.significance.copies import both_merged, row_kinds
 
@@ -57,7 +56,7 @@ def _column_notes(one: FeatureChange, column: Column, at: LookedAt) -> Iterator[
     a, b = one.a, one.b
     if one.tests.get("missing", 1.0) <= at.level:
         rows = shares_of(shares_text(a.missing, b.missing), at.names)
-        text = say("{name} is missing in {rows}.", name=quoted(one.name), rows=rows)
+        text = f"{quoted(one.name)} is missing in {rows}."
         yield QualityNote("missing", one.name, text, True, a.missing, b.missing)
     if one.kind == "category":
         yield from _level_notes(one, at)
@@ -78,15 +77,15 @@ def _level_notes(one: FeatureChange, at: LookedAt) -> Iterator[QualityNote]:
             continue
         levels.sort(key=lambda level: -here[level])
         share = sum(here[x] for x in levels) / sizes[side]
-        text = either(
-            {level.casefold() for level in levels} <= {level.casefold() for level in there},
-            "{name} has {levels} in {a} only ({share}), not in {b}: only the case differs.",
-            "{name} has {levels} in {a} only ({share}), not in {b}.",
+        text = (
+            "{name} has {levels} in {a} only ({share}), not in {b}: only the case differs."
+            if {level.casefold() for level in levels} <= {level.casefold() for level in there}
+            else "{name} has {levels} in {a} only ({share}), not in {b}."
         )
-        of = either(max(one.a.missing, one.b.missing), "{x} of its known values", "{x} of its rows")
-        known = {"name": quoted(one.name), "share": say(of, x=share_text(share))}
+        of = "{x} of its known values" if max(one.a.missing, one.b.missing) else "{x} of its rows"
+        known = {"name": quoted(one.name), "share": of.format(x=share_text(share))}
         shown = listed(levels, SHOWN)
-        said = say(text, levels=shown, a=at.names[side], b=at.names[1 - side], **known)
+        said = text.format(levels=shown, a=at.names[side], b=at.names[1 - side], **known)
         shares = (0.0, share) if side else (share, 0.0)
         yield QualityNote(_ONE_SIDED[side], one.name, said, True, *shares)
 
@@ -107,9 +106,9 @@ def _constant_in_both(features: FeatureTable) -> list[QualityNote]:
     if not still:
         return []
     many = len(still) > 1
-    text = later("{names} have one and the same value in all rows.")
-    text = text if many else later("{names} has one and the same value in all rows.")
-    said = say(text, names=listed(still, SHOWN))
+    text = "{names} have one and the same value in all rows."
+    text = text if many else "{names} has one and the same value in all rows."
+    said = text.format(names=listed(still, SHOWN))
     return [QualityNote("constant", still[0] if not many else "", said, False, 0.0, 0.0)]
 
 
@@ -125,13 +124,13 @@ def _duplicates(
     shares = [1 - len(np.unique(one)) / max(1, len(one)) for one in own]
     across = [float(np.isin(own[i], own[1 - i]).mean()) for i in (0, 1)]
     apart = abs(shares[0] - shares[1]) >= 0.05
-    texts = several(
+    texts = (
         "Rows that repeat another row of their set: {a} in {x}, {b} in {y}.",
         "Rows that both sets have: {a} of those in {x}, {b} of those in {y}.",
     )
     kinds = ("duplicates", shares, apart), ("shared rows", across, False)
     for (code, (a, b), differs), text in zip(kinds, texts, strict=True):
         if max(a, b) >= DUPLICATES:
-            least = share_text(a) if rows.whole else say("at least {share}", share=share_text(a))
-            said = say(text, a=least, b=share_text(b), x=names[0], y=names[1])
+            least = share_text(a) if rows.whole else f"at least {share_text(a)}"
+            said = text.format(a=least, b=share_text(b), x=names[0], y=names[1])
             yield QualityNote(code, "", said, differs, a, b)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cospan._language import later, say
 from cospan._numbers import number
 from cospan._tails import tail_p_values
 from cospan._tolerance import AS_WRITTEN
@@ -48,8 +47,8 @@ def _range_notes(
     if unit is not None:
         larger, smaller = (names[1], names[0]) if unit > 1 else (names[0], names[1])
         times = unit if unit > 1 else 1 / unit
-        text = later("{name} is about {x} times as large in {a} as in {b}: perhaps another unit.")
-        said = say(text, name=quoted(one.name), x=number(times), a=larger, b=smaller)
+        text = "{name} is about {x} times as large in {a} as in {b}: perhaps another unit."
+        said = text.format(name=quoted(one.name), x=number(times), a=larger, b=smaller)
         yield QualityNote("scale", one.name, said, True, a.mean, b.mean)
         return
     for side in (1, 0):
@@ -63,9 +62,9 @@ def _range_notes(
         if far and _left_range(
             end, values[side], values[1 - side], _rows_of(one, side, at.profiles), at.level
         ):
-            text = later("{name} goes to {end} in {x}; in {y} it stays between {low} and {high}.")
+            text = "{name} goes to {end} in {x}; in {y} it stays between {low} and {high}."
             known = {"low": number(other.low), "high": number(other.high), "end": number(end)}
-            said = say(text, name=quoted(one.name), x=names[side], y=names[1 - side], **known)
+            said = text.format(name=quoted(one.name), x=names[side], y=names[1 - side], **known)
             ends = (a.high, b.high) if above else (a.low, b.low)
             yield QualityNote("range", one.name, said, True, *ends)
 
@@ -133,16 +132,16 @@ def _constant_note(
     still = [held.constant for held in (one.a, one.b)]
     side = 0 if still[0] else 1
     if still == [True, True] and one.a.low != one.b.low:
-        text = later("{name} is {x} in every row of {a} and {y} in every row of {b}.")
+        text = "{name} is {x} in every row of {a} and {y} in every row of {b}."
     elif still[0] != still[1]:
-        text = later("{name} is {x} in every row of {a}, but varies in {b}.")
+        text = "{name} is {x} in every row of {a}, but varies in {b}."
     else:
         return
     # A value that is rare in one set is easily absent from the other.
     others = float(np.sum(values[1 - side] != (one.a if side == 0 else one.b).low))
     if surely_absent(others, len(values[1 - side]), len(values[side]), at.level):
         x, y = (_value(one, held.low) for held in ((one.a, one.b), (one.b, one.a))[side])
-        said = say(text, name=quoted(one.name), x=x, y=y, a=names[side], b=names[1 - side])
+        said = text.format(name=quoted(one.name), x=x, y=y, a=names[side], b=names[1 - side])
         yield QualityNote("constant", one.name, said, True, one.a.deviation, one.b.deviation)
 
 

@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from cospan._language import later, say
 from cospan._numbers import number, pair_of, share_text
 from cospan._tolerance import LEAST_RESIDUAL, NOT_ZERO, constant_column
 from cospan._types import Floats
@@ -75,9 +74,9 @@ class Scattered(NamedTuple):
         """In words, without a full stop; of equal columns without its subject, this column."""
         if self.equal is not None:
             first, never = int(self.equal[1] > self.equal[0]), min(self.equal) == 0
-            x, y = (share_text(p) if p else say("never") for p in self.equal)
+            x, y = (share_text(p) if p else "never" for p in self.equal)
             rows = shares_of((x, y), names, first=first, never=never)
-            return say("equals {other} in {rows}", other=quoted(self.companion), rows=rows)
+            return f"equals {quoted(self.companion)} in {rows}"
         wide, narrow = (1, 0) if self.b > self.a else (0, 1)
         off = (self.a, self.b)
         known = {
@@ -87,17 +86,17 @@ class Scattered(NamedTuple):
         }
         sets = {"wide": names[wide], "narrow": names[narrow], "a": names[0], "b": names[1]}
         if self.exact:
-            text = later(
+            text = (
                 "The other columns, {other} above all, give {name} exactly in most rows of "
                 "{narrow}, but not in {wide}: half of its rows are more than {off} off"
             )
-            return say(text, **known, **sets)
-        text = later(
+            return text.format(**known, **sets)
+        text = (
             "Given the other columns, {other} above all, {name} scatters {times} times as wide in "
             "{wide} as in {narrow}: half of the rows are more than {x} off in {a}, {y} in {b}"
         )
         times, (x, y) = number(off[wide] / off[narrow], 2), pair_of(self.a, self.b)
-        return say(text, times=times, x=x, y=y, **known, **sets)
+        return text.format(times=times, x=x, y=y, **known, **sets)
 
 
 class _Left(NamedTuple):

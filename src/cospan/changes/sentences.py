@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from cospan._language import either, later, say
 from cospan._numbers import correlations, exact_number, number, pair_of, share_text, shares_text
 
 from . import wording
@@ -38,7 +37,7 @@ class Clause(NamedTuple):
 
     def whole(self, name: str) -> str:
         """With its subject."""
-        return say("{name} {did}", name=name, did=self.text) if self.of_column else self.text
+        return f"{name} {self.text}" if self.of_column else self.text
 
 
 def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
@@ -54,17 +53,17 @@ def feature_sentence(one: FeatureChange, names: tuple[str, str]) -> str:
     """
     name = quoted(one.name)
     if one.kind == "vector":
-        text = later("{name} changed, most of all at {at}.")
-        return say(text if one.level else "{name} changed.", name=name, at=quoted(one.level))
+        text = "{name} changed, most of all at {at}."
+        return (text if one.level else "{name} changed.").format(name=name, at=quoted(one.level))
     first, *more = (_WRITERS.get(way, _mean)(_meant(one, way), names) for way in _ordered(one))
     said, otherwise = first.whole(name), one.others is not None
     for clause in (part._replace(text=part.further or part.text) for part in more):
         if first.of_column and clause.of_column:  # one subject for both
-            link = later("{said}; otherwise it {did}") if otherwise else later("{said}, and {did}")
-            said, otherwise = say(link, said=said, did=clause.text), False
+            link = "{said}; otherwise it {did}" if otherwise else "{said}, and {did}"
+            said, otherwise = link.format(said=said, did=clause.text), False
         else:
-            said = say("{said}; {more}", said=said, more=clause.whole(name))
-    return said if [first, *more][-1].asks else say("{said}.", said=said)
+            said = f"{said}; {clause.whole(name)}"
+    return said if [first, *more][-1].asks else f"{said}."
 
 
 def _ordered(one: FeatureChange) -> list[str]:
@@ -83,27 +82,26 @@ def _meant(one: FeatureChange, way: str) -> FeatureChange:
 
 def pair_sentence(pair: PairChange, names: tuple[str, str]) -> str:
     """One sentence on a relation that changed."""
-    return say("{said}.", said=_pair(pair, names))
+    return f"{_pair(pair, names)}."
 
 
 def _pair(pair: PairChange, names: tuple[str, str]) -> str:
     r_a, r_b = correlations(pair.r_a, pair.r_b)
     x, y, related = quoted(pair.first), quoted(pair.second), _relation(pair)
-    text = later("{x} and {y} {related}: rank correlation {r_a} in {a}, {r_b} in {b}")
-    return say(text, x=x, y=y, related=related, r_a=r_a, r_b=r_b, a=names[0], b=names[1])
+    return f"{x} and {y} {related}: rank correlation {r_a} in {names[0]}, {r_b} in {names[1]}"
 
 
 def _relation(pair: PairChange) -> str:
     a, b = pair.r_a, pair.r_b
     if max(abs(a), abs(b)) < 0.1:
-        return say("hardly go together, and differently")
+        return "hardly go together, and differently"
     if a * b < 0 and min(abs(a), abs(b)) >= 0.1:
-        return say("are related the other way round")
+        return "are related the other way round"
     if abs(b) < 0.1:
-        return say("no longer go together")
+        return "no longer go together"
     if abs(a) < 0.1:
-        return say("now go together")
-    return say("go together less closely" if abs(b) < abs(a) else "go together more closely")
+        return "now go together"
+    return "go together less closely" if abs(b) < abs(a) else "go together more closely"
 
 
 def _mean(one: FeatureChange, names: tuple[str, str]) -> Clause:
@@ -113,21 +111,21 @@ def _mean(one: FeatureChange, names: tuple[str, str]) -> Clause:
         before, after = (wording.value_text(x, one.kind) for x in (a, b))
     known = {"x": before, "y": after, "a": names[0], "b": names[1]}
     if one.kind == "date":
-        text = later("is later on average: {x} in {a}, {y} in {b}")
+        text = "is later on average: {x} in {a}, {y} in {b}"
         return Clause(
-            say(text if b > a else "is earlier on average: {x} in {a}, {y} in {b}", **known)
+            (text if b > a else "is earlier on average: {x} in {a}, {y} in {b}").format(**known)
         )
     if one.kind == "time of day":
         step = step_of(one.kind, a, b)
-        text = either(
-            step > 0,
-            "is {step} later on average: {x} in {a}, {y} in {b}",
-            "is {step} earlier on average: {x} in {a}, {y} in {b}",
+        text = (
+            "is {step} later on average: {x} in {a}, {y} in {b}"
+            if step > 0
+            else "is {step} earlier on average: {x} in {a}, {y} in {b}"
         )
-        return Clause(say(text, step=wording.value_text(abs(step) / 24, "duration"), **known))
-    moved = say("rose from {x} to {y}" if b > a else "fell from {x} to {y}", **known)
+        return Clause(text.format(step=wording.value_text(abs(step) / 24, "duration"), **known))
+    moved = ("rose from {x} to {y}" if b > a else "fell from {x} to {y}").format(**known)
     if math.isfinite(one.difference):
-        moved = say("{moved}, {sd} sd", moved=moved, sd=number(abs(one.difference), 2))
+        moved = f"{moved}, {number(abs(one.difference), 2)} sd"
     return Clause(moved)
 
 
@@ -136,25 +134,28 @@ def _spread(one: FeatureChange, names: tuple[str, str]) -> Clause:
     if a == 0 or b == 0:
         where, held = (names[0], one.a) if a == 0 else (names[1], one.b)
         if not math.isfinite(held.low):
-            return Clause(say("does not vary in {where}", where=where))
+            return Clause(f"does not vary in {where}")
         value = wording.exact_text(held.low, one.kind)
-        return Clause(say("does not vary in {where} (always {value})", where=where, value=value))
+        return Clause(f"does not vary in {where} (always {value})")
     before, after = pair_of(a, b)
     times = number(b / a, 2 if abs(b / a - 1) >= 0.1 else 3)
     known = {"times": times, "before": before, "after": after, "a": names[0], "b": names[1]}
-    text = later("spreads {times} times as wide in {b} as in {a} (sd {before} and {after})")
     # From A to B was said by then.
-    further = later("spreads {times} times as wide (sd {before} and {after})")
-    return Clause(say(text, **known), further=say(further, **known))
+    further = "spreads {times} times as wide (sd {before} and {after})"
+    return Clause(
+        "spreads {times} times as wide in {b} as in {a} (sd {before} and {after})".format(**known),
+        further=further.format(**known),
+    )
 
 
 def _shape(one: FeatureChange, names: tuple[str, str]) -> Clause:
     at, a, b = one.farthest
     if not math.isfinite(at):
-        return Clause(say("is distributed differently"))
-    text = later("is distributed differently: it is at most {value} in {rows}")
+        return Clause("is distributed differently")
     rows = shares_of(shares_text(a, b), names, _rows(one))
-    return Clause(say(text, value=wording.value_text(at, one.kind), rows=rows))
+    return Clause(
+        f"is distributed differently: it is at most {wording.value_text(at, one.kind)} in {rows}"
+    )
 
 
 def _spike(one: FeatureChange, names: tuple[str, str]) -> Clause:
@@ -164,13 +165,13 @@ def _spike(one: FeatureChange, names: tuple[str, str]) -> Clause:
     first, rows = int(found.a == 0), _rows(one)
     shares, other = list(shares_text(found.a, found.b)), 1 - first
     if never := (found.a, found.b)[other] == 0:
-        shares[other] = say("never" if found.counted[other] else "hardly ever")
+        shares[other] = "never" if found.counted[other] else "hardly ever"
     both = (shares[0], shares[1])
     return _is(value, shares_of(both, names, rows, first=first, never=never))
 
 
 def _is(value: str, rows: str) -> Clause:
-    return Clause(say("is {value} in {rows}", value=value, rows=rows))
+    return Clause(f"is {value} in {rows}")
 
 
 def _grain(one: FeatureChange, names: tuple[str, str]) -> Clause:
@@ -179,27 +180,27 @@ def _grain(one: FeatureChange, names: tuple[str, str]) -> Clause:
     more = int(found.b > found.a)
     shares = (_grain_share(found, 0), _grain_share(found, 1))
     unit = exact_number(found.value)
-    what = say("a multiple of {unit}" if found.value != 1 else "a whole number", unit=unit)
+    what = ("a multiple of {unit}" if found.value != 1 else "a whole number").format(unit=unit)
     if max(found.a, found.b) < SURELY_ROUNDED:
         return _is(what, shares_of(shares, names, of))
     rows = shares_of(shares, names, of, first=more)
     if (found.a, found.b)[more] == 1 and found.counted[more]:
-        text = later("every row of {here}, in {share} of {others}")
-        text = text if of == ROWS else later("every known value of {here}, in {share} of {others}")
+        text = "every row of {here}, in {share} of {others}"
+        text = text if of == ROWS else "every known value of {here}, in {share} of {others}"
         others = wording.rows_of(names[1 - more], of)
-        rows = say(text, here=names[more], share=shares[1 - more], others=others)
+        rows = text.format(here=names[more], share=shares[1 - more], others=others)
     sizes = sorted((one.a.deviation, one.b.deviation))
     scaled = sizes[1] > OTHER_SCALE * sizes[0] and abs(one.b.mean - one.a.mean) > found.value
     if not more or scaled:
         return _is(what, rows)
-    return Clause(say("is {value} in {rows}: rounded?", value=what, rows=rows), asks=True)
+    return Clause(f"is {what} in {rows}: rounded?", asks=True)
 
 
 def _grain_share(found: Frequency, side: int) -> str:
     """Of a sample nothing is said to be in all rows or in none."""
     share = (found.a, found.b)[side]
     if share in (0, 1) and not found.counted[side]:
-        return say("less than 1 %" if share == 0 else "more than 99 %")
+        return "less than 1 %" if share == 0 else "more than 99 %"
     return share_text(share)
 
 
@@ -216,7 +217,7 @@ def _levels(one: FeatureChange, names: tuple[str, str]) -> Clause:
     if one.kind != "category":  # numbers, of which there are two
         rows = shares_of(shares_text(a[level], b[level]), names, _rows(one))
         return _is(level, rows)
-    starts = say("In {name}", name=name), say("in {name}", name=name)
+    starts = f"In {name}", f"in {name}"
     first, further = (_levels_moved(one, names, where) for where in starts)
     return Clause(first, False, further)
 
@@ -228,27 +229,27 @@ def _levels_moved(one: FeatureChange, names: tuple[str, str], where: str) -> str
         for own, other in ((a, b), (b, a))
     )
     if same := in_other_case(one.a.counts or a, one.b.counts or b):
-        text = later("{where} the levels are in another case: {x} in {a}, {y} in {b}")
+        text = "{where} the levels are in another case: {x} in {a}, {y} in {b}"
         x, y = (wording.listed(levels, GONE_LEVELS) for levels in zip(*same, strict=True))
-        return say(text, where=where, x=x, y=y, a=names[0], b=names[1])
-    text = later("{where} the share of {level} fell from {x} to {y}")
+        return text.format(where=where, x=x, y=y, a=names[0], b=names[1])
+    text = "{where} the share of {level} fell from {x} to {y}"
     if b.get(level, 0.0) > a[level]:
-        text = later("{where} the share of {level} rose from {x} to {y}")
+        text = "{where} the share of {level} rose from {x} to {y}"
     x, y = shares_text(a[level], b.get(level, 0.0))
-    said = say(text, where=where, level=quoted(level), x=x, y=y)
+    said = text.format(where=where, level=quoted(level), x=x, y=y)
     for levels, text, many in (
-        (gone, later("{said}; {levels} is gone"), later("{said}; {levels} are gone")),
-        (new, later("{said}; {levels} is new"), later("{said}; {levels} are new")),
+        (gone, "{said}; {levels} is gone", "{said}; {levels} are gone"),
+        (new, "{said}; {levels} is new", "{said}; {levels} are new"),
     ):
         if found := [x for x in levels if x != level]:
             which = wording.listed(found, GONE_LEVELS)
-            said = say(many if len(found) > 1 else text, said=said, levels=which)
+            said = (many if len(found) > 1 else text).format(said=said, levels=which)
     return said
 
 
 def _missing(one: FeatureChange, names: tuple[str, str]) -> Clause:
     shares = shares_text(one.a.missing, one.b.missing)
-    return Clause(say("is missing in {rows}", rows=shares_of(shares, names)))
+    return Clause(f"is missing in {shares_of(shares, names)}")
 
 
 def _related(one: FeatureChange, names: tuple[str, str]) -> Clause:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cospan._language import either, later, say
 from cospan._numbers import chance, share_text
 from cospan._text import plural
 
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
 
 FIRST_FEATURES, FIRST_PAIRS, FIRST_NOTES = 5, 3, 3
 IN_WORDS = {
-    "location": later("location (where the values are centred)"),
-    "scale": later("scale (how widely all of them spread)"),
-    "shape": later("shape (spreads of single columns, relations between them)"),
-    "levels": later("the levels of categories"),
-    "missing": later("missing values"),
+    "location": "location (where the values are centred)",
+    "scale": "scale (how widely all of them spread)",
+    "shape": "shape (spreads of single columns, relations between them)",
+    "levels": "the levels of categories",
+    "missing": "missing values",
 }
 
 
@@ -41,47 +40,49 @@ def headline(decided: Decided, columns: int, names: tuple[str, str]) -> str:
     sure = _adjusted(decided.p, columns if decided.by_column else 1)
     a, b = names
     if not decided.differs:
-        return say("There is no evidence that {a} and {b} differ ({sure}).", a=a, b=b, sure=sure)
+        return f"There is no evidence that {a} and {b} differ ({sure})."
     if decided.as_a_whole is not None:
-        text = later("{a} and {b} differ in single columns ({p}), although not as a whole ({q}).")
-        return say(text, a=a, b=b, p=sure, q=chance(decided.as_a_whole))
-    return say("{a} and {b} differ ({sure}).", a=a, b=b, sure=sure)
+        whole = chance(decided.as_a_whole)
+        return f"{a} and {b} differ in single columns ({sure}), although not as a whole ({whole})."
+    return f"{a} and {b} differ ({sure})."
 
 
 def _adjusted(p: float, columns: int) -> str:
     """A p-value in words, and over how many columns it is adjusted."""
     if columns < 2:
         return chance(p)
-    return say("{p}, adjusted for {columns:,} columns", p=chance(p), columns=columns)
+    return f"{chance(p)}, adjusted for {columns:,} columns"
 
 
 def how_much(differs: bool, sizes: tuple[str, ...], auc: Estimate | None) -> list[str]:
     if auc is None:
         return []
-    known = dict(zip(("size", "low", "high"), map(say, sizes), strict=True))
+    known = dict(zip(("size", "low", "high"), sizes, strict=True))
     known |= {"n": of_hundred(auc.value), "interval": auc_interval(auc)}
-    text = later("of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval})")
-    known["counted"] = say(text, **known)
+    text = "of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval})"
+    known["counted"] = text.format(**known)
     if not differs and sizes[2] == "large":  # the interval rules nothing out
-        text = later("There are too few rows to say that they are alike: {counted}.")
+        text = "There are too few rows to say that they are alike: {counted}."
     elif not differs and auc.value == 0.5:  # no angle but 45°
-        text = later("Single rows cannot be separated: {counted}.")
+        text = "Single rows cannot be separated: {counted}."
     elif not differs:  # the features or the strength of the frame were chosen for these rows
-        text = either(
-            auc.low > 0.5,
-            "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}), "
-            "which the test does not confirm.",
-            "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}).",
+        text = (
+            (
+                "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}), "
+                "which the test does not confirm."
+            )
+            if auc.low > 0.5
+            else "Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval})."
         )
     elif sizes[0] == "none":
-        text = later("The difference is too small to tell single rows apart: {counted}.")
+        text = "The difference is too small to tell single rows apart: {counted}."
     else:
-        text = either(
-            sizes[1] == sizes[2],
-            "The difference is {size}: {counted}.",
-            "The difference is {size} (the interval goes from {low} to {high}): {counted}.",
+        text = (
+            "The difference is {size}: {counted}."
+            if sizes[1] == sizes[2]
+            else "The difference is {size} (the interval goes from {low} to {high}): {counted}."
         )
-    return [say(text, **known)]
+    return [text.format(**known)]
 
 
 def in_what(kinds: Kinds, curved: bool) -> list[str]:
@@ -89,20 +90,20 @@ def in_what(kinds: Kinds, curved: bool) -> list[str]:
         return []
     share = kinds.shares.get(kinds.mostly, 0.0)
     # The shares are those of means and covariances, which a curved difference goes beyond.
-    text = either(
-        curved,
-        "As far as it shows in means and spreads, it is {how} a difference in {kind}",
-        "It is {how} a difference in {kind}",
+    text = (
+        "As far as it shows in means and spreads, it is {how} a difference in {kind}"
+        if curved
+        else "It is {how} a difference in {kind}"
     )
-    how = say("mostly" if share > 0.5 else "first of all")
-    said = say(text, how=how, kind=say(IN_WORDS[kinds.mostly]))
+    how = "mostly" if share > 0.5 else "first of all"
+    said = text.format(how=how, kind=IN_WORDS[kinds.mostly])
     if share:
-        text = either(curved, "{said}: {share} of that", "{said}: {share} of it")
-        said = say(text, said=said, share=share_text(share))
+        text = "{said}: {share} of that" if curved else "{said}: {share} of it"
+        said = text.format(said=said, share=share_text(share))
     if kinds.unsure is not None:
-        text = later("{said}, by what single columns say; over all columns it is not certain ({p})")
-        said = say(text, said=said, p=chance(kinds.unsure))
-    return [say("{said}.", said=said)]
+        text = "{said}, by what single columns say; over all columns it is not certain ({p})"
+        said = text.format(said=said, p=chance(kinds.unsure))
+    return [f"{said}."]
 
 
 def of_columns(
@@ -122,8 +123,8 @@ def of_columns(
     said = _told_once(first, names)
     more = len(features.changed) - FIRST_FEATURES
     if more > 0:
-        text = later("{more:,} more of the {total:,} columns changed.")
-        said.append(say(text, more=more, total=len(features)))
+        text = "{more:,} more of the {total:,} columns changed."
+        said.append(text.format(more=more, total=len(features)))
     if given and differs:
         ahead = not first or abs(given[0].shift) > abs(first[0].difference)
         against = [one.sentence(names) for one in given]
@@ -131,13 +132,13 @@ def of_columns(
     if differs and not said and not pairs:
         said = _of_shares(features)
     if said and not differs:
-        text = either(
-            len(features.changed) == 1,
-            "A single column is a weak hint to the contrary ({sure}), perhaps by chance.",
-            "Single columns are a weak hint to the contrary ({sure}), perhaps by chance.",
+        text = (
+            "A single column is a weak hint to the contrary ({sure}), perhaps by chance."
+            if len(features.changed) == 1
+            else "Single columns are a weak hint to the contrary ({sure}), perhaps by chance."
         )
         sure = _adjusted(min(one.p_adjusted for one in features), len(features))
-        said.insert(0, say(text, sure=sure))
+        said.insert(0, text.format(sure=sure))
     return said
 
 
@@ -156,7 +157,7 @@ def of_pairs(
         if "relation" in one.ways and (one.broken is None or one.broken.equal)
     }
     more = relations.pairs.n_changed - len(said | set(pairs))
-    further = say("{more} between columns changed.", more=plural(more, "more relation"))
+    further = "{more} between columns changed.".format(more=plural(more, "more relation"))
     last = [further] if more > 0 else []
     return [*(pair_sentence(pair, names) for pair in pairs if pair not in said), *last]
 
@@ -182,24 +183,26 @@ def _of_shares(features: FeatureTable) -> list[str]:
     names = [one.name for one in first if one.part > 0]
     if not names:
         return []
-    text = either(
-        len(names) > 1,
-        "No column and no relation changed for certain; {names} have the largest parts in it.",
-        "No column and no relation changed for certain; {names} has the largest part in it.",
+    text = (
+        "No column and no relation changed for certain; {names} have the largest parts in it."
+        if len(names) > 1
+        else "No column and no relation changed for certain; {names} has the largest part in it."
     )
-    return [say(text, names=listed(names))]
+    return [text.format(names=listed(names))]
 
 
 def _of_nameless(features: FeatureTable) -> list[str]:
     """That x224 changed says nothing to anybody."""
     n, total = len(features.changed), len(features)
-    text = either(
-        n > 0,
-        "It is spread over combinations of features, which have no names: {n:,} of the {total:,} "
-        "changed by themselves too.",
-        "None of the {total:,} features changed by itself: it is in combinations of them.",
+    text = (
+        (
+            "It is spread over combinations of features, which have no names: {n:,} of the "
+            "{total:,} changed by themselves too."
+        )
+        if n > 0
+        else "None of the {total:,} features changed by itself: it is in combinations of them."
     )
-    return [say(text, n=n, total=total)]
+    return [text.format(n=n, total=total)]
 
 
 def of_quality(quality: Quality, features: FeatureTable) -> list[str]:
@@ -226,16 +229,16 @@ def of_quality(quality: Quality, features: FeatureTable) -> list[str]:
     if more <= 0:
         return notes
     remarks = plural(more, "more remark")
-    return [*notes[:FIRST_NOTES], say("The report has {more} on data quality.", more=remarks)]
+    return [*notes[:FIRST_NOTES], f"The report has {remarks} on data quality."]
 
 
 def to_check(rows: RowsToCheck, names: tuple[str, str]) -> list[str]:
     """How many rows are worth a look, and why."""
     a, b = names
     parts = (
-        (rows.a_like_b, later("{n:,} of {a} like {b}")),
-        (rows.b_like_a, later("{n:,} of {b} like {a}")),
-        (rows.neither, later("{n:,} like neither")),
+        (rows.a_like_b, "{n:,} of {a} like {b}"),
+        (rows.b_like_a, "{n:,} of {b} like {a}"),
+        (rows.neither, "{n:,} like neither"),
     )
-    said = ", ".join(say(text, n=n, a=a, b=b) for n, text in parts if n)
-    return [say("Rows worth a look: {said}.", said=said)] if said else []
+    said = ", ".join(text.format(n=n, a=a, b=b) for n, text in parts if n)
+    return [f"Rows worth a look: {said}."] if said else []

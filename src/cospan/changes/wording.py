@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from cospan._language import either, later, say
 from cospan._numbers import exact_number, number, pair_of
 
 if TYPE_CHECKING:
@@ -15,14 +14,14 @@ if TYPE_CHECKING:
 
 SHORT = 40
 #: The levels of a category without a feature of their own, taken together.
-OTHER = later("other levels")
+OTHER = "other levels"
 #: What shares are of, and two of them: with names that end in an apostrophe, and with no share.
-ROWS, KNOWN = later("rows"), later("known values")
+ROWS, KNOWN = "rows", "known values"
 _SHARES = {
-    (False, False): later("{one} of {here}'s {of} and {two} of {there}'s"),
-    (False, True): later("{one} of {here}'s {of} and {two} in {there}'s"),
-    (True, False): later("{one} of the {of} of {here} and {two} of those of {there}"),
-    (True, True): later("{one} of the {of} of {here} and {two} in {there}"),
+    (False, False): "{one} of {here}'s {of} and {two} of {there}'s",
+    (False, True): "{one} of {here}'s {of} and {two} in {there}'s",
+    (True, False): "{one} of the {of} of {here} and {two} of those of {there}",
+    (True, True): "{one} of the {of} of {here} and {two} in {there}",
 }
 Two = tuple[str, str]  # of the two sets
 #: Names of sets that a sentence would swallow.
@@ -35,10 +34,10 @@ _WORDS = frozenset(
 
 #: Of durations, and how many there are in a day.
 _UNITS = (
-    (later("{n} days"), 1),
-    (later("{n} hours"), 24),
-    (later("{n} minutes"), 1440),
-    (later("{n} seconds"), 86_400),
+    ("{n} days", 1),
+    ("{n} hours", 24),
+    ("{n} minutes", 1440),
+    ("{n} seconds", 86_400),
 )
 
 
@@ -58,7 +57,7 @@ def value_text(value: float, kind: str) -> str:
         return f"{hours % 24}:{minutes:02}"
     if kind == "duration":
         text, times = next((unit for unit in _UNITS if abs(value) * unit[1] >= 1), _UNITS[0])
-        return say(text, n=number(value * times))
+        return text.format(n=number(value * times))
     return number(value)
 
 
@@ -75,8 +74,8 @@ def rows_of(name: str, what: str = ROWS) -> str:
     >>> rows_of("A"), rows_of("'no'")
     ("A's rows", "the rows of 'no'")
     """
-    text = either(name[-1:] == "'", "the {what} of {name}", "{name}'s {what}")
-    return say(text, what=say(what), name=name)
+    text = "the {what} of {name}" if name[-1:] == "'" else "{name}'s {what}"
+    return text.format(what=what, name=name)
 
 
 def shares_of(shares: Two, names: Two, of: str = ROWS, first: int = 0, never: bool = False) -> str:
@@ -94,7 +93,7 @@ def shares_of(shares: Two, names: Two, of: str = ROWS, first: int = 0, never: bo
     order = (first, 1 - first)
     (one, two), (here, there) = ([x[i] for i in order] for x in (shares, names))
     text = _SHARES["'" in (here[-1:], there[-1:]), never]
-    return say(text, one=one, two=two, here=here, there=there, of=say(of))
+    return text.format(one=one, two=two, here=here, there=there, of=of)
 
 
 def of_hundred(auc: float) -> str:
@@ -104,8 +103,8 @@ def of_hundred(auc: float) -> str:
     ('81', 'over 99', '100')
     """
     if 0 < auc < 0.005:
-        return say("under 1")
-    return say("over 99") if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
+        return "under 1"
+    return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
 
 
 def auc_interval(auc: Estimate) -> str:
@@ -113,13 +112,12 @@ def auc_interval(auc: Estimate) -> str:
     low, high = of_hundred(auc.low), of_hundred(auc.high)
     if low == high == f"{100 * auc.low:.0f}" and auc.low < auc.high:
         low, high = pair_of(100 * auc.low, 100 * auc.high, right=1)
-    text = later("{level:.0f} % interval {low} to {high}; by chance 50")
-    return say(text, level=100 * auc.confidence, low=low, high=high)
+    return f"{100 * auc.confidence:.0f} % interval {low} to {high}; by chance 50"
 
 
 def quoted(name: str) -> str:
     """A name in a sentence: cut where it is long, quoted where it has spaces."""
-    line = " ".join((say(name) if name == OTHER else name).split())
+    line = " ".join(name.split())
     line = line if len(line) <= SHORT else line[: SHORT - 1] + "…"
     return f"'{line}'" if " " in line or not line else line
 
@@ -127,8 +125,8 @@ def quoted(name: str) -> str:
 def truth(word: str, value: bool = True) -> str:
     """A truth value: by the data's word for true, or by ours where it has none."""
     if word in ("", "true"):
-        return say("true" if value else "false")
-    return quoted(word) if value else say("not {word}", word=quoted(word))
+        return "true" if value else "false"
+    return quoted(word) if value else f"not {quoted(word)}"
 
 
 def set_name(name: str) -> str:
@@ -146,7 +144,7 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """Names with commas and an "and"; how many more there are."""
     shown = [quoted(name) for name in names[:most]]
     if len(names) > most:
-        return say("{names} and {n:,} more", names=", ".join(shown), n=len(names) - most)
+        return "{names} and {n:,} more".format(names=", ".join(shown), n=len(names) - most)
     if len(shown) < 2:
         return "".join(shown)
-    return say("{names} and {last}", names=", ".join(shown[:-1]), last=shown[-1])
+    return "{names} and {last}".format(names=", ".join(shown[:-1]), last=shown[-1])

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from cospan._language import later, say
 from cospan._numbers import shares_text
 
 from .notes import LookedAt, QualityNote
@@ -49,9 +48,9 @@ def _apart(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
     """Dates that do not overlap: sets of different times, or a calendar that is off."""
     (early, first), (late, second) = sorted(zip((a, b), names, strict=True), key=lambda x: x[0].low)
     known = {"x": value_text(early.high, "date"), "y": value_text(late.low, "date")}
-    text = later("{name} ends on {x} in {first} and begins on {y} in {second}, so it is not "
-                 "compared.")  # fmt: skip
-    return say(text, name=quoted(a.name), first=first, second=second, **known)
+    return (
+        "{name} ends on {x} in {first} and begins on {y} in {second}, so it is not compared."
+    ).format(name=quoted(a.name), first=first, second=second, **known)
 
 
 def _written(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
@@ -67,17 +66,18 @@ def _written(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
     text = (a, b)[side]
     if a.kind == "left out":
         known = {"name": quoted(a.name), "text": next(iter(text.levels))[:40]}
-        said = later("{name} holds text such as {text!r} in {a}, and none in {b}.")
-        return say(said, a=names[side], b=names[1 - side], **known)
+        return "{name} holds text such as {text!r} in {a}, and none in {b}.".format(
+            a=names[side], b=names[1 - side], **known
+        )
     if text.reading in _PLAIN or not (text.reading or _is_truth(text.levels)):
         return ""
     from cospan.sources.encoding.readings import READINGS
 
-    plain = later("0 and 1 or plain truth values")
+    plain = "0 and 1 or plain truth values"
     if text.reading:
         kind = READINGS[text.reading].kind
-        plain = later("plain dates") if kind == "date" else later("plain numbers")
-    return _said(a.name, _examples(text), say(plain), (names[side], names[1 - side]))
+        plain = "plain dates" if kind == "date" else "plain numbers"
+    return _said(a.name, _examples(text), plain, (names[side], names[1 - side]))
 
 
 def _both_texts(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
@@ -89,8 +89,7 @@ def _both_texts(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> s
 
 
 def _said(column: str, one: str, other: str, names: tuple[str, str]) -> str:
-    text = later("{name} is written as {x} in {a} and as {y} in {b}.")
-    return say(text, name=quoted(column), x=one, y=other, a=names[0], b=names[1])
+    return f"{quoted(column)} is written as {one} in {names[0]} and as {other} in {names[1]}."
 
 
 def _is_truth(levels: Mapping[str, int]) -> bool:
@@ -137,6 +136,5 @@ def _padded(a: ColumnProfile, b: ColumnProfile, at: LookedAt) -> str:
     if float(log_fisher(a.padded, sizes[0], b.padded, sizes[1])[0]) > math.log(at.level):
         return ""
     shares = shares_text(a.padded / sizes[0], b.padded / sizes[1])
-    rows = shares_of(shares, at.names, later("values"))
-    text = later("{name} has blanks around {rows}; they do not count here.")
-    return say(text, name=quoted(a.name), rows=rows)
+    rows = shares_of(shares, at.names, "values")
+    return f"{quoted(a.name)} has blanks around {rows}; they do not count here."

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 import typer
 
 from cospan._packages import missing
-from cospan._surface import on_command_line
 from cospan._text import printable
 from cospan.cli.process import (
     Stopped,
@@ -62,14 +61,12 @@ class Terminal:
         self._warned: set[str] = set()  # of those, what was printed
         self._handlers: dict[signal.Signals, Any] = {}
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
-        self._surface = on_command_line()
 
     def __enter__(self) -> Self:
         open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             never_fail_on_characters(stream)
         self._handlers = unwinding_signals()
-        self._surface.__enter__()
         self._caught.__enter__()
         warnings.simplefilter("default" if self.verbose else "ignore")
         warnings.simplefilter("always", CospanWarning)
@@ -86,7 +83,6 @@ class Terminal:
     ) -> None:
         self.stop_progress()
         self._caught.__exit__(kind, error, trace)
-        self._surface.__exit__(None, None, None)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         if isinstance(error, Stopped):

@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from cospan._surface import option
 from cospan.comparison.many import ManyComparison
 from cospan.comparison.opening import Classes, Opened, classes_of, open_many, open_pair
 from cospan.comparison.pair import Comparison
@@ -253,6 +252,4 @@ def _refuse(why: str, **given: Any) -> None:
     """Mappings and classes name the sets themselves; labels of Z are checked against two only."""
     for name, value in given.items():
         if value is not None:
-            raise InputError(
-                f"{option(name)} is for two sets, A and B, and {why}; leave {option(name)} out."
-            )
+            raise InputError(f"{name}= is for two sets, A and B, and {why}; leave {name}= out.")

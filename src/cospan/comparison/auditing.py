@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import either, say
-from cospan._surface import option
 from cospan._warnings import warn
 from cospan.audit import LabelAudit, shares_of
 from cospan.changes import RowsToCheck
@@ -64,12 +62,13 @@ def audit_rows(
 
 def _tell_others(labels: NDArray[Any], name: str) -> None:
     others = sorted({as_text(label) for label in labels.tolist()})
-    text = either(
-        len(labels) == 1,
-        "{name}: {n:,} row is labelled {labels}, which is no set; its label is not checked.",
-        "{name}: {n:,} rows are labelled {labels}, which is no set; their labels are not checked.",
+    text = (
+        "{name}: {n:,} row is labelled {labels}, which is no set; its label is not checked."
+        if len(labels) == 1
+        else "{name}: {n:,} rows are labelled {labels}, which is no set; their labels are not "
+        "checked."
     )
-    warn(say(text, name=name, n=len(labels), labels=listing(others)), code="labels not checked")
+    warn(text.format(name=name, n=len(labels), labels=listing(others)), code="labels not checked")
 
 
 def _among_others(
@@ -119,8 +118,8 @@ def sides_of_labels(
     unknown = sorted(found - set(names))
     raise InputError(
         f"labels hold {listing(unknown)}; each label must be {names[0]!r} or {names[1]!r}, the "
-        f"names of the sets. Call these as the labels do, with {option('name_a')} and "
-        f"{option('name_b')}, or use 0 and 1."
+        f"names of the sets. Call these as the labels do, with name_a= and "
+        f"name_b=, or use 0 and 1."
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from cospan._surface import option
 from cospan.comparison.reading import OwnRows, Progress, ReadSet, Sets, sample_size, watched
 from cospan.errors import InputError
 from cospan.sources import Chunk, Source
@@ -76,9 +75,7 @@ class _Growing:
 def _by_label(chunk: Chunk) -> Iterator[tuple[Any, Chunk]]:
     """The classes in a chunk, each with its rows."""
     if chunk.labels is None:
-        raise InputError(
-            f"the rows have no labels; {option('label')} must say where the classes are."
-        )
+        raise InputError("the rows have no labels; label= must say where the classes are.")
     values, group = np.unique(chunk.labels, return_inverse=True)
     for k, value in enumerate(values.tolist()):
         index = np.flatnonzero(group == k)
@@ -95,8 +92,8 @@ def _refuse_too_few(found: dict[Any, _Growing], name: str) -> None:
         raise InputError(
             f"{name}: of {len(found)} classes {listing(lonely, limit=3)} "
             f"{'has' if len(lonely) == 1 else 'have'} one row; a set needs at least 2, better "
-            f"30. Take another column as {option('label')}, or two classes by {option('a')} and "
-            f"{option('b')}."
+            f"30. Take another column as label=, or two classes by a= and "
+            f"b=."
         )
 
 
@@ -104,7 +101,7 @@ def refuse_too_many(n: int, name: str) -> None:
     if n > MOST_SETS:
         raise InputError(
             f"{name}: there are more than {MOST_SETS} sets to compare; "
-            f"choose fewer, or another column for {option('label')}."
+            f"choose fewer, or another column for label=."
         )
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import say, several
 from cospan._types import Floats
 from cospan.audit import LabelAudit
 from cospan.changes.wording import set_name
@@ -273,9 +272,9 @@ class ManyComparison(View):
     def sentences(self) -> tuple[str, ...]:
         """What was found, in words: the closest and the farthest sets, and how well they part."""
         if not np.any(self.fisher_rao):
-            return (say("The sets cannot be separated: all explain every row equally well."),)
+            return ("The sets cannot be separated: all explain every row equally well.",)
         order = self.closest(len(self.names) ** 2)
-        closest, farthest, apart, own = several(
+        closest, farthest, apart, own = (
             "the closest are {a} and {b} ({d:.2f})",
             "the farthest are {a} and {b} ({d:.2f})",
             "On the scale from 0 (alike) to 3.14 (apart) {pairs}.",
@@ -283,11 +282,11 @@ class ManyComparison(View):
             "chance {by_chance:.0f}).",
         )
         named = [
-            say(text, a=set_name(a), b=set_name(b), d=self.distance(a, b).value)
+            text.format(a=set_name(a), b=set_name(b), d=self.distance(a, b).value)
             for text, (a, b) in [(closest, order[0]), (farthest, order[-1])][: len(order)]
         ]
         n, by_chance = 100 * self.accuracy, 100 / len(self.names)
-        return say(apart, pairs=", ".join(named)), say(own, n=n, by_chance=by_chance)
+        return apart.format(pairs=", ".join(named)), own.format(n=n, by_chance=by_chance)
 
     def classifier(self) -> AlignmentAngleClassifier:
         """The sets as a fitted estimator, whose classes are their names; :func:`cospan.save` it."""

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._warnings import warn
 from cospan.comparison.classes import ClassesOf, refuse_too_many
 from cospan.comparison.profiles import KeptProfile, as_profile, with_plan
@@ -55,17 +53,11 @@ def open_pair(
     """Open two sets, or two classes of `A`, and the rows to score with them."""
     label, a, b, labels = classes
     if labels is not None and Z is None:
-        raise InputError(
-            f"{option('labels')} belong to Z, and there is no Z; pass the rows they label as "
-            f"{option('Z')}."
-        )
+        raise InputError("labels= belong to Z, and there is no Z; pass the rows they label as Z=.")
     if B is None:
         B, (a, b) = A, _two_classes(A, label, a, b, options)
     elif label is None and (a is not None or b is not None):
-        raise InputError(
-            f"{option('a')} and {option('b')} name classes; {option('label')} must say where the "
-            f"classes are."
-        )
+        raise InputError("a= and b= name classes; label= must say where the classes are.")
     parts = [
         _open(thing, name or letter, options, label=label, label_value=value)
         for thing, name, letter, value in ((A, names[0], "A", a), (B, names[1], "B", b))
@@ -87,15 +79,13 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
     """The two classes to take out of one table: those named, or the only two there are."""
     if label is None:
         raise InputError(
-            f"only one set is given; pass a second one, or {option('label')}, {option('a')} and "
-            f"{option('b')} for two classes of it."
+            "only one set is given; pass a second one, or label=, a= and b= for two classes of it."
         )
     if a is None or b is None:
         a, b = _only_two(A, label, a, b, options)
     if str(a) == str(b):
         raise InputError(
-            f"both sets are class {str(a)!r}; name two different classes as {option('a')} and "
-            f"{option('b')}."
+            f"both sets are class {str(a)!r}; name two different classes as a= and b=."
         )
     return a, b
 
@@ -114,7 +104,7 @@ def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, An
     if len(found) != 2:
         raise InputError(
             f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to compare "
-            f"with {option('a')} and {option('b')}."
+            f"with a= and b=."
         )
     first, second = found
     if a is not None:
@@ -134,9 +124,7 @@ def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[s
     """
     if label is not None:
         if isinstance(sets, Mapping):
-            raise InputError(
-                f"{option('label')} takes the classes of one table; pass it instead of a mapping."
-            )
+            raise InputError("label= takes the classes of one table; pass it instead of a mapping.")
         source = open_source(sets, label=label, **options)
         opened: Sets = ClassesOf(encode_together([source])[0])
     else:
@@ -162,7 +150,7 @@ def named_sets(sets: Any) -> dict[str, Any]:
         return dict(zip(names_of(sets), sets, strict=True))
     raise InputError(
         f"sets is a {type(sets).__name__}; give a mapping of names to sets, a list of sets, "
-        f"or one table with {option('label')}."
+        f"or one table with label=."
     )
 
 
@@ -249,10 +237,10 @@ def _further(
         known = {*(column.name for column in plan.columns), *plan.inputs}
         more = [column for column in source.table.columns if column not in known]
         if more:
-            text = later("{name}: the sets have no {columns}; they are left out.")
+            text = "{name}: the sets have no {columns}; they are left out."
             if len(more) == 1:
-                text = later("{name}: the sets have no {columns}; it is left out.")
-            warn(say(text, name=source.name, columns=listing(more)), code="columns left out")
+                text = "{name}: the sets have no {columns}; it is left out."
+            warn(text.format(name=source.name, columns=listing(more)), code="columns left out")
         source = source.encoded(plan)
     return check_same_features(first, source)
 

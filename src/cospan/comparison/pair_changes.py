@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cospan._language import later, say
 from cospan._numbers import chance
 from cospan._text import plural
 from cospan._types import Floats
@@ -67,13 +66,13 @@ class PairChanges:
             return ""
         changed, n = found.changes.features.changed, len(found.changes.features)
         if not changed:
-            return say("no column changed")
-        text = later("{n:,} of {columns} changed ({p}): {first}")
+            return "no column changed"
+        text = "{n:,} of {columns} changed ({p}): {first}"
         if found.changes.features.nameless:
-            text = later("{n:,} of {columns} changed ({p})")
+            text = "{n:,} of {columns} changed ({p})"
         first = listed([one.name for one in changed], FIRST_COLUMNS)
         known = {"columns": plural(n, "column"), "p": chance(changed[0].p_adjusted)}
-        return say(text, n=len(changed), first=first, **known)
+        return text.format(n=len(changed), first=first, **known)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """The pairs that are shown, closest first, as plain types."""

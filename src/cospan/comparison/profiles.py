@@ -10,8 +10,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._warnings import Remark
 from cospan.changes.columns import LEVEL
 from cospan.changes.verdict import Verdict, said_verdict
@@ -61,13 +59,12 @@ def verdict_by_sketches(
     if found is None or not found.judged:
         return None
     clear = [one for one in found.reasons if one.ratio > 1]
-    against = later("Against the profile of {name}: {text}")
     return said_verdict(
         found.p,
         found.mostly,
         [name for name, ratio in found.columns.items() if ratio > 1],
         [f"{one.column} and {one.second}" for one in clear if one.kind == "relation"],
-        [say(against, name=profile.name, text=one.text) for one in clear],
+        [f"Against the profile of {profile.name}: {one.text}" for one in clear],
         auc,
         names,
     )
@@ -75,22 +72,22 @@ def verdict_by_sketches(
 
 def said_by_sketches(profile: KeptProfile, other: Summary, name: str) -> Remark:
     """What can be said of a set and a profile without rows, and what cannot."""
-    text = later(
+    text = (
         "The profile of {name} keeps no rows: rows drawn from its summary stand in for them "
         "(drawn 0, drawn 1, …), so there is no test by permutation, no list of changed columns, "
         "and no row of it to look at."
     )
-    said = [say(text, name=profile.name)]
+    said = [text.format(name=profile.name)]
     found = None if profile.judge is None else profile.judge(other)
     if found is not None and found.judged:
-        text = later("By its sketches {name} differs with a p-value of {p}.")
+        text = "By its sketches {name} differs with a p-value of {p}."
         if found.p >= LEVEL:
-            text = later("By its sketches there is no evidence that {name} differs (p = {p}).")
+            text = "By its sketches there is no evidence that {name} differs (p = {p})."
         elif found.reasons:
-            text = later("By its sketches {name} differs with a p-value of {p}: {reasons}")
+            text = "By its sketches {name} differs with a p-value of {p}: {reasons}"
         reasons = " ".join(reason.text for reason in found.reasons[:MOST_REASONS])
-        said.append(say(text, name=name, p=found.p_text, reasons=reasons))
-    remedy = say("A profile made with {option} has all that.", option=option("rows", 2000))
+        said.append(text.format(name=name, p=found.p_text, reasons=reasons))
+    remedy = "A profile made with rows=2000 has all that."
     return Remark("rows drawn", " ".join(said), remedy)
 
 

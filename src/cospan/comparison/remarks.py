@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from cospan._language import later, say, several
-from cospan._surface import option
 from cospan._text import plural
 from cospan._warnings import Remark, heard, warn
 from cospan.comparison.auditing import Audited
@@ -20,7 +18,7 @@ from cospan.sources.base import listing
 
 FEW_ROWS = 30
 # Of a comparison whose rows are scored with curved features.
-CURVED = later("The difference is curved: means, spreads and correlations show only a part of it.")
+CURVED = "The difference is curved: means, spreads and correlations show only a part of it."
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 
 
@@ -55,38 +53,38 @@ def collect_remarks(
         found += _of_group(group, model, drawn=group.own in drawn)
     found += _constant(opened, model)
     if model.curve is not None and differs:
-        found.append(Remark("curved", say(CURVED)))
+        found.append(Remark("curved", CURVED))
     flagged = float(np.mean(np.asarray(audited.audit.flagged)))
     if flagged > WORTH_SAYING:
-        text = several(
+        text = (
             "{share:.0%} of the rows look more like another set.",
             "{share:.0%} of the rows look more like the other set.",
             "{share:.0%} of the labelled rows look more like the other set.",
         )[2 if audited.of == "z" else int(model.geometry.n_sets == 2)]
-        found.append(Remark("rows elsewhere", say(text, share=flagged)))
+        found.append(Remark("rows elsewhere", text.format(share=flagged)))
     return tuple(dict.fromkeys(found))
 
 
 def _of_group(group: Group, model: Model, *, drawn: bool = False) -> Iterator[Remark]:
     if group.own is not None and group.total < FEW_ROWS:
         rows = plural(group.total, "row")
-        text = later("{name} has only {rows}: expect wide intervals.")
-        yield Remark("few rows", say(text, name=group.name, rows=rows))
+        text = "{name} has only {rows}: expect wide intervals."
+        yield Remark("few rows", text.format(name=group.name, rows=rows))
     if group.sampled and not drawn:
-        text = later("Of {name} a uniform sample of {rows} was scored, not all {total:,}.")
+        text = "Of {name} a uniform sample of {rows} was scored, not all {total:,}."
         rows = plural(group.n, "row")
-        remedy = say("{option} scores every one.", option=option("score_all", True))
-        said = say(text, name=group.name, rows=rows, total=group.total)
+        remedy = "score_all=True scores every one."
+        said = text.format(name=group.name, rows=rows, total=group.total)
         yield Remark("sampled", said, remedy)
     if isinstance(model, JointFrame) and group.kept.alignment is not None and model.blocks.k:
         astray = 1 - float(np.mean(np.asarray(group.kept.alignment.relational)))
         if astray > WORTH_SAYING:
-            text = later(
+            text = (
                 "{share:.0%} of the rows of {name} reach outside what both sets span; without "
                 "shrinkage their angles mislead."
             )
-            remedy = say("Give {option}.", option=option("shrinkage", "auto"))
-            yield Remark("outside the sets", say(text, share=astray, name=group.name), remedy)
+            remedy = 'Give shrinkage="auto".'
+            yield Remark("outside the sets", text.format(share=astray, name=group.name), remedy)
 
 
 def _constant(opened: Opened, model: Model) -> Iterator[Remark]:
@@ -99,7 +97,7 @@ def _constant(opened: Opened, model: Model) -> Iterator[Remark]:
     names = [first.feature_names[j] for j in constant if first.feature_names[j] not in own]
     if not names:  # nothing is missing: no column of the user's is constant
         return
-    text = later("Constant in all sets, and kept out: {names}.")
+    text = "Constant in all sets, and kept out: {names}."
     if model.geometry.n_sets == 2:
-        text = later("Constant in both sets, and kept out: {names}.")
-    yield Remark("constant columns", say(text, names=listing(names)))
+        text = "Constant in both sets, and kept out: {names}."
+    yield Remark("constant columns", text.format(names=listing(names)))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import later, say
 from cospan._text import plural
 from cospan.changes.wording import quoted, set_name
 
@@ -45,16 +44,16 @@ def where_they_go(
     order = np.argsort(-counts, kind="stable")
     parts = [(int(counts[k]), set_name(quoted(names[k]))) for k in order if counts[k]]
     if neither.any():
-        parts.append((int(neither.sum()), say("neither" if len(names) == 2 else "no set")))
+        parts.append((int(neither.sum()), ("neither" if len(names) == 2 else "no set")))
     rows, whole, called = plural(len(nearest), "row"), len(nearest) == total, set_name(quoted(name))
     if len(parts) == 1:
-        which = rows if whole else say("sample of {rows}", rows=rows)
-        text = later("The {which} of {name} look like {set}.")
+        which = rows if whole else f"sample of {rows}"
+        text = "The {which} of {name} look like {set}."
         if len(nearest) == 1:
-            text = later("The {which} of {name} looks like {set}.")
-        return say(text, which=which, name=called, set=parts[0][1])
+            text = "The {which} of {name} looks like {set}."
+        return text.format(which=which, name=called, set=parts[0][1])
     (n, one), *others = parts
-    first = say("{n:,} looks like {set}" if n == 1 else "{n:,} look like {set}", n=n, set=one)
-    said = ", ".join([first, *(say("{n:,} like {set}", n=n, set=x) for n, x in others)])
-    which = say("the {rows}" if whole else "a sample of {rows}", rows=rows)
-    return say("Of {which} of {name}, {said}.", which=which, name=called, said=said)
+    first = ("{n:,} looks like {set}" if n == 1 else "{n:,} look like {set}").format(n=n, set=one)
+    said = ", ".join([first, *(f"{n:,} like {x}" for n, x in others)])
+    which = ("the {rows}" if whole else "a sample of {rows}").format(rows=rows)
+    return f"Of {which} of {called}, {said}."

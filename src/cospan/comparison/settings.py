@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_confidence, as_count, as_flag, as_option, as_shrinkage
 from cospan._warnings import warn
@@ -61,15 +59,12 @@ class Settings(SetSettings):
         """Settings as :func:`cospan.compare` takes them, the preset and the old alias resolved."""
         if as_flag(standardize, "standardize"):
             if given.get("units", "auto") not in ("auto", "own"):
-                raise InputError(
-                    f"{option('standardize', True)} is {option('units', 'own')}; give one of them."
-                )
-            text = later(
+                raise InputError('standardize=True is units="own"; give one of them.')
+            said = (
                 "{old} is now {new}, which tables have by default: no result depends on the unit "
                 "of a column."
-            )
-            said = say(text, old=option("standardize", True), new=option("units", "own"))
-            warn(said, code="renamed", remedy=say("Leave it out."))
+            ).format(old="standardize=True", new='units="own"')
+            warn(said, code="renamed", remedy="Leave it out.")
             given["units"] = "own"
         known = {*DEFAULTS, "preset"}
         asked = {name: value for name, value in given.items() if name in known}
@@ -79,8 +74,7 @@ class Settings(SetSettings):
         weighting = as_option(self.weighting, "weighting", ("cost", "frame"))
         if weighting == "frame" and self.span == "affine":
             raise InputError(
-                f"{option('weighting', 'frame')} belongs to the linear span; give "
-                f"{option('span', 'linear')} with it."
+                'weighting="frame" belongs to the linear span; give span="linear" with it.'
             )
         as_shrinkage(self.shrinkage)
         as_confidence(self.confidence)

@@ -8,8 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan._arrays import one_blas_thread
-from cospan._language import either, say, several
-from cospan._surface import option
 from cospan._types import Floats
 from cospan._warnings import Remark
 from cospan.changes import Changes, RowsToCheck, Verdict, find_changes
@@ -110,12 +108,12 @@ def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
 def _times_apart(changes: Changes) -> tuple[Remark, ...]:
     """Dates that separate the sets by themselves, as those of training and production do."""
     found = [one.name for one in changes.features if one.kind == "date" and one.distance >= APART]
-    text, rest = several(
-        "The sets are of different times: {name} alone separates them, whatever else changed.",
-        "{option} compares the rest.",
-    )
     return tuple(
-        Remark("times apart", say(text, name=name), say(rest, option=option("drop", name)))
+        Remark(
+            "times apart",
+            f"The sets are of different times: {name} alone separates them, whatever else changed.",
+            f'drop="{name}" compares the rest.',
+        )
         for name in found
     )
 
@@ -151,17 +149,21 @@ def _shift_of(
                 random_state=settings.seed,
             )
     except InputError as error:  # too few rows for a test are still enough for a comparison
-        said = say("There is no p-value for the sets as a whole: {error}", error=error)
+        said = f"There is no p-value for the sets as a whole: {error}"
         return None, (Remark("no p-value", said),)
     progress("testing for a shift", 1, 1)
     if not test.copies:
         return test, ()
-    text = either(
-        test.copies > 1,
-        "{n:,} of the {of:,} rows tested repeat another row of their set: the p-value and the "
-        "held-out AUC count each row once.",
-        "{n} of the {of:,} rows tested repeats another row of its set: the p-value and the "
-        "held-out AUC count each row once.",
+    text = (
+        (
+            "{n:,} of the {of:,} rows tested repeat another row of their set: the p-value and the "
+            "held-out AUC count each row once."
+        )
+        if test.copies > 1
+        else (
+            "{n} of the {of:,} rows tested repeats another row of its set: the p-value and the "
+            "held-out AUC count each row once."
+        )
     )
-    said = say(text, n=test.copies, of=sum(len(one.rows) for one in tested))
+    said = text.format(n=test.copies, of=sum(len(one.rows) for one in tested))
     return test, (Remark("copies", said),)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import either, later, say
 from cospan._numbers import number, share_text
 from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, plan_from, present
@@ -230,7 +229,7 @@ def _span(unit: Every, code: int, step: int) -> str:
 
 
 def _from_to(first: str, last: str) -> str:
-    return say("{first} to {last}", first=first, last=last)
+    return f"{first} to {last}"
 
 
 def _equal(values: Floats, own: Sequence[Floats]) -> Cut | None:
@@ -292,8 +291,8 @@ def _pvalue(parts: Sequence[Floats]) -> float:
 
 def sentences(line: Timeline, names: Mapping[str, str]) -> Iterator[str]:
     """What a timeline says, in words; `names` are those of the sets by their keys."""
-    along = later("over {column}") if line.column else later("along the order of the rows")
-    over = say(along, column=line.column)
+    along = "over {column}" if line.column else "along the order of the rows"
+    over = along.format(column=line.column)
     for key in line.changing:
         known = [(k, one) for k, one in enumerate(line.moments[key]) if one is not None]
         by_angle = sorted(known, key=lambda item: item[1].median)
@@ -301,14 +300,15 @@ def sentences(line: Timeline, names: Mapping[str, str]) -> Iterator[str]:
         part = [share_text(one.like_b) for _, one in (first, last)]
         same = part[0] == part[1]  # they lean to the same side all the time
         part = [f"{one.median:.0f}°" for _, one in (first, last)] if same else part
-        text = either(
-            same,
-            "Rows of {name} change {over}: their median angle is {x} at {first} and {y} at {last}.",
-            "Rows of {name} change {over}: {x} of them look like {b} at {first}, {y} at {last}.",
+        text = (
+            "Rows of {name} change {over}: their median angle is {x} at {first} and {y} at {last}."
+            if same
+            else "Rows of {name} change {over}: {x} of them look like {b} at {first}, {y} at "
+            "{last}."
         )
         when = {"first": line.windows[first[0]], "last": line.windows[last[0]]}
-        yield say(text, name=names[key], over=over, x=part[0], y=part[1], b=names["B"], **when)
+        yield text.format(name=names[key], over=over, x=part[0], y=part[1], b=names["B"], **when)
     if all(sum(one is not None for one in row) < 2 for row in line.moments.values()):
-        yield say("Each set is in one window: there is no change within it to see.")
+        yield "Each set is in one window: there is no change within it to see."
     elif not line.changing:
-        yield say("No set changes much {over}.", over=over)
+        yield f"No set changes much {over}."

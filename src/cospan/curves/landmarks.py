@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._language import say
 from cospan._text import plural
 from cospan._tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE, rank_in_gram
 from cospan._types import Floats
@@ -62,7 +61,7 @@ class LandmarkMap(RowMap):
 
     @property
     def words(self) -> str:
-        return say("nearness to {landmarks}", landmarks=plural(len(self.landmarks), "landmark"))
+        return "nearness to {landmarks}".format(landmarks=plural(len(self.landmarks), "landmark"))
 
     def features(self, rows: Array) -> Array:
         y, near = self._axes_and_nearness(rows)

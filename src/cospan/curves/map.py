@@ -33,7 +33,6 @@ from scipy.special import ndtri
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._language import say
 from cospan._text import plural
 from cospan._types import Floats
 from cospan.curves.rows import RowMap
@@ -95,7 +94,7 @@ class CurveMap(RowMap):
 
     @property
     def words(self) -> str:
-        return say("{cosines} of columns", cosines=plural(len(self.phases), "cosine"))
+        return "{cosines} of columns".format(cosines=plural(len(self.phases), "cosine"))
 
     def __call__(self, rows: Array) -> Array:
         found = self.features(rows)

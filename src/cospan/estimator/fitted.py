@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cospan import _arrays as arrays
-from cospan._surface import option
 from cospan._tolerance import SAME_SCORE
 from cospan._types import Floats
 from cospan._validate import as_option
@@ -56,9 +55,7 @@ class FittedClasses:
         threshold = _as_threshold(settings.threshold, len(summaries))
         options = settings.of_the_sets()
         if weighting == "frame" and settings.span == "affine":
-            raise InputError(
-                f"{option('weighting', 'frame')} belongs to {option('span', 'linear')}; give both."
-            )
+            raise InputError('weighting="frame" belongs to span="linear"; give both.')
         model: JointFrame | SetCosts
         if len(summaries) == 2:
             model = JointFrame.from_summaries(summaries[0], summaries[1], again=again, **options)
@@ -102,8 +99,8 @@ class FittedClasses:
         if known is None or self.weighting == "frame":
             raise InputError(
                 "There is no typicality here: it needs leave-one-out costs of the training rows, "
-                f"which {option('weighting', 'frame')}, files of older models and single rows do "
-                f"not have."
+                'which weighting="frame", files of older models and single rows do '
+                "not have."
             )
         return np.asarray(known.p_values(self.model.squared_costs(X)), dtype=np.float64)
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._surface import option
 from cospan._validate import as_option, as_rows, check_names, feature_names_of
 from cospan.alignment import Alignment
 from cospan.errors import InputError
@@ -122,8 +121,7 @@ class ScoringFrame(FrameProperties):
         weighting = as_option(weighting, "weighting", _WEIGHTINGS)
         if weighting == "frame" and self.geometry.affine:
             raise InputError(
-                f"{option('weighting', 'frame')} belongs to the linear span; fit the frame with "
-                f"{option('span', 'linear')}."
+                'weighting="frame" belongs to the linear span; fit the frame with span="linear".'
             )
         return weighting
 

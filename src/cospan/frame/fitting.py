@@ -11,8 +11,6 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._tolerance import rank_tolerance
 from cospan._validate import as_option, as_rows, as_weights, check_names
 from cospan._warnings import warn
@@ -118,12 +116,12 @@ def warn_if_nothing_shared(found: Fitted, a: Summary, b: Summary) -> None:
     centred = found.geometry.center_mode == "pooled"
     made = 1 if centred and a.count + b.count < a.n_features else 0
     if found.geometry.shrinkage == 0 and found.factors.blocks.k <= made:
-        text = later(
-            "A ({a} rows) and B ({b} rows) share no direction of the {d}-dimensional feature "
-            "space, so without shrinkage no sample has a meaningful angle."
+        remedy = 'Use more rows, or shrinkage="auto".'
+        said = (
+            f"A ({a.count} rows) and B ({b.count} rows) share no direction of the "
+            f"{a.n_features}-dimensional feature space, so without shrinkage no sample has a "
+            "meaningful angle."
         )
-        remedy = say("Use more rows, or {option}.", option=option("shrinkage", "auto"))
-        said = say(text, a=a.count, b=b.count, d=a.n_features)
         warn(said, code="nothing shared", remedy=remedy)
 
 

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from cospan._arrays import one_blas_thread
-from cospan._language import say
-from cospan._surface import option
 from cospan._warnings import heard, warn
 from cospan.errors import InputError
 from cospan.monitoring.cutting import windows_of
@@ -105,7 +103,7 @@ def _past(reference: Any, false_alarms: float | None) -> Monitoring | None:
         return None
     if false_alarms is not None and _as_alarms(false_alarms) != reference.false_alarms:
         raise InputError(
-            f"This monitoring was begun with {option('false_alarms', reference.false_alarms)}; "
+            f"This monitoring was begun with false_alarms={reference.false_alarms!r}; "
             "leave that out, or begin a new one."
         )
     return reference
@@ -120,15 +118,14 @@ def _after(past: Monitoring, records: list[Record], length: Every) -> list[Recor
     for one in records:
         if known.get(one.code, one.rows) != one.rows:  # else the same rows were given again
             window, n = length.label(one.code), known[one.code]
-            warn(say("{window} was there already, with {n:,} rows; the {more:,} rows now given "
-                     "take their place.", window=window, n=n, more=one.rows))  # fmt: skip
+            warn(f"{window} was there already, with {n:,} rows; the {one.rows:,} rows now given "
+                     "take their place.")  # fmt: skip
     return records
 
 
 def _how_long() -> str:
     return (
-        f"How long is a window? Say it with {option('every')}, for instance "
-        f"{option('every', 'day')} or {option('every', '1000-rows')}."
+        'How long is a window? Say it with every=, for instance every="day" or every="1000-rows".'
     )
 
 
@@ -136,8 +133,7 @@ def _as_alarms(value: Any) -> float:
     number = isinstance(value, int | float | np.integer | np.floating)
     if isinstance(value, bool) or not number or not 0 < value <= sys.float_info.max:
         raise InputError(
-            f"{value!r} is not a number of false alarms; give {option('false_alarms')} a number "
-            "above 0."
+            f"{value!r} is not a number of false alarms; give false_alarms= a number above 0."
         )
     return float(value)
 
@@ -165,7 +161,7 @@ def _same_every(profile: Profile, every: Any) -> Every:
     length = as_every(every)
     if profile.every is not None and profile.every != length:
         raise InputError(
-            f"The reference has {profile.every.plural} and {option('every')} asks for "
+            f"The reference has {profile.every.plural} and every= asks for "
             f"{length.plural}; make both the same."
         )
     return length

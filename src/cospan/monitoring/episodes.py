@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from cospan._language import later, say
 from cospan.changes.wording import listed
 from cospan.monitoring.judging import WindowResult
 
@@ -98,20 +97,20 @@ class _Run(NamedTuple):
 def _episode(windows: Sequence[WindowResult], run: _Run) -> Episode:
     last = run.alarms[-1]
     open_ended = last == len(windows) - 1
-    what = listed(run.columns, _NAMED) if run.columns else say("whole rows")
+    what = listed(run.columns, _NAMED) if run.columns else "whole rows"
     if run.mostly:
-        what = say("mostly {kind}: {columns}", kind=say(run.mostly), columns=what)
+        what = f"mostly {run.mostly}: {what}"
     since, until = windows[run.begin].label, windows[last].label
-    text = later("{since}: {what}") if since == until else later("{since} to {until}: {what}")
+    text = "{since}: {what}" if since == until else "{since} to {until}: {what}"
     if open_ended:
-        text = later("since {since}: {what}")
+        text = "since {since}: {what}"
     return Episode(
         since,
         "" if open_ended else until,
         last - run.begin + 1,
         run.mostly,
         run.columns,
-        say(text, since=since, until=until, what=what),
+        text.format(since=since, until=until, what=what),
     )
 
 

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._types import Floats
 from cospan._validate import as_count
 from cospan._warnings import warn
@@ -138,8 +136,7 @@ class Profile:
         window = None if every is None else as_every(every)
         if window is None and time is not None:
             raise InputError(
-                f"{option('time')} needs {option('every')} to say how long a window is, for "
-                f"instance {option('every', 'day')}."
+                'time= needs every= to say how long a window is, for instance every="day".'
             )
         sources = opened(data, time, **options)
         name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
@@ -197,7 +194,7 @@ class Profile:
         if not same_channels(self.channels, other.channels) or self.plan != other.plan:
             raise InputError(
                 "These profiles have different plans or sketches; make the second one with "
-                f"{option('like')} naming the first."
+                "like= naming the first."
             )
         if self.every != other.every:
             raise InputError(
@@ -208,8 +205,7 @@ class Profile:
         if self.every is not None and self.every.timed:
             twice = records.keys() & {record.code for record in other.windows}
             if twice:
-                text = later("Window {window} is in both profiles, and kept twice.")
-                warn(say(text, window=self.every.label(min(twice))))
+                warn(f"Window {self.every.label(min(twice))} is in both profiles, and kept twice.")
         channels, center, ranks = merged_usual(self, other)
         both = replace(
             self,

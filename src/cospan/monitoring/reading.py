@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._types import Floats
 from cospan._warnings import warn
 from cospan.errors import InputError
@@ -47,7 +45,7 @@ _ZONES = {
     "UTC": r":\d\d(?:\.\d+)?(?:Z|[+-]00:?(?:00)?)$",
     "other": r":\d\d(?:\.\d+)?[+-](?:[1-9]\d:?(?:\d\d)?|0[1-9]:?(?:\d\d)?|00:?(?:[1-9]\d|0[1-9]))$",
 }
-_MOVING = later("dates and times move from window to window by themselves")
+_MOVING = "dates and times move from window to window by themselves"
 
 
 class Timed(NamedTuple):
@@ -88,7 +86,7 @@ def opened(data: Any, time: Any, **options: Any) -> list[Source]:
         if named and source.table is None:
             raise InputError(
                 f"{source.name} is not a table, so it has no column {time!r}; cut windows in rows, "
-                f"for instance {option('every', '1000-rows')}."
+                f'for instance every="1000-rows".'
             )
         if named and source.table is not None and time not in source.table.all_columns:
             columns = listing(source.table.all_columns, 20)
@@ -114,7 +112,7 @@ def refuse_wide(sources: Sequence[Source], plan: EncodingPlan | None, name: str)
         raise InputError(
             f"{name}: {columns}{features:,} features (missing values count as one more for each "
             f"column), and a profile takes at most {MOST_FEATURES:,}; choose some with "
-            f"{option('columns')}, or compare the files themselves."
+            f"columns=, or compare the files themselves."
         )
 
 
@@ -128,8 +126,8 @@ def full_plan(sources: Sequence[Source]) -> EncodingPlan | None:
     plan = learn_plan(sources)
     moving = [c.name for c in plan.used if c.kind == "date"]
     if moving:
-        reason = say(_MOVING)
-        warn(say("Column {columns} is left out: {reason}.", columns=listing(moving), reason=reason))
+        reason = _MOVING
+        warn(f"Column {listing(moving)} is left out: {reason}.")
     columns = [
         replace(c, kind="left out", reason=_MOVING, fill=(), indicator=False)
         if c.name in moving
@@ -139,7 +137,7 @@ def full_plan(sources: Sequence[Source]) -> EncodingPlan | None:
     columns += times_between({name: plan[name].fill[0] for name in moving})
     found = EncodingPlan(tuple(columns), "indicator")
     if not found.used:
-        raise InputError(f"No column is left to watch; name some with {option('columns')}.")
+        raise InputError("No column is left to watch; name some with columns=.")
     return _filled(found, sources[0])
 
 
@@ -223,8 +221,7 @@ def check_columns(source: Source, plan: EncodingPlan) -> None:
     known = {*(column.name for column in plan.columns), *plan.inputs}
     more = [name for name in source.table.columns if name not in known]
     if more:
-        text = later("{name}: column {columns} is not in the reference, and is not watched.")
-        warn(say(text, name=source.name, columns=listing(more)))
+        warn(f"{source.name}: column {listing(more)} is not in the reference, and is not watched.")
 
 
 def _days(
@@ -263,7 +260,7 @@ def _days(
         return np.full(len(array), np.nan)
     raise InputError(
         f"{name}: column {column!r} holds {array.type}, not dates; make dates of it, or cut "
-        f"windows in rows, for instance {option('every', '1000-rows')}."
+        f'windows in rows, for instance every="1000-rows".'
     )
 
 
@@ -296,13 +293,13 @@ def _zones_of(texts: pa.Array) -> set[str]:
 
 def _tell_zone(zones: set[str], column: str | None, name: str) -> None:
     # Of times that are written in UTC everybody knows.
-    text = later("{name}: the times of {column!r} have a time zone; windows begin and end in UTC.")
+    text = "{name}: the times of {column!r} have a time zone; windows begin and end in UTC."
     mixed = "none" in zones and len(zones) > 1
     if mixed:
-        text = later("{name}: some times of {column!r} have a time zone and others have none; the "
+        text = ("{name}: some times of {column!r} have a time zone and others have none; the "
                      "latter are taken to be in UTC, in which windows begin and end.")  # fmt: skip
     if mixed or "other" in zones:
-        warn(say(text, name=name, column=column))
+        warn(text.format(name=name, column=column))
 
 
 def _as_days(time: Any) -> Floats:

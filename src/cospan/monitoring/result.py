@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cospan._language import later, say
 from cospan._tables import make_dataframe
 from cospan._text import plural
 from cospan.monitoring.episodes import Episode, episodes_of
@@ -21,8 +20,8 @@ from cospan.monitoring.records import FEWEST_ROWS, Record
 
 __all__ = ["Monitoring"]
 
-_NOT_JUDGED = later("{windows} of fewer than {fewest} rows cannot be judged.")
-_DRAWN = later(
+_NOT_JUDGED = "{windows} of fewer than {fewest} rows cannot be judged."
+_DRAWN = (
     "The reference's profile keeps no rows, so each AUC is measured against rows drawn from its "
     "summary: against the rows themselves it would differ by a few hundredths."
 )
@@ -97,32 +96,34 @@ class Monitoring:
     def promise(self) -> str:
         """What the alarm level promises, in a sentence."""
         levels, every = self.levels, self.profile.every
-        per = every.year if every else say("{n:.0f} windows", n=365)
+        per = every.year if every else f"{365:.0f} windows"
         windows = every.per_year if every else 365.0
         rate = f"{levels.rate * windows:.3g}"
-        one = later("{rate} false alarm per {year}")
-        stated = say(one if rate == "1" else "{rate} false alarms per {year}", rate=rate, year=per)
-        text = later(
+        one = "{rate} false alarm per {year}"
+        stated = (one if rate == "1" else "{rate} false alarms per {year}").format(
+            rate=rate, year=per
+        )
+        text = (
             "About {rate} if windows differ by the sampling of their rows alone: the reference has "
             "too few windows to know how they vary."
         )
         if levels.method == "rank":
-            text = later(
+            text = (
                 "At most {rate}: conformal ranks among {n} windows of the reference, each compared "
                 "with the others."
             )
         elif levels.method == "t":
-            text = later(
+            text = (
                 "About {rate} if windows vary normally or with tails like the reference's, at most "
                 "{most:.3g} whatever they do; from {n} windows of the reference, each compared "
                 "with the others."
             )
-        return say(text, rate=stated, n=levels.windows, most=windows * levels.promised)
+        return text.format(rate=stated, n=levels.windows, most=windows * levels.promised)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader should know: the notes, and against what the AUCs are measured."""
-        return self.notes if self.profile.keeps_rows else (*self.notes, say(_DRAWN))
+        return self.notes if self.profile.keeps_rows else (*self.notes, _DRAWN)
 
     @property
     def headline(self) -> str:
@@ -130,14 +131,14 @@ class Monitoring:
         n, alarms = len(self.windows), len(self.alarms)
         few = sum(not window.judged for window in self.windows)
         if few == n:
-            return say(_NOT_JUDGED, windows=plural(n, "window"), fewest=FEWEST_ROWS)
-        text = later("No alarm in {windows}.")
+            return _NOT_JUDGED.format(windows=plural(n, "window"), fewest=FEWEST_ROWS)
+        text = "No alarm in {windows}."
         if alarms:
-            text = later("{n} of {windows} raise an alarm.")
+            text = "{n} of {windows} raise an alarm."
         if alarms == 1:
-            text = later("{n} of {windows} raises an alarm.")
-        first = say(text, n=alarms, windows=plural(n - few, "window"))
-        more = say(_NOT_JUDGED, windows=say("{n} more", n=few), fewest=FEWEST_ROWS)
+            text = "{n} of {windows} raises an alarm."
+        first = text.format(n=alarms, windows=plural(n - few, "window"))
+        more = _NOT_JUDGED.format(windows=f"{few} more", fewest=FEWEST_ROWS)
         return f"{first} {more}" if few else first
 
     @property
@@ -145,7 +146,7 @@ class Monitoring:
         """A few sentences."""
         said = [episode.text[:1].upper() + episode.text[1:] + "." for episode in self.episodes[:5]]
         if len(self.episodes) > 5:
-            said.append(say("{n} more episodes.", n=len(self.episodes) - 5))
+            said.append(f"{len(self.episodes) - 5} more episodes.")
         return " ".join([self.headline, *said])
 
     def to_dict(self) -> dict[str, Any]:
@@ -192,7 +193,7 @@ class Monitoring:
         both = {one.code: one for one in self.records} | {one.code: one for one in records}
         ordered = tuple(both[code] for code in sorted(both))
         kept = tuple(dict.fromkeys([*self.notes, *notes]))
-        longer = say("{name} and earlier windows", name=name)
+        longer = f"{name} and earlier windows"
         return replace(
             self,
             records=ordered,

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import say
-from cospan._surface import option
 from cospan._types import Floats
 from cospan.errors import InputError
 
@@ -71,7 +69,7 @@ class Every:
     @property
     def year(self) -> str:
         """What the false-alarm rate is per, in words."""
-        return say("year") if self.timed else say("{n:.0f} windows", n=_ROWS_PER_YEAR)
+        return "year" if self.timed else f"{_ROWS_PER_YEAR:.0f} windows"
 
     def codes(self, days: Floats) -> Codes:
         """The window of each time."""
@@ -94,7 +92,7 @@ class Every:
         """What people call a window: when it begins, or its rows."""
         if self.unit == "rows":
             first, last = code * self.rows + 1, (code + 1) * self.rows
-            return say("rows {first:,} to {last:,}", first=first, last=last)
+            return f"rows {first:,} to {last:,}"
         if self.unit == "hour":
             return str(np.datetime64(code, "h")).replace("T", " ") + ":00"
         if self.unit in ("day", "week"):
@@ -121,7 +119,7 @@ def as_every(given: Any) -> Every:
     found = re.fullmatch(r"([1-9][0-9_,]*)([ -]?rows?)?", text)
     if found is None or len(found[1]) > _LONGEST:
         raise InputError(
-            f"{given!r} is not the length of a window; give {option('every')} one of "
+            f"{given!r} is not the length of a window; give every= one of "
             f"{', '.join(_PER_YEAR)}, or a number of rows such as 1000-rows."
         )
     return Every("rows", int(re.sub("[_,]", "", found[1])))

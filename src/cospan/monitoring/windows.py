@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._types import Floats
 from cospan._warnings import warn
 from cospan.errors import InputError
@@ -62,8 +60,7 @@ class Windows:
     def _fit_into_memory(self, width: int) -> None:
         if len(self.parts) > MOST_WINDOWS:
             raise InputError(
-                f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with "
-                f"{option('every')}."
+                f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with every=."
             )
         most = max(16, SAMPLE_BYTES // (8 * width * max(1, len(self.parts))))
         if most < self.sample_rows:
@@ -124,8 +121,8 @@ def gathered(
             if block.days is None:
                 raise InputError(
                     f"Windows of one {every.unit} need times: name the column with "
-                    f"{option('time')}, or cut windows in rows, for instance "
-                    f"{option('every', '1000-rows')}."
+                    f"time=, or cut windows in rows, for instance "
+                    f'every="1000-rows".'
                 )
             there = np.isfinite(block.days)
             if not there.all():
@@ -148,8 +145,7 @@ def finished(found: Windows, name: str) -> Windows:
     if not found.parts:
         raise InputError(f"{name} has no rows{' with a time' if found.timeless else ''}.")
     if found.timeless:
-        text = later("{name}: {n:,} of {total:,} rows have no time and are left out.")
-        warn(say(text, name=name, n=found.timeless, total=found.seen))
+        warn(f"{name}: {found.timeless:,} of {found.seen:,} rows have no time and are left out.")
     return found
 
 

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from cospan._language import later, say
 from cospan._numbers import correlations, exact_number, number, pair_of, share_text
 from cospan._tolerance import NOT_ZERO
 from cospan.changes.wording import quoted
@@ -27,32 +26,35 @@ def reason_text(
     """One sentence about a channel of a window; `value` and `usual` are those at its `place`."""
     j, column = channel.feature, quoted(channel.column)
     if channel.kind == "effect":
-        text = later("Rows are separated from the reference's: of 100 pairs {now} are ordered "
-                     "correctly, usually {usual}.")  # fmt: skip
-        return say(text, now=round(100 * value), usual=round(100 * usual))
+        text = (
+            "Rows are separated from the reference's: of 100 pairs {now} are ordered "
+            "correctly, usually {usual}."
+        )
+        return text.format(now=round(100 * value), usual=round(100 * usual))
     if channel.kind == "rows":
-        return say("Whole rows differ from the reference's: their values do not go together.")
+        return "Whole rows differ from the reference's: their values do not go together."
     if channel.kind == "relation":
         first, second = (quoted(profile.channels.names[k]) for k in profile.channels.pair_at(place))
-        text = later("{first} and {second} are related differently: rank correlation {now}, "
-                     "usually {usual}.")  # fmt: skip
+        text = (
+            "{first} and {second} are related differently: rank correlation {now}, usually {usual}."
+        )
         usually, here = correlations(usual, value)
-        return say(text, first=first, second=second, now=here, usual=usually)
+        return text.format(first=first, second=second, now=here, usual=usually)
     if channel.kind == "new levels":
-        return say("{column} has levels that the reference does not have, in {share} of the rows.",
-                   column=column, share=share_text(_share(value)))  # fmt: skip
+        share = share_text(_share(value))
+        return f"{column} has levels that the reference does not have, in {share} of the rows."
     if channel.kind in ("missing", "levels"):
         now, before = (
             float(known_shares(means, profile.channels, profile.plan)[j])
             for means in (record.means, np.asarray(profile.summary.mean))
         )
-        text = later("{column} is missing in {now} of the rows, usually {before}.")
+        text = "{column} is missing in {now} of the rows, usually {before}."
         if channel.kind == "levels":
             column = quoted(profile.channels.names[j])
-            text = later("{column} fell from {before} to {now} of the rows.")
+            text = "{column} fell from {before} to {now} of the rows."
             if now > before:
-                text = later("{column} rose from {before} to {now} of the rows.")
-        return say(text, column=column, now=share_text(now), before=share_text(before))
+                text = "{column} rose from {before} to {now} of the rows."
+        return text.format(column=column, now=share_text(now), before=share_text(before))
     if channel.kind == "given":
         return _given(channel, record, profile)
     if channel.kind in OF_NUMBERS and float(record.deviations[j]) > 0:
@@ -66,16 +68,16 @@ def _given(channel: Channel, record: Record, profile: Profile) -> str:
     own = channels.numbers[channels.given].tolist().index(channel.feature)
     unit = float(profile.cost.unit[channels.live.tolist().index(channel.feature)])
     away = float(channels.unexpected(record.means, profile.cost)[own])
-    start = later("{column} does not fit the other columns")
+    start = "{column} does not fit the other columns"
     if channel.second:
-        start = later("{column} does not fit {second} and the other columns")
-    start = say(start, column=quoted(channel.column), second=quoted(channel.second))
-    text = later("{start}: it is {size} lower on average than they suggest.")
+        start = "{column} does not fit {second} and the other columns"
+    start = start.format(column=quoted(channel.column), second=quoted(channel.second))
+    text = "{start}: it is {size} lower on average than they suggest."
     if abs(away) < _CLEAR:
-        text = later("{start}: their values do not go together.")
+        text = "{start}: their values do not go together."
     elif away > 0:
-        text = later("{start}: it is {size} higher on average than they suggest.")
-    return say(text, start=start, size=number(abs(away) * unit))
+        text = "{start}: it is {size} higher on average than they suggest."
+    return text.format(start=start, size=number(abs(away) * unit))
 
 
 def _of_rows(channel: Channel, record: Record, profile: Profile, value: float, usual: float) -> str:
@@ -83,13 +85,14 @@ def _of_rows(channel: Channel, record: Record, profile: Profile, value: float, u
     column, channels = quoted(channel.column), profile.channels
     if channel.kind == "repeats":
         now, before = share_text(_share(value)), share_text(_share(usual))
-        return say("{column} has one and the same value in {now} of the rows, usually in {before}.",
-                   column=column, now=now, before=before)  # fmt: skip
+        return f"{column} has one and the same value in {now} of the rows, usually in {before}."
     known = profile.ranks[channels.numbers.tolist().index(channel.feature)].values
     low, high = pair_of(float(known[0]), float(known[-1]))
     mean = pair_of(float(record.means[channel.feature]), float(known[-1]))[0]
-    return say("{column} has values far beyond the range of the reference, {low} to {high}; the "
-               "mean is {mean}.", column=column, low=low, high=high, mean=mean)  # fmt: skip
+    return (
+        f"{column} has values far beyond the range of the reference, {low} to {high}; the "
+        f"mean is {mean}."
+    )
 
 
 def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
@@ -98,24 +101,33 @@ def _of_numbers(channel: Channel, record: Record, profile: Profile) -> str:
     before, spread = _usual(profile, j)
     at = pair_of(mean, mean + deviation)[0]
     if deviation == 0 and spread > 0:
-        text, at = later("{column} is {mean} in every row; usually it varies."), exact_number(mean)
+        text, at = "{column} is {mean} in every row; usually it varies.", exact_number(mean)
     elif spread == 0 and deviation > 0:
-        text = later("{column} varies, with a standard deviation of {deviation}; in the reference "
-                     "it is {before} in every row.")  # fmt: skip
+        text = (
+            "{column} varies, with a standard deviation of {deviation}; in the reference "
+            "it is {before} in every row."
+        )
     elif channel.kind in ("mean", *OF_NUMBERS):
-        text = later("{column} fell from {then} to {now} on average.")
+        text = "{column} fell from {then} to {now} on average."
         if mean > before:
-            text = later("{column} rose from {then} to {now} on average.")
+            text = "{column} rose from {then} to {now} on average."
     elif channel.kind == "spread":
-        text = later("{column} varies less: standard deviation {deviation}, usually {spread}.")
+        text = "{column} varies less: standard deviation {deviation}, usually {spread}."
         if deviation > spread:
-            text = later("{column} varies more: standard deviation {deviation}, usually {spread}.")
+            text = "{column} varies more: standard deviation {deviation}, usually {spread}."
     else:
-        text = later("{column} has another shape of distribution, at a mean of {mean}.")
+        text = "{column} has another shape of distribution, at a mean of {mean}."
     then, now = pair_of(before, mean)
     usual, wide = pair_of(spread, deviation)
-    return say(text, column=column, then=then, now=now, deviation=wide, spread=usual, mean=at,
-               before=exact_number(before))  # fmt: skip
+    return text.format(
+        column=column,
+        then=then,
+        now=now,
+        deviation=wide,
+        spread=usual,
+        mean=at,
+        before=exact_number(before),
+    )
 
 
 def _usual(profile: Profile, j: int) -> tuple[float, float]:

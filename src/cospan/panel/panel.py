@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from cospan._language import say, several
 from cospan._numbers import chance
 from cospan._tables import make_dataframe
 from cospan._validate import as_count
@@ -17,52 +16,52 @@ from cospan.panel.reading import Pair, read_pair
 
 UNITS = {"own": "each feature in units of its spread", "raw": "features as they came"}
 
-ANGLE = several(
+ANGLE = (
     "AUC of leave-one-out angles: 0.5 is chance, 1 is perfect",
     "sees location, scale and relations, says which, and gives every row a probability",
 )
 
 ABOUT = {
-    "C2ST, logistic": several(
+    "C2ST, logistic": (
         "AUC of logistic regression on held-out rows: 0.5 is chance, 1 is perfect",
         "sees shifts of the means along one line; the angle also sees spreads and relations, and "
         "needs no rows set aside",
     ),
-    "C2ST, boosting": several(
+    "C2ST, boosting": (
         "AUC of gradient-boosted trees on held-out rows: 0.5 is chance, 1 is perfect",
         "sees differences of any form, curved ones too, given enough rows; the angle says in "
         "which directions, and gives each row a probability",
     ),
-    "proxy A-distance": several(
+    "proxy A-distance": (
         "2 (1 - 2 error) of logistic regression on held-out rows: 0 is alike, 2 is separable",
         "the same as C2ST on the scale of domain adaptation; the angle adds which rows",
     ),
-    "MMD": several(
+    "MMD": (
         "squared kernel distance, unbiased: 0 is alike",
         "sees any difference at the scale of the median distance; the angle says what it is",
     ),
-    "energy distance": several(
+    "energy distance": (
         "distance of the distributions in units of the features: 0 is alike",
         "sees any difference, location most of all; weaker than the angle for changed relations",
     ),
-    "sliced Wasserstein": several(
+    "sliced Wasserstein": (
         "root mean squared transport along random lines: 0 is alike",
         "sees the tails of each line; relations of few features are averaged away",
     ),
-    "Fréchet distance": several(
+    "Fréchet distance": (
         "squared distance of means and covariances, as in FID: 0 is alike",
         "the same two moments as the angle, in absolute units; says nothing of single rows, and "
         "grows with the noise of few rows",
     ),
-    "CKA of covariances": several(
+    "CKA of covariances": (
         "cosine of the two covariances: 1 is the same up to a factor",
         "sees relations alone; blind to means and to scale, which the angle reports as parts",
     ),
-    "principal angle": several(
+    "principal angle": (
         "largest angle between the main subspaces, in degrees: 0 is the same",
         "sees directions that one set lacks; blind to means and to how much variance there is",
     ),
-    "largest KS": several(
+    "largest KS": (
         "largest Kolmogorov-Smirnov distance of a column; p for all columns together",
         "sees any change within one column, as the table of features does; blind to relations",
     ),
@@ -218,7 +217,7 @@ def measure_panel(
         pair = pair._replace(names=feature_names)
     measures = []
     if angle is not None:
-        measures.append(Measure("alignment angle", angle[0], angle[1], 0.0, *map(say, ANGLE)))
+        measures.append(Measure("alignment angle", angle[0], angle[1], 0.0, *ANGLE))
     for name, (meaning, beyond) in ABOUT.items():
         start = time.perf_counter()
         try:
@@ -227,9 +226,7 @@ def measure_panel(
             found = Answer(None, note=str(error))
         seconds = time.perf_counter() - start
         measures.append(
-            Measure(
-                name, found.value, found.p_value, seconds, say(meaning), say(beyond), found.note
-            )
+            Measure(name, found.value, found.p_value, seconds, meaning, beyond, found.note)
         )
     return Panel(tuple(measures), len(pair.a), len(pair.b), pair.sampled, units)
 
@@ -237,14 +234,14 @@ def measure_panel(
 def _angle(pair: Pair) -> Answer:
     found = distances.principal_angles(pair.a, pair.b)
     if not len(found):
-        return Answer(0.0, note=say("a set that does not vary has no directions"))
-    note = say("of {n} between subspaces with 90 % of the variance", n=len(found))
+        return Answer(0.0, note="a set that does not vary has no directions")
+    note = f"of {len(found)} between subspaces with 90 % of the variance"
     return Answer(float(found[0]), note=note)
 
 
 def _columns(pair: Pair) -> Answer:
     column, found = distances.largest_column_distance(pair.a, pair.b)
-    return Answer(*found, say("in column {name}", name=pair.names[column]))
+    return Answer(*found, f"in column {pair.names[column]}")
 
 
 def _held_out(model: Any, pair: Pair, seed: int) -> classifiers.HeldOut:

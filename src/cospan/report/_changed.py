@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan._language import say
 from cospan.changes import feature_sentence, pair_sentence
 
 from ._columns import Columns, held_text
@@ -77,7 +76,7 @@ def untested(c: Comparison, columns: Columns) -> tuple[Feature, ...]:
 
 
 def _mean_text(values: Any) -> str:
-    return f"{values.mean():.3g} ± {values.std():.2g}" if len(values) else say("no values")
+    return f"{values.mean():.3g} ± {values.std():.2g}" if len(values) else "no values"
 
 
 def relations_of(

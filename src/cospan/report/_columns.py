@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import say
 from cospan._numbers import number, share_text
 from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, having, plan_from, present
@@ -64,14 +63,14 @@ class Columns:
         """A row's value in a column as the user wrote it, more or less."""
         column = self.columns[i]
         if present(row[None], column) is not None:
-            return say("missing")
+            return "missing"
         if column.kind == "category":
             return clean(_level(row, column), 60)
         if column.kind == "vector":
-            return say("{n} numbers", n=len(column.features))
+            return f"{len(column.features)} numbers"
         value = float(row[column.features[0]])
         if column.kind == "boolean":
-            return say("yes" if value > 0.5 else "no")
+            return "yes" if value > 0.5 else "no"
         return value_text(value, column.kind) if column.kind != "number" else number(value, 4)
 
     def percentile(self, row: Floats, i: int, side: int) -> int | None:
@@ -144,7 +143,7 @@ def _level(row: Floats, column: Column) -> str:
     if column.plan is None:
         return str(at)
     levels = column.plan.levels
-    return levels[at] if at < len(levels) else say("another level")
+    return levels[at] if at < len(levels) else "another level"
 
 
 def _span(values: tuple[Floats, Floats]) -> tuple[float, float]:
@@ -168,7 +167,7 @@ def _edges(values: tuple[Floats, Floats]) -> Floats:
 
 def _levels(kind: str, held: tuple[Held, Held]) -> Histogram | None:
     if kind == "boolean":
-        yes, no = say("yes"), say("no")
+        yes, no = "yes", "no"
         shares = [{yes: h.mean, no: 1 - h.mean} if math.isfinite(h.mean) else {} for h in held]
     else:
         shares = [dict(h.levels) for h in held]
@@ -184,7 +183,7 @@ def _levels(kind: str, held: tuple[Held, Held]) -> Histogram | None:
         counts = [
             [*c, sum(s.get(x, 0.0) for x in rest)] for c, s in zip(counts, shares, strict=True)
         ]
-        shown = [*shown, say("{n} more", n=len(rest))]
+        shown = [*shown, f"{len(rest)} more"]
     a, b = (tuple(round(1000 * x) for x in c) for c in counts)
     return Histogram(0, 1000, a, b, tuple(clean(x, 40) for x in shown))
 
@@ -203,10 +202,10 @@ def held_text(kind: str, held: Held) -> str:
         first = sorted(held.levels.items(), key=lambda item: -item[1])[:2]
         text = ", ".join(f"{clean(k, 24)} {share_text(v)}" for k, v in first if v > 0)
     elif kind == "boolean":
-        text = "" if math.isnan(held.mean) else say("yes {share}", share=share_text(held.mean))
+        text = "" if math.isnan(held.mean) else f"yes {share_text(held.mean)}"
     elif held.levels:  # numbers, of which there are two
         level, share = list(held.levels.items())[-1]
-        text = say("{level} in {share}", level=level, share=share_text(share))
+        text = f"{level} in {share_text(share)}"
     elif kind in ("date", "time of day"):
         text = value_text(held.mean, kind) if math.isfinite(held.mean) else ""
     elif math.isfinite(held.mean):
@@ -214,6 +213,6 @@ def held_text(kind: str, held: Held) -> str:
     else:
         text = ""
     if held.missing > 0:
-        gaps = say("{share} missing", share=share_text(held.missing))
+        gaps = f"{share_text(held.missing)} missing"
         text = f"{text}, {gaps}" if text else gaps
-    return text or say("no values")
+    return text or "no values"

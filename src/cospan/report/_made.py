@@ -11,7 +11,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cospan._language import later, say
 from cospan._numbers import p_text
 from cospan.comparison.settings import Settings
 
@@ -50,8 +49,8 @@ class Origin:
         return tuple(
             Measure(
                 one.name,
-                say("not computed") if one.value is None else f"{one.value:.3g}",
-                "" if one.p_value is None else say("p {p}", p=p_text(one.p_value)),
+                "not computed" if one.value is None else f"{one.value:.3g}",
+                "" if one.p_value is None else f"p {p_text(one.p_value)}",
                 f"{one.meaning} {one.note}".strip(),
             )
             for one in found
@@ -82,7 +81,7 @@ class Origin:
 
 def _size_and_hash(path: Path) -> str:
     size = path.stat().st_size
-    text = say("{n:,} bytes", n=size)
+    text = f"{size:,} bytes"
     if size > MOST_BYTES:
         return text
     with path.open("rb") as file:
@@ -104,15 +103,15 @@ def made_of(
         for key, value in settings.items()
         if key not in (*DECIDED, *by_preset) and value != usual.get(key)
     ]
-    how = (say("Python"), f"cospan.{', '.join([call, *given])})")
+    how = ("Python", f"cospan.{', '.join([call, *given])})")
     if origin.command:
-        how = (say("Command"), clean(origin.command, 2_000))
+        how = ("Command", clean(origin.command, 2_000))
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in VERSIONS)
-    text, d = later("{n:,} rows, {d:,} features"), c.fitted.n_features
-    inputs = tuple((f"{s.key}: {s.name}", say(text, n=s.rows, d=d)) for s in sets)
+    text, d = "{n:,} rows, {d:,} features", c.fitted.n_features
+    inputs = tuple((f"{s.key}: {s.name}", text.format(n=s.rows, d=d)) for s in sets)
     made = (
         how,
-        (say("Versions"), f"cospan {c.version}, Python {platform.python_version()}, {versions}"),
-        (say("Time taken"), say("{seconds:.1f} s", seconds=c.seconds)),
+        ("Versions", f"cospan {c.version}, Python {platform.python_version()}, {versions}"),
+        ("Time taken", f"{c.seconds:.1f} s"),
     )
     return {"made": made, "inputs": (*inputs, *origin.read())}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan._language import later, say
 from cospan._numbers import number
 from cospan.changes.wording import auc_interval
 
@@ -123,10 +122,9 @@ class Pairing:
                 for k in np.argsort(-np.abs(step), kind="stable")[: self.features].tolist()
             )  # fmt: skip
         ordered = _words.of_hundred(float(c.pairs.between(i, j).auc.value))
-        text = later("{n} pairs of rows are ordered correctly ({interval}).")
         interval = auc_interval(c.pairs.between(i, j).auc)
         return {
-            "sentences": (say(text, n=ordered, interval=interval),),
+            "sentences": (f"{ordered} pairs of rows are ordered correctly ({interval}).",),
             "features": features,
             "n_columns": len(self.names),
             "n_changed": None,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import say
 from cospan._numbers import percent
 from cospan.comparison.auditing import worst_rows
 
@@ -62,7 +61,7 @@ class ManyRows:
             index = np.flatnonzero((self.c.group == own) & (nearest == other))
             order = index[np.argsort(-sure[index], kind="stable")]
             named = {"own": self.names[own], "other": self.names[other]}
-            title = say("Rows of {own} that look most like {other}", **named)
+            title = "Rows of {own} that look most like {other}".format(**named)
             yield Kind(f"{own + 1}-to-{other + 1}", title, "", order.tolist())
 
     def _kinds(self) -> Iterator[Kind]:
@@ -71,20 +70,20 @@ class ManyRows:
         sure = c.weights.max(axis=1)
         # As the terminal lists them: by suspicion, and the least probable ones first.
         flagged, strange = own[worst_rows(c.audit, len(own))], np.flatnonzero(self.strange)
-        meaning = say("Rows that another set explains clearly better.")
-        yield Kind("elsewhere", say("More like another set"), meaning, flagged.tolist())
+        meaning = "Rows that another set explains clearly better."
+        yield Kind("elsewhere", "More like another set", meaning, flagged.tolist())
         order = np.argsort(c.strange[strange], kind="stable")
-        meaning = say("Rows that are unusual for every set.")
-        yield Kind("neither", say("Like no set"), meaning, strange[order].tolist())
+        meaning = "Rows that are unusual for every set."
+        yield Kind("neither", "Like no set", meaning, strange[order].tolist())
         border = np.flatnonzero(np.sin(self.theta) ** 2 > BORDER)
         border = border[np.argsort(-c.entropy[border], kind="stable")]
-        meaning = say("Rows that two sets explain equally well.")
-        yield Kind("border", say("Borderline"), meaning, border.tolist(), False)
+        meaning = "Rows that two sets explain equally well."
+        yield Kind("border", "Borderline", meaning, border.tolist(), False)
         z = np.flatnonzero(c.group == len(self.names))
         if len(z):
-            title = say("{name}, all", name=clean(c.name_z, 40))
+            title = f"{clean(c.name_z, 40)}, all"
             order = z[np.argsort(-sure[z], kind="stable")]
-            meaning = say("Rows that were scored, the surest first.")
+            meaning = "Rows that were scored, the surest first."
             yield Kind("z", title, meaning, order.tolist(), False)
 
     def _row(self, i: int) -> Row:
@@ -116,13 +115,13 @@ class ManyRows:
         key, mean = self.keys[first], self.means[first]
         if self.shape is not None:
             own, other = (grey_row(x, self.shape, self.limits) for x in (row, mean))
-            return (), Nearest(key, say("mean"), (), other), own
+            return (), Nearest(key, "mean", (), other), own
         unit = np.asarray(self.c.costs.geometry.unit, dtype=np.float64)
         away = np.divide(row - mean, unit, out=np.zeros_like(unit), where=unit > 0)
         far = [float(np.abs(away[f]).max(initial=0.0)) for f in self.columns.features]
         order = np.argsort(-np.array(far), kind="stable")[:MOST_VALUES].tolist()
         values = tuple(Value(j, self.columns.text(row, j), None, None, 0.0) for j in order)
-        return values, Nearest(key, say("mean"), tuple(self._mean(mean, j) for j in order)), ""
+        return values, Nearest(key, "mean", tuple(self._mean(mean, j) for j in order)), ""
 
     def _mean(self, mean: NDArray[np.float64], j: int) -> str:
         column = self.columns.columns[j]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import say
 from cospan.errors import InputError
 
 from ._pictures import PictureShape, grey_png, signed_png
@@ -33,9 +32,9 @@ def pictures_of(c: Comparison, shape: PictureShape | None) -> tuple[Picture, ...
     means = np.asarray(c.frame.geometry.means, dtype=np.float64)[:2]
     found = pictures_of_means(means, names, shape)
     pull = shape.shrink((c.effect_b - c.effect_a)[None])[0]
-    found.append(Picture(say("which pixels separate the sets"), signed_png(pull)))
+    found.append(Picture("which pixels separate the sets", signed_png(pull)))
     for side, name in zip("AB", names, strict=True):
-        titles = say("the most {name}-like point there is", name=name), say("the next")
+        titles = f"the most {name}-like point there is", "the next"
         drawn = enumerate(_prototypes(c, side, shape))
         found += [Picture(titles[k > 0], one) for k, one in drawn]
     return tuple(found)
@@ -48,11 +47,11 @@ def pictures_of_means(
     drawn = shape.shrink(means, keep_colour=True)
     low, high = float(drawn.min()), float(drawn.max())
     found = [
-        Picture(say("mean of {name}", name=name), grey_png(one, low, high))
+        Picture(f"mean of {name}", grey_png(one, low, high))
         for name, one in zip(names, drawn, strict=True)
     ]
     step = signed_png(shape.shrink(means[1:] - means[:1])[0])
-    title = say("where {name} is higher (orange) and lower (blue)", name=names[1])
+    title = f"where {names[1]} is higher (orange) and lower (blue)"
     return [*found, Picture(title, step)]
 
 
@@ -94,7 +93,7 @@ def patterns_of(c: Comparison, shape: PictureShape | None) -> Patterns | None:
                 angle=round(float(angles[i]), 2),
                 shift=round(float(shifts[i]), 3),
                 part=_finite(parts[i]),
-                kind=say("only A" if i < r else "shared" if i < r + k else "only B"),
+                kind=("only A" if i < r else "shared" if i < r + k else "only B"),
                 weights=tuple(round(float(w), 3) for w in weights[n][named])
                 if shape is None
                 else (),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import later, say
 from cospan._types import Floats
 from cospan.comparison.auditing import LOOKS_ELSEWHERE, worst_rows
 
@@ -83,27 +82,29 @@ def list_rows(c: Comparison, columns: Columns, shape: PictureShape | None) -> Li
 def _kinds(c: Comparison, groups: dict[str, _Group]) -> Iterator[Kind]:
     names = {"A": called(c.name_a, 40), "B": called(c.name_b, 40)}
     if "Z" in groups and c.audit_of == "z":
-        meaning = say("Their label says one set, their values the other.")
-        yield Kind("labels", say("Labels in doubt"), meaning, [("Z", i) for i in _flagged(c, "Z")])
+        meaning = "Their label says one set, their values the other."
+        yield Kind("labels", "Labels in doubt", meaning, [("Z", i) for i in _flagged(c, "Z")])
     for own, other in (("B", "A"), ("A", "B")):
         named = {"own": names[own], "other": names[other]}
-        title = say("{other}-like rows of {own}", **named)
-        meaning = say("Rows of {own} that look at least four times as much like {other}.", **named)
+        title = "{other}-like rows of {own}".format(**named)
+        meaning = "Rows of {own} that look at least four times as much like {other}.".format(
+            **named
+        )
         rows = [(own, i) for i in _astray(c, groups[own])]
         yield Kind(f"{other}-in-{own}".lower(), title, meaning, rows)
-    meaning = say("Rows that are unusual for both sets.")
-    yield Kind("neither", say("Like neither"), meaning, _strange(groups))
+    meaning = "Rows that are unusual for both sets."
+    yield Kind("neither", "Like neither", meaning, _strange(groups))
     if c.separated and (c.verdict is None or c.verdict.differs):
-        meaning = say("Rows that could as well be of either set.")
-        yield Kind("border", say("Borderline"), meaning, _border(groups), False)
+        meaning = "Rows that could as well be of either set."
+        yield Kind("border", "Borderline", meaning, _border(groups), False)
     if "Z" in groups:
-        z, title = groups["Z"], say("{name}, all", name=clean(groups["Z"].group.name, 40))
+        z, title = groups["Z"], "{name}, all".format(name=clean(groups["Z"].group.name, 40))
         order = np.arange(len(z.theta)) if len(z.theta) <= LISTED else _spread(z, LISTED)
-        meaning = say("Rows that were scored, over all angles.")
+        meaning = "Rows that were scored, over all angles."
         yield Kind("z", title, meaning, [("Z", int(i)) for i in order], False, z.group.n)
     spread = [(key, int(i)) for key in "AB" for i in _spread(groups[key], SPREAD)]
-    meaning, total = say("Rows of both sets, spread over all angles."), c.group_a.n + c.group_b.n
-    yield Kind("spread", say("Some of all rows"), meaning, spread, False, total)
+    meaning, total = "Rows of both sets, spread over all angles.", c.group_a.n + c.group_b.n
+    yield Kind("spread", "Some of all rows", meaning, spread, False, total)
 
 
 def _strange(groups: dict[str, _Group]) -> list[Chosen]:
@@ -207,7 +208,7 @@ class _Writer:
         labels = own.group.labels
         known = own.values.get(i)
         values: tuple[Value, ...] = ()
-        words, nearest = say("Its values were not kept."), None
+        words, nearest = "Its values were not kept.", None
         if known is not None:
             row, pulls = (np.asarray(v, dtype=np.float64) for v in known)
             by_column = self.columns.pulls(pulls[None])[0]
@@ -239,9 +240,9 @@ class _Writer:
         toward = [int(j) for j in order[:3] if sign * pulls[j] >= NAMED * most]
         against = [int(order[-1])] if -sign * pulls[order[-1]] >= NAMED * most else []
         sides = ("B", "A") if sign > 0 else ("A", "B")
-        texts = later("{columns} pulls it to {name}"), later("{columns} pull it to {name}")
+        texts = "{columns} pulls it to {name}", "{columns} pull it to {name}"
         parts = [
-            say(texts[len(places) > 1], columns=self._listed(row, places), name=self.names[side])
+            texts[len(places) > 1].format(columns=self._listed(row, places), name=self.names[side])
             for places, side in zip((toward, against), sides, strict=True)
             if places
         ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 
-from cospan._language import say
 from cospan.changes.wording import set_name
 
 LONGEST_NAME = 120
@@ -28,7 +27,7 @@ def clean(value: object, longest: int = LONGEST_NAME) -> str:
     text = str(value)
     if len(text) > longest:
         text = text[: longest - _TAIL - 1] + "…" + text[-_TAIL:]
-    return "".join(map(_visible, text)).strip() or say("(no name)")
+    return "".join(map(_visible, text)).strip() or "(no name)"
 
 
 def _visible(character: str) -> str:

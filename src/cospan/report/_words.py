@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from cospan._language import later, say
 from cospan._numbers import chance, count, p_text, percent
 from cospan.changes import size_of, wording
 from cospan.changes.wording import auc_interval
@@ -24,47 +23,39 @@ if TYPE_CHECKING:
 
 LONGEST_IN_SENTENCE = 60
 BADGES = {
-    "none": later("no evidence of a difference"), "small": later("small difference"),
-    "medium": later("medium difference"), "large": later("large difference"),
+    "none": "no evidence of a difference", "small": "small difference",
+    "medium": "medium difference", "large": "large difference",
 }  # fmt: skip
-#: Words of the content that programs read, too: they are said where the content is shown.
-CODES = (
-    later("none"), later("mean"), later("spread"), later("shape"), later("value"), later("and"),
-    later("rounding"), later("levels"), later("missing"), later("relation"), later("location"),
-    later("scale"), later("new levels"), later("vanished levels"), later("constant"),
-    later("duplicates"), later("shared rows"), later("range"), later("writing"),
-    later("neither"), later("both"), later("no set"), later("two sets"),
-)  # fmt: skip
 #: Codes of remarks that tell how the data was read, or what the page says anyway.
 READING = ("encoding", "missing values", "constant columns", "rows elsewhere", "times set aside")
 #: Each word with its meaning after a colon.
 GLOSSARY = (
-    later("A, B, Z: The two sets that are compared, and rows to score, which belong to neither."),
-    later("AUC: Of 100 pairs of rows, one from each set, how many the angle orders correctly, as a "
+    "A, B, Z: The two sets that are compared, and rows to score, which belong to neither.",
+    ("AUC: Of 100 pairs of rows, one from each set, how many the angle orders correctly, as a "
           "share: 0.5 is chance, 1 always. Each row is scored as if it had not been in its set."),
-    later("held-out AUC: The same of the shift test's own score, which learns from one half of the "
+    ("held-out AUC: The same of the shift test's own score, which learns from one half of the "
           "rows and orders the other half. It may be smaller than the AUC, as it learns from fewer "
           "rows, or larger, where the sets differ in what the angle does not see."),
-    later("angle: Where a row is between the sets: 0° looks like A, 90° like B, 45° like both. The "
+    ("angle: Where a row is between the sets: 0° looks like A, 90° like B, 45° like both. The "
           "square of its sine is the probability of B, both sets counting alike."),
-    later("cost: How far a row is from a set, in the set's own spread: small if the set has many "
+    ("cost: How far a row is from a set, in the set's own spread: small if the set has many "
           "rows like it."),
-    later("typicality: The share of a set's own rows that are at least as unusual. Rows that are "
+    ("typicality: The share of a set's own rows that are at least as unusual. Rows that are "
           "unusual for both sets are like neither."),
-    later("pull: How much a column moves a row towards A or towards B, less than it moves an "
+    ("pull: How much a column moves a row towards A or towards B, less than it moves an "
           "average row."),
-    later("location, scale, shape: Where values are centred; how widely all of them spread; "
+    ("location, scale, shape: Where values are centred; how widely all of them spread; "
           "spreads of single columns and relations between them. Together they are the whole "
           "difference, D."),
-    later("D: The Bhattacharyya distance of the two sets, each taken as a normal distribution; the "
+    ("D: The Bhattacharyya distance of the two sets, each taken as a normal distribution; the "
           "parts of columns and of directions add up to it."),
-    later("direction: A weighted sum of columns along which the sets vary by themselves: first "
+    ("direction: A weighted sum of columns along which the sets vary by themselves: first "
           "those that only A has, last those that only B has."),
-    later("shift: How far the means are apart along a direction, in pooled standard deviations."),
-    later("sd: Standard deviation."),
-    later("p-value: How often chance alone would show a difference as large. Adjusted: over all "
+    "shift: How far the means are apart along a direction, in pooled standard deviations.",
+    "sd: Standard deviation.",
+    ("p-value: How often chance alone would show a difference as large. Adjusted: over all "
           "columns tested, so that few of those called changed are not."),
-    later("Fisher-Rao, Hellinger, overlap: How far the two distributions of angles are apart: 0 to "
+    ("Fisher-Rao, Hellinger, overlap: How far the two distributions of angles are apart: 0 to "
           "3.14, 0 to 1, and what they have in common, 1 to 0."),
 )  # fmt: skip
 
@@ -101,25 +92,25 @@ def said(sentence: str, names: Iterable[str]) -> str:
 def badge_of(differs: bool, size: str) -> tuple[str, str]:
     """The level and the words of the badge."""
     if not differs:
-        return "none", say(BADGES["none"])
+        return "none", BADGES["none"]
     if size in ("none", "unknown"):
-        return "small", say("very small difference" if size == "none" else "difference")
-    return size, say(BADGES[size])
+        return "small", ("very small difference" if size == "none" else "difference")
+    return size, BADGES[size]
 
 
 def change_text(change: str) -> str:
     """In which ways a column changed, word by word."""
-    return re.sub(r"\w+", lambda word: say(word[0]), change)
+    return re.sub(r"\w+", lambda word: word[0], change)
 
 
 def both(first: str, second: str) -> str:
     """Two names beside each other."""
-    return say("{first} and {second}", first=first, second=second)
+    return f"{first} and {second}"
 
 
 def of_hundred(auc: float) -> str:
     """The same count as in sentences, and what it is of."""
-    return say("{n} of 100", n=wording.of_hundred(auc))
+    return f"{wording.of_hundred(auc)} of 100"
 
 
 def fallback_verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
@@ -128,21 +119,23 @@ def fallback_verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
     p = None if c.shift is None else float(c.shift.pvalue)
     differs = auc.low > 0.5 if p is None else p <= 0.05
     sure = "" if p is None else f" ({chance(p)})"
-    no = later("There is no evidence that {a} and {b} differ{sure}.")
-    first = later("{a} and {b} differ{sure}.") if differs else no
-    first = say(first, a=c.name_a, b=c.name_b, sure=sure)
-    text = later("Of 100 pairs of rows, one from each set, {n} are ordered correctly ({interval}).")
-    second = say(text, n=wording.of_hundred(auc.value), interval=auc_interval(auc))
+    no = "There is no evidence that {a} and {b} differ{sure}."
+    first = "{a} and {b} differ{sure}." if differs else no
+    first = first.format(a=c.name_a, b=c.name_b, sure=sure)
+    second = (
+        f"Of 100 pairs of rows, one from each set, {wording.of_hundred(auc.value)} are ordered "
+        f"correctly ({auc_interval(auc)})."
+    )
     return differs, size_of(auc.value), (first, second)
 
 
 def time_words(one: TimeChart) -> str:
     """What the angles over time are."""
-    kept = say(", of the rows that were kept with their values") if one.sampled else ""
-    found = say("The median angle of the rows of each set, and the range that holds the middle "
-                "half of them; 0° looks like A, 90° like B{kept}.", kept=kept)  # fmt: skip
+    kept = ", of the rows that were kept with their values" if one.sampled else ""
+    found = ("The median angle of the rows of each set, and the range that holds the middle "
+                f"half of them; 0° looks like A, 90° like B{kept}.")  # fmt: skip
     if one.column:
-        found += " " + say("Columns that tell the time are left out of these angles: they would "
+        found += " " + ("Columns that tell the time are left out of these angles: they would "
                            "separate the sets by themselves.")  # fmt: skip
     return found
 
@@ -156,7 +149,7 @@ def time_cells(moment: Moment | None) -> tuple[str, str, str]:
     """Rows of a window, their median angle and quartiles, how many of them look like B."""
     if moment is None:
         return "", "", ""
-    angles = say("{median:.1f}° ({low:.1f}° to {high:.1f}°)", **vars(moment))
+    angles = "{median:.1f}° ({low:.1f}° to {high:.1f}°)".format(**vars(moment))
     return count(moment.rows), angles, percent(moment.like_b)
 
 
@@ -165,18 +158,18 @@ def measures(c: Comparison) -> tuple[Measure, ...]:
     listed = [(getattr(c.separation, key), one.name, one.meaning) for key, one in MEASURES.items()]
     effect = getattr(c.shift, "effect", None)
     if effect is not None:
-        meaning = later("the same for the score of the shift test, which learns from one half of "
+        meaning = ("the same for the score of the shift test, which learns from one half of "
                         "the rows and orders the other")  # fmt: skip
-        listed.append((effect, later("Held-out AUC"), meaning))
-    found = [Measure(say(name), _value(e), _interval(e), say(words)) for e, name, words in listed]
+        listed.append((effect, "Held-out AUC", meaning))
+    found = [Measure(name, _value(e), _interval(e), words) for e, name, words in listed]
     if c.shift is None:
         return tuple(found)
     n = c.shift.n_permutations
-    meaning = say("of {n:,} random regroupings of the rows, how many come out as far apart", n=n)
-    found.append(Measure(say("p-value"), p_text(float(c.shift.pvalue), 1 / (n + 1)), "", meaning))
+    meaning = f"of {n:,} random regroupings of the rows, how many come out as far apart"
+    found.append(Measure("p-value", p_text(float(c.shift.pvalue), 1 / (n + 1)), "", meaning))
     for part, p in dict(getattr(c.shift, "parts", {})).items():
-        label = say("p-value, {part}", part=say(part))
-        meaning = say("of a change in {part} alone", part=say(part))
+        label = f"p-value, {part}"
+        meaning = f"of a change in {part} alone"
         found.append(Measure(label, p_text(float(p), 3 / (n + 1)), "", meaning))
     return tuple(found)
 
@@ -189,7 +182,7 @@ def _value(estimate: Estimate) -> str:
 
 def _interval(e: Estimate) -> str:
     level = 100 * e.confidence
-    return say("{level:.0f} %: {low:.3f} to {high:.3f}", level=level, low=e.low, high=e.high)
+    return f"{level:.0f} %: {e.low:.3f} to {e.high:.3f}"
 
 
 def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
@@ -222,7 +215,7 @@ def common_of(
         "warning": warning,
         "remarks": remarks,
         "settings": settings_of(c, directions),
-        "glossary": tuple(tuple(say(one).split(": ", 1)) for one in GLOSSARY),
+        "glossary": tuple(tuple(one.split(": ", 1)) for one in GLOSSARY),
     }
 
 
@@ -243,22 +236,22 @@ def settings_of(c: Comparison | ManyComparison, directions: str) -> tuple[tuple[
     found = [(clean(key), _plain(value)) for key, value in c.settings.items() if key not in linear]
     g, curve = c.fitted.geometry, c.fitted.curve
     found += [
-        (say("shrinkage used (α)"), f"{float(g.shrinkage):.3g}"),
-        (say("units used"), str(g.units)),
-        (say("pooling used (γ)"), f"{float(g.pooling):.3g}"),
-        (say("ν used"), f"{float(g.dof):.3g}"),
-        (say("directions"), directions),
-        (say("features"), count(c.fitted.n_features)),
+        ("shrinkage used (α)", f"{float(g.shrinkage):.3g}"),
+        ("units used", str(g.units)),
+        ("pooling used (γ)", f"{float(g.pooling):.3g}"),
+        ("ν used", f"{float(g.dof):.3g}"),
+        ("directions", directions),
+        ("features", count(c.fitted.n_features)),
     ]
     if curve is not None or c.settings.get("curve") not in (None, "none"):
-        used = say("none") if curve is None else curve.map.words
-        found.append((say("curved features used"), used))
+        used = "none" if curve is None else curve.map.words
+        found.append(("curved features used", used))
     return tuple(found)
 
 
 def _plain(value: object) -> str:
     if value is None:
-        return say("default")
+        return "default"
     if isinstance(value, bool):
-        return say("yes" if value else "no")
+        return "yes" if value else "no"
     return clean(value)

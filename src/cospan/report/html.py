@@ -10,22 +10,18 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cospan._json import json_text
-from cospan._language import translated
 from cospan._numbers import count, p_text, percent
 from cospan._packages import needed
 from cospan._text import harmless
 
 from . import svg, svg_many, svg_time
-from ._words import CODES, change_text, filled, of_hundred, time_cells, time_words
+from ._words import change_text, filled, of_hundred, time_cells, time_words
 from .content import ReportContent
 
 if TYPE_CHECKING:
@@ -36,7 +32,6 @@ FOLDER = Path(__file__).parent / "page"
 SHORT_NAME = 10
 # Characters with a meaning to an HTML parser or, in older engines, to a script's line counting.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
-_SAID = re.compile(r"""\bsay\(\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS = ("base", "tables", "rows", "brush", "main")
 
 
@@ -49,7 +44,6 @@ def page(content: ReportContent) -> str:
         {"theme": _file("theme.js"), "script": f'(() => {{\n"use strict";\n{parts}}})();\n'},
         content=content,
         scale=svg.map_scale(content.points),
-        words=safe(_json_for_script(words)) if (words := _words_of(parts)) else "",
         payload=safe(_json_for_script(content.to_dict())),
     )
 
@@ -75,12 +69,6 @@ def safe(text: str) -> Markup:
     return Markup(text)
 
 
-def _words_of(scripts: str) -> dict[str, str]:
-    """What the scripts say, and words of the content that they show, in the reader's language."""
-    texts = (*CODES, *(json.loads(text) for text in _SAID.findall(scripts)))
-    return {text: there for text in texts if (there := translated(text)) != text}
-
-
 def notebook_fragment(content: ReportContent) -> str:
     """Verdict, tiles and first columns as static HTML: no script, no style sheet, no link."""
     return _environment().get_template("fragment.html.j2").render(content=content)
@@ -95,10 +83,6 @@ def _environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
 
-    def say(text: str, **values: object) -> Markup:
-        """A text of ours in the reader's language; values are escaped unless they are markup."""
-        return safe(escape(translated(text), quote=False).replace('"', "&quot;")).format(**values)
-
     def drawn(chart: Any) -> Any:
         return lambda *given, **numbers: safe(chart(*given, **numbers))
 
@@ -106,7 +90,7 @@ def _environment() -> Environment:
     drawings = {name: drawn(getattr(one, name)) for one in modules for name in one.__all__}
     made.globals.update(drawings)
     made.globals["draw"] = lambda content, one: drawings[one.drawing](content, **one.numbers)
-    made.globals.update(say=say, map_place=svg.map_place, heat=_heat, time_cells=time_cells)
+    made.globals.update(map_place=svg.map_place, heat=_heat, time_cells=time_cells)
     made.globals.update(short_names=_short_names, filled=filled, time_words=time_words)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
     made.filters.update(unbroken=_unbroken, change=change_text)

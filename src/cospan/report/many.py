@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import later, say
 from cospan._numbers import count, percent
 from cospan._text import plural
 from cospan.changes import size_of
@@ -29,12 +28,12 @@ if TYPE_CHECKING:
 
 MOST_CORNERS = 900
 LARGE = 0.71  # the AUC from which sets are called clearly different
-CLEARLY = later("clearly: at least 71 of 100 pairs of rows are ordered correctly")
-CORNER_WORDS = later("Each dot is a row: near a corner where that set explains it best.")
+CLEARLY = "clearly: at least 71 of 100 pairs of rows are ordered correctly"
+CORNER_WORDS = "Each dot is a row: near a corner where that set explains it best."
 #: Of the largest difference: the words of the badge.
 BADGES = {
-    "none": later("no clear difference"), "small": later("small differences"),
-    "medium": later("medium differences"), "large": later("large differences"),
+    "none": "no clear difference", "small": "small differences",
+    "medium": "medium differences", "large": "large differences",
 }  # fmt: skip
 
 
@@ -72,8 +71,8 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
         ),
         corners=_corners(c),
         charts=(
-            Chart("changed", "dendrogram", say("Which sets join first")),
-            *([Chart("where", "triangle", caption=say(CORNER_WORDS))] if len(c.names) == 3 else []),
+            Chart("changed", "dendrogram", "Which sets join first"),
+            *([Chart("where", "triangle", caption=CORNER_WORDS)] if len(c.names) == 3 else []),
         ),
     )
 
@@ -83,30 +82,30 @@ def _badge(auc: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> tuple[
     large = sum(size == "large" for size in sizes)
     level = size_of(max(float(auc[pair]) for pair in pairs))
     if large == len(pairs):
-        return level, say("all pairs differ clearly")
+        return level, "all pairs differ clearly"
     if large:
-        return level, say("{n} of {total} pairs differ clearly", n=large, total=len(pairs))
-    return level, say(BADGES[level])
+        return level, f"{large} of {len(pairs)} pairs differ clearly"
+    return level, BADGES[level]
 
 
 def _verdict(
     c: ManyComparison, auc: NDArray[np.float64], pairs: Sequence[tuple[int, int]]
 ) -> tuple[list[str], list[str]]:
     large = sum(_differ_clearly(c, auc, pair) for pair in pairs)
-    text = later("{n} of the {total} pairs of sets differ clearly.")
+    text = "{n} of the {total} pairs of sets differ clearly."
     if large == len(pairs):
-        text = later("All {total} pairs of the {sets} sets differ clearly.")
+        text = "All {total} pairs of the {sets} sets differ clearly."
     elif large == 0:
-        text = later("None of the {total} pairs of sets differs clearly.")
-    lead = [say(text, n=large, total=len(pairs), sets=len(c.names))]
+        text = "None of the {total} pairs of sets differs clearly."
+    lead = [text.format(n=large, total=len(pairs), sets=len(c.names))]
     ends = pairs[0], pairs[-1]
     near, far = (_words.both(*(set_name(c.names[k]) for k in pair)) for pair in ends)
     n, m = (_words.of_hundred(float(auc[pair])) for pair in ends)
-    text = later("The closest are {near} ({n} pairs of rows are ordered correctly); the farthest "
+    text = ("The closest are {near} ({n} pairs of rows are ordered correctly); the farthest "
                  "are {far} ({m}).")  # fmt: skip
-    lead.append(say(text, near=near, n=n, far=far, m=m))
-    text = later("{share} of the rows look most like their own set.")
-    lead.append(say(text, share=percent(c.accuracy)))
+    lead.append(text.format(near=near, n=n, far=far, m=m))
+    text = "{share} of the rows look most like their own set."
+    lead.append(text.format(share=percent(c.accuracy)))
     findings = list(scored_beside(c))
     if not np.any(c.fisher_rao):  # no row is more like one set than like another
         return [lead[0], *c.sentences], findings
@@ -115,12 +114,12 @@ def _verdict(
     for k in np.argsort(-mixed, axis=None, kind="stable")[:3]:
         i, j = np.unravel_index(int(k), mixed.shape)
         if mixed[i, j] >= 1:
-            text = later("{n:,} of the {own:,} rows of {name} look most like {other}.")
+            text = "{n:,} of the {own:,} rows of {name} look most like {other}."
             if mixed[i, j] == 1:
-                text = later("{n:,} of the {own:,} rows of {name} looks most like {other}.")
+                text = "{n:,} of the {own:,} rows of {name} looks most like {other}."
             name, other = (set_name(c.names[k]) for k in (i, j))
             own = int(c.confusion[i].sum())
-            findings.append(say(text, n=int(mixed[i, j]), own=own, name=name, other=other))
+            findings.append(text.format(n=int(mixed[i, j]), own=own, name=name, other=other))
     return lead, findings
 
 
@@ -132,8 +131,8 @@ def _differ_clearly(c: ManyComparison, auc: NDArray[np.float64], pair: tuple[int
 def _notes(c: ManyComparison) -> list[str]:
     """Of each set, how many of its rows look most like it; further rows belong to none."""
     right = [int(row[k]) / max(int(row.sum()), 1) for k, row in enumerate(c.confusion)]
-    shares = [say("{share} look most like their own set", share=percent(r)) for r in right]
-    return [*shares, say("rows that were scored")][: len(c.sizes)]
+    shares = [f"{percent(r)} look most like their own set" for r in right]
+    return [*shares, "rows that were scored"][: len(c.sizes)]
 
 
 def _tiles(
@@ -147,21 +146,21 @@ def _tiles(
     near = order[0]
     names = _words.both(*(clean(c.names[k], 30) for k in near))
     large = sum(_differ_clearly(c, auc, pair) for pair in order)
-    first = say(CLEARLY)
+    first = CLEARLY
     tested = c.pair_changes.if_shown(*near)
     nameless = tested is not None and tested.changes.features.nameless
     if pairs and pairs[0].features and not nameless:
         name = clean(pairs[0].features[0].name, 30)
-        first = say("between the closest, first in {name}", name=name)
-    clearly = say("{n:,} of {total:,}", n=large, total=len(order))
-    closest, chance = _words.of_hundred(float(auc[near])), say("{names}; 50 is chance", names=names)
-    look = later("{n:,} look more like another set, {neither:,} like no set")
-    look, alike = say(look, n=n_check, neither=n_strange), say("every set counts alike")
+        first = f"between the closest, first in {name}"
+    clearly = f"{large:,} of {len(order):,}"
+    closest, chance = _words.of_hundred(float(auc[near])), f"{names}; 50 is chance"
+    look = "{n:,} look more like another set, {neither:,} like no set"
+    look, alike = look.format(n=n_check, neither=n_strange), "every set counts alike"
     return (
-        Tile(say("Pairs that differ clearly"), clearly, first, "changed"),
-        Tile(say("Closest pair"), closest, chance, "pairs"),
-        Tile(say("Rows like their own set"), percent(c.accuracy), alike, "confusion"),
-        Tile(say("Rows to check"), count(n_check + n_strange), look, "rows"),
+        Tile("Pairs that differ clearly", clearly, first, "changed"),
+        Tile("Closest pair", closest, chance, "pairs"),
+        Tile("Rows like their own set", percent(c.accuracy), alike, "confusion"),
+        Tile("Rows to check", count(n_check + n_strange), look, "rows"),
     )
 
 
@@ -178,23 +177,22 @@ def _corners(c: ManyComparison) -> tuple[tuple[float, float, int], ...]:
 
 def _directions(c: ManyComparison) -> str:
     common, some = len(c.frame.common), len(c.frame.partial)
-    text = later("{common} in all sets, {some} in some, {alone} in one")
-    return say(text, common=common, some=some, alone=c.frame.rank - common - some)
+    return f"{common} in all sets, {some} in some, {c.frame.rank - common - some} in one"
 
 
 def _sampling(c: ManyComparison, listed: int) -> tuple[str, ...]:
-    text = later("{name}: a uniform sample of {n:,} of {total:,} rows was scored and counted.")
+    text = "{name}: a uniform sample of {n:,} of {total:,} rows was scored and counted."
     lines = [
-        say(text, name=_words.isolated(clean(one.name, 60)), n=one.scored, total=one.rows)
+        text.format(name=_words.isolated(clean(one.name, 60)), n=one.scored, total=one.rows)
         for one in c.sizes
         if one.sampled
     ]
     if not lines:
-        lines.append(say("All rows of all sets were scored and counted."))
+        lines.append("All rows of all sets were scored and counted.")
     n = len(c.names) * (len(c.names) - 1) // 2
     if n > MOST_PAIRS:
-        text = later("Of {n:,} pairs of sets the {most} closest are shown one by one.")
-        lines.append(say(text, n=n, most=MOST_PAIRS))
-    text, total = later("{n:,} of {total:,} rows are listed."), sum(c.scored) + c.rows_z
-    lines.append(say(text, n=listed, total=total))
+        text = "Of {n:,} pairs of sets the {most} closest are shown one by one."
+        lines.append(text.format(n=n, most=MOST_PAIRS))
+    text, total = "{n:,} of {total:,} rows are listed.", sum(c.scored) + c.rows_z
+    lines.append(text.format(n=listed, total=total))
     return tuple(lines)

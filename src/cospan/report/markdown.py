@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from cospan._language import later, say
 from cospan._numbers import count, p_text, percent
 
 from ._words import both, change_text, filled, time_cells, time_words
@@ -13,7 +12,7 @@ from .content import ReportContent
 from .pieces import Feature, Pair, Row, Tab
 
 MOST_ROWS = 50
-TIME_HEADS = (later("rows"), later("median angle (quartiles)"), later("like B"))
+TIME_HEADS = ("rows", "median angle (quartiles)", "like B")
 # What could become a tag, a link, emphasis, code, a formula, a mention or a table cell.
 _SPECIAL = re.compile(r"://|[\\`*_\[\]|~<>&#$@]")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", "://": "&#58;//"}
@@ -47,7 +46,7 @@ def _lines(content: ReportContent) -> Iterator[str]:
     if content.warning:
         yield from (f"> {escaped(content.warning)}", "")
     yield from _table(
-        say("to know first") + " |  | ", ((t.label, t.value, t.note) for t in content.tiles)
+        "to know first" + " |  | ", ((t.label, t.value, t.note) for t in content.tiles)
     )
     yield from _changed(content)
     yield from _pairs(content)
@@ -75,24 +74,24 @@ def _items(texts: Iterable[str]) -> Iterator[str]:
 def _changed(content: ReportContent) -> Iterator[str]:
     if content.many:
         return
-    yield from (f"## {say('What changed')}", "")
-    parts = [f"{say(part.name)}: {percent(part.share)} ({part.words})" for part in content.parts]
+    yield from (f"## {'What changed'}", "")
+    parts = [f"{part.name}: {percent(part.share)} ({part.words})" for part in content.parts]
     yield from _items(parts)
     if content.features:
         yield from _table(
-            say("column | change | A | B | difference | p, adjusted | in words"),
+            "column | change | A | B | difference | p, adjusted | in words",
             ((*_feature(f), f.sentence) for f in content.features[:MOST_ROWS]),
         )  # fmt: skip
         more = len(content.features) + len(content.more_features) - MOST_ROWS
         if more > 0:
-            yield from (say("{n:,} more columns are in the JSON report.", n=more), "")
+            yield from (f"{more:,} more columns are in the JSON report.", "")
     if content.relations:
-        yield from (say("Relations that changed: {n:,}.", n=content.n_relations), "")
+        yield from (f"Relations that changed: {content.n_relations:,}.", "")
         told = [one.sentence for one in content.relations]
         more = content.n_relations - len(told)
-        yield from _items([*told, say("and {n:,} more", n=more)] if more else told)
+        yield from _items([*told, f"and {more:,} more"] if more else told)
     if content.quality:
-        yield from (f"## {say('Data quality')}", "")
+        yield from (f"## {'Data quality'}", "")
         yield from _items(note.text for note in content.quality)
 
 
@@ -112,29 +111,29 @@ def _p(value: float | None) -> str:
 def _pairs(content: ReportContent) -> Iterator[str]:
     if not content.many:
         return
-    yield from (f"## {say('How different the sets are')}", "")
-    yield from (say("Of 100 pairs of rows, how many are ordered correctly; 50 is chance."), "")
+    yield from (f"## {'How different the sets are'}", "")
+    yield from ("Of 100 pairs of rows, how many are ordered correctly; 50 is chance.", "")
     names = [escaped(content.sets[k].name) for k in content.order]
     yield from _table(
-        " | ".join([say("set"), *names]),
+        " | ".join(["set", *names]),
         (
             (content.sets[i].name, *(_auc(content.auc[i][j]) for j in content.order))
             for i in content.order
         ),
     )
-    yield from (say("Which set explains the rows best:"), "")
+    yield from ("Which set explains the rows best:", "")
     yield from _table(
-        " | ".join([say("rows of"), *names]),
+        " | ".join(["rows of", *names]),
         (
             (content.sets[i].name, *(content.confusion[i][j] for j in content.order))
             for i in content.order
         ),
     )
     total = len(names) * (len(names) - 1) // 2
-    text = later("The pairs, closest first")
+    text = "The pairs, closest first"
     if len(content.pairs) < total:
-        text = later("The pairs, {n} of {total:,}, closest first")
-    yield from (f"## {say(text, n=len(content.pairs), total=total)}", "")
+        text = "The pairs, {n} of {total:,}, closest first"
+    yield from (f"## {text.format(n=len(content.pairs), total=total)}", "")
     for pair in content.pairs:
         yield from _pair(content, pair)
 
@@ -144,32 +143,32 @@ def _pair(content: ReportContent, pair: Pair) -> Iterator[str]:
     first, second = (content.sets[k].name for k in (pair.first, pair.second))
     yield from (f"### {escaped(both(first, second))}: {_auc(pair.auc)}", "")
     more = pair.n_relations - len(pair.relations)
-    last = [say("and {n:,} more relations changed", n=more)] if pair.relations and more else []
+    last = [f"and {more:,} more relations changed"] if pair.relations and more else []
     yield from _items([*pair.sentences, *(one.sentence for one in pair.relations), *last])
     if pair.features:
-        head = later("column | change | {a} | {b} | difference | p, adjusted")
-        head = say(head, a=escaped(first), b=escaped(second))
+        head = "column | change | {a} | {b} | difference | p, adjusted"
+        head = head.format(a=escaped(first), b=escaped(second))
         yield from _table(head, map(_feature, pair.features))
     rows = [content.rows[place] for tab in pair.rows for place in tab.rows]
     if rows:
         yield from _table(
-            say("row | set | looks like | why"),
+            "row | set | looks like | why",
             ((r.id, content.named[r.group], _looks(content, r), r.words) for r in rows),
         )
-    yield from (say("All of this pair: {command}", command=escaped(pair.command)), "")
+    yield from (f"All of this pair: {escaped(pair.command)}", "")
 
 
 def _auc(value: float | None) -> str:
     if value is None:
         return ""
-    return say("over 99.9") if 0.9995 <= value < 1 else f"{100 * value:.1f}"
+    return "over 99.9" if 0.9995 <= value < 1 else f"{100 * value:.1f}"
 
 
 def _angles(content: ReportContent) -> Iterator[str]:
     if content.angles is None:
         return
-    yield from (f"## {say('Where the rows fall')}", "")
-    yield from (say("The angle of a row: 0° looks like A, 90° like B, 45° like both."), "")
+    yield from (f"## {'Where the rows fall'}", "")
+    yield from ("The angle of a row: 0° looks like A, 90° like B, 45° like both.", "")
     rows = []
     for one in content.sets:
         counts = content.angles.counts[one.key]
@@ -178,29 +177,29 @@ def _angles(content: ReportContent) -> Iterator[str]:
         below = sum(counts[:450])
         rows.append((f"{one.key}: {one.name}", count(below), count(sum(counts) - below)))
     if not rows:
-        yield from (say("Both sets explain every row equally well: all angles are 45°."), "")
+        yield from ("Both sets explain every row equally well: all angles are 45°.", "")
         return
-    yield from _table(say("rows | like A (below 45°) | like B"), rows)
+    yield from _table("rows | like A (below 45°) | like B", rows)
 
 
 def _rows(content: ReportContent) -> Iterator[str]:
-    yield from (f"## {say('Rows to check')}", "")
+    yield from (f"## {'Rows to check'}", "")
     for tab in content.tabs:
         if tab.key not in ("spread", "z") and tab.rows:
             yield from _tab(content, tab)
     if not any(tab.rows for tab in content.tabs if tab.key not in ("spread", "z", "border")):
-        yield from (say("No row stands out."), "")
+        yield from ("No row stands out.", "")
 
 
 def _looks(content: ReportContent, row: Row) -> str:
-    return content.named.get(row.looks) or say(row.looks)
+    return content.named.get(row.looks) or row.looks
 
 
 def _tab(content: ReportContent, tab: Tab) -> Iterator[str]:
     yield from (f"### {escaped(tab.title)}: {count(tab.total)}", "", escaped(tab.meaning), "")
     rows = (content.rows[place] for place in tab.rows[:MOST_ROWS])
     yield from _table(
-        say("row | set | looks like | angle | why | nearest row of the other set"),
+        "row | set | looks like | angle | why | nearest row of the other set",
         (
             (r.id, content.named[r.group], _looks(content, r),
              f"{r.theta:.1f}°", r.words, "" if r.nearest is None else r.nearest.id)
@@ -211,14 +210,14 @@ def _tab(content: ReportContent, tab: Tab) -> Iterator[str]:
 
 def _timelines(content: ReportContent) -> Iterator[str]:
     for one in content.timelines:
-        title = say("Over {column}", column=escaped(one.column)) if one.column else ""
-        yield from (f"## {title or say('Over the order of the rows')}", "")
+        title = f"Over {escaped(one.column)}" if one.column else ""
+        yield from (f"## {title or 'Over the order of the rows'}", "")
         yield from (time_words(one), "")
         yield from _items(one.sentences)
         keys = list(one.moments)
-        head = [f"{content.named[key]}: {say(what)}" for key in keys for what in TIME_HEADS]
+        head = [f"{content.named[key]}: {what}" for key in keys for what in TIME_HEADS]
         yield from _table(
-            " | ".join([say("window"), *map(escaped, head)]),
+            " | ".join(["window", *map(escaped, head)]),
             (
                 (when, *(cell for key in keys for cell in time_cells(one.moments[key][k])))
                 for k, when in enumerate(one.windows)
@@ -231,32 +230,31 @@ def _patterns(content: ReportContent) -> Iterator[str]:
     if content.patterns is None:
         return
     found = content.patterns
-    yield from (f"## {say('Patterns')}", "")
+    yield from (f"## {'Patterns'}", "")
     a, shared, b = found.blocks
-    text = later("{n:,} directions: {a} only A has, {shared} shared, {b} only B.")
-    yield from (say(text, n=found.size, a=a, shared=shared, b=b), "")
+    yield from (f"{found.size:,} directions: {a} only A has, {shared} shared, {b} only B.", "")
     rows = []
     for d in found.directions:
         order = sorted(range(len(d.weights)), key=lambda j: -abs(d.weights[j]))[:3]
         mostly = ", ".join(found.features[j] for j in order)
-        shift = say("{shift:+.2f} sd", shift=d.shift)
+        shift = f"{d.shift:+.2f} sd"
         rows.append((d.number, f"{d.angle:.1f}°", shift, f"{d.part:.3g}", mostly))
-    yield from _table(say("direction | angle | shift | part of D | mostly"), rows)
+    yield from _table("direction | angle | shift | part of D | mostly", rows)
 
 
 def _made(content: ReportContent) -> Iterator[str]:
-    yield from (f"## {say('How sure, how made')}", "")
+    yield from (f"## {'How sure, how made'}", "")
     yield from _items(content.remarks)
     if content.measures:
         yield from _table(
-            say("measure | value | interval | meaning"),
+            "measure | value | interval | meaning",
             ((m.label, m.text, m.interval, m.meaning) for m in content.measures),
         )
     if content.sensitivity:
         yield from _table(
-            say("changed to | angles move by | 95 % less than | rows change side"),
+            "changed to | angles move by | 95 % less than | rows change side",
             ((s.name, f"{s.mean}°", f"{s.most}°", percent(s.flips)) for s in content.sensitivity),
         )
-    yield from _table(say("made with") + " | ", (*content.made, *content.inputs))
-    yield from _table(say("setting | value"), content.settings)
+    yield from _table("made with" + " | ", (*content.made, *content.inputs))
+    yield from _table("setting | value", content.settings)
     yield from _items(content.sampling)

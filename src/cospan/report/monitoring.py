@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cospan._files import write_text
-from cospan._language import later, say
 from cospan._text import plural
 
 from .html import rendered, safe
@@ -114,12 +113,12 @@ def _scores(windows: Sequence[WindowResult]) -> str:
         at.band(1.0, at.low),
         at.rule(1.0, "level"),
         at.label(0.0, "0"),
-        at.label(1.0, say("alarm level")),
-        at.label(at.high, say("{n:.2g} times it", n=at.high)),
+        at.label(1.0, "alarm level"),
+        at.label(at.high, f"{at.high:.2g} times it"),
         f'<path class="line" d="{at.path(values)}"/>',
     ]
     body += _points(windows, values, at)
-    return framed(WIDTH, 230, say("Score of every window"), "".join(body) + _times(windows, at))
+    return framed(WIDTH, 230, "Score of every window", "".join(body) + _times(windows, at))
 
 
 def _effects(found: Monitoring) -> str:
@@ -132,8 +131,8 @@ def _effects(found: Monitoring) -> str:
     body = [
         at.band(own[-1], own[0]) if own else "",
         at.rule(0.5, "rule"),
-        at.label(0.5, say("50, by chance")),
-        at.label(1.0, say("100 of 100 pairs")),
+        at.label(0.5, "50, by chance"),
+        at.label(1.0, "100 of 100 pairs"),
     ]
     for i, window in enumerate(windows):
         x, high, below = at.x(i), at.y(window.effect.high), at.y(window.effect.low)
@@ -142,7 +141,7 @@ def _effects(found: Monitoring) -> str:
         )
     body.append(f'<path class="line" d="{at.path(values)}"/>')
     body += _points(windows, values, at)
-    label = say("How well rows of every window are separated from the reference's")
+    label = "How well rows of every window are separated from the reference's"
     return framed(WIDTH, 230, label, "".join(body) + _times(windows, at))
 
 
@@ -161,7 +160,7 @@ def _state(window: WindowResult) -> str:
 
 
 def _tip(window: WindowResult) -> str:
-    first = say("{label}: {n:,} rows", label=window.label, n=window.rows)
+    first = f"{window.label}: {window.rows:,} rows"
     return " ".join([first, *(reason.text for reason in window.reasons[:2])])
 
 
@@ -177,8 +176,7 @@ def _heat(windows: Sequence[WindowResult]) -> str:
         body.append(f'<text class="tick" x="{LEFT - 8}" y="{y + 13}">{escape(shown)}</text>')
         for i, window in enumerate(windows):
             ratio = window.columns.get(column, 0.0)
-            text = later("{label}, {column}: {ratio:.2f} of the alarm level")
-            tip = escape(say(text, label=window.label, column=column, ratio=ratio))
+            tip = escape(f"{window.label}, {column}: {ratio:.2f} of the alarm level")
             x, shade = f"{LEFT + i * step:.2f}", _shade(ratio)
             body.append(
                 f'<a href="#{_key(window)}"><rect class="heat h{shade}" x="{x}" y="{y}" '
@@ -187,7 +185,7 @@ def _heat(windows: Sequence[WindowResult]) -> str:
     height = 6 + size * len(columns)
     bottom = at._replace(bottom=height)
     body += [_times(windows, bottom), _legend(height + 34)]
-    return framed(WIDTH, height + 58, say("Columns by windows"), "".join(body))
+    return framed(WIDTH, height + 58, "Columns by windows", "".join(body))
 
 
 def _furthest(windows: Sequence[WindowResult]) -> list[str]:
@@ -201,8 +199,11 @@ def _furthest(windows: Sequence[WindowResult]) -> list[str]:
 
 def _left_out(windows: Sequence[WindowResult]) -> str:
     more = len(_furthest(windows)) - MOST_COLUMNS
-    text = later("{columns} less far from usual are left out.")
-    return say(text, columns=plural(more, "column")) if more > 0 else ""
+    return (
+        "{columns} less far from usual are left out.".format(columns=plural(more, "column"))
+        if more > 0
+        else ""
+    )
 
 
 def _shade(ratio: float) -> int:
@@ -213,7 +214,7 @@ def _shade(ratio: float) -> int:
 
 def _legend(y: float) -> str:
     """What the colours mean: below the alarm level, at it, and beyond."""
-    usual, alarm, most = say("usual"), say("alarm level"), say("twice it or more")
+    usual, alarm, most = "usual", "alarm level", "twice it or more"
     steps = [(0.25, usual), (0.5, ""), (1.0, alarm), (1.5, ""), (2.0, most)]
     body, x = [], float(LEFT)
     for ratio, text in steps:

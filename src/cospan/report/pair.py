@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cospan._language import later, say
 from cospan._numbers import count, percent
 from cospan.changes import Changes
 from cospan.changes.wording import auc_interval, set_name
@@ -31,11 +30,11 @@ FIRST_FINDINGS = 4
 MOST_NOTES = 100
 LEAST_PART = 0.0005  # of the difference: less would read as 0 %
 PART_WORDS = {
-    "location": later("where values are centred"), "scale": later("how widely all of them spread"),
-    "shape": later("spreads of single columns, relations between them"),
-    "levels": later("shares of levels"), "missing": later("missing values"),
+    "location": "where values are centred", "scale": "how widely all of them spread",
+    "shape": "spreads of single columns, relations between them",
+    "levels": "shares of levels", "missing": "missing values",
 }  # fmt: skip
-DIRECTION_WORDS = later(
+DIRECTION_WORDS = (
     "A direction is a weighted sum of columns. To the left are directions in which A varies more, "
     "to the right B; the higher a dot, the farther apart the means; the larger, the more of the "
     "difference it is."
@@ -48,7 +47,7 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     names = tuple(size.name for size in c.sizes)
     columns = _columns(c)
     listing = list_rows(c, columns, shape)
-    notes = [say("{n:,} scored", n=s.scored) if s.sampled else "" for s in c.sizes]
+    notes = [f"{s.scored:,} scored" if s.sampled else "" for s in c.sizes]
     sets = _words.sets_of(c, "ABZ", notes)
     differs, size, sentences = _verdict(c)
     badge = _words.badge_of(differs, size)
@@ -80,7 +79,7 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         tabs=listing.tabs,
         timelines=_timelines(c, names),
         patterns=patterns_of(c, shape),
-        charts=(Chart("patterns", "direction_dots", caption=say(DIRECTION_WORDS)),),
+        charts=(Chart("patterns", "direction_dots", caption=DIRECTION_WORDS),),
         quality=_quality(c, names),
         measures=(*_words.measures(c), *origin.measures()),
         sensitivity=origin.settings(),
@@ -140,39 +139,39 @@ def _tiles(
     n_relations: int,
 ) -> tuple[Tile, ...]:
     auc = c.separation.auc
-    note = later("pairs of rows, one from each set, are ordered correctly ({interval})")
-    note = say(note, interval=auc_interval(auc))
-    changed = say("{n:,} of {total:,}", n=n_changed, total=len(c.features or ()))
-    first = say("none") if c.features is not None else say("not tested in the linear span")
+    note = "pairs of rows, one from each set, are ordered correctly ({interval})"
+    note = note.format(interval=auc_interval(auc))
+    changed = f"{n_changed:,} of {len(c.features or ()):,}"
+    first = "none" if c.features is not None else "not tested in the linear span"
     if n_changed and features:
-        first = say("first: {name}", name=clean(features[0].name, 40))
-    pair = say("none between columns")
+        first = f"first: {clean(features[0].name, 40)}"
+    pair = "none between columns"
     if relations:
         ends = (clean(name, 30) for name in (relations[0].first, relations[0].second))
-        pair = say("first: {name}", name=_words.both(*ends))
+        pair = f"first: {_words.both(*ends)}"
     rows = [
         _in_short(tab.key, tab.total, c)
         for tab in listing.tabs
         if tab.total and tab.key in ("labels", "a-in-b", "b-in-a", "neither")
     ]
     return (
-        Tile(say("How different"), _words.of_hundred(auc.value), note, "where"),
-        Tile(say("Columns changed"), changed, first, "changed"),
-        Tile(say("Relations changed"), count(n_relations), pair, "relations"),
-        Tile(say("Rows to check"), count(listing.n_check),
-             ", ".join(rows) or say("none stands out"), "rows"),
+        Tile("How different", _words.of_hundred(auc.value), note, "where"),
+        Tile("Columns changed", changed, first, "changed"),
+        Tile("Relations changed", count(n_relations), pair, "relations"),
+        Tile("Rows to check", count(listing.n_check),
+             ", ".join(rows) or "none stands out", "rows"),
     )  # fmt: skip
 
 
 def _in_short(tab: str, n: int, c: Comparison) -> str:
     names = called(c.name_a, 30), called(c.name_b, 30)
     other, own = names if tab == "a-in-b" else names[::-1]
-    text = later("{n:,} in {own} look like {other}")
+    text = "{n:,} in {own} look like {other}"
     if tab in ("labels", "neither"):
-        text = later("{n:,} labels in doubt" if tab == "labels" else "{n:,} like neither")
+        text = "{n:,} labels in doubt" if tab == "labels" else "{n:,} like neither"
     elif n == 1:
-        text = later("{n:,} in {own} looks like {other}")
-    return say(text, n=n, own=own, other=other)
+        text = "{n:,} in {own} looks like {other}"
+    return text.format(n=n, own=own, other=other)
 
 
 def _parts(c: Comparison) -> tuple[Part, ...]:
@@ -182,7 +181,7 @@ def _parts(c: Comparison) -> tuple[Part, ...]:
     p = dict(getattr(c.shift, "parts", {})) if c.shift is not None else {}
     found = sorted(c.verdict.shares.items(), key=lambda item: -item[1])
     return tuple(
-        Part(name, say(PART_WORDS.get(name, "")), round(float(share), 4), p.get(name))
+        Part(name, PART_WORDS.get(name, ""), round(float(share), 4), p.get(name))
         for name, share in found
         if share >= LEAST_PART
     )
@@ -214,7 +213,7 @@ def _quality(c: Comparison, names: tuple[str, ...]) -> tuple[Note, ...]:
 
 def _directions(c: Comparison) -> str:
     a, both, b = c.frame.blocks
-    return say("{a} only A, {both} shared, {b} only B", a=a, both=both, b=b)
+    return f"{a} only A, {both} shared, {b} only B"
 
 
 def _sampling(c: Comparison, columns: Columns, listing: Listing) -> tuple[str, ...]:
@@ -222,20 +221,20 @@ def _sampling(c: Comparison, columns: Columns, listing: Listing) -> tuple[str, .
     lines = []
     for one in c.sizes:
         name, share = _words.isolated(clean(one.name, 60)), percent(one.scored / max(1, one.rows))
-        text = later("{name}: all {n:,} rows were scored and counted.")
+        text = "{name}: all {n:,} rows were scored and counted."
         if one.sampled:
-            text = later("{name}: a uniform sample of {n:,} of {total:,} rows ({share}) was "
+            text = ("{name}: a uniform sample of {n:,} of {total:,} rows ({share}) was "
                          "scored; the angles and the cut count this sample.")  # fmt: skip
-        lines.append(say(text, name=name, n=one.scored, total=one.rows, share=share))
+        lines.append(text.format(name=name, n=one.scored, total=one.rows, share=share))
     a, b = (len(rows) for rows in columns.samples)
-    lines.append(say("Histograms, scatters and percentiles are of {a:,} rows of A and {b:,} of B, "
-                     "drawn at random where the sets have more.", a=a, b=b))  # fmt: skip
-    text = later("{listed:,} rows are listed with their values, {drawn:,} are on the map.")
-    lines.append(say(text, listed=len(listing.rows), drawn=len(listing.points)))
+    lines.append(f"Histograms, scatters and percentiles are of {a:,} rows of A and {b:,} of B, "
+                     "drawn at random where the sets have more.")  # fmt: skip
+    text = "{listed:,} rows are listed with their values, {drawn:,} are on the map."
+    lines.append(text.format(listed=len(listing.rows), drawn=len(listing.points)))
     if c.image_shape is not None:
         shape = PictureShape.of(c.image_shape)
-        text = later("Pictures of {high} × {wide} pixels are drawn smaller: blocks of pixels are "
+        text = ("Pictures of {high} × {wide} pixels are drawn smaller: blocks of pixels are "
                      "averaged.")  # fmt: skip
         if shape.block > 1:
-            lines.append(say(text, high=shape.full[0], wide=shape.full[1]))
+            lines.append(text.format(high=shape.full[0], wide=shape.full[1]))
     return tuple(lines)

@@ -14,8 +14,6 @@ from html import escape
 
 import numpy as np
 
-from cospan._language import later, say
-
 from .content import ReportContent
 from .pieces import Histogram, Part, Point
 
@@ -74,9 +72,9 @@ def small_chart(h: Histogram | None) -> str:
         return _level_bars(h)
     a, b = shares_of(h.a), shares_of(h.b)
     top = max(*a, *b) or 1.0
-    label = say("Histograms of A and B histogram")
+    label = "Histograms of A and B histogram"
     if h.ends[0]:
-        label = say("Histograms of A and B from {low} to {high}", low=h.ends[0], high=h.ends[1])
+        label = f"Histograms of A and B from {h.ends[0]} to {h.ends[1]}"
     body = "".join(
         f'<path class="{side} {"fill" if side == "a" else "line"}" '
         f'd="{outline([x / top for x in shares], 1, 158, 36, 2)}"/>'
@@ -100,11 +98,8 @@ def _level_bars(h: Histogram) -> str:
                 f'<rect class="{side} solid" x="62" y="{y + offset}" width="{0.096 * n:.1f}" '
                 'height="4.5"/>'
             )
-    shares = ", ".join(
-        say("{level} {a:.0f} % and {b:.0f} %", level=h.labels[i], a=h.a[i] / 10, b=h.b[i] / 10)
-        for i in order
-    )
-    label, height = say("Shares in A and B: {shares}", shares=shares), 13 * len(order) + 1
+    shares = ", ".join(f"{h.labels[i]} {h.a[i] / 10:.0f} % and {h.b[i] / 10:.0f} %" for i in order)
+    label, height = f"Shares in A and B: {shares}", 13 * len(order) + 1
     return framed(160, height, label, "".join(parts), ' class="spark"')
 
 
@@ -132,7 +127,7 @@ def split_bar(parts: Sequence[Part]) -> str:
         width = 600 * part.share
         body += f'<rect class="part-{part.name}" x="{at:.1f}" width="{width:.1f}" height="16"/>'
         at += width
-    label = ", ".join(f"{say(part.name)} {part.share:.0%}" for part in parts)
+    label = ", ".join(f"{part.name} {part.share:.0%}" for part in parts)
     return framed(600, 16, label, body, ' class="split" preserveAspectRatio="none"')
 
 
@@ -149,8 +144,7 @@ def scatter(points: Iterable[tuple[int, int]], side: str, label: str) -> str:
 
 def strip(mean: float, most: float) -> str:
     """How far angles move, from 0° to 45°: a bar for 95 % of the rows, a line for the mean."""
-    text = later("{mean:.1f} degrees on average, 95 % of the rows less than {most:.1f}")
-    label = say(text, mean=mean, most=most)
+    label = f"{mean:.1f} degrees on average, 95 % of the rows less than {most:.1f}"
     body = (
         f'<rect class="track" width="160" height="10"/><rect class="part-shape" '
         f'width="{160 * min(most, 45) / 45:.1f}" height="10"/>'
@@ -199,11 +193,11 @@ def angle_chart(content: ReportContent) -> str:
         f'<g id="angle-marks"></g><rect id="angle-brush" class="brush" x="0" y="{box["top"]}" '
         f'width="0" height="{box["bottom"] - box["top"]}"/>'
     )
-    up = say("↑ up to {share:.0f} % of the rows of a set", share=100 * top)
-    body += _axis_words(box, up, say("← like A"), say("like both"), say("like B →"))
+    up = f"↑ up to {100 * top:.0f} % of the rows of a set"
+    body += _axis_words(box, up, "← like A", "like both", "like B →")
     counts = content.angles.counts.items()
-    sets = "; ".join(f"{content.named[k]}: {say('{n:,} rows', n=sum(v))}" for k, v in counts)
-    label = say("Histogram of the angles. {sets}", sets=sets)
+    sets = "; ".join(f"{content.named[k]}: {f'{sum(v):,} rows'}" for k, v in counts)
+    label = f"Histogram of the angles. {sets}"
     more = f' id="angle-chart" class="chart" data-left="{box["left"]}" data-right="{box["right"]}"'
     return framed(620, 232, label, body, more)
 
@@ -252,12 +246,11 @@ def cost_map(content: ReportContent) -> str:
         body += f'<g class="{key.lower()} dots">{"".join(dots)}</g>'
     body += (
         '<rect id="map-brush" class="brush" x="0" y="0" width="0" height="0"/>'
-        + written((box["left"] + box["right"]) / 2, 364, say("unusual for A →"), "middle")
+        + written((box["left"] + box["right"]) / 2, 364, "unusual for A →", "middle")
         + f'<text transform="translate(12 {(box["top"] + box["bottom"]) / 2}) rotate(-90)" '
-        f'text-anchor="middle">{escape(say("unusual for B →"))}</text>'
+        f'text-anchor="middle">{escape("unusual for B →")}</text>'
     )
-    text = later("Map of {n:,} rows: cost of A to the right, cost of B upwards")
-    label = say(text, n=len(content.points))
+    label = f"Map of {len(content.points):,} rows: cost of A to the right, cost of B upwards"
     return framed(416, 372, label, body, ' id="cost-map" class="chart"')
 
 
@@ -304,9 +297,8 @@ def direction_dots(content: ReportContent) -> str:
         f'r="{1.5 + 8 * math.sqrt(max(p, 0) / part):.1f}"/>'
         for a, s, p in sorted(patterns.dots, key=lambda dot: -dot[2])
     )
-    up = say("↑ shift, up to {most:.2g} sd", most=most)
-    ends = say("← only A varies"), say("both alike"), say("only B varies →")
-    text = later("{n} directions by their angle and the shift of the means along them")
-    label = say(text, n=patterns.size)
+    up = f"↑ shift, up to {most:.2g} sd"
+    ends = "← only A varies", "both alike", "only B varies →"
+    label = f"{patterns.size} directions by their angle and the shift of the means along them"
     body = f'{_angle_axis(box)}<g class="z dots">{dots}</g>{_axis_words(box, up, *ends)}'
     return framed(620, 232, label, body, ' class="chart dots-chart"')

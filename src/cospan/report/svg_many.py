@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from cospan._language import say
-
 from .content import ReportContent
 from .svg import framed, outline, shares_of, written
 
@@ -55,9 +53,9 @@ def dendrogram(content: ReportContent) -> str:
         written(x, row * K + 14, f"{value:.2f}", anchor)
         for x, anchor, value in ((left, "start", least), (390, "end", most))
     )
-    middle = written(270, row * K + 14, say("Fisher-Rao distance"), "middle")
+    middle = written(270, row * K + 14, "Fisher-Rao distance", "middle")
     body = f'{names}<path class="axis" d="{"".join(lines)}"/>{scale}{middle}'
-    label = say("Which sets join first, from the left")
+    label = "Which sets join first, from the left"
     return framed(400, row * K + 20, label, body, ' class="chart joins"')
 
 
@@ -81,5 +79,5 @@ def triangle(content: ReportContent) -> str:
     for k, (x, y, anchor) in enumerate(((4, 320, "start"), (396, 320, "end"), (200, 12, "middle"))):
         name = escape(_short(content.sets[k].name))
         body += f'<text class="t{"abc"[k]}" x="{x}" y="{y}" text-anchor="{anchor}">{name}</text>'
-    label = say("Rows between three sets: near a corner where that set explains them best")
+    label = "Rows between three sets: near a corner where that set explains them best"
     return framed(400, 328, label, body, ' class="chart"')

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from cospan._language import say
 from cospan.comparison.timelines import Moment
 
 from .content import ReportContent
@@ -28,9 +27,8 @@ def time_chart(content: ReportContent, one: TimeChart) -> str:
         body += "".join(_band(key, run, n) for run in _runs(known))
     for key, known in lines:
         body += "".join(_line(key, run, n) for run in _runs(known))
-    label = say(
-        "Median angles over {over}, with a band between the quartiles: {named}",
-        over=one.column or say("the order of the rows"),
+    label = "Median angles over {over}, with a band between the quartiles: {named}".format(
+        over=one.column or "the order of the rows",
         named=", ".join(content.named[key] for key, _ in lines),
     )
     return framed(WIDTH, 232, label, body, ' class="chart time"')

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_flag, as_option, as_shrinkage, as_tol, is_real
 from cospan._warnings import warn
@@ -53,13 +51,12 @@ def _say_if_rows_count_too_little(prepared: PreparedSets) -> None:
     """About weights that sum to one row: there is none to leave out, and so no calibration."""
     for part in prepared.summaries:
         if part.count > 1 and part.n <= AS_GOOD_AS_ONE:
-            text = later(
-                "The weights of {rows:,} rows sum to {total:.3g}. A weight counts how often a row "
-                "occurs, so all of them count as one row, and nothing can be learned from leaving "
-                "rows out: neither the calibration of angles nor the settings."
+            remedy = "Multiply the weights so that they sum to the number of rows."
+            said = (
+                f"The weights of {part.count:,} rows sum to {part.n:.3g}. A weight counts how "
+                "often a row occurs, so all of them count as one row, and nothing can be learned "
+                "from leaving rows out: neither the calibration of angles nor the settings."
             )
-            remedy = say("Multiply the weights so that they sum to the number of rows.")
-            said = say(text, rows=part.count, total=part.n)
             warn(said, code="weights sum to one row", remedy=remedy)
             return
 
@@ -73,10 +70,7 @@ def _as_asked(prepared: PreparedSets, settings: Settings, picture: bool) -> Aske
     if not prepared.affine:
         if fixed_pooling or fixed_dof is not None or units == "own":
             name = "pooling" if fixed_pooling else "units" if units == "own" else "dof"
-            raise InputError(
-                f"{name} belongs to {option('span', 'affine')}; leave it out with "
-                f"{option('span', 'linear')}."
-            )
+            raise InputError(f'{name} belongs to span="affine"; leave it out with span="linear".')
         units, fixed_pooling, fixed_dof = "common", 0.0, 0.0
     return Asked(
         units=None if units == "auto" else units,
@@ -109,7 +103,7 @@ def _check_enough(prepared: PreparedSets, asked: float | None) -> None:
         lacks = "directions" if any(part.rank is not None for part in summaries) else "digits"
         raise InputError(
             f"A fast summary has too few {lacks} for shrinkage {alpha:g}; use at least "
-            f"{FAST_SHRINKAGE:g}, or make the summaries with {option('exact', True)} and "
+            f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True and "
             "without a rank."
         )
     spread = prepared.unit("common") if prepared.affine else prepared.spreads.variances

@@ -26,7 +26,6 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_option, as_rows
 from cospan.errors import InputError
@@ -96,9 +95,7 @@ class SetCosts:
         settings = Settings.of(**given)
         weighting = as_option(weighting, "weighting", ("cost", "frame"))
         if weighting == "frame" and settings.span == "affine":
-            raise InputError(
-                f"{option('weighting', 'frame')} belongs to {option('span', 'linear')}; give both."
-            )
+            raise InputError('weighting="frame" belongs to span="linear"; give both.')
         costs, tried = cls._plain(summaries, settings, labels, weighting, picture)
         if tried is None or weighting == "frame":
             return costs

@@ -9,7 +9,6 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._surface import option
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan.errors import InputError
 from cospan.sets.geometry import Geometry
@@ -57,8 +56,8 @@ def inside_span(maps: Sequence[Array]) -> tuple[list[Array], Array]:
     if not same_span(maps):
         raise InputError(
             "Without shrinkage one of the sets lacks directions that another has, and their "
-            f"covariances cannot be pooled; give {option('shrinkage', FAST_SHRINKAGE)} or "
-            f"{option('pooling', 0)}."
+            f"covariances cannot be pooled; give shrinkage={FAST_SHRINKAGE} or "
+            "pooling=0."
         )
     basis, first = arrays.orthonormal_columns(arrays.copied(maps[0]))
     return [first, *(arrays.matmul(basis.T, one) for one in maps[1:])], basis

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from cospan._surface import option
 from cospan.errors import InputError
 
 
@@ -100,7 +99,7 @@ def settled(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, 
     )
     if clash:
         raise InputError(
-            f"{option('preset', 'paper')} settles {clash[0]} already; leave {clash[0]} out, or "
+            f'preset="paper" settles {clash[0]} already; leave {clash[0]} out, or '
             f"leave the preset "
             "out and give every setting."
         )
@@ -115,7 +114,7 @@ def _refuse_linear_settings(given: Mapping[str, Any]) -> None:
     for name in ("center", "balance"):
         if name in given and not _same(given[name], DEFAULTS[name]):
             raise InputError(
-                f"{name} belongs to {option('span', 'linear')}; in the affine span every set has "
+                f'{name} belongs to span="linear"; in the affine span every set has '
                 f"its own "
-                f"centre and weighs the same. Leave {name} out, or give {option('span', 'linear')}."
+                f'centre and weighs the same. Leave {name} out, or give span="linear".'
             )

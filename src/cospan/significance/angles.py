@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from cospan._language import later
 from cospan._types import Floats
 from cospan._validate import as_confidence, as_count, as_generator
 from cospan.distribution import angle_auc, angle_histogram, as_angles, hellinger, overlap
@@ -45,21 +44,21 @@ class Measure(NamedTuple):
 #: The measures of a separation, in the order in which they are shown everywhere.
 MEASURES = {
     "auc": Measure(
-        later("AUC"),
+        "AUC",
         "of the angle; 0.5: no difference, 1: apart",
-        later("share of pairs of rows that the angle orders correctly; 0.5 is chance. Each row is "
+        ("share of pairs of rows that the angle orders correctly; 0.5 is chance. Each row is "
               "scored as if it had not been in its set"),
     ),
     "fisher_rao": Measure(
-        later("Fisher-Rao"),
+        "Fisher-Rao",
         "between 0 and π",
-        later("distance of the two distributions of angles, 0 to 3.14"),
+        "distance of the two distributions of angles, 0 to 3.14",
     ),
-    "hellinger": Measure(later("Hellinger"), "", later("the same on a scale from 0 to 1")),
+    "hellinger": Measure("Hellinger", "", "the same on a scale from 0 to 1"),
     "overlap": Measure(
-        later("overlap"),
+        "overlap",
         "what both have in common",
-        later("what the two distributions have in common, 1 to 0"),
+        "what the two distributions have in common, 1 to 0",
     ),
 }  # fmt: skip
 

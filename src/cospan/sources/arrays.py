@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cospan import _arrays
-from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader
@@ -59,9 +58,7 @@ class ArrayReader(Reader):
         self.n_features = self._width if self._columns is None else len(self._columns)
         self.image_shape = _image_shape(shape) if self._columns is None else None
         if options.id_column is not None:
-            raise InputError(
-                f"{name}: an array has no columns by name, so {option('id_column')} cannot be."
-            )
+            raise InputError(f"{name}: an array has no columns by name, so id_column= cannot be.")
 
     def _chosen(self, options: Options) -> NDArray[Any] | None:
         if options.columns is not None:
@@ -109,7 +106,7 @@ def _label_array(options: Options, name: str, lookup: Lookup) -> NDArray[Any] | 
         label = None if label.lstrip("-").isdigit() else lookup(label)
         if label is None and not options.label.lstrip("-").isdigit():
             raise InputError(
-                f"{name}: an array has no column {options.label!r}; give {option('label')} as a "
+                f"{name}: an array has no column {options.label!r}; give label= as a "
                 f"column "
                 "number or as an array with one label per row."
             )

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import say
-from cospan._surface import option
 from cospan._warnings import warn
 from cospan.errors import InputError
 
@@ -197,19 +195,16 @@ class Options:
             raise InputError(f"columns names {twice[0]!r} twice; name each feature once.")
         if self.label_value is not None and self.label is None:
             raise InputError(
-                f"label_value={self.label_value!r} needs {option('label')} to say where the "
-                f"classes stand."
+                f"label_value={self.label_value!r} needs label= to say where the classes stand."
             )
 
     def leave_out(self, described: str) -> None:
         """Leave out columns that cannot be features, with a word; not those asked for by name."""
         if self.columns is not None:
-            raise InputError(
-                f"{described}; take it out of {option('columns')}, or turn it into numbers."
-            )
+            raise InputError(f"{described}; take it out of columns=, or turn it into numbers.")
         if self.strict:
-            raise InputError(f"{described}; {option('strict', True)} refuses the table as it is.")
-        warn(say("{columns} and left out.", columns=described), code="columns left out")
+            raise InputError(f"{described}; strict=True refuses the table as it is.")
+        warn(f"{described} and left out.", code="columns left out")
 
     def rows_per_chunk(self, n_features: int, dtype: np.dtype[Any]) -> int:
         if self.chunk_rows is not None:
@@ -226,7 +221,7 @@ def listing(items: Sequence[object], limit: int = 8) -> str:
     """
     shown = ", ".join(repr(str(item)) for item in items[:limit])
     rest = len(items) - limit
-    return say("{names} and {n:,} more", names=shown, n=rest) if rest > 0 else shown
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
 
 
 def only_in_one(a: str, of_a: Sequence[str], b: str, of_b: Sequence[str]) -> str:
@@ -240,7 +235,7 @@ def require(there: Sequence[str], columns: Sequence[str], name: str, given: str 
     """A table called `name` has these columns, which the option `given` asked for."""
     absent = [column for column in columns if column not in set(there)]
     if absent:
-        asked = f" (asked for by {option(given)})" if given else ""
+        asked = f" (asked for by {given}=)" if given else ""
         raise InputError(
             f"{name}: has no column {listing(absent)}{asked}; its columns are {listing(there, 20)}."
         )

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._text import plural
 from cospan._warnings import warn
 from cospan.errors import InputError, SourceError
@@ -51,9 +49,7 @@ def clean(
             yield chunk
     gaps.refuse_if_any()
     if not given:
-        raise SourceError(
-            f"{name}: every row has a missing value, so {option('missing', 'drop')} leaves none."
-        )
+        raise SourceError(f'{name}: every row has a missing value, so missing="drop" leaves none.')
 
 
 def even(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
@@ -189,9 +185,9 @@ def taken(reader: Any, options: Options, size: int, name: str) -> Iterator[Any]:
     if not kept:
         raise SourceError(f"{name}: no row has a label.")
     if bare and options.missing != "drop":
-        text = later("{name}: {rows} have no label and are left out.")
-        text = text if bare > 1 else later("{name}: {rows} has no label and is left out.")
-        warn(say(text, name=name, rows=plural(bare, "row")), code="no label")
+        text = "{name}: {rows} have no label and are left out."
+        text = text if bare > 1 else "{name}: {rows} has no label and is left out."
+        warn(text.format(name=name, rows=plural(bare, "row")), code="no label")
 
 
 def _unlabelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
@@ -211,7 +207,7 @@ def _labelled(block: Any, options: Options, name: str) -> Any:
     if bare.any() and options.missing == "error":
         raise InputError(
             f"{name}: {plural(int(bare.sum()), 'row')} without a label, the first of them "
-            f"{block.ids[bare][0]}; label them, or leave out {option('missing', 'error')}."
+            f'{block.ids[bare][0]}; label them, or leave out missing="error".'
         )
     block = block.take(~bare)
     if labels.dtype.kind == "O" and block.labels is not None and len(block.labels):
@@ -254,7 +250,7 @@ def _column_means(reader: Reader, options: Options, size: int, name: str) -> NDA
         names = [reader.feature_names[i] if reader.feature_names else str(i) for i in empty]
         raise InputError(
             f"{name}: column {listing(names)} has no value at all, so there is no mean to put in; "
-            f"leave it out with {option('columns')}."
+            f"leave it out with columns=."
         )
     return (total / count).astype(reader.dtype)
 
@@ -289,11 +285,7 @@ class _Gaps:
         more = f" and {len(worst) - limit:,} more columns" if len(worst) > limit else ""
         raise InputError(
             f"{self._source}: values are missing in {self._rows:,} rows, in column "
-            f"{', '.join(parts)}{more}; {option('missing', 'drop')} leaves these rows out, "
-            f"{option('missing', 'mean')} puts in the column's mean"
-            + (
-                f", {option('missing', 'indicator')} also a feature that says where."
-                if self.encodable
-                else "."
-            )
+            f'{", ".join(parts)}{more}; missing="drop" leaves these rows out, '
+            f'missing="mean" puts in the column\'s mean'
+            + (', missing="indicator" also a feature that says where.' if self.encodable else ".")
         )

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from cospan._packages import needed
-from cospan._surface import option
 from cospan._text import first_line
 from cospan.errors import InputError
 
@@ -156,7 +155,7 @@ class DataframeStream(_InMemory):
             odd = f"changes its type after row {max(start, min(PROBE_ROWS, self.n_rows or 0)) - 1}"
         return (
             f"{self.name}: column {wrong!r} {odd} ({first_line(error)}); make its values of one "
-            f"kind, or leave it out with {option('drop')}."
+            f"kind, or leave it out with drop=."
         )
 
     def _fits(self, part: nw.DataFrame[Any], column: str) -> bool:

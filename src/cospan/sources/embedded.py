@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._text import is_number, plural
 from cospan.embedding import embed_images, embed_texts, load_image_model, load_text_model
 from cospan.errors import InputError, SourceError
@@ -41,7 +39,7 @@ SHOWN = 60
 LOOKED_INTO = 20 * SHOWN  # blanks among them
 LINE = "text"  # what the only column of a file of lines is called
 UNREADABLE = "\ufffd"  # what takes the place of bytes that are not UTF-8
-ABOUT_COLUMNS = later(
+ABOUT_COLUMNS = (
     "x0, x1, … are numbers that a model made of each {what}. Single ones mean little by "
     "themselves: look at the rows, and at the sets as a whole."
 )
@@ -91,12 +89,11 @@ class Lines(TableStream):
             if waiting:
                 yield pa.record_batch({LINE: waiting})
             if unreadable:
-                text = later(
-                    "{file}: {lines} with characters that are not UTF-8, which were replaced by "
-                    "{sign}; save the file as UTF-8."
-                )
                 found = plural(unreadable, "line")
-                warn(say(text, file=path.name, lines=found, sign=UNREADABLE))
+                warn(
+                    f"{path.name}: {found} with characters that are not UTF-8, which were replaced "
+                    f"by {UNREADABLE}; save the file as UTF-8."
+                )
 
     def complete(self, columns: Sequence[str]) -> bool:
         return True
@@ -116,7 +113,7 @@ class EmbeddedTexts(_Embedded):
         require(table.stream.schema.names, [column], table.name, "text")
         _check_texts(table, column)
         self.name, self.n_rows = table.name, table.n_rows
-        self.notes = (*table.stream.notes, say(ABOUT_COLUMNS, what=say("text")))
+        self.notes = (*table.stream.notes, ABOUT_COLUMNS.format(what="text"))
         self._table = table
         self._column = column
         self._options = options
@@ -134,7 +131,7 @@ class EmbeddedTexts(_Embedded):
             texts = block.rows.column(0)
             if texts.null_count:
                 missing = plural(texts.null_count, "missing text")
-                warn(say("{name}: {texts}, counted as empty.", name=self.name, texts=missing))
+                warn(f"{self.name}: {missing}, counted as empty.")
             words = [text or "" for text in texts.cast("string").to_pylist()]
             ids = block.ids if self._named else _called(block.ids, words)
             yield Chunk(self._rows(words), ids, block.labels)
@@ -164,7 +161,7 @@ def _check_texts(table: Table, column: str) -> None:
         numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         raise InputError(
             f"{table.name}: column {column!r} holds {'numbers' if numbers else kind}, not texts; "
-            f"{option('text')} is for a column of texts."
+            f"text= is for a column of texts."
         )
 
 
@@ -190,7 +187,7 @@ class EmbeddedImages(_Embedded):
             folder, files, replace(options, image_mode="RGB", image_size=size, embed=None)
         )
         self.name, self.n_rows = self._images.name, None
-        self.notes = (*self._images.notes, say(ABOUT_COLUMNS, what=say("image")))
+        self.notes = (*self._images.notes, ABOUT_COLUMNS.format(what="image"))
         blank = np.zeros((1, *size, 3), dtype=np.uint8)
         self.n_features = embed_images(blank, self._model).shape[1]
 

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._text import first_line
 from cospan.errors import InputError, SourceError
 
@@ -38,9 +36,7 @@ class ImageReader(Reader):
         self._max_bad = options.max_bad_images
         self._warned = False
         if options.columns is not None or options.id_column is not None:
-            raise InputError(
-                f"{folder}: images have no columns; {option('image_size')} makes them smaller."
-            )
+            raise InputError(f"{folder}: images have no columns; image_size= makes them smaller.")
         self._decoder = Decoder(options, str(folder))
         self._learn_size()
         self.image_shape = self._decoder.shape
@@ -62,9 +58,13 @@ class ImageReader(Reader):
             yield self._chunk(rows, kept)
         if bad and not self._warned:
             self._warned = True
-            text = later("{name}: {n} of {all:,} images cannot be read and are left out: {files}.")
             known = {"name": self.name, "n": len(bad), "all": len(self._files)}
-            warn(say(text, files=listing(bad), **known), code="images left out")
+            warn(
+                "{name}: {n} of {all:,} images cannot be read and are left out: {files}.".format(
+                    files=listing(bad), **known
+                ),
+                code="images left out",
+            )
 
     def _chunk(self, rows: list[NDArray[Any]], kept: list[int]) -> Chunk:
         files = [self._files[number] for number in kept]
@@ -114,7 +114,7 @@ def _checked_label(label: Any, folder: Path, n_files: int) -> str | NDArray[Any]
     labels = np.asarray(label)
     if labels.shape != (n_files,):
         raise InputError(
-            f"{folder}: {option('label')} must be 'folder' (an image's class is the name of its "
+            f"{folder}: label= must be 'folder' (an image's class is the name of its "
             f"folder) or "
             f"one label for each of the {n_files:,} images."
         )

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from cospan._surface import option
 from cospan.errors import InputError
 
 from .base import Encodable, Options, Reader
@@ -115,8 +114,8 @@ def open_source(
     reader = _reader(obj, options, name)
     if embed is not None and not (isinstance(reader, Reader) and reader.embedded):
         raise InputError(
-            f"{name or reader.name}: there is nothing to embed, so {option('embed')} has no use; "
-            f"name a column of texts with {option('text')}, or give a folder of images or a file "
+            f"{name or reader.name}: there is nothing to embed, so embed= has no use; "
+            f"name a column of texts with text=, or give a folder of images or a file "
             "of prose."
         )
     return Source(reader, options, name=name)

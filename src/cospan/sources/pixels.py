@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._packages import needed
-from cospan._surface import option
 from cospan.errors import CospanError, InputError, SourceError
 
 from .base import Options
@@ -68,7 +67,7 @@ class Decoder:
         if self._given is None and size[0] * size[1] > MAX_PIXELS_UNSIZED:
             raise InputError(
                 f"{self._source}: its images are large ({name} is {_by(size)} pixels) and every "
-                f"pixel is a feature; give {option('image_size')}, for example 64."
+                f"pixel is a feature; give image_size=, for example 64."
             )
         self._size = self._size or size
 
@@ -84,7 +83,7 @@ class Decoder:
             if upright.size != size and self._given is None:
                 raise InputError(
                     f"{self._source}: {name} is {_by(upright.size)} pixels and the first image "
-                    f"{_by(size)}; give {option('image_size')} to bring all to one size."
+                    f"{_by(size)}; give image_size= to bring all to one size."
                 )
             plain = _eight_bits(upright).convert(self._mode)
         if plain.size != size:

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import either, say
-from cospan._surface import option
 from cospan._warnings import Remark, warn
 from cospan.errors import InputError
 
@@ -74,9 +72,9 @@ class Source:
         self._dropped = 0
         if self.table is None and options.missing == "indicator":
             raise InputError(
-                f"{self.name}: {option('missing', 'indicator')} is for tables with columns of "
+                f'{self.name}: missing="indicator" is for tables with columns of '
                 f"their own; "
-                f"{option('missing', 'mean')} or {option('missing', 'drop')} deals with missing "
+                f'missing="mean" or missing="drop" deals with missing '
                 f"values here."
             )
 
@@ -133,12 +131,12 @@ class Source:
 
     def _of_dropped(self) -> Remark:
         whole = (self._n_rows or 0) + self._dropped
-        text = either(
-            self._dropped > 1,
-            "{name}: {n:,} of {whole:,} rows have a missing value and were left out.",
-            "{name}: {n:,} of {whole:,} rows has a missing value and was left out.",
+        text = (
+            "{name}: {n:,} of {whole:,} rows have a missing value and were left out."
+            if self._dropped > 1
+            else "{name}: {n:,} of {whole:,} rows has a missing value and was left out."
         )
-        return Remark("rows left out", say(text, name=self.name, n=self._dropped, whole=whole))
+        return Remark("rows left out", text.format(name=self.name, n=self._dropped, whole=whole))
 
     @property
     def n_rows(self) -> int | None:
@@ -250,7 +248,7 @@ def _by_name(a: Source, b: Source) -> Source:
         return b.reordered(names_a)
     raise InputError(
         f"{a.name} and {b.name} have different features: {apart}. "
-        f"Name the common ones with {option('columns')}."
+        f"Name the common ones with columns=."
     )
 
 

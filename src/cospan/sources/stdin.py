@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from cospan._language import later, say
 from cospan.errors import CospanError, SourceError
 
 from .arrays import ArrayReader
@@ -91,11 +90,10 @@ def _opened(copy: _Copy, options: Options) -> Reader | EncodableTable:
     kind, size = sniff(copy.path), copy.path.stat().st_size
     if size == 0:
         raise SourceError(f"{NAME}: is empty.")
-    text = later(
-        "Standard input ({size:,} bytes) was copied to a temporary file, because the rows are read "
-        "more than once."
+    note = (
+        f"Standard input ({size:,} bytes) was copied to a temporary file, because the rows are "
+        "read more than once."
     )
-    note = say(text, size=size)
     if kind == "NPY":
         return SpooledReader(npy_reader(copy.path, options, (note,)), copy)
     if kind is not None:

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan.errors import InputError, SourceError
 
 from . import arrow_rows
@@ -230,10 +228,12 @@ class TableReader(Reader):
         if pictures and options.columns is None and len(pictures) < len(chosen):
             # Numbers beside images are labels and counters far more often than features.
             beside = [column for column in chosen if column not in pictures]
-            text = later("{name}: column {columns} is left out beside the images in {images}.")
-            said = say(text, name=self.name, columns=listing(beside), images=listing(pictures))
-            both = later("Name the features with {option} to have both.")
-            warn(said, code="columns left out", remedy=say(both, option=option("columns")))
+            warn(
+                f"{self.name}: column {listing(beside)} is left out beside the images in "
+                f"{listing(pictures)}.",
+                code="columns left out",
+                remedy="Name the features with columns= to have both.",
+            )
             chosen = pictures
         shapes = self._table.shapes([column for column in chosen if column not in pictures])
         return [
@@ -258,11 +258,11 @@ class TableReader(Reader):
 
     def _leave_out(self, columns: list[str], options: Options) -> None:
         types = [str(self._stream.schema.field(column).type) for column in columns]
-        text = later("{name}: columns {columns} are not numeric ({types})")
+        text = "{name}: columns {columns} are not numeric ({types})"
         if len(columns) == 1:
-            text = later("{name}: column {columns} is not numeric ({types})")
+            text = "{name}: column {columns} is not numeric ({types})"
         shown = listing(sorted(set(types)), 3)
-        options.leave_out(say(text, name=self.name, columns=listing(columns), types=shown))
+        options.leave_out(text.format(name=self.name, columns=listing(columns), types=shown))
 
     def _image_feature(self, column: str, options: Options) -> _Feature:
         decoder = Decoder(options, self.name)

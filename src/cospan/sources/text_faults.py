@@ -10,7 +10,6 @@ import io
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from cospan._surface import option
 from cospan._text import printable
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def _sentence(column: str, line: int, value: bytes, kind: pa.DataType) -> str:
     except UnicodeDecodeError:
         return (
             f"column {column!r} holds text in line {line} that is not UTF-8; save the file as "
-            f"UTF-8, or leave the column out with {option('drop')}"
+            f"UTF-8, or leave the column out with drop="
         )
     if "\n" in text:
         return (
@@ -54,8 +53,8 @@ def _sentence(column: str, line: int, value: bytes, kind: pa.DataType) -> str:
         )
     return (
         f"column {column!r} holds '{printable(text, 80)}' in line {line} after values of type "
-        f"{kind} in its first rows; correct it, leave the column out with {option('drop')}, or "
-        f"make it a category with {option('categorical')}"
+        f"{kind} in its first rows; correct it, leave the column out with drop=, or "
+        f"make it a category with categorical="
     )
 
 

@@ -3,17 +3,10 @@
 
 const byId = (id) => document.getElementById(id);
 const content = JSON.parse(byId("payload").textContent);
-const words = JSON.parse(byId("words")?.textContent ?? "{}"); // in the reader's language
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const names = Object.fromEntries(content.sets.map((set) => [set.key, set.name]));
 const whole = (n) => n.toLocaleString("en-US");
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
-
-// A text in the reader's language, with its {values} put in.
-const say = (text, values = {}) =>
-  (words[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => values[name]);
-// The words of a change: "mean and spread".
-const sayEach = (text) => text.replace(/\w+/g, (word) => say(word));
 
 function element(tag, { className = "", text = null, children = [], ...attributes } = {}) {
   const made = document.createElement(tag);
@@ -59,5 +52,5 @@ function download(name, text, type) {
   link.href = URL.createObjectURL(new Blob([text], { type }));
   link.click();
   URL.revokeObjectURL(link.href);
-  announce(say("Saved {name}.", { name }));
+  announce(`Saved ${name}.`);
 }

@@ -116,7 +116,7 @@ function select(angles, box) {
     if (fit && !line.closest(".panel").hidden) rows += 1;
   }
   byId("selected").textContent = active
-    ? say("{dots} rows on the map, {rows} in the open list below", { dots: whole(dots), rows: whole(rows) }) : "";
+    ? `${whole(dots)} rows on the map, ${whole(rows)} in the open list below` : "";
 }
 
 function startBrush() {

@@ -7,7 +7,7 @@ function rowsCsv() {
     const values = new Map(row.values.map((value) => [value.column, value.text]));
     const kinds = content.tabs.filter((tab) => tab.rows.includes(content.rows.indexOf(row)));
     return [
-      names[row.group], row.id, row.theta, row.looks in names ? names[row.looks] : say(row.looks),
+      names[row.group], row.id, row.theta, row.looks in names ? names[row.looks] : row.looks,
       kinds.map((tab) => tab.title).join("; "), row.label, row.words,
       row.nearest ? row.nearest.id : "", ...row.weights, ...heads.map((_, i) => values.get(i)),
     ];
@@ -50,7 +50,7 @@ async function copySummary() {
     document.execCommand("copy");
     field.remove();
   }
-  announce(say("Copied the summary."));
+  announce("Copied the summary.");
 }
 
 function startButtons() {
@@ -65,7 +65,7 @@ function startButtons() {
 function startTheme() {
   const root = document.documentElement;
   const button = show("theme");
-  const label = () => { button.textContent = root.dataset.theme === "dark" ? say("Light") : say("Dark"); };
+  const label = () => { button.textContent = root.dataset.theme === "dark" ? "Light" : "Dark"; };
   button.addEventListener("click", () => {
     root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
     try { localStorage.setItem("cospan-theme", root.dataset.theme); } catch { /* not kept, then */ }
@@ -91,7 +91,7 @@ function startPairs() {
       continue;
     }
     const [first, second] = cell.dataset.pair.split("-").map((k) => content.sets[k].name);
-    const both = say("{first} and {second}", { first, second });
+    const both = `${first} and ${second}`;
     const button = element("button", { type: "button", text: cell.textContent, "aria-label": `${both}: ${cell.textContent}` });
     button.addEventListener("click", () => choosePair(cell.dataset.pair));
     cell.replaceChildren(button);

@@ -39,15 +39,15 @@ function standing(value, kind) {
 
 function valuesTable(row) {
   const most = Math.max(...row.values.map((value) => Math.abs(value.pull)), 1e-300);
-  const heads = [say("Column"), say("Value"), ...(content.order.length ? [] : [say("In A"), say("In B"), say("Pull")])];
-  if (row.nearest) heads.push(content.order.length ? say("Mean of {name}", { name: names[row.nearest.group] }) : say("Nearest row"));
+  const heads = ["Column", "Value", ...(content.order.length ? [] : ["In A", "In B", "Pull"])];
+  if (row.nearest) heads.push(content.order.length ? `Mean of ${names[row.nearest.group]}` : "Nearest row");
   const head = element("tr", { children: heads.map((text) => element("th", { scope: "col", text })) });
   const lines = row.values.map((value, i) => {
     const [name, kind] = content.columns[value.column];
     const share = Math.abs(value.pull) / most;
     const side = value.pull < 0 ? "a" : "b";
     const set = side.toUpperCase();
-    const word = share > 0.5 ? say("strongly to {set}", { set }) : say("to {set}", { set });
+    const word = share > 0.5 ? `strongly to ${set}` : `to ${set}`;
     const cells = [element("td", { text: value.text })];
     if (!content.order.length) {
       cells.push(...[value.a, value.b].map((at) => element("td", { text: standing(at, kind) })));
@@ -61,10 +61,10 @@ function valuesTable(row) {
   const table = element("table", { className: "values" });
   table.append(element("thead", { children: [head] }), element("tbody", { children: lines }));
   const box = element("div", {
-    className: "scroll", role: "region", "aria-label": say("Values of the row"), tabindex: "0",
+    className: "scroll", role: "region", "aria-label": "Values of the row", tabindex: "0",
     children: [table],
   });
-  const meaning = say("In A, in B: the share of rows below the value; with =, the share that has it.");
+  const meaning = "In A, in B: the share of rows below the value; with =, the share that has it.";
   const more = content.order.length ? [] : [element("p", { className: "muted", text: meaning })];
   return element("div", { children: [box, ...more] });
 }
@@ -74,10 +74,10 @@ function looksLike(row) {
   const b = Math.sin((row.theta * Math.PI) / 180) ** 2;
   const sure = Math.max(b, 1 - b);
   const name = names[b >= 0.5 ? "B" : "A"];
-  const like = sure >= 0.995 ? say("over 99 % {name}", { name }) : `${(100 * sure).toFixed(0)} % ${name}`;
+  const like = sure >= 0.995 ? `over 99 % ${name}` : `${(100 * sure).toFixed(0)} % ${name}`;
   if (!row.typical) return like;
   const [a, other] = row.typical.map((p) => `${(100 * p).toFixed(p < 0.01 ? 1 : 0)} %`);
-  return say("{like}. As unusual as this or more: {a} of A's rows, {b} of B's.", { like, a, b: other });
+  return `${like}. As unusual as this or more: ${a} of A's rows, ${other} of B's.`;
 }
 
 function openRow(place, detail = byId("detail")) {
@@ -88,18 +88,18 @@ function openRow(place, detail = byId("detail")) {
     element("h3", { children: [keyOf(row.group), nameOf(row.id)] }),
     element("p", { text: `${row.theta.toFixed(1)}°: ${looksLike(row)}` }),
   ];
-  if (row.label) parts.push(element("p", { text: say("Labelled {label}.", row) }));
+  if (row.label) parts.push(element("p", { text: `Labelled ${row.label}.` }));
   if (row.picture) {
-    const pictures = [pictureOf(row.picture, say("the row"))];
-    if (row.pull) pictures.push(pictureOf(row.pull, say("pulls to A (blue), to B (orange)")));
-    if (row.nearest && row.weights.length) pictures.push(pictureOf(row.nearest.picture, say("mean of {name}", near)));
-    else if (row.nearest) pictures.push(pictureOf(row.nearest.picture, say("nearest of {name}: {id}", near)));
+    const pictures = [pictureOf(row.picture, "the row")];
+    if (row.pull) pictures.push(pictureOf(row.pull, "pulls to A (blue), to B (orange)"));
+    if (row.nearest && row.weights.length) pictures.push(pictureOf(row.nearest.picture, `mean of ${near.name}`));
+    else if (row.nearest) pictures.push(pictureOf(row.nearest.picture, `nearest of ${near.name}: ${near.id}`));
     parts.push(element("div", { className: "pictures small", children: pictures }));
   } else if (!row.weights.length) {
     parts.push(element("p", { text: row.words }));
   }
   if (row.nearest && !row.picture && !row.weights.length) {
-    parts.push(element("p", { className: "muted", children: [say("Nearest row of {name}:", near), " ", nameOf(near.id)] }));
+    parts.push(element("p", { className: "muted", children: [`Nearest row of ${near.name}:`, " ", nameOf(near.id)] }));
   }
   if (row.values.length) parts.push(valuesTable(row));
   if (row.weights.length) {
@@ -121,7 +121,7 @@ function startRows() {
   const panels = all("#tabs > .panel");
   if (!panels.length) return;
   const list = element("div", {
-    id: "tablist", role: "tablist", "aria-label": say("Kinds of rows"), children: panels.map(tabOf),
+    id: "tablist", role: "tablist", "aria-label": "Kinds of rows", children: panels.map(tabOf),
   });
   list.addEventListener("keydown", moveTab);
   byId("tabs").prepend(list);

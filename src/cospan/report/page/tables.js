@@ -42,7 +42,7 @@ function addFeatures(table) {
   const number = (value, digits) => (typeof value === "number" ? value.toFixed(digits) : "");
   for (const [name, change, a, b, difference, p, share] of content.more_features) {
     const cells = [
-      [change === "none" ? say("no change") : sayEach(change)], [""], [a], [b],
+      [change === "none" ? "no change" : change], [""], [a], [b],
       [number(difference, 2), Math.abs(difference ?? 0)],
       [typeof p === "number" ? p.toPrecision(2) : "", p ?? 1],
       [typeof share === "number" ? `${(100 * share).toFixed(1)} %` : "", share ?? 0],
@@ -73,7 +73,7 @@ function showFeatures() {
     if (fits) found += 1;
     row.hidden = !fits || (!allShown && !wanted && found > FIRST);
   }
-  byId("found").textContent = wanted || changed ? say("{n} found", { n: whole(found) }) : "";
+  byId("found").textContent = wanted || changed ? `${whole(found)} found` : "";
   byId("more-features").hidden = allShown || Boolean(wanted) || found <= FIRST;
   byId("feature-note").hidden = true;
 }
@@ -84,7 +84,7 @@ function startTables() {
   show("feature-controls");
   byId("find").addEventListener("input", showFeatures);
   byId("only-changed").addEventListener("change", showFeatures);
-  byId("more-features").textContent = say("Show all {n} columns", { n: whole(nFeatures) });
+  byId("more-features").textContent = `Show all ${whole(nFeatures)} columns`;
   byId("more-features").addEventListener("click", () => { allShown = true; showFeatures(); });
   showFeatures();
   byId("features").classList.add("folded");

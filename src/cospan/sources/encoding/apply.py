@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._language import later, say
 from cospan.errors import InputError
 from cospan.sources.arrow_rows import to_rows
 
@@ -238,15 +237,15 @@ class Encoder:
 
     def notes(self) -> tuple[str, ...]:
         """What was met that the plan has no place for."""
-        levels = later(
+        levels = (
             "{name}: {n:,} values of {column!r}, such as {text!r}, are levels that the sets do not "
             "have; they count as none of the known levels."
         )
-        others = later(
+        others = (
             "{name}: {n:,} values of {column!r}, such as {text!r}, do not read as {kind} and count "
             "as missing."
         )
-        gaps = later(
+        gaps = (
             "{name}: {n:,} values of {column!r} are missing, where the sets had none; the sets' "
             "mean is put in."
         )
@@ -255,13 +254,13 @@ class Encoder:
             kind, text = self.plan[column].kind, self.examples[column][:40]
             kind = kind if kind in USED else "date"
             known = {"name": self.source, "n": n, "column": column, "text": text}
-            found.append(say(levels if kind == "category" else others, kind=say(kind), **known))
+            found.append((levels if kind == "category" else others).format(kind=kind, **known))
         for column, n in self.infinite.items():
-            text = later("{name}: infinite values of {column!r}, {n:,} in all, count as missing.")
-            found.append(say(text, name=self.source, n=n, column=column))
+            text = "{name}: infinite values of {column!r}, {n:,} in all, count as missing."
+            found.append(text.format(name=self.source, n=n, column=column))
         if self.plan.missing == "indicator":
             for column, n in self.gaps.items():
-                found.append(say(gaps, name=self.source, n=n, column=column))
+                found.append(gaps.format(name=self.source, n=n, column=column))
         return tuple(found)
 
 

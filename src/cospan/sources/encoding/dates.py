@@ -17,8 +17,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from cospan._language import later, say
-
 from .held import Parts, has_gaps, means_of, moments_of
 from .plan import ColumnPlan
 from .sketches import MINUTES
@@ -96,6 +94,5 @@ def order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> st
     """What is known of dates that do not overlap in all sets."""
     order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).low)
     if len(order) != 2 or order[0][1] == order[1][1]:
-        return later("its dates do not overlap in all sets")
-    text = later("the dates of {later} begin after those of {earlier} end")
-    return say(text, earlier=order[0][1], later=order[1][1])
+        return "its dates do not overlap in all sets"
+    return f"the dates of {order[1][1]} begin after those of {order[0][1]} end"

@@ -31,8 +31,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from heapq import nsmallest
 
-from cospan._language import later, say
-from cospan._surface import option
 from cospan._tolerance import ZEROS_AND_ONES
 from cospan.errors import InputError
 from cospan.sources.arrow_rows import EXACT
@@ -54,7 +52,7 @@ from .sketches import HASHES
 from .wording import EMPTY, PLURALS
 
 #: Why a column of numbers is no feature.
-ROW_NUMBERS = later("row identifiers: whole numbers that hardly repeat")
+ROW_NUMBERS = "row identifiers: whole numbers that hardly repeat"
 #: Levels that get a feature of their own.
 MOST_FREQUENT = 30
 NEARLY_ALL, HALF = 0.9, 0.5
@@ -85,7 +83,7 @@ def decide_column(parts: Parts, missing: str, *, asked: bool, names: Sequence[st
         return _left(name, EMPTY)
     if "other" in found:
         held = next(p.type_name for p in parts if "other" in p.families)
-        return _left(name, say("it holds {type}", type=held))
+        return _left(name, f"it holds {held}")
     if forced == "category":
         column = _category(name, parts)
     elif found <= {"number", "boolean"}:
@@ -138,13 +136,13 @@ def _from_text(name: str, parts: Parts, found: set[str], names: Sequence[str]) -
     rows, distinct = sum(t.count for t in texts), sum(t.n_distinct for t in texts)
     if distinct > FEW * len(texts):
         if distinct >= HALF * rows and sum(t.words for t in texts) >= FREE_TEXT_WORDS * rows:
-            return _left(name, later("free text"))
+            return _left(name, "free text")
         if distinct >= NEARLY_ALL * rows:
             exact = all(text.levels.exact for text in texts)
-            text = later("identifiers: nearly all of the {rows:,} values differ")
-            text = text if not exact else later("identifiers: {share:.0%} of the values differ")
-            text = text if distinct < rows or not exact else later("identifiers: no value repeats")
-            return _left(name, say(text, share=distinct / rows, rows=rows))
+            text = "identifiers: nearly all of the {rows:,} values differ"
+            text = text if not exact else "identifiers: {share:.0%} of the values differ"
+            text = text if distinct < rows or not exact else "identifiers: no value repeats"
+            return _left(name, text.format(share=distinct / rows, rows=rows))
     return _category(name, parts)
 
 
@@ -158,8 +156,7 @@ def _forced_number(name: str, texts: Sequence[TextLearner], parts: Parts) -> Col
     if not fits[best] and not any(part.values for part in parts):
         example = next((text.odd for text in texts), "")
         raise InputError(
-            f"Column {name!r} holds no numbers (but {example!r}, for one); take it out of "
-            f"{option('numeric')}."
+            f"Column {name!r} holds no numbers (but {example!r}, for one); take it out of numeric=."
         )
     return ColumnPlan(name, READINGS[best].kind, reading=best)
 
@@ -262,14 +259,14 @@ def _left(name: str, reason: str) -> ColumnPlan:
 
 def _ambiguity(texts: Sequence[TextLearner]) -> str:
     if in_two_orders({chosen(text.fitting) for text in texts}):
-        return later("the day comes first in one set, the month in another; write 2020-12-31")
+        return "the day comes first in one set, the month in another; write 2020-12-31"
     levels = (level for text in texts for level in text.levels.counts)
     example = next((level for level in levels if set(level) & set(",/-")), "")
     if "," not in example:
-        text = later("{text!r} may begin with the day or with the month; write 2020-12-31")
-        return say(text, text=example)
-    text = later("{text!r} may be a fraction or have a thousands separator; write plain numbers")
-    return say(text, text=example)
+        text = "{text!r} may begin with the day or with the month; write 2020-12-31"
+        return text.format(text=example)
+    text = "{text!r} may be a fraction or have a thousands separator; write plain numbers"
+    return text.format(text=example)
 
 
 def _conflict(name: str, parts: Parts, names: Sequence[str]) -> str:
@@ -284,5 +281,5 @@ def _conflict(name: str, parts: Parts, names: Sequence[str]) -> str:
     said = " and ".join(f"{kind} in {its_name}" for kind, its_name in held.items())
     return (
         f"Column {name!r} holds {said}; correct it, or say what it is with "
-        f"{option('categorical')}, {option('numeric')} or {option('drop')}."
+        f"categorical=, numeric= or drop=."
     )

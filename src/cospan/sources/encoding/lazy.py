@@ -11,7 +11,6 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources.base import Options, listing, require
 from cospan.sources.lazy import LazyReader, column_values, of_class
@@ -27,7 +26,7 @@ class LazyTable:
     def __init__(self, collection: Any, options: Options, name: str | None) -> None:
         self.name = name or "dask"
         if options.label is not None and not isinstance(options.label, str):
-            raise InputError(f"{self.name}: {option('label')} names a column of a Dask dataframe.")
+            raise InputError(f"{self.name}: label= names a column of a Dask dataframe.")
         collection = collection.rename(columns=str)
         self._label, self._id = options.label, options.id_column
         beside = [x for x in (self._label, self._id) if x is not None]
@@ -54,7 +53,7 @@ class LazyTable:
         if options.strict and "text" in self.kinds.values():
             wrong = [column for column in self.columns if self.kinds[column] == "text"]
             raise InputError(
-                f"{self.name}: column {listing(wrong)} is not numeric; {option('strict', True)} "
+                f"{self.name}: column {listing(wrong)} is not numeric; strict=True "
                 "refuses the table as it is."
             )
         self._collection = collection

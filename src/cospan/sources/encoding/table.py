@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources import arrow_rows
 from cospan.sources.base import CHUNK_BYTES, Chunk, Options, Reader, TableStream, listing
@@ -139,7 +138,7 @@ class EncodableTable:
             raise InputError(
                 f"{self.name}: column{'s' if len(wrong) > 1 else ''} {listing(wrong)} "
                 f"{'are' if len(wrong) > 1 else 'is'} not numeric ({listing(types, 3)}); "
-                f"{option('strict', True)} refuses the table as it is."
+                f"strict=True refuses the table as it is."
             )
 
 

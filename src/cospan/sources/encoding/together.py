@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from cospan._surface import option
 from cospan.errors import InputError
 from cospan.sources.base import listing, only_in_one, warn
 
@@ -113,8 +112,8 @@ def _forced(tables: Sequence[_Opened]) -> dict[str, str]:
                     raise InputError(_unknown(column, given, there, tables))
                 if forced.setdefault(column, kind) != kind:
                     raise InputError(
-                        f"Column {column!r} is named by two of {option('categorical')}, "
-                        f"{option('numeric')} and {option('drop')}; "
+                        f"Column {column!r} is named by two of categorical=, "
+                        f"numeric= and drop=; "
                         "say one thing of it."
                     )
     return forced
@@ -126,9 +125,7 @@ def _unknown(column: str, given: str, there: list[str], tables: Sequence[_Opened
     hint = (
         f"Did you mean {lower[close[0]]!r}?" if close else f"The columns are {listing(there, 20)}."
     )
-    return (
-        f"{_names(tables)}: no column is called {column!r} (asked for by {option(given)}). {hint}"
-    )
+    return f"{_names(tables)}: no column is called {column!r} (asked for by {given}=). {hint}"
 
 
 def _plain_plan(tables: Sequence[_Opened], policy: str) -> EncodingPlan:
@@ -196,6 +193,6 @@ def _refuse_different(tables: Sequence[_Opened], used: Iterable[str]) -> None:
         if apart := only_in_one(first.name, mine, other.name, theirs):
             raise InputError(
                 f"{first.name} and {other.name} have different features: {apart}. "
-                f"Name the common ones with {option('columns')}, or leave the others out with "
-                f"{option('drop')}."
+                f"Name the common ones with columns=, or leave the others out with "
+                f"drop=."
             )

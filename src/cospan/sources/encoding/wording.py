@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cospan._language import either, later, say, translated
-from cospan._surface import option
 from cospan._warnings import Remark
 
 if TYPE_CHECKING:
@@ -15,18 +13,18 @@ if TYPE_CHECKING:
 #: The reason of a column that the user left out: nobody needs a note.
 DROPPED = "as asked"
 #: The reason of a column that no option could take, and of one whose values cannot be read.
-EMPTY, MIXED = later("it has no values"), later("Python objects of several kinds")
+EMPTY, MIXED = "it has no values", "Python objects of several kinds"
 SHOWN_LEVELS = 6
 SHOWN_COLUMNS = 8
 #: The kinds of columns, one and several.
 PLURALS = {
-    later("number"): later("numbers"),
-    later("boolean"): later("booleans"),
-    later("category"): later("categories"),
-    later("date"): later("dates"),
-    later("time of day"): later("times of day"),
-    later("duration"): later("durations"),
-    later("vector"): later("vectors"),
+    "number": "numbers",
+    "boolean": "booleans",
+    "category": "categories",
+    "date": "dates",
+    "time of day": "times of day",
+    "duration": "durations",
+    "vector": "vectors",
 }
 UNITS = {"date": "days since 1970", "time of day": "hours", "duration": "days"}
 
@@ -43,35 +41,40 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
     counts = []
     for kind, kinds in PLURALS.items():
         if names := [column.name for column in plan.used if column.kind == kind]:
-            said = f"{len(names)} {say(kinds if len(names) > 1 else kind)}"
+            said = f"{len(names)} {kinds if len(names) > 1 else kind}"
             counts.append(said if kind in ("number", "vector") else f"{said} ({_named(names)})")
     if plan.n_features > len(plan.used) or any(column.kind != "number" for column in plan.used):
-        text = later("{n} columns became {features:,} features: {kinds}.")
+        text = "{n} columns became {features:,} features: {kinds}."
         known = {"n": len(plan.inputs), "features": plan.n_features, "kinds": ", ".join(counts)}
-        notes.append(Remark("encoding", say(text, **known)))
+        notes.append(Remark("encoding", text.format(**known)))
     gaps = [column for column in plan.used if column.indicator]
     if gaps:
         where = f"{gaps[0].indicator_name!r}{', …' if len(gaps) > 1 else ''}"
-        text = either(
-            len(gaps) == len(plan.used),  # as profiles have it, whether or not any is missing
-            "Where a value is missing, a mean stands in for it; {where} says where.",
-            "Missing values in {columns} are filled by the mean of the sets' means; {where} says "
-            "where.",
+        text = (
+            "Where a value is missing, a mean stands in for it; {where} says where."
+            if len(gaps) == len(plan.used)
+            else (
+                "Missing values in {columns} are filled by the mean of the sets' means; {where} "
+                "says where."
+            )
         )
-        said = say(text, columns=_named([column.name for column in gaps]), where=where)
+        said = text.format(columns=_named([column.name for column in gaps]), where=where)
         notes.append(Remark("missing values", said))
     for reason in dict.fromkeys(column.reason for column in plan.times):
         times = [column.name for column in plan.times if column.reason == reason]
-        text = either(
-            len(times) > 1,
-            "{columns} are not compared: {reason}, and they would separate the sets whatever else "
-            "changed.",
-            "{columns} is not compared: {reason}, and it would separate the sets whatever else "
-            "changed.",
+        text = (
+            (
+                "{columns} are not compared: {reason}, and they would separate the sets whatever "
+                "else changed."
+            )
+            if len(times) > 1
+            else (
+                "{columns} is not compared: {reason}, and it would separate the sets whatever "
+                "else changed."
+            )
         )
-        more = either(len(times) > 1, "{option} compares them, too.", "{option} compares it, too.")
-        remedy = say(more, option=option("numeric", times[0]))
-        said = say(text, columns=_named(times), reason=translated(reason))
+        remedy = f'numeric="{times[0]}" compares {"them" if len(times) > 1 else "it"}, too.'
+        said = text.format(columns=_named(times), reason=reason)
         notes.append(Remark("times set aside", said, remedy))
     left = left_out_note(plan)
     return [*notes, left] if left else notes
@@ -80,14 +83,13 @@ def plan_notes(plan: EncodingPlan) -> list[str]:
 def left_out_note(plan: EncodingPlan) -> Remark | None:
     """The columns that are not features, with the reasons; None if there are none."""
     reasons = [one for one in plan.columns if one.kind == "left out" and one.reason != DROPPED]
-    left = [f"{column.name!r} ({translated(column.reason)})" for column in reasons]
+    left = [f"{column.name!r} ({column.reason})" for column in reasons]
     if not left:
         return None
     remedy = ""
     if any(column.reason != EMPTY for column in reasons):
-        text = later("{categorical} or {numeric} takes a column all the same.")
-        remedy = say(text, categorical=option("categorical"), numeric=option("numeric"))
-    return Remark("columns left out", say("Left out: {columns}.", columns=_named(left)), remedy)
+        remedy = "categorical= or numeric= takes a column all the same."
+    return Remark("columns left out", f"Left out: {_named(left)}.", remedy)
 
 
 def _described(column: ColumnPlan, plan: EncodingPlan) -> str:
@@ -119,4 +121,4 @@ def _filled(column: ColumnPlan, plan: EncodingPlan) -> str:
 
 def _named(names: Sequence[str]) -> str:
     more, shown = len(names) - SHOWN_COLUMNS, ", ".join(names[:SHOWN_COLUMNS])
-    return say("{names} and {n:,} more", names=shown, n=more) if more > 0 else shown
+    return f"{shown} and {more:,} more" if more > 0 else shown
