@@ -1,0 +1,58 @@
+"""Anything becomes rows of numbers in chunks, with feature names and row identifiers.
+
+>>> from cospan.data import encode, open_source
+>>> source = open_source(np.arange(6).reshape(3, 2), chunk_rows=2)
+>>> [chunk.rows.shape for chunk in source.chunks()]
+[(2, 2), (1, 2)]
+
+:func:`open_source` looks at what it was given: arrays, images and embeddings are a :class:`Source`
+of rows at once; tables are a :class:`Table`, which :func:`encode` makes rows of, by one
+:class:`EncodingPlan` for all tables that are compared. Numbers stay as they are; booleans are 0 and
+1; categories get one column for each level, dates and times are days, times of day hours; missing
+values are filled by the sets' mean beside a column that says where; identifiers and free text are
+left out, with the reason.
+"""
+
+from .decide import times_between
+from .encode import ColumnProfile, Encoder, SetProfile, check_same_features, encode, encode_by
+from .learn import TextLearner
+from .matching import SchemaChange
+from .opening import open_source
+from .paths import folders_below, split_part
+from .plan import ColumnPlan, EncodingPlan
+from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen, coded, family, numbers, parsed
+from .source import Chunk, Note, Options, Source, listing, read_ahead
+from .tables import LEARN_ROWS, Table
+
+__all__ = [
+    "AMBIGUOUS",
+    "LEARN_ROWS",
+    "READINGS",
+    "Chunk",
+    "ColumnPlan",
+    "ColumnProfile",
+    "Encoder",
+    "EncodingPlan",
+    "Note",
+    "Options",
+    "SchemaChange",
+    "SetProfile",
+    "Source",
+    "Table",
+    "TextLearner",
+    "boolean_pair",
+    "check_same_features",
+    "chosen",
+    "coded",
+    "encode",
+    "encode_by",
+    "family",
+    "folders_below",
+    "listing",
+    "numbers",
+    "open_source",
+    "parsed",
+    "read_ahead",
+    "split_part",
+    "times_between",
+]

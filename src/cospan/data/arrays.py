@@ -1,0 +1,454 @@
+"""Arrays: in memory, anything that can be sliced, and the files of NumPy and of MNIST.
+
+An :class:`ArrayReader` needs one function: ``pieces(size)``, the raw rows in order, `size` at a
+time. ``.npy`` files are mapped into memory, ``.npz`` and gzipped IDX files are streamed. Nothing is
+unpickled.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import mmap
+import os
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from tokenize import TokenError
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cospan import _arrays
+from cospan.errors import InputError, SourceError
+
+from .paths import check_readable, reading, sniff
+from .source import Chunk, Note, Options, Reader, float_type, listing
+
+#: NumPy has no arrays of more.
+MAX_DIMENSIONS = 64
+#: NumPy writes headers of a few hundred bytes; structured types may take some thousands.
+MAX_HEADER = 2**16
+#: An IDX header's third byte names the type of the numbers, which are big-endian.
+IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+
+Pieces = Callable[[int], Iterator[NDArray[Any]]]
+Lookup = Callable[[str], Any]  # the labels of this name beside an array, or None
+
+
+class ArrayReader(Reader):
+    """Rows of one array of two or more dimensions; the later ones become one row's features."""
+
+    def __init__(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        pieces: Pieces,
+        options: Options,
+        *,
+        lookup: Lookup = lambda label: None,
+        notes: tuple[Note, ...] = (),
+    ) -> None:
+        labels = _label_array(options, name, lookup)
+        self.name = name
+        self.notes = notes
+        self.dtype = float_type(dtype, name)
+        _check_shape(name, shape)
+        self.n_rows = shape[0]
+        self._width = math.prod(shape[1:])  # a forged shape must not wrap around
+        self._pieces = pieces
+        self._labels = labels
+        self._label_column: int | None = None
+        if options.label is not None and labels is None:
+            self._label_column = _column_number(options.label, self._width, name)
+        elif labels is not None and len(labels) != self.n_rows:
+            raise InputError(f"{name}: there are {len(labels):,} labels for {self.n_rows:,} rows.")
+        self._columns = self._chosen(options)
+        self.n_features = self._width if self._columns is None else len(self._columns)
+        self.image_shape = _image_shape(shape) if self._columns is None else None
+        if options.id_column is not None:
+            raise InputError(f"{name}: an array has no columns by name, so id_column= cannot be.")
+        check_fits(name, 8 * self._width, "one row of it")
+
+    def _chosen(self, options: Options) -> NDArray[Any] | None:
+        if options.columns is not None:
+            chosen = [_column_number(c, self._width, self.name) for c in options.columns]
+            return np.array(chosen, dtype=np.intp)
+        if self._label_column is None:
+            return None
+        if self._width == 1:
+            raise SourceError(f"{self.name}: its only column is the label; no feature is left.")
+        return np.delete(np.arange(self._width), self._label_column)
+
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        start = 0
+        for piece in self._pieces(size):
+            rows = piece.reshape(len(piece), -1)
+            ids = np.arange(start, start + len(rows))
+            labels = None if self._labels is None else self._labels[start : start + len(rows)]
+            if self._label_column is not None:
+                labels = rows[:, self._label_column]
+            start += len(rows)
+            yield Chunk(rows if self._columns is None else rows[:, self._columns], ids, labels)
+
+
+def array_reader(array: Any, options: Options, name: str) -> ArrayReader:
+    """A reader of anything with a shape that can be sliced, dense or sparse, wherever it lies."""
+    shape = tuple(int(n) for n in array.shape)
+    if len(shape) < 2:
+        raise InputError(
+            f"{name}: has {len(shape)} dimension(s), and rows of features need two; "
+            "reshape(1, -1) makes one sample of a vector, reshape(-1, 1) one feature."
+        )
+    if 0 in shape:
+        raise InputError(f"{name}: is empty (shape {shape}).")
+
+    def pieces(size: int) -> Iterator[NDArray[Any]]:
+        for start in range(0, shape[0], size):
+            yield to_numpy(array[start : min(start + size, shape[0]), ...])
+
+    return ArrayReader(name, shape, to_numpy(array[:1, ...]).dtype, pieces, options)
+
+
+def is_array(obj: object) -> bool:
+    """Whether `obj` is an array of any library, or can be sliced like one (h5py, zarr)."""
+    if _arrays.is_array(obj) or sparse.issparse(obj):
+        return True
+    return all(hasattr(obj, x) for x in ("shape", "dtype", "__getitem__")) and isinstance(
+        getattr(obj, "shape", None), tuple
+    )
+
+
+def to_numpy(array: Any) -> NDArray[Any]:
+    """`array` as a NumPy array in main memory; masked values become NaN."""
+    if isinstance(array, np.ma.MaskedArray):
+        floats = float_type(array.dtype, "array")
+        return np.asarray(np.ma.filled(array.astype(floats), np.nan))
+    if sparse.issparse(array):
+        return np.asarray(array.toarray())
+    if str(array.dtype).endswith("bfloat16"):
+        # NumPy has no such type; float32 holds every one of its values.
+        xp = _arrays.namespace(array)
+        array = xp.astype(array, xp.float32)
+    return _arrays.to_numpy(array) if _arrays.is_array(array) else np.asarray(array)
+
+
+def _label_array(options: Options, name: str, lookup: Lookup) -> NDArray[Any] | None:
+    """The labels beside the rows: passed in, or found by name with `lookup`.
+
+    None when there is no label, or when it is the number of one of the array's own columns.
+    """
+    label = options.label
+    if isinstance(label, str):
+        label = None if label.lstrip("-").isdigit() else lookup(label)
+        if label is None and not options.label.lstrip("-").isdigit():
+            raise InputError(
+                f"{name}: an array has no column {options.label!r}; give label= as a column number "
+                "or as an array with one label per row."
+            )
+    if label is None or isinstance(label, int | np.integer):
+        return None
+    labels = to_numpy(label) if is_array(label) else np.asarray(label)
+    if labels.ndim != 1:
+        raise InputError(f"{name}: labels must have one dimension, not {labels.ndim}.")
+    return labels
+
+
+def _check_shape(name: str, shape: tuple[int, ...]) -> None:
+    if not 2 <= len(shape) <= MAX_DIMENSIONS:
+        raise SourceError(
+            f"{name}: has {len(shape)} dimension(s); rows of features need 2 to {MAX_DIMENSIONS}."
+        )
+    if 0 in shape:
+        raise SourceError(f"{name}: is empty (shape {shape}).")
+
+
+def _column_number(column: object, width: int, name: str) -> int:
+    try:
+        number = int(str(column))
+    except ValueError:
+        raise InputError(
+            f"{name}: an array has no column {column!r}; give column numbers, 0 to {width - 1}."
+        ) from None
+    if not -width <= number < width:
+        raise InputError(f"{name}: there is no column {number}; it has columns 0 to {width - 1}.")
+    return number % width
+
+
+def _image_shape(shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """(n, h, w), (n, h, w, 1|3|4) and (n, 1, h, w) hold images."""
+    if len(shape) == 3:
+        return shape[1:]
+    if len(shape) == 4 and shape[1] == 1:
+        return shape[2:]
+    if len(shape) == 4 and shape[3] == 1:
+        return shape[1:3]
+    if len(shape) == 4 and shape[3] in (3, 4):
+        return shape[1:]
+    return None
+
+
+def check_fits(name: str, n_bytes: int, what: str) -> None:
+    """Refuse what has to be in memory at once and does not fit, before any of it is taken."""
+    try:
+        pages = os.sysconf("SC_AVPHYS_PAGES"), os.sysconf("SC_PHYS_PAGES")
+        there = max(pages[0], pages[1] // 2) * os.sysconf("SC_PAGE_SIZE")  # caches can go
+    except (ValueError, OSError, AttributeError):
+        there = 2**33
+    if n_bytes > there:
+        raise SourceError(
+            f"{name}: {what} takes {n_bytes:,} bytes, more than the {there:,} bytes of memory that "
+            "this machine has free; save fewer rows or features, or a format read in pieces (.npy)."
+        )
+
+
+# ---- files of arrays ---------------------------------------------------------------------------
+
+
+class Layout(NamedTuple):
+    """Where an array's numbers lie in a file."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool = False
+    offset: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        # Python's integers: the product of a forged header's numbers must not wrap around.
+        return math.prod(map(int, self.shape)) * self.dtype.itemsize
+
+
+def npy_reader(path: Path, options: Options, notes: tuple[Note, ...] = ()) -> ArrayReader:
+    """A reader of one .npy file."""
+    with reading(path, "NPY"), path.open("rb") as stream:
+        layout = _npy_layout(stream, str(path))
+        size = path.stat().st_size
+    _refuse_short(str(path), layout, size)
+    pieces = _mapped(path, layout)
+    return ArrayReader(
+        path.name, layout.shape, layout.dtype, pieces, options, lookup=_label_file, notes=notes
+    )
+
+
+def npz_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
+    """A reader of one array of an .npz file."""
+    with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
+        names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    member = _choose_part(path, names, part, options.label)
+    layout = _npz_layout(path, member)
+
+    @contextmanager
+    def data() -> Iterator[IO[bytes]]:
+        with zipfile.ZipFile(path) as archive, archive.open(f"{member}.npy") as stream:
+            stream.read(layout.offset)
+            yield stream
+
+    def lookup(label: str) -> NDArray[Any] | None:
+        if label not in names:
+            return None
+        check_fits(f"{path}::{label}", _npz_layout(path, label).nbytes, "it")
+        with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
+            with archive.open(f"{label}.npy") as stream:
+                return np.asarray(npy.read_array(stream, allow_pickle=False))
+
+    name = path.name if part is None else f"{path.name}::{member}"
+    pieces = _streamed(data, layout, str(path))
+    return ArrayReader(name, layout.shape, layout.dtype, pieces, options, lookup=lookup)
+
+
+def is_idx(path: Path) -> bool:
+    """Whether the first bytes, of the file or in its gzip, are an IDX header."""
+    if sniff(path) == "IDX":
+        return True
+    if sniff(path) != "gzip":
+        return False
+    with reading(path, "gzip"), gzip.open(path) as stream:
+        head = stream.read(4)
+    return len(head) == 4 and head[:2] == b"\0\0" and head[2] in IDX_TYPES and 0 < head[3] < 8
+
+
+def idx_reader(path: Path, options: Options) -> ArrayReader:
+    """A reader of images (or other rows) in an IDX file, plain or gzipped."""
+    layout = _idx_layout(path)
+    packed = sniff(path) == "gzip"
+    if not packed:
+        _refuse_short(str(path), layout, path.stat().st_size)
+
+    @contextmanager
+    def data() -> Iterator[IO[bytes]]:
+        with gzip.open(path) as stream:
+            stream.read(layout.offset)
+            yield stream
+
+    def lookup(label: str) -> NDArray[Any]:
+        beside = path.name.replace("images", "labels").replace("idx3", "idx1")
+        file = Path(label) if Path(label).is_file() else path.with_name(beside)
+        if file == path or not file.is_file():
+            raise InputError(
+                f"{path.name}: finds no labels: neither a file {label!r} nor a file {beside!r} "
+                "beside it is there."
+            )
+        return read_idx(file)
+
+    pieces = _streamed(data, layout, str(path)) if packed else _mapped(path, layout)
+    return ArrayReader(path.name, layout.shape, layout.dtype, pieces, options, lookup=lookup)
+
+
+def read_idx(path: Path) -> NDArray[Any]:
+    """All of an IDX file, plain or gzipped, as one array."""
+    check_readable(path)
+    layout = _idx_layout(path)
+    check_fits(str(path), layout.nbytes, "it")
+    with reading(path, "IDX"), _idx_stream(path) as stream:
+        stream.read(layout.offset)
+        values = np.frombuffer(_exactly(stream, layout.nbytes, str(path)), layout.dtype)
+    return _native(values.reshape(layout.shape))
+
+
+def _idx_stream(path: Path) -> IO[bytes]:
+    opened: Any = gzip.open(path) if sniff(path) == "gzip" else path.open("rb")
+    return opened  # type: ignore[no-any-return]
+
+
+def _idx_layout(path: Path) -> Layout:
+    with reading(path, "IDX"), _idx_stream(path) as stream:
+        head = stream.read(4)
+        if len(head) < 4 or head[:2] != b"\0\0" or head[2] not in IDX_TYPES:
+            raise SourceError(f"{path}: its header is damaged, so it cannot be read as IDX.")
+        sizes = _exactly(stream, 4 * head[3], str(path))
+    shape = tuple(int(n) for n in np.frombuffer(sizes, ">u4"))
+    return Layout(shape, np.dtype(IDX_TYPES[head[2]]), offset=4 + 4 * head[3])
+
+
+def _refuse_short(name: str, layout: Layout, size: int) -> None:
+    if layout.offset + layout.nbytes > size:
+        raise SourceError(
+            f"{name}: is cut short; its header promises {layout.nbytes:,} bytes of numbers and "
+            f"{max(0, size - layout.offset):,} are there."
+        )
+
+
+def _mapped(path: Path, layout: Layout) -> Pieces:
+    """Rows of a file that holds one array, through a memory map.
+
+    At each step the pages handed out before are given back to the system: their content stays in
+    the file and in its cache, but the process no longer holds it.
+    """
+
+    def pieces(size: int) -> Iterator[NDArray[Any]]:
+        with reading(path, "an array"), path.open("rb") as stream:
+            pages = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        order: Any = "F" if layout.fortran else "C"
+        array: NDArray[Any] = np.ndarray(
+            layout.shape, layout.dtype, buffer=pages, offset=layout.offset, order=order
+        )
+        for start in range(0, layout.shape[0], size):
+            yield _native(array[start : start + size])
+            if hasattr(mmap, "MADV_DONTNEED"):
+                pages.madvise(mmap.MADV_DONTNEED)
+
+    return pieces
+
+
+def _streamed(
+    data: Callable[[], AbstractContextManager[IO[bytes]]], layout: Layout, name: str
+) -> Pieces:
+    """Rows of an array that can only be read from front to back, as out of a compressed file."""
+    row = Layout(layout.shape[1:], layout.dtype).nbytes
+
+    def pieces(size: int) -> Iterator[NDArray[Any]]:
+        with reading(name, "an array"), data() as stream:
+            if layout.fortran:  # columns first: no row is complete before the last byte has come
+                check_fits(name, layout.nbytes, "an array stored by columns")
+                whole = np.frombuffer(_exactly(stream, layout.nbytes, name), layout.dtype)
+                whole = whole.reshape(layout.shape, order="F")
+                for start in range(0, layout.shape[0], size):
+                    yield _native(whole[start : start + size])
+                return
+            for start in range(0, layout.shape[0], size):
+                n = min(size, layout.shape[0] - start)
+                values = np.frombuffer(_exactly(stream, n * row, name), layout.dtype)
+                yield _native(values.reshape(n, *layout.shape[1:]))
+
+    return pieces
+
+
+def _choose_part(path: Path, names: list[str], part: str | None, label: object = None) -> str:
+    """The array meant by ``file::part``; without a part, the only one that is not the label."""
+    if part is not None:
+        if part not in names:
+            raise SourceError(f"{path}: has no array {part!r}; it holds {listing(names)}.")
+        return part
+    candidates = [name for name in names if name != label]
+    if not candidates:
+        raise SourceError(f"{path}: holds no array.")
+    if len(candidates) > 1:
+        raise SourceError(
+            f"{path}: holds the arrays {listing(candidates)}; say which one, as in "
+            f"{path.name}::{candidates[0]}."
+        )
+    return candidates[0]
+
+
+def _npy_layout(stream: IO[bytes], name: str) -> Layout:
+    damaged = f"{name}: its header is damaged, so it cannot be read as NPY."
+    try:
+        version = npy.read_magic(stream)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        # The header alone: NumPy would ask for as many bytes as the file says it has.
+        length = stream.read(2 if version == (1, 0) else 4)
+        size = int.from_bytes(length, "little")
+        if size > MAX_HEADER:
+            raise SourceError(damaged)
+        shape, fortran, dtype = read(io.BytesIO(length + stream.read(size)))
+    except (ValueError, TypeError, SyntaxError, TokenError) as error:
+        raise SourceError(damaged) from error
+    if min(shape, default=0) < 0:
+        raise SourceError(f"{name}: its header is damaged (shape {shape}).")
+    if dtype.hasobject:
+        raise SourceError(
+            f"{name}: holds pickled Python objects, which can run code when loaded and are "
+            "refused; save plain numbers."
+        )
+    return Layout(shape, dtype, fortran and len(shape) > 1, stream.tell())
+
+
+def _npz_layout(path: Path, member: str) -> Layout:
+    with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
+        info = archive.getinfo(f"{member}.npy")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise SourceError(
+                f"{path}: array {member!r} is packed in a way that NumPy does not use; save it "
+                "with numpy.savez_compressed."
+            )
+        with archive.open(info) as stream:
+            layout = _npy_layout(stream, f"{path}::{member}")
+    _refuse_short(f"{path}: array {member!r}", layout, info.file_size)
+    return layout
+
+
+def _label_file(label: str) -> NDArray[Any] | None:
+    """For rows in one .npy file, the labels may be in another."""
+    if not label.endswith(".npy"):
+        return None
+    check_readable(Path(label))
+    with reading(label, "NPY"):
+        return np.asarray(np.load(label, allow_pickle=False))
+
+
+def _exactly(stream: IO[bytes], n_bytes: int, name: str) -> bytes:
+    data = stream.read(n_bytes)
+    if len(data) < n_bytes:
+        raise SourceError(f"{name}: is cut short; {n_bytes - len(data):,} bytes are missing.")
+    return data
+
+
+def _native(array: NDArray[Any]) -> NDArray[Any]:
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

@@ -1,0 +1,506 @@
+"""From what the sets hold to the plan: the rules, each with its reason.
+
+1. A column is a **number** if its type is, or if every text in it, in every set, reads as one
+   (see ``readings``); a **boolean**, **date** or **duration** likewise. Dates may be written in
+   another order in each set. 0 and 1 in one set are the yes and no of another. A column that has
+   numbers in one set and other text in another changed its type: it is told and not compared.
+2. A whole-number column is an **identifier** if it is called like one *and* either only rises or
+   falls, row by row, in each set, or repeats almost no value. A name that identifiers share with
+   other columns (seqn, case number) will do where no value repeats in a set, and numbers drawn
+   from such ranges would have repeated ten times or more. Measurements are never left out:
+   fractions, or another name, are enough.
+3. A few stray texts do not make text of numbers or dates: where at least 90 % of the values of one
+   set read as such, and half of those of any other, they are, and the strays count as missing. So
+   it is if the type of a set says so, else with more than 30 different texts: "3+" is a level.
+4. A text column is an **identifier** if at least 90 % of its values are distinct within their set
+   (and more than 10 are): no level would stand for more than a row or two. It is **free text** if
+   at least half of its values are distinct and they have four words or more on average.
+5. All other text is a **category**: one feature for each of the 30 levels that are most frequent
+   in all sets together, those first that make up 5 % of a set and ten of its rows. Rare levels
+   must not be chosen by their share in a set: a level of one row has a larger share in the smaller
+   set, whose rare levels would all be chosen, and the others' all be "other".
+6. A column that gives the set away by construction would hide what else changed, and is **set
+   aside**: a date where no two sets overlap and chance would hardly do that (training and
+   production; it is a "time" then), whole numbers that count the rows on from set to set, and a
+   column that hardly varies within each set (a year). Nothing else is: another unit or an offset
+   separates the sets as well, and is what a user wants to know.
+7. A date has a **time of day** that sets of different times share, and two dates have a **time
+   between them**: a clock that is off, and a date that moved, show there. Both are columns made of
+   the user's. Dates that are compared need no time between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from heapq import nsmallest
+from itertools import pairwise
+
+import numpy as np
+
+from cospan._tolerance import ZEROS_AND_ONES
+from cospan.errors import InputError
+
+from .learn import (
+    HASHES,
+    MINUTES,
+    ColumnLearner,
+    Moments,
+    TextLearner,
+    looks_like_identifier,
+    may_be_identifier,
+)
+from .matching import SchemaChange
+from .plan import EMPTY, SCHEMA, TRUTH, ColumnPlan
+from .readings import (
+    AMBIGUOUS,
+    EXACT,
+    PLAIN,
+    READINGS,
+    boolean_pair,
+    chosen,
+    in_two_orders,
+    of_each,
+    single_readings,
+)
+
+#: Why a column of numbers is not a feature.
+ROW_NUMBERS = "row identifiers: whole numbers that hardly repeat"
+#: Levels that get a feature of their own.
+MOST_FREQUENT = 30
+NEARLY_ALL, HALF = 0.9, 0.5
+#: With this many different texts or fewer, every one is worth a feature.
+FEW = 10
+FREE_TEXT_WORDS = 4
+#: A level of this share of a set, and of so many of its rows, has a feature in any case.
+PROMINENT, PROMINENT_ROWS = 0.05, 10
+#: More texts than two words of up to five letters have in any mix of upper and lower case.
+SPELLINGS = 64
+#: Equal pairs that so many numbers from such a range would have had, if they were no identifiers.
+EXPECTED_REPEATS = 10
+#: Huge numbers count from a multiple of this, so that multiples of 10, 5 and 2 stay what they are.
+ROUND = 10**12
+#: How often dates of one distribution may be taken for those of different times.
+BY_CHANCE = 0.01
+#: The share of a set that has one value from which a column hardly varies, and the fewest rows.
+CONSTANT, FEWEST_ROWS = 0.99, 10
+#: The mean that fills gaps keeps this many digits, counted from the larger one of mean and spread:
+#: its last digits depend on how rows were cut into blocks, and a plan must not.
+FILL_DIGITS = 10
+#: What a change of type calls values of a family.
+_CALLED = {
+    "number": "a number", "boolean": "a truth value", "date": "a date", "duration": "a duration",
+    "vector": "a list of numbers",
+}  # fmt: skip
+
+Parts = Sequence[ColumnLearner]
+
+
+def decide_column(
+    parts: Parts, missing: str, *, asked: bool, names: Sequence[str]
+) -> tuple[ColumnPlan, SchemaChange | None]:
+    """The plan for one column from what each set holds in it, and whether it changed its type.
+
+    `asked` columns were named by the user, so they are not taken for row counters and not set
+    aside; `names` are the sets' names.
+    """
+    column = _kind_of(parts, asked)
+    if column is None:
+        return _retyped(parts, names)
+    if not column.used:
+        return column, None
+    category = column.kind == "category"
+    if not category and not any(moments_of(column, part).count for part in parts):
+        return _left(column.name, EMPTY), None
+    if len(parts) > 1 and not asked and not parts[0].forced:
+        if column.kind == "date" and _times_apart(column, parts):
+            reason = _order_of_times(column, parts, names)
+            return ColumnPlan(column.name, "time", reason, column.reading), None
+        if reason := _row_counter(column, parts) or _constant_within(column, parts, names):
+            return ColumnPlan(column.name, "set aside", reason), None
+    fill = _shares_of(column, parts) if category else means_of(column, parts)
+    gaps = missing == "indicator" and _has_gaps(column, parts)
+    return replace(column, fill=fill, indicator=gaps), None
+
+
+def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
+    """What the column is; None if it is numbers in one set and something else in another."""
+    name, forced = parts[0].name, parts[0].forced
+    found = _families(parts)
+    if not found:
+        return _left(name, EMPTY)
+    if "other" in found:
+        held = next(part.type_name for part in parts if "other" in part.families)
+        return _left(name, f"it holds {held}")
+    if len({part.shape for part in parts if part.values}) > 1:
+        return None
+    if forced == "category":
+        return _category(name, parts)
+    if found <= {"number", "boolean"}:
+        if found == {"number"} and not (asked or forced) and _counts_rows(parts):
+            return _left(name, ROW_NUMBERS)
+        return _of_numbers(name, parts, found)
+    if len(found) == 1 and not found & {"text", "dictionary"}:
+        return ColumnPlan(name, next(iter(found)), shape=parts[0].shape)
+    return _from_text(name, parts, found)
+
+
+def _families(parts: Parts) -> set[str]:
+    found = set().union(*(part.families for part in parts))
+    if not any(part.text is not None and part.text.count for part in parts):
+        found -= {"text", "dictionary"}  # words for missing values, and nothing else
+    return found
+
+
+def _of_numbers(name: str, parts: Parts, found: set[str]) -> ColumnPlan:
+    """Numbers as they are, but huge ones that are told apart by their last digits only."""
+    ends = [end for part in parts for end in part.ends] or [0]
+    low, high = min(ends), max(ends)
+    origin = low - low % ROUND
+    if found != {"number"} or max(abs(low), abs(high)) <= EXACT or high - origin > EXACT:
+        return ColumnPlan(name, "boolean" if found == {"boolean"} else "number")
+    return ColumnPlan(f"{name} - {origin}", "number", of=(name,), origin=origin)
+
+
+def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
+    """Text in at least one set, perhaps numbers or dates in others."""
+    texts = [part.text for part in parts if part.text is not None and part.text.count]
+    others = found - {"text", "dictionary"}
+    if parts[0].forced == "number":
+        return _forced_number(name, texts, parts)
+    pair = _pair(texts)
+    if pair is not None and (others <= {"boolean"} or _count_truths(parts)):
+        return ColumnPlan(name, "boolean", levels=() if pair == TRUTH else pair)
+    reading = "" if any(t.declared for t in texts) and not others else _reading(texts, others)
+    first = single_readings(reading)[0]
+    kind = READINGS[first].kind if first in READINGS else ""
+    if others and others != {kind} and not (kind == "number" and others <= {"number", "boolean"}):
+        return None
+    if reading == AMBIGUOUS:
+        return _left(name, _ambiguity(texts))
+    if reading and not others and kind == "number" and _text_identifier(name, texts):
+        return _left(name, ROW_NUMBERS)
+    if reading:
+        return ColumnPlan(name, kind, reading="" if reading == PLAIN[kind] else reading)
+    rows, distinct = sum(t.count for t in texts), sum(t.n_distinct for t in texts)
+    if distinct > FEW * len(texts):
+        if distinct >= HALF * rows and sum(t.words for t in texts) >= FREE_TEXT_WORDS * rows:
+            return _left(name, "free text")
+        if distinct >= NEARLY_ALL * rows:
+            exact = all(text.levels.exact for text in texts)
+            said = f"{distinct / rows:.0%} of the values differ" if exact else (
+                f"nearly all of the {rows:,} values differ"
+            )  # fmt: skip
+            said = said if distinct < rows or not exact else "no value repeats"
+            return _left(name, f"identifiers: {said}")
+    return _category(name, parts)
+
+
+def _forced_number(name: str, texts: Sequence[TextLearner], parts: Parts) -> ColumnPlan:
+    """The reading that fits most values; the others count as missing."""
+    fits = {
+        reading: sum(text.fits(reading) for text in texts)
+        for reading in ("point", "thousands", "comma", "iso date", *READINGS)
+    }
+    best = max(fits, key=lambda reading: fits[reading])
+    if not fits[best] and not any(part.values for part in parts):
+        example = next((text.odd for text in texts), "")
+        raise InputError(
+            f"Column {name!r} holds no numbers (but {example!r}, for one); take it out of numeric=."
+        )
+    kind = READINGS[best].kind
+    return ColumnPlan(name, kind, reading="" if best == PLAIN[kind] else best)
+
+
+def _category(name: str, parts: Parts) -> ColumnPlan:
+    texts = [part.text for part in parts if part.text is not None and part.text.count]
+    total: Counter[str] = Counter()
+    prominent: set[str] = set()
+    for text in texts:
+        counts = text.levels.counts
+        total.update(counts)
+        least = max(PROMINENT_ROWS, PROMINENT * text.count)
+        prominent.update(level for level, count in counts.items() if count >= least)
+    first = nsmallest(
+        MOST_FREQUENT, total, key=lambda level: (level not in prominent, -total[level], level)
+    )
+    share = {level: sum(t.levels.counts.get(level, 0) / t.count for t in texts) for level in first}
+    first.sort(key=lambda level: (-share[level], level))
+    further = len(total) > MOST_FREQUENT or not all(text.levels.exact for text in texts)
+    return ColumnPlan(name, "category", levels=tuple(first), other=further)
+
+
+def _counts_rows(parts: Parts) -> bool:
+    name = parts[0].name
+    if not may_be_identifier(name) or not all(part.whole for part in parts):
+        return False
+    seen = [part for part in parts if part.values["number"].count]
+    values = sum(part.values["number"].count for part in seen)
+    distinct = sum(part.distinct.estimate for part in seen)
+    if looks_like_identifier(name):
+        return all(part.order.strict for part in seen) or distinct >= NEARLY_ALL * values
+    return all(map(_never_repeats, seen)) and sum(map(_repeats, seen)) >= EXPECTED_REPEATS
+
+
+def _never_repeats(part: ColumnLearner) -> bool:
+    values, estimate = part.values["number"].count, part.distinct.estimate
+    # The estimate is exact up to so many values, then right to about 2 %.
+    return estimate >= values if values <= HASHES else estimate >= NEARLY_ALL * values
+
+
+def _repeats(part: ColumnLearner) -> float:
+    """About how many pairs would be equal, n²/2r, if n numbers were drawn from a range of r."""
+    whole = part.values["number"]
+    return float(whole.count**2 / (2 * (float(whole.high - whole.low) + 1)))
+
+
+def _text_identifier(name: str, texts: Sequence[TextLearner]) -> bool:
+    distinct, values = sum(t.n_distinct for t in texts), sum(t.count for t in texts)
+    return (
+        looks_like_identifier(name)
+        and distinct >= NEARLY_ALL * values
+        and all(level.isdigit() for text in texts for level in text.levels.counts)
+    )
+
+
+def _reading(texts: Sequence[TextLearner], typed: set[str]) -> str:
+    """How texts are read: all of them, or those of each set, or but for a few strays.
+
+    `typed` are the families of the sets that are not text, or plainly numbers or dates.
+    """
+    fitting = [text.fitting for text in texts]
+    if "date" in typed:  # ISO dates that were learned as such
+        fitting.append({"iso date"})
+    common = set.intersection(*fitting) if texts else set()
+    found = chosen(common) or of_each(fitting) if texts else ""
+    few = not typed and sum(text.n_distinct for text in texts) <= MOST_FREQUENT
+    if found or not texts or few:
+        return found
+    nearly: dict[str, int] = {}
+    for name, how in READINGS.items():
+        read = [text.fits(name) for text in texts]
+        shares = [n / text.count for n, text in zip(read, texts, strict=True)]
+        most = 1.0 if how.kind in typed else max(shares)
+        if most >= NEARLY_ALL and min(shares) >= HALF and not typed - {how.kind, "boolean"}:
+            nearly[name] = sum(read)
+    best = {name for name in nearly if nearly[name] == max(nearly.values())}
+    return AMBIGUOUS if in_two_orders(nearly) else chosen(best)
+
+
+def _count_truths(parts: Parts) -> bool:
+    """Whether the numbers of all sets that have numbers are 0 and 1, and nothing else is there."""
+    others = [m for part in parts for kind, m in part.values.items() if kind != "boolean"]
+    return all(
+        m.count > 0
+        and m.low >= 0
+        and m.high <= 1
+        and abs(m.squares / m.count - m.mean * (1 - m.mean)) < ZEROS_AND_ONES
+        for m in others
+    )
+
+
+def _pair(texts: Sequence[TextLearner]) -> tuple[str, str] | None:
+    if not all(text.levels.exact and len(text.levels.counts) <= SPELLINGS for text in texts):
+        return None
+    return boolean_pair({level for text in texts for level in text.levels.counts})
+
+
+def _left(name: str, reason: str) -> ColumnPlan:
+    return ColumnPlan(name, "left out", reason)
+
+
+def _ambiguity(texts: Sequence[TextLearner]) -> str:
+    if in_two_orders({chosen(text.fitting) for text in texts}):
+        return "the day comes first in one set, the month in another; write 2020-12-31"
+    levels = (level for text in texts for level in text.levels.counts)
+    example = next((level for level in levels if set(level) & set(",/-")), "")
+    if "," not in example:
+        return f"{example!r} may begin with the day or with the month; write 2020-12-31"
+    return f"{example!r} may be a fraction or have a thousands separator; write plain numbers"
+
+
+def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChange | None]:
+    """A column that holds one kind of values in some sets, another in others."""
+    held: dict[str, str] = {}
+    for part, name in zip(parts, names, strict=True):
+        kinds = [_CALLED[kind] for kind in part.values]
+        if part.shape and part.values:
+            kinds = [f"a list of {math.prod(part.shape):,} numbers"]
+        if part.text is not None and part.text.count:
+            kinds.append("text")
+        if kinds:
+            held[name] = " and ".join(kinds)
+    column = parts[0].name
+    if len(set(held.values())) < 2:  # batches of one set
+        return _left(column, f"it is {next(iter(held.values()), 'mixed')}"), None
+    change = SchemaChange("retyped", column, tuple(held), kinds=tuple(held.values()))
+    return _left(column, SCHEMA), change
+
+
+# ---- what gives the set away -------------------------------------------------------------------
+
+
+def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
+    """Whether all rows of some sets come before all rows of the others, and not by chance."""
+    known = [m for m in (moments_of(column, part) for part in parts) if m.count]
+    if len(known) < len(parts):
+        return False
+    known.sort(key=lambda m: float(m.low))
+    counts = [m.count for m in known]
+    for k in range(1, len(known)):
+        if max(float(m.high) for m in known[:k]) < float(known[k].low):
+            halves = sum(counts[:k]), sum(counts[k:])
+            # Of all orders of the rows these are so few; ties make it less likely still.
+            orders = sum(math.lgamma(n + 1) for n in halves) + math.log(2)
+            if orders - math.lgamma(sum(counts) + 1) < math.log(BY_CHANCE):
+                return True
+    return False
+
+
+def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
+    """What is known of dates that do not overlap in all sets."""
+    order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).low)
+    if len(order) != 2 or order[0][1] == order[1][1]:
+        return "its dates do not overlap in all sets"
+    return f"the dates of {order[1][1]} begin after those of {order[0][1]} end"
+
+
+def _row_counter(column: ColumnPlan, parts: Parts) -> str:
+    """Whole numbers that rise row by row, leave out few, and begin in one set after another."""
+    if column.kind != "number" or not all(part.whole and part.order.strict for part in parts):
+        return ""
+    found = sorted((moments_of(column, part) for part in parts), key=lambda m: float(m.low))
+    dense = all(m.high - m.low < 2 * m.count and m.count >= FEWEST_ROWS for m in found)
+    apart = all(one.high < after.low for one, after in pairwise(found))
+    return "it numbers the rows, on from set to set" if dense and apart else ""
+
+
+def _constant_within(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
+    """One value in nearly all rows of each set, and not the same in all sets."""
+    values: list[str] = []
+    for part in parts:
+        if column.kind == "category":
+            text = part.text
+            if text is None or not text.levels.exact:
+                return ""
+            value, n, count = *max(text.levels.counts.items(), key=lambda x: x[1]), text.count
+        else:
+            m = moments_of(column, part)
+            value, n, count = f"{m.common:.10g}", m.commons, m.count
+        if count < FEWEST_ROWS or n < CONSTANT * count:
+            return ""
+        values.append(value)
+    if len(set(values)) < 2:
+        return ""
+    said = ", ".join(f"{value} in {name}" for value, name in zip(values, names, strict=True))
+    return f"it hardly varies within each set ({said})"
+
+
+# ---- what the sets hold ------------------------------------------------------------------------
+
+
+def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:
+    """Mean, spread and range of a column in one set, as it is encoded (no categories)."""
+    total = Moments()
+    for moments in part.values.values():
+        total.merge(moments)
+    if part.text is not None and column.kind == "boolean":
+        levels = part.text.levels.counts
+        values = np.array([float(level.lower() == column.truth[1]) for level in levels])
+        total.add(values, np.array(list(levels.values()), dtype=np.float64))
+    elif part.text is not None and column.kind != "category":
+        total.merge(part.text.read_as(column.reading or PLAIN.get(column.kind, "iso date")))
+    return total
+
+
+def means_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
+    """Mean over the sets of the mean of the values present, place by place."""
+    own = [m for m in (moments_of(column, part) for part in parts) if m.count]
+    fills = []
+    for place in range(max(1, math.prod(column.shape))):
+        means = [float(m.mean[place] if column.shape else m.mean) for m in own]
+        spreads = [float(m.deviation[place] if column.shape else m.deviation) for m in own]
+        mean = sum(means) / len(means) - (column.origin if column.of else 0)
+        size = max(abs(mean), *spreads)
+        if 0 < size < math.inf:
+            mean = round(mean, FILL_DIGITS - 1 - math.floor(math.log10(size)))
+        fills.append(mean if math.isfinite(mean) else 0.0)
+    return tuple(fills)
+
+
+def _shares_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
+    """Mean over the sets of each level's share of the values present."""
+    rows = []
+    for text in (part.text for part in parts):
+        if text is not None and text.count:
+            counts = [text.levels.counts.get(level, 0) for level in column.levels]
+            further = [text.count - sum(counts)] if column.other else []
+            rows.append([count / text.count for count in (*counts, *further)])
+    return tuple(sum(shares) / len(rows) for shares in zip(*rows, strict=True))
+
+
+def unread(column: ColumnPlan, part: ColumnLearner) -> int:
+    """Texts of a set that are not what the column holds, and so count as missing."""
+    if part.text is None or column.kind in ("category", "boolean", "left out", "set aside"):
+        return 0
+    return part.text.count - part.text.fits(column.reading or PLAIN.get(column.kind, "iso date"))
+
+
+def _has_gaps(column: ColumnPlan, parts: Parts) -> bool:
+    """Whether a value is missing, or does not read as the others do, in any of the sets."""
+    if any(part.missing or unread(column, part) for part in parts):
+        return True
+    return column.kind != "category" and any(moments_of(column, part).absurd for part in parts)
+
+
+# ---- columns made of dates ---------------------------------------------------------------------
+
+
+def made_of_dates(
+    columns: Sequence[ColumnPlan], parts: Mapping[str, Parts], missing: str
+) -> list[ColumnPlan]:
+    """Times of day that vary, and times between dates one of which is not compared."""
+    dates = [column for column in columns if column.kind in ("date", "time")]
+    apart = {column.name for column in dates if column.kind == "time"}
+    means = {one.name: means_of(one, parts[one.name])[0] for one in dates}
+    clocks = [clock for one in dates if (clock := _clock(one, parts[one.name]))]
+    spans = [span for span in times_between(means) if apart & set(span.of)]
+    gaps = {one.name for one in dates if missing == "indicator" and _has_gaps(one, parts[one.name])}
+    return [replace(one, indicator=bool(gaps & set(one.of))) for one in (*clocks, *spans)]
+
+
+def times_between(means: Mapping[str, float]) -> list[ColumnPlan]:
+    """From each date to the next one; `means` are those of the columns, in their order.
+
+    >>> [column.name for column in times_between({"start": 17897.0, "end": 17900.5})]
+    ['time from start to end']
+    """
+    return [
+        ColumnPlan(
+            f"time from {first} to {last}",
+            "duration",
+            fill=(means[last] - means[first],),
+            of=(first, last),
+        )
+        for first, last in pairwise(means)
+    ]
+
+
+def _clock(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:
+    """The time of day in hours; None where it is always the same, as midnight is in pure dates.
+
+    The day begins in its emptiest hour: a time past midnight comes after one before midnight.
+    """
+    found = [moments_of(column, part).minutes for part in parts]
+    own = [minutes / minutes.sum() for minutes in found if minutes is not None and minutes.any()]
+    shares = np.sum(own, axis=0)
+    if np.count_nonzero(shares) < 2:
+        return None
+    origin = int(np.argmin(shares.reshape(24, -1).sum(axis=1)))
+    minute = np.arange(MINUTES)
+    hours = np.where(minute < 60 * origin, minute + MINUTES, minute) / 60
+    fill = round(float(shares @ hours / len(own)), 4)
+    name = f"time of day of {column.name}"
+    return ColumnPlan(name, "time of day", fill=(fill,), of=(column.name,), origin=origin)

@@ -1,0 +1,203 @@
+"""Texts and images as the rows that a model makes of them.
+
+The model is any function of a list of texts, or of an array of images (n, height, width, 3), that
+gives one row of numbers for each; or the name of a sentence-transformers model. A source is read
+more than once, so what was embedded is kept in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._packages import needed
+from cospan._text import first_line, is_number, plural
+from cospan.errors import InputError, SourceError
+
+from .images import ImageReader
+from .paths import reading
+from .readings import family
+from .source import Chunk, Note, Options, Reader, require, taken
+from .tables import Table, TableStream
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Model = Callable[[Any], Any]
+
+#: Texts and images that are read and embedded at a time.
+TEXTS, IMAGES = 4096, 256
+#: Lines that decide whether a file holds prose.
+LOOKED_AT = 50
+#: Characters of a text that name its row.
+SHOWN = 60
+LINE = "text"  # what the only column of a file of lines is called
+UNREADABLE = "\ufffd"  # what takes the place of bytes that are not UTF-8
+ABOUT_COLUMNS = (
+    "x0, x1, … are numbers that a model made of each {what}. Single ones mean little by "
+    "themselves: look at the rows, and at the sets as a whole."
+)
+
+
+def model_of(embed: Any) -> Model:
+    """The function that `embed` is, or the sentence-transformers model that it names."""
+    if callable(embed):
+        return embed  # type: ignore[no-any-return]
+    if embed is None:
+        raise InputError(
+            "Texts need a model to be embedded by: give embed= a function of a list of texts, or "
+            "the name of a sentence-transformers model."
+        )
+    with needed("Embedding by the name of a model", instead=", or give embed= a function"):
+        from sentence_transformers import SentenceTransformer
+    try:
+        return SentenceTransformer(str(embed)).encode  # type: ignore[no-any-return]
+    except Exception as error:  # whatever a package raises about a model it cannot load
+        raise InputError(f"embed={str(embed)!r} cannot be loaded ({first_line(error)}).") from error
+
+
+def rows_of(model: Model, items: Any) -> NDArray[np.float32]:
+    """One finite row of numbers for each item."""
+    try:
+        rows = np.asarray(model(items), dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"embed= failed or gave no numbers ({first_line(error)}).") from error
+    if rows.ndim != 2 or len(rows) != len(items):
+        raise InputError(
+            f"embed= gave an array of shape {rows.shape} for {len(items):,} items; it must give "
+            "one row of numbers for each."
+        )
+    return rows
+
+
+class EmbeddedTexts(Reader):
+    """A column of texts, embedded; a missing text counts as an empty one."""
+
+    dtype = np.dtype(np.float32)
+    embedded = True
+
+    def __init__(self, table: Table, column: str) -> None:
+        require(table.schema.names, [column], table.name, "text")
+        kind = table.schema.field(column).type
+        if family(kind) not in ("text", "dictionary", "nothing"):
+            holds = "numbers" if family(kind) == "number" else kind
+            raise InputError(
+                f"{table.name}: column {column!r} holds {holds}, not texts; text= is for a column "
+                "of texts."
+            )
+        self.name, self.n_rows = table.name, table.n_rows
+        self.notes = (*table.notes, Note("embedding", ABOUT_COLUMNS.format(what="text")))
+        self._table, self._column = table, column
+        self._model = model_of(table.options.embed)
+        self._known: dict[str, NDArray[np.float32]] = {}
+        self.n_features = self._rows([""]).shape[1]
+        self._named = table._id is not None
+
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        missing = 0
+        raw = self._table._raw([self._column], TEXTS, whole=True)
+        for block in taken(raw, self._table.options, self.name):
+            texts = block.rows.column(0)
+            missing += texts.null_count
+            words = [text or "" for text in texts.cast("string").to_pylist()]
+            ids = block.ids if self._named else _called(block.ids, words)
+            yield Chunk(self._rows(words), ids, block.labels)
+        if missing:
+            text = f"{self.name}: {plural(missing, 'missing text')}, counted as empty."
+            self.found = (Note("missing texts", text, loud=True),)
+
+    def _rows(self, texts: list[str]) -> NDArray[np.float32]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._known.update(zip(new, rows_of(self._model, new), strict=True))
+        return np.stack([self._known[text] for text in texts])
+
+
+def _called(numbers: NDArray[Any], texts: list[str]) -> NDArray[Any]:
+    """Row numbers with the beginning of the text: what a reader knows it by."""
+    fronts = [" ".join(text[: 20 * SHOWN].split()) for text in texts]
+    shown = [text if len(text) <= SHOWN else text[: SHOWN - 1] + "…" for text in fronts]
+    return np.array([f"{n}: {text}" for n, text in zip(numbers, shown, strict=True)])
+
+
+class EmbeddedImages(Reader):
+    """The images of a folder, embedded."""
+
+    dtype = np.dtype(np.float32)
+    embedded = True
+
+    def __init__(self, folder: Path, files: list[Path], options: Options) -> None:
+        self._model = model_of(options.embed)
+        size = options.image_size
+        if size is None:
+            raise InputError(f"{folder}: the model takes images of one size; give image_size=.")
+        self._images = ImageReader(folder, files, replace(options, image_mode="RGB"))
+        self.name = self._images.name
+        self.notes = (Note("embedding", ABOUT_COLUMNS.format(what="image")),)
+        self.n_features = rows_of(self._model, np.zeros((1, *size, 3), dtype=np.uint8)).shape[1]
+        self._kept: list[Chunk] = []
+
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        if not self._kept:
+            shape = self._images.image_shape or ()
+            for block in self._images.blocks(IMAGES):
+                pixels = block.rows.reshape(-1, *shape).astype(np.uint8)
+                self._kept.append(block._replace(rows=rows_of(self._model, pixels)))
+            self.found = self._images.found
+        yield from self._kept
+
+
+# ---- files of prose ----------------------------------------------------------------------------
+
+
+def is_prose(path: Path) -> bool:
+    """Does a .txt file hold one text in each line, and no table?
+
+    A table has the same separators in every line, or a number in each.
+    """
+    with reading(path, "text"), path.open(encoding="utf-8", errors="replace") as file:
+        lines = [line.strip() for line, _ in zip(file, range(LOOKED_AT), strict=False)]
+    lines = [line for line in lines if line]
+    if not lines or any("\0" in line for line in lines):
+        return False
+    for separator in (",", ";", "\t", "|"):
+        if len({line.count(separator) for line in lines} - {0}) == 1 and separator in lines[0]:
+            return False
+    first = [line.split()[0].replace(",", ".") for line in lines[1:] or lines]
+    return not all(map(is_number, first))
+
+
+class Lines(TableStream):
+    """The lines of text files as a table with one column; empty lines are no rows."""
+
+    def __init__(self, files: Sequence[Path], name: str) -> None:
+        import pyarrow as pa
+
+        self.name = name
+        self.schema = pa.schema([(LINE, pa.string())])
+        self._files = list(files)
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for path in self._files:
+            waiting: list[str] = []
+            with reading(path, "text"), path.open(encoding="utf-8", errors="replace") as file:
+                for number, line in enumerate(file, start=1):
+                    if UNREADABLE in line:
+                        raise SourceError(
+                            f"{path}: line {number} holds bytes that are not UTF-8; save the file "
+                            "as UTF-8."
+                        )
+                    if line.strip():
+                        waiting.append(line.strip())
+                    if len(waiting) == size:
+                        yield pa.record_batch({LINE: waiting})
+                        waiting = []
+            if waiting:
+                yield pa.record_batch({LINE: waiting})

@@ -1,0 +1,191 @@
+"""Columns are matched by the user's names before anything is encoded.
+
+A column that only some sets have, one that has another name, and one that holds other values than
+before are *schema changes*: the first thing to say of the sets, and no reason to stop. The columns
+that all sets have are compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cospan.errors import InputError
+
+from .source import listing
+
+if TYPE_CHECKING:
+    from .learn import ColumnLearner, Moments, SetLearner
+
+#: Columns under two names hold the same values where these share half of their different values,
+#: or their means lie within a quarter of a standard deviation, and so on.
+SAME_VALUES, ALIKE = 0.5, 0.25
+
+
+@dataclass(frozen=True)
+class SchemaChange:
+    """A column that is not the same in all sets, and is not compared.
+
+    Attributes
+    ----------
+    kind : {"only in", "renamed", "retyped", "lacking"}
+    column : str
+    sets : tuple of str
+        Those that have it, under this name; of a retyped column all that have values.
+    second : str
+        The other name of a renamed column.
+    others : tuple of str
+        The sets that have it under its other name.
+    kinds : tuple of str
+        Of a retyped column, what each of the `sets` holds.
+
+    Examples
+    --------
+    >>> print(SchemaChange("only in", "price", ("training",)))
+    price is in training only.
+    >>> print(SchemaChange("renamed", "age", ("training",), "years", ("production",)))
+    age is called years in production: the same values under a new name.
+    >>> print(SchemaChange("retyped", "zip", ("A", "B"), kinds=("a number", "text")))
+    zip is a number in A and text in B, so it is not compared.
+    """
+
+    kind: str
+    column: str
+    sets: tuple[str, ...]
+    second: str = ""
+    others: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        sets = " and ".join(self.sets)
+        if self.kind == "only in":
+            return f"{self.column} is in {sets} only."
+        if self.kind == "lacking":
+            return f"{self.column} is not in {sets}; it counts as missing there."
+        if self.kind == "renamed":
+            return (
+                f"{self.column} is called {self.second} in {' and '.join(self.others)}: the same "
+                "values under a new name."
+            )
+        held: dict[str, list[str]] = {}
+        for name, kind in zip(self.sets, self.kinds, strict=True):
+            held.setdefault(kind, []).append(name)
+        said = " and ".join(f"{kind} in {' and '.join(names)}" for kind, names in held.items())
+        return f"{self.column} is {said}, so it is not compared."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only, with the sentence."""
+        plain = {key: list(x) if isinstance(x, tuple) else x for key, x in asdict(self).items()}
+        return {**plain, "text": str(self)}
+
+
+def common_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
+    """The columns that all sets have, in the order of the first; an error if there are none."""
+    shared = set(columns[0]).intersection(*columns[1:])
+    if not shared:
+        each = "; ".join(
+            f"{name} has {listing(own, 5)}" for name, own in zip(names, columns, strict=True)
+        )
+        raise InputError(
+            f"{' and '.join(dict.fromkeys(names))} have no column in common ({each}); columns are "
+            "matched by their names, so give both the same."
+        )
+    return [column for column in columns[0] if column in shared]
+
+
+def only_in_some(
+    columns: Sequence[Sequence[str]], names: Sequence[str], learned: Sequence[list[SetLearner]]
+) -> list[SchemaChange]:
+    """Columns that not every set has; those that are one under two names are found out."""
+    having: dict[str, list[int]] = {}
+    for k, own in enumerate(columns):
+        for column in own:
+            having.setdefault(column, []).append(k)
+    some = {column: ks for column, ks in having.items() if len(ks) < len(columns)}
+    renamed = _renamed(some, len(columns), learned)
+    changes = []
+    for column, ks in some.items():
+        sets = tuple(names[k] for k in ks)
+        if column in renamed:
+            second = renamed[column]
+            others = tuple(names[k] for k in some[second])
+            changes.append(SchemaChange("renamed", column, sets, second, others))
+        elif column not in renamed.values():
+            changes.append(SchemaChange("only in", column, sets))
+    return changes
+
+
+def _renamed(
+    some: Mapping[str, list[int]], n_sets: int, learned: Sequence[list[SetLearner]]
+) -> dict[str, str]:
+    """Columns of the first set and those of all others that hold the same values, one to one."""
+    old = [column for column, ks in some.items() if 0 in ks]
+    new = [column for column, ks in some.items() if 0 not in ks]
+    fits: dict[str, list[str]] = {}
+    for first in old:
+        for second in new:
+            together = sorted(some[first] + some[second]) == list(range(n_sets))
+            if together and _alike(
+                [x for k in some[first] for x in _of(learned[k], first)],
+                [x for k in some[second] for x in _of(learned[k], second)],
+            ):
+                fits.setdefault(first, []).append(second)
+    seconds = [second for found in fits.values() for second in found]
+    return {
+        first: found[0]
+        for first, found in fits.items()
+        if len(found) == 1 and seconds.count(found[0]) == 1
+    }
+
+
+def _of(learners: list[SetLearner], column: str) -> list[ColumnLearner]:
+    return [one.columns[column] for one in learners if column in one.columns]
+
+
+def _alike(old: Sequence[ColumnLearner], new: Sequence[ColumnLearner]) -> bool:
+    """Whether columns of two names hold the same values, as far as sketches say."""
+    if not old or not new or any(a.shape != b.shape for a in old for b in new):
+        return False
+    return all(_same_values(a, b) for a in old for b in new)
+
+
+def _same_values(a: ColumnLearner, b: ColumnLearner) -> bool:
+    if set(a.values) != set(b.values) or (a.text is None) != (b.text is None):
+        return False
+    if a.text is not None and b.text is not None:
+        return _shared(a.text.distinct.hashes, b.text.distinct.hashes) >= SAME_VALUES
+    if not a.values or a.shape:
+        return False
+    if _shared(a.distinct.hashes, b.distinct.hashes) >= SAME_VALUES and a.distinct.estimate > 2:
+        return True
+    return a.whole == b.whole and all(_near(a.values[kind], b.values[kind]) for kind in a.values)
+
+
+def _shared(a: Any, b: Any) -> float:
+    """The share of the different values that two columns have in common (of the least hashes)."""
+    if not len(a) or not len(b):
+        return 0.0
+    limit = min(a[-1], b[-1]) if max(len(a), len(b)) >= 2048 else max(a[-1], b[-1])
+    a, b = a[a <= limit], b[b <= limit]
+    return len(np.intersect1d(a, b)) / max(1, len(np.union1d(a, b)))
+
+
+def _near(a: Moments, b: Moments) -> bool:
+    """Whether mean, spread and range are nearly those of the other."""
+    if not a.count or not b.count:
+        return False
+    spread = math.hypot(float(a.deviation), float(b.deviation)) / math.sqrt(2)
+    if spread == 0:
+        return bool(a.mean == b.mean)
+    small = min(float(a.deviation), float(b.deviation))
+    if small == 0 or abs(math.log(float(a.deviation) / float(b.deviation))) > ALIKE:
+        return False
+    return (
+        abs(float(a.mean - b.mean)) <= ALIKE * spread
+        and abs(float(a.low - b.low)) <= spread
+        and abs(float(a.high - b.high)) <= 2 * spread
+    )

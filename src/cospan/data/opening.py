@@ -1,0 +1,431 @@
+"""From anything a user has to the source or table that reads it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from cospan._packages import needed
+from cospan._text import first_line
+from cospan.errors import CospanError, InputError, SourceError
+
+from .arrays import array_reader, idx_reader, is_array, is_idx, npy_reader, npz_reader
+from .images import IMAGE_SUFFIXES, ImageReader
+from .paths import check_readable, files_below, reading, sniff, split_part
+from .source import Chunk, Note, Options, Reader, Source, listing
+from .tables import ArrowFiles, ParquetFiles, Table, TableStream, object_stream, table_source
+
+PARQUET = frozenset((".parquet", ".pq"))
+ARROW = frozenset((".arrow", ".feather", ".ipc", ".arrows"))
+TEXT = frozenset((".csv", ".tsv", ".tab", ".txt"))
+PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+#: What a file with this ending must begin like.
+EXPECTED: dict[str, tuple[str | None, ...]] = {
+    **dict.fromkeys(PARQUET, ("Parquet",)),
+    **dict.fromkeys(ARROW, ("Arrow", "Arrow stream")),
+    **dict.fromkeys(TEXT, (None,)),
+    ".npy": ("NPY",),
+    ".npz": ("zip (NPZ)",),
+}
+#: Formats that can be recognised by their first bytes when the ending says nothing.
+BY_CONTENT = {
+    "Parquet": ".parquet",
+    "Arrow": ".arrow",
+    "Arrow stream": ".arrow",
+    "NPY": ".npy",
+    "zip (NPZ)": ".npz",
+}
+#: Formats that users try, and what they can do instead.
+_SHEET = "is a spreadsheet; save the sheet as CSV or Parquet"
+_CHECKPOINT = "is a file of PyTorch, which can run code when loaded; save it as NPY"
+_JSON = "is JSON; save it as a table, CSV or Parquet"
+_OBJECT = "is read by its own library: open it in Python and pass the array in it"
+_KEPT = (
+    "is not data but what cospan keeps of it, for compare and monitor; name the data that it was "
+    "made from"
+)
+CONVERTIBLE = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), _SHEET),
+    **dict.fromkeys((".pt", ".pth", ".ckpt"), _CHECKPOINT),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), _JSON),
+    **dict.fromkeys((".h5", ".hdf5", ".hdf", ".zarr", ".safetensors"), _OBJECT),
+    ".cospan": _KEPT,
+}
+READABLE = "CSV, Parquet, Arrow, NPY, NPZ, IDX, or a folder of images"
+STDIN = "standard input"
+#: Standard input is kept in a temporary file of at most this much.
+MOST_STDIN = 2**36
+
+
+def open_source(
+    obj: Any,
+    *,
+    label: Any = None,
+    label_value: Any = None,
+    columns: Sequence[str | int] | None = None,
+    id_column: str | None = None,
+    chunk_rows: int | None = None,
+    missing: str | None = None,
+    categorical: Sequence[str] | None = None,
+    numeric: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
+    keep: Sequence[str] | None = None,
+    strict: bool = False,
+    image_size: int | tuple[int, int] | None = None,
+    image_mode: str = "L",
+    max_bad_images: int = 10,
+    text: str | None = None,
+    embed: Any = None,
+    name: str | None = None,
+) -> Source | Table:
+    """Open anything as rows in chunks, or as a table that :func:`cospan.data.encode` makes rows of.
+
+    Parameters
+    ----------
+    obj : array, dataframe, path or "-"
+        An array in memory (NumPy, torch, any array-API array, SciPy sparse) or anything else with
+        a shape that can be sliced (h5py, zarr), any dataframe or object that streams Arrow (pandas,
+        polars, DuckDB, Hugging Face datasets), a Dask array or dataframe, a Source or Table
+        (returned as it is), the path of a file or folder (``.csv .tsv .parquet .arrow .feather .npy
+        .npz``, IDX, images; text also as ``.gz .bz2 .xz .zst``), ``"file.npz::part"`` for one of
+        several arrays, or ``"-"`` for CSV or NPY on standard input.
+    label : str, int or array, optional
+        Where the classes stand: a column's name (tables), a column's number (plain arrays), the
+        name of another array in the same .npz file, ``"folder"`` for image folders, the labels
+        file for IDX (any other word: the matching one beside the images), or an array with one
+        label per row.
+    label_value : optional
+        Take only the rows of this class. "3" matches 3 and 3.0.
+    columns : sequence of str (tables) or int (arrays), optional
+        The features to take, in this order. Default: every column.
+    id_column : str, optional
+        The column that identifies a row; it is then not a feature.
+    chunk_rows : int, optional
+        Rows in a chunk. Default: about 32 MB.
+    missing : {"indicator", "mean", "drop", "error"}, optional
+        What to do about missing values: put in the mean of the sets' means, with a feature that
+        says where ("indicator", the default for tables) or without ("mean"); leave the rows out
+        ("drop"); refuse them ("error", the default for arrays, images and embeddings).
+    categorical, numeric, drop : sequence of str, optional
+        Columns of a table that are categories whatever they look like; that are numbers (text
+        that does not read as one counts as missing); that are not features.
+    keep : sequence of str, optional
+        Columns that are compared even if they give the set away by construction: dates, row
+        numbers, columns that hardly vary within each set.
+    strict : bool
+        Refuse non-numeric columns instead of encoding them.
+    image_size : int or (height, width), optional
+        Resize images to this. Needed when they differ in size or are larger than 128 × 128.
+    image_mode : {"L", "RGB"}
+        Gray or colour.
+    max_bad_images : int
+        This many unreadable images are left out with a warning; more are an error.
+    text : str, optional
+        The column of a table that holds texts: its embeddings are the rows, and no other column
+        is a feature. The lines of a ``.txt`` file of prose are embedded without being asked.
+    embed : callable or str, optional
+        What makes rows of texts or of images: a function of a list of texts, or of an array of
+        images (n, height, width, 3), or the name of a sentence-transformers model.
+    name : str, optional
+        What to call the data; default: the file's name.
+
+    Examples
+    --------
+    >>> from cospan.data import open_source
+    >>> X = np.array([[1.0, 2.0, 0.0], [3.0, 4.0, 1.0], [5.0, 6.0, 1.0]])
+    >>> chunk = open_source(X, label=2, label_value=1).read()
+    >>> chunk.rows
+    array([[3., 4.],
+           [5., 6.]])
+    >>> chunk.ids
+    array([1, 2])
+    """
+    options = Options(
+        label=label,
+        label_value=label_value,
+        columns=None if columns is None else _several(columns),
+        id_column=id_column,
+        chunk_rows=chunk_rows,
+        missing=missing,
+        categorical=_names(categorical),
+        numeric=_names(numeric),
+        drop=_names(drop),
+        keep=_names(keep),
+        strict=strict,
+        image_size=(image_size, image_size) if isinstance(image_size, int) else image_size,
+        image_mode=image_mode,
+        max_bad_images=max_bad_images,
+        text=text,
+        embed=embed,
+    )
+    if isinstance(obj, Source | Table):
+        if options != Options():
+            raise InputError(f"{obj.name} is an open source already; give the options on opening.")
+        return obj
+    try:
+        found = _opened(obj, options, name)
+    except MemoryError as error:
+        raise SourceError(
+            f"{name or type(obj).__name__}: does not fit into the memory there is; take fewer "
+            "columns with columns=."
+        ) from error
+    if isinstance(found, Reader):
+        found = Source(found, options, name=name)
+    if embed is not None and not (isinstance(found, Source) and found._reader.embedded):
+        raise InputError(
+            f"{found.name}: there is nothing to embed, so embed= has no use; name a column of "
+            "texts with text=, or give a folder of images or a file of prose."
+        )
+    return found
+
+
+def _several(columns: Sequence[str | int]) -> tuple[str | int, ...]:
+    return (columns,) if isinstance(columns, str | int) else tuple(columns)
+
+
+def _names(columns: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(map(str, _several(columns or ())))
+
+
+def _opened(obj: Any, options: Options, name: str | None) -> Reader | Source | Table:
+    if isinstance(obj, str) and obj == "-":
+        return _open_stdin(options, name)
+    if isinstance(obj, str | os.PathLike):
+        return _open_path(os.fspath(obj), options, name)
+    if hasattr(obj, "__dask_graph__"):
+        from .lazy import LazyReader, LazyTable
+
+        if hasattr(obj, "columns"):
+            return LazyTable(obj, options, name)  # type: ignore[return-value]
+        return LazyReader(obj, options, name)
+    if getattr(obj, "ndim", 0) == 1 and hasattr(obj, "to_frame"):
+        raise InputError(
+            f"A {type(obj).__name__} is one column and no table; to_frame() makes one of it."
+        )
+    stream = None if isinstance(obj, np.ndarray) else object_stream(obj, name)
+    if stream is not None:
+        return table_source(stream, options, name)
+    if is_array(obj):
+        return array_reader(obj, options, name or "array")
+    if isinstance(obj, list | tuple) or hasattr(obj, "__array__"):
+        try:
+            return array_reader(np.asarray(obj), options, name or "array")
+        except ValueError as error:
+            raise InputError(
+                f"The {type(obj).__name__} is not a table of numbers ({first_line(error)})."
+            ) from error
+    raise InputError(
+        f"An object of type {type(obj).__name__} cannot be read as rows; "
+        "give an array, a dataframe, or the path of a file or folder."
+    )
+
+
+# ---- paths -------------------------------------------------------------------------------------
+
+
+def _open_path(text: str, options: Options, name: str | None) -> Reader | Source | Table:
+    """A file or folder, or one array of a file (``file::part``)."""
+    path, part = split_part(text)
+    if part is not None and not path.exists() and Path(text).exists():
+        path, part = Path(text), None
+    check_readable(path)
+    if path.is_dir():
+        if part is not None:
+            raise InputError(f"{path}: is a folder and has no part {part!r}.")
+        return _open_folder(path, options, name)
+    if is_idx(path):
+        return idx_reader(path, options)
+    kind = _kind(path)
+    if kind == ".npz":
+        return npz_reader(path, part, options)
+    if part is not None:
+        raise InputError(f"{path}: holds one table or array and has no part {part!r}.")
+    if kind == ".npy":
+        return npy_reader(path, options)
+    if kind in IMAGE_SUFFIXES:
+        raise SourceError(f"{path}: is a single image; give the folder that holds the images.")
+    return _open_tables([path], path, kind, options, name)
+
+
+def _open_folder(path: Path, options: Options, name: str | None) -> Reader | Source | Table:
+    if any((path / marker).is_file() for marker in ("zarr.json", ".zarray", ".zgroup")):
+        raise SourceError(f"{path}: {_OBJECT}.")
+    with reading(path, "a folder"):
+        files = list(files_below(path))
+    images = [file for file in files if file.suffix.lower() in IMAGE_SUFFIXES]
+    tables = [file for file in files if _suffix(file) in PARQUET | ARROW | TEXT]
+    if len(images) > len(tables):
+        if options.embed is None:
+            return ImageReader(path, images, options)
+        from .embedded import EmbeddedImages
+
+        return EmbeddedImages(path, images, options)
+    if not tables:
+        raise SourceError(
+            f"{path}: holds no images and no CSV, Parquet or Arrow files"
+            + (f" (only {listing([file.name for file in files], 3)})." if files else ".")
+        )
+    kinds = {kind for kind in (PARQUET, ARROW, TEXT) if any(_suffix(f) in kind for f in tables)}
+    if len(kinds) > 1 or images:
+        endings = sorted({_suffix(file) for file in [*tables, *images]})
+        raise SourceError(
+            f"{path}: mixes files of different kinds ({listing(endings)}); give a folder with one "
+            "kind, or one file."
+        )
+    for file in tables:
+        check_readable(file)
+        _kind(file)
+    return _open_tables(tables, path, _suffix(tables[0]), options, name)
+
+
+def _open_tables(
+    files: list[Path], root: Path, kind: str, options: Options, name: str | None
+) -> Source | Table:
+    with needed(f"{root}: reading tables"):
+        import pyarrow  # noqa: F401 - only whether it is there
+    stream: TableStream
+    if kind in PARQUET:
+        stream = ParquetFiles(files, root)
+    elif kind in ARROW:
+        stream = ArrowFiles(files, root)
+    else:
+        from .embedded import LINE, Lines, is_prose
+        from .text_files import TextFiles
+
+        if kind == ".txt" and options.text is None and all(map(is_prose, files)):
+            return table_source(Lines(files, root.name), replace(options, text=LINE), name)
+        stream = TextFiles(files, root.name or str(root))
+    return table_source(stream, options, name)
+
+
+def _kind(path: Path) -> str:
+    """The ending that stands for the file's format; the first bytes must agree with it."""
+    suffix, content = _suffix(path), sniff(path)
+    if suffix in EXPECTED:
+        packed = suffix in TEXT and path.suffix.lower() in PACKED
+        expected = (PACKED[path.suffix.lower()],) if packed else EXPECTED[suffix]
+        if content not in expected:
+            wanted = next((kind for kind in expected if kind), "text")
+            if content is None:
+                raise SourceError(
+                    f"{path}: does not begin like {wanted}; it is damaged or something else."
+                )
+            raise SourceError(
+                f"{path}: begins like {content} and not like {wanted}; give it the right ending."
+            )
+        return suffix
+    if suffix in IMAGE_SUFFIXES:
+        return suffix
+    if suffix in CONVERTIBLE:  # before the first bytes: many formats are zip files
+        raise SourceError(f"{path}: {CONVERTIBLE[suffix]}.")
+    if content in BY_CONTENT:
+        return BY_CONTENT[content]
+    what = f"begins like {content}" if content else f"has the ending {path.suffix!r}"
+    raise SourceError(f"{path}: {what}, which is none of {READABLE}.")
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix in PACKED else suffix
+
+
+# ---- standard input ----------------------------------------------------------------------------
+
+
+class _Copy:
+    """All that came by a stream, in a temporary file that goes with this object."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        handle, name = tempfile.mkstemp(prefix="cospan-", suffix=".stdin")
+        self.path = Path(name)
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
+        room = min(MOST_STDIN, shutil.disk_usage(self.path.parent).free // 2)
+        self.size = 0
+        with reading(STDIN, "bytes"), os.fdopen(handle, "wb") as file:
+            while piece := stream.read(2**20):
+                self.size += len(piece)
+                if self.size > room:
+                    raise SourceError(
+                        f"{STDIN}: does not end within {room:,} bytes, which is all there is room "
+                        "for; save it to a file, or send less."
+                    )
+                file.write(piece)
+
+
+# Two classes of one stream are two sources, so the copy lives as long as the stream.
+_COPIES: weakref.WeakKeyDictionary[IO[bytes], _Copy] = weakref.WeakKeyDictionary()
+
+
+def _open_stdin(options: Options, name: str | None) -> Reader | Source | Table:
+    """CSV or NPY, kept in a temporary file because the rows are read more than once."""
+    stream = sys.stdin.buffer
+    if stream.isatty():
+        raise SourceError("Standard input is a terminal; pipe CSV or NPY into it.")
+    copy = _COPIES.get(stream)
+    if copy is None:
+        copy = _COPIES[stream] = _Copy(stream)
+    if copy.size == 0:
+        raise SourceError(f"{STDIN}: is empty.")
+    kind = sniff(copy.path)
+    note = Note(
+        "copied",
+        f"Standard input ({copy.size:,} bytes) was copied to a temporary file, because the rows "
+        "are read more than once.",
+    )
+    with _called_stdin(copy.path):
+        if kind == "NPY":
+            return _OfStdin(npy_reader(copy.path, options, (note,)), copy)
+        if kind is not None:
+            raise SourceError(f"{STDIN}: holds {kind}; only CSV and NPY can be piped in.")
+        with needed(f"{STDIN}: reading tables"):
+            from .text_files import TextFiles
+
+            stream_ = _StreamOfStdin(TextFiles([copy.path], STDIN, (note,)), copy)
+        return table_source(stream_, options, name)
+
+
+class _OfStdin(Reader):
+    """Another reader over the temporary file, which lives as long as this."""
+
+    def __init__(self, reader: Reader, copy: _Copy) -> None:
+        self.__dict__.update(reader.__dict__)
+        self.name = STDIN
+        self._inner, self._copy = reader, copy
+
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        with _called_stdin(self._copy.path):
+            yield from self._inner.blocks(size)
+
+
+class _StreamOfStdin(TableStream):
+    """Delimited text in the temporary file."""
+
+    written = True
+
+    def __init__(self, stream: TableStream, copy: _Copy) -> None:
+        self.__dict__.update(stream.__dict__)
+        self._inner, self._copy = stream, copy
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
+        with _called_stdin(self._copy.path):
+            yield from self._inner.batches(columns, size)
+
+
+@contextmanager
+def _called_stdin(path: Path) -> Iterator[None]:
+    """Messages speak of standard input, not of the temporary file."""
+    try:
+        yield
+    except CospanError as error:
+        text = str(error).replace(str(path), STDIN).replace(path.name, STDIN)
+        raise type(error)(text) from error.__cause__

@@ -1,0 +1,363 @@
+"""The encoding plan: how the columns of a table become columns of numbers.
+
+A plan is plain data. It is learned once from all sets (``decide``), shown, stored in model files,
+and applied to rows as they come (``encode``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cospan.errors import InputError
+
+from .source import MISSING, Note
+
+#: What makes features.
+USED = ("number", "boolean", "category", "date", "time of day", "duration", "vector")
+APART = ("time", "set aside")  # what would separate the sets whatever else changed
+KINDS = (*USED, *APART, "left out")
+#: The kinds of columns, one and several.
+PLURALS = {
+    "number": "numbers",
+    "boolean": "booleans",
+    "category": "categories",
+    "date": "dates",
+    "time of day": "times of day",
+    "duration": "durations",
+    "vector": "vectors",
+}
+UNITS = {"date": "days since 1970", "time of day": "hours", "duration": "days"}
+#: Made columns are named after levels; longer levels are cut in the name, never in the plan.
+NAME_LENGTH = 60
+#: The words for false and true where a plan names no others.
+TRUTH = ("false", "true")
+#: Reasons that need no note: the user left the column out, or a schema change says it already.
+DROPPED, SCHEMA = "as asked", "it is not the same in all sets"
+#: The reason of a column that no option could take.
+EMPTY = "it has no values"
+SHOWN_LEVELS = 6
+SHOWN_COLUMNS = 8
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """How one column of the user's is encoded."""
+
+    name: str  # the user's column
+    #: Dates are days since 1970, durations are days, times of day hours; a vector is a list of
+    #: numbers in each row. No features are "time", a date that says when a row is from, "set
+    #: aside", another column that gives the set away by construction, and "left out"
+    kind: str
+    reason: str = ""  # why the column is not a feature
+    #: How text is read as numbers, where it is not written plainly (``"comma"``, ``"thousands"``,
+    #: ``"day.month.year"``, …)
+    reading: str = ""
+    #: The levels of a category, most frequent first; of a boolean written in other words than false
+    #: and true, these words
+    levels: tuple[str, ...] = ()
+    other: bool = False  # whether a category has a column for all further levels
+    #: What stands for a missing value, in each of the columns made: the mean of the sets' means
+    fill: tuple[float, ...] = ()
+    indicator: bool = False  # whether a further column says which values are missing
+    shape: tuple[int, ...] = ()  # lengths of the lists of a vector
+    #: The columns it is made of, where it is not a column of the user's itself: of one date its
+    #: time of day, of two dates the time between them, of huge whole numbers what is above `origin`
+    of: tuple[str, ...] = ()
+    #: Of a time of day, the hour when the day begins; of huge numbers, what is subtracted
+    origin: int = 0
+
+    @property
+    def used(self) -> bool:
+        return self.kind in USED
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Names of the columns made of this one, without the indicator."""
+        if not self.used:
+            return ()
+        if self.kind == "vector":
+            return tuple(f"{self.name}[{','.join(map(str, i))}]" for i in np.ndindex(*self.shape))
+        if self.kind != "category":
+            return (self.name,)
+        shown = [f"{self.name} = {_short(level)}" for level in self.levels]
+        if len(set(shown)) < len(shown):
+            shown = [f"{self.name} = {level}" for level in self.levels]
+        if self.other:
+            further = f"{self.name} = other"
+            shown.append(further if further not in shown else f"{self.name} = other (any)")
+        return tuple(shown)
+
+    @property
+    def truth(self) -> tuple[str, str]:
+        """The words for false and true, in lower case."""
+        return (self.levels[0], self.levels[1]) if self.levels else TRUTH
+
+    @property
+    def indicator_name(self) -> str:
+        return f"{self.name} is missing"
+
+    def described(self, missing: str) -> str:
+        """The kind, levels, and what is done about missing values, in a few words."""
+        if not self.used:
+            return f"{'time, ' if self.kind == 'time' else ''}not compared: {self.reason}"
+        text = self.kind
+        if self.kind == "category":
+            more = len(self.levels) - SHOWN_LEVELS
+            text += ": " + ", ".join(self.levels[:SHOWN_LEVELS])
+            text += f", … ({len(self.levels)} levels)" if more > 0 else ""
+            text += " and other" if self.other else ""
+        elif self.kind == "vector":
+            text += f" of {len(self.features):,} numbers"
+        elif self.kind == "boolean" and self.levels:
+            text += f": {self.levels[1]} = 1, {self.levels[0]} = 0"
+        elif self.kind in UNITS:
+            text += f", in {UNITS[self.kind]}"
+        text += f", read from text ({self.reading})" if self.reading else ""
+        if self.indicator or (missing == "mean" and self.fill):
+            filled = f"{self.fill[0]:.6g}" if len(self.fill) == 1 else "the sets' mean"
+            text += f"; missing: {filled}"
+            text += f", and {self.indicator_name!r}" if self.indicator else ""
+        return text
+
+
+@dataclass(frozen=True)
+class EncodingPlan:
+    """How tables with these columns become rows of numbers.
+
+    The features made are, in the order of the user's columns, the column itself (numbers,
+    booleans, dates, durations), one feature for each level of a category, one for each place of a
+    vector; then times of day and times between dates; at last the indicators of missing values.
+
+    Parameters
+    ----------
+    columns : tuple of ColumnPlan
+        Every column of the user's, in the order of the first set.
+    missing : {"indicator", "mean", "drop", "error"}
+        What happens to missing values: filled by the mean of the sets' means, with an indicator
+        or without; the rows left out; refused.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from cospan.data import encode, open_source
+    >>> a = pd.DataFrame({"age": [31.0, None, 45.0], "town": ["Rome", "Oslo", "Rome"]})
+    >>> plan = encode([open_source(a)])[0].plan
+    >>> plan.feature_names
+    ('age', 'town = Rome', 'town = Oslo', 'age is missing')
+    >>> plan.owners
+    ('age', 'town', 'town', 'age')
+    >>> print("\\n".join(plan.lines()))
+    age   number; missing: 38, and 'age is missing'
+    town  category: Rome, Oslo
+    >>> EncodingPlan.from_dict(plan.to_dict()) == plan
+    True
+    """
+
+    columns: tuple[ColumnPlan, ...]
+    missing: str = "indicator"
+
+    def __post_init__(self) -> None:
+        names = self.feature_names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(
+                f"Two features would be called {twice!r}: one is a column of the table, one is "
+                "made of another column; rename the column."
+            )
+
+    @classmethod
+    def of_numbers(cls, names: Iterable[str], missing: str | None = None) -> EncodingPlan:
+        """Take these columns as the numbers they are; missing values are refused by default."""
+        return cls(tuple(ColumnPlan(name, "number") for name in names), missing or "error")
+
+    @property
+    def used(self) -> tuple[ColumnPlan, ...]:
+        """The columns that make features."""
+        return tuple(column for column in self.columns if column.used)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the table that features are made of."""
+        names = (name for column in self.used for name in column.of or (column.name,))
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def times(self) -> tuple[ColumnPlan, ...]:
+        """The columns that say when a row is from."""
+        return tuple(column for column in self.columns if column.kind == "time")
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """The columns that make no feature, with the reason."""
+        return {column.name: column.reason for column in self.columns if not column.used}
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features made."""
+        made = [name for column in self.used for name in column.features]
+        return (*made, *(column.indicator_name for column in self.used if column.indicator))
+
+    @property
+    def n_features(self) -> int:
+        return len(self.feature_names)
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """For each feature the user's column it is made of."""
+        made = [column.name for column in self.used for _ in column.features]
+        return (*made, *(column.name for column in self.used if column.indicator))
+
+    def __getitem__(self, column: str) -> ColumnPlan:
+        """The plan for one column of the user's."""
+        return self._by_name[column]
+
+    @cached_property
+    def _by_name(self) -> dict[str, ColumnPlan]:
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[int, ...]]:
+        places: dict[str, list[int]] = {}
+        for i, owner in enumerate(self.owners):
+            places.setdefault(owner, []).append(i)
+        return {owner: tuple(own) for owner, own in places.items()}
+
+    def features_of(self, column: str) -> tuple[int, ...]:
+        """The places of the features made of a user's column, its indicator last."""
+        return self._places.get(column, ())
+
+    @property
+    def numbers_only(self) -> bool:
+        """Whether every feature is a column of numbers, taken as it is."""
+        return all(c.kind == "number" and not c.indicator for c in self.used)
+
+    def lines(self) -> list[str]:
+        """One line for each column: its kind, levels, and what is done about missing values."""
+        width = min(28, max((len(column.name) for column in self.columns), default=0))
+        return [f"{c.name:<{width}}  {c.described(self.missing)}" for c in self.columns]
+
+    def notes(self) -> list[Note]:
+        """What a reader of a result should know of the encoding, a note for each matter."""
+        notes: list[Note] = []
+        counts = []
+        for kind, kinds in PLURALS.items():
+            if names := [column.name for column in self.used if column.kind == kind]:
+                said = f"{len(names)} {kinds if len(names) > 1 else kind}"
+                counts.append(said if kind in ("number", "vector") else f"{said} ({named(names)})")
+        if self.n_features > len(self.used) or any(c.kind != "number" for c in self.used):
+            text = f"{len(self.inputs)} columns became {self.n_features:,} features: "
+            notes.append(Note("encoding", f"{text}{', '.join(counts)}."))
+        if gaps := [column for column in self.used if column.indicator]:
+            where = f"{gaps[0].indicator_name!r}{', …' if len(gaps) > 1 else ''}"
+            text = f"Where a value is missing, a mean stands in for it; {where} says where."
+            if len(gaps) < len(self.used):
+                columns = named([column.name for column in gaps])
+                text = (
+                    f"Missing values in {columns} are filled by the mean of the sets' means; "
+                    f"{where} says where."
+                )
+            notes.append(Note("missing values", text))
+        return notes + self.not_compared()
+
+    def not_compared(self) -> list[Note]:
+        """Columns that are set aside or left out, with the reasons."""
+        notes = []
+        apart = [column for column in self.columns if column.kind in APART]
+        for reason in dict.fromkeys(column.reason for column in apart):
+            names = [column.name for column in apart if column.reason == reason]
+            several = len(names) > 1
+            text = (
+                f"{named(names)} {'are' if several else 'is'} not compared: {reason}, and "
+                f"{'they' if several else 'it'} would separate the sets whatever else changed."
+            )
+            remedy = f'keep="{names[0]}" compares {"them" if several else "it"}, too.'
+            notes.append(Note("set aside", text, remedy))
+        quiet = (DROPPED, SCHEMA)
+        left = [c for c in self.columns if c.kind == "left out" and c.reason not in quiet]
+        if left:
+            shown = [f"{column.name!r} ({column.reason})" for column in left]
+            helps = any(column.reason != EMPTY for column in left)
+            remedy = "categorical= or numeric= takes a column all the same." if helps else ""
+            notes.append(Note("columns left out", f"Left out: {named(shown)}.", remedy, loud=True))
+        return notes
+
+    def without_filling(self, missing: str | None) -> EncodingPlan:
+        """The same features where missing values are not to be filled but refused or left out.
+
+        `missing` is ``"error"`` or ``"drop"``; with any other the plan stays as it is.
+        """
+        if missing not in ("error", "drop"):
+            return self
+        return replace(
+            self, columns=tuple(replace(c, fill=()) for c in self.columns), missing=missing
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only, for JSON and model files."""
+        return {"missing": self.missing, "columns": [_plain(column) for column in self.columns]}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> EncodingPlan:
+        """The plan that :meth:`to_dict` wrote; everything in it is checked."""
+        try:
+            columns = tuple(_column(one) for one in content["columns"])
+            if content["missing"] not in MISSING:
+                raise ValueError(f"missing is {content['missing']!r}")
+            return cls(columns, str(content["missing"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"This is not an encoding plan, or it is damaged ({error}).") from None
+
+    def __repr__(self) -> str:
+        left = f", {len(self.left_out)} left out" if self.left_out else ""
+        return f"<EncodingPlan: {len(self.used)} columns{left} → {self.n_features} features>"
+
+
+def named(names: Sequence[str]) -> str:
+    """The first names of several, and how many more there are."""
+    more, shown = len(names) - SHOWN_COLUMNS, ", ".join(names[:SHOWN_COLUMNS])
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def _short(level: str) -> str:
+    line = " ".join(level.split())
+    return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"
+
+
+def _plain(column: ColumnPlan) -> dict[str, Any]:
+    """Without what is at its default; tuples as lists, as JSON has them."""
+    values = ((one.name, getattr(column, one.name), one.default) for one in fields(ColumnPlan))
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value, default in values
+        if value != default
+    }
+
+
+def _column(content: Mapping[str, Any]) -> ColumnPlan:
+    """One column out of a file that may hold anything."""
+    texts = {key: content.get(key, "") for key in ("name", "kind", "reason", "reading")}
+    flags = {key: content.get(key, False) for key in ("other", "indicator")}
+    levels, fill, shape, of = (content.get(key, []) for key in ("levels", "fill", "shape", "of"))
+    origin = content.get("origin", 0)
+    right = (
+        all(isinstance(value, str) for value in [*texts.values(), *levels, *of])
+        and isinstance(origin, int)
+        and all(isinstance(value, bool) for value in flags.values())
+        and all(isinstance(value, int) and value > 0 for value in shape)
+        and texts["kind"] in KINDS
+        and (texts["kind"] != "boolean" or len(levels) in (0, 2))
+    )
+    if not right:
+        raise ValueError(f"column {texts['name']!r}")
+    numbers = tuple(float(value) for value in fill)
+    lists: dict[str, Any] = {"levels": levels, "fill": numbers, "shape": shape, "of": of}
+    lists = {key: tuple(value) for key, value in lists.items()}
+    column = ColumnPlan(**texts, **flags, **lists, origin=origin)
+    if not np.isfinite(numbers).all() or (numbers and len(numbers) != len(column.features)):
+        raise ValueError(f"column {column.name!r} has {len(numbers)} values to fill in")
+    return column

@@ -1,0 +1,530 @@
+"""How the values of an Arrow column are read: as numbers, truth values, dates, times or words.
+
+Whatever made a table, its columns come as Arrow arrays, and those of a text file all come as text.
+A type belongs to a *family* (number, boolean, date, duration, text, dictionary, vector, nothing,
+other). A *reading* is one way to turn text into numbers: a column is read so only if every value
+of it, in every set, can be, or if each set has a reading of dates of its own and these cannot be
+mixed up ("2014-01-31" and "31/01/2014"). Where two readings fit all values and disagree ("1,234"
+may be 1234 or 1.234, "03/04/2020" a day in March or in April), no guess is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Texts that stand for a missing value: those that Arrow takes for one in CSV files, and what
+#: statistics packages and people write.
+MISSING_TEXTS = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+    "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "<NA>", "NaT",
+    "?", ".", "-", "--",
+)  # fmt: skip
+#: Pairs of words for false and true, in lower case.
+BOOLEANS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"))
+#: No measurement is larger, and no mean or square of larger numbers can be trusted.
+LARGEST = 1e100
+#: Numbers below the smallest normal one have lost digits; they come from bytes read wrongly.
+SMALLEST = float(np.finfo(np.float64).tiny)
+#: Whole numbers up to here are float64s.
+EXACT = 2**53
+AMBIGUOUS = "ambiguous"
+#: Between the readings of a column whose sets are written differently.
+_OR = " or "
+_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+
+# ---- types -------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def family(type_: pa.DataType) -> str:
+    """How columns of this Arrow type can be read."""
+    import pyarrow as pa
+
+    types = pa.types
+    while isinstance(type_, pa.BaseExtensionType):
+        type_ = type_.storage_type
+    if types.is_null(type_):
+        return "nothing"
+    if types.is_dictionary(type_):
+        return "other" if types.is_nested(type_.value_type) else "dictionary"
+    if is_list(type_):
+        return "vector" if is_numeric(type_) else "other"
+    if types.is_boolean(type_):
+        return "boolean"
+    if is_numeric(type_):
+        return "number"
+    if types.is_date(type_) or types.is_timestamp(type_):
+        return "date"
+    if types.is_duration(type_) or types.is_time(type_):
+        return "duration"
+    words = (types.is_string, types.is_large_string, types.is_string_view)
+    return "text" if any(is_it(type_) for is_it in words) else "other"
+
+
+def is_list(type_: pa.DataType) -> bool:
+    from pyarrow import types
+
+    lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(is_it(_bare(type_)) for is_it in lists)
+
+
+def is_numeric(type_: pa.DataType) -> bool:
+    """Whether a column of this type gives one or several numbers a row."""
+    from pyarrow import types
+
+    leaf = _leaf(type_)
+    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(is_it(leaf) for is_it in numbers)
+
+
+def common_float(column_types: Collection[pa.DataType]) -> np.dtype[Any]:
+    """float32 when every column is float32 or float16, else float64."""
+    from pyarrow import types
+
+    small = all(types.is_float32(t) or types.is_float16(t) for t in map(_leaf, column_types))
+    return np.dtype(np.float32 if small else np.float64)
+
+
+def _bare(type_: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    while isinstance(type_, pa.BaseExtensionType):
+        type_ = type_.storage_type
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def _leaf(type_: pa.DataType) -> pa.DataType:
+    type_ = _bare(type_)
+    while is_list(type_):
+        type_ = _bare(type_.value_type)
+    return type_
+
+
+def storage(array: pa.Array) -> pa.Array:
+    """Without chunks and extension wrappers."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    while isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    return array
+
+
+# ---- values ------------------------------------------------------------------------------------
+
+
+def numbers(array: pa.Array) -> NDArray[np.float64]:
+    """Numbers, truth values, dates (days since 1970) and durations (days); NaN where missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = storage(array)
+    if family(array.type) in ("date", "duration"):
+        array = days(array)
+    elif array.type != pa.float64():
+        array = pc.cast(array, pa.float64(), safe=False)
+    return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def absurd(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which numbers no measurement can be: infinite, beyond 1e100, or denormal; NaN is none.
+
+    >>> absurd(np.array([1.0, np.inf, 1e200, 5e-324, 0.0, np.nan]))
+    array([False,  True,  True,  True, False, False])
+    """
+    size = np.abs(values)
+    if values.dtype.itemsize < 8:  # every single precision number is a normal double one
+        return np.asarray(np.isinf(size))
+    return np.asarray((size > LARGEST) | ((size < SMALLEST) & (size > 0)))
+
+
+def all_usual(values: NDArray[Any]) -> bool:
+    """Whether no number is missing or absurd; a look at the ends is cheaper than a mask."""
+    if values.size == 0:
+        return True
+    low, high = float(values.min()), float(values.max())  # NaN where one is
+    if not (low >= -LARGEST and high <= LARGEST):
+        return False
+    return low >= SMALLEST or values.dtype.itemsize < 8 or not bool(absurd(values).any())
+
+
+def days(array: pa.Array) -> pa.Array:
+    """Dates, times and durations in days, to the last bit the same for every unit of the type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    type_ = array.type
+    if pa.types.is_date32(type_):
+        return pc.cast(array.view(pa.int32()), pa.float64())
+    unit = "ms" if pa.types.is_date64(type_) else type_.unit
+    narrow = pa.types.is_time32(type_)
+    ticks = pc.cast(array.view(pa.int32() if narrow else pa.int64()), pa.int64())
+    gaps = np.asarray(array.is_null().to_numpy(zero_copy_only=False))
+    # Nanoseconds since 1970 have more digits than a float64, so whole days are split off first.
+    whole, rest = np.divmod(ticks.fill_null(0).to_numpy(), _PER_DAY[unit])
+    return pa.array(whole + rest / _PER_DAY[unit], mask=gaps)
+
+
+def hours_of(days: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The time of day in hours, to the millisecond: the same time of two days is one number.
+
+    >>> hours_of(np.array([0.0, 17532.25, 17533.25]))
+    array([0., 6., 6.])
+    """
+    return np.asarray(np.rint((days - np.floor(days)) * 86_400_000) / 3_600_000)
+
+
+def whole_numbers(array: pa.Array) -> pa.Array | None:
+    """Whole numbers of 64 bits, as they are or written as text; None for any other column."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = storage(array)
+    if family(array.type) == "text":
+        try:
+            return pc.cast(array, pa.int64())
+        except pa.ArrowInvalid:
+            return None
+    wide = pa.types.is_int64(array.type) or pa.types.is_uint64(array.type)
+    return array if wide else None
+
+
+def above(array: pa.Array, origin: int) -> NDArray[np.float64]:
+    """Numbers less an origin; NaN where missing. Whole numbers lose no digit on the way.
+
+    >>> import pyarrow as pa
+    >>> above(pa.array([2**60 + 1, None]), 2**60)
+    array([ 1., nan])
+    """
+    whole = whole_numbers(array)
+    if whole is None:
+        found = plain_values(array, "number")
+        return (numbers(array) if found is None else found) - origin
+    values = whole.fill_null(0).to_numpy(zero_copy_only=False)
+    upper, lower = values >> 32, values & 0xFFFFFFFF
+    apart = (upper - float(origin >> 32)) * 2.0**32 + (lower - float(origin & 0xFFFFFFFF))
+    return np.asarray(np.where(whole.is_null().to_numpy(zero_copy_only=False), np.nan, apart))
+
+
+def values_of(array: pa.Array) -> NDArray[Any]:
+    """A label or identifier column as NumPy values; with gaps, as objects with None."""
+    from pyarrow import types
+
+    array = storage(array)
+    array = array.dictionary_decode() if types.is_dictionary(array.type) else array
+    plain = types.is_integer(array.type) or types.is_floating(array.type)
+    if not array.null_count and (plain or types.is_boolean(array.type)):
+        return np.asarray(array.to_numpy(zero_copy_only=False))
+    texts = [
+        x if x is None or plain or isinstance(x, str | bool) else str(x) for x in array.to_pylist()
+    ]
+    if not array.null_count:
+        return np.array(texts, dtype=np.str_)
+    values = np.empty(len(array), dtype=object)
+    values[:] = texts
+    return values
+
+
+# ---- texts -------------------------------------------------------------------------------------
+
+
+class Coded(NamedTuple):
+    """A column of texts as numbers of texts: `codes` is -1 where the value is missing.
+
+    `padded` says which texts had blanks around them.
+    """
+
+    codes: NDArray[np.intp]
+    texts: pa.Array
+    padded: NDArray[np.bool_]
+
+    def counts(self) -> NDArray[np.intp]:
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
+
+
+def coded(array: pa.Array) -> Coded:
+    """The texts of a column, without the blanks around them; each is looked at once.
+
+    Numbers and other values get the text one would write for them: 3 and 3.0 are "3".
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = storage(array)
+    if not pa.types.is_dictionary(array.type):
+        array = pc.dictionary_encode(array)
+    as_written = _texts(array.dictionary)
+    texts = pc.utf8_trim_whitespace(as_written)
+    longer = pc.not_equal(pc.binary_length(as_written), pc.binary_length(texts))
+    padded = np.asarray(pc.fill_null(longer, False).to_numpy(zero_copy_only=False))
+    words = pa.array(MISSING_TEXTS, texts.type)
+    missing = pc.or_(pc.is_in(texts, value_set=words), texts.is_null())
+    codes = np.asarray(pc.fill_null(pc.cast(array.indices, pa.int64()), -1).to_numpy())
+    kept = ~np.asarray(missing.to_numpy(zero_copy_only=False))
+    if not kept.all():
+        # The places of the texts that stay; one more at the end for the codes -1.
+        places = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+        codes, texts, padded = places[codes], texts.filter(pa.array(kept)), padded[kept]
+    return Coded(codes, texts, padded)
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = storage(values)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return values
+    if pa.types.is_floating(values.type) or pa.types.is_decimal(values.type):
+        return pa.array([_number_text(value) for value in numbers(values)], pa.string())
+    try:
+        return pc.cast(values, pa.string())
+    except pa.ArrowNotImplementedError:  # views of text, in older versions
+        return pa.array(values.to_pylist(), pa.string())
+
+
+def _number_text(value: Any) -> str | None:
+    if value != value:
+        return None
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def plain_values(array: pa.Array, kind: str) -> NDArray[np.float64] | None:
+    """Texts that are all plain numbers ("1.5") or ISO dates, by `kind`; None if one is not.
+
+    This is how nearly all columns of text files are read: Arrow's own parsers take some
+    nanoseconds a value, where a text that is looked up and matched takes hundreds.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = storage(array)
+    if family(array.type) != "text" or array.null_count == len(array):
+        return None
+    try:
+        if kind == "number":
+            return np.asarray(pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False))
+        if pc.any(pc.equal(pc.binary_length(array), 13)).as_py():  # a day and an hour is no date
+            return None
+        return np.asarray(days(pc.cast(array, pa.timestamp("us"))).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:
+        return None
+
+
+def truths(texts: pa.Array, pair: tuple[str, str]) -> NDArray[np.float64]:
+    """1 and 0 for the words of `pair`, (false, true), in any case; NaN for other texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    lower = pc.utf8_lower(texts)
+    place = pc.index_in(lower, value_set=pa.array(pair, lower.type))
+    return np.asarray(pc.cast(place, pa.float64()).to_numpy(zero_copy_only=False))
+
+
+def boolean_pair(texts: Collection[str]) -> tuple[str, str] | None:
+    """The words for false and true that all texts are, in upper or lower case; None if none are.
+
+    >>> boolean_pair(["Yes", "no", "NO"])
+    ('no', 'yes')
+    """
+    found = {text.lower() for text in texts}
+    return next((pair for pair in BOOLEANS if found and found <= set(pair)), None)
+
+
+# ---- readings ----------------------------------------------------------------------------------
+
+
+class Reading(NamedTuple):
+    """What the text looks like, the kind of column it makes, and the numbers it stands for."""
+
+    kind: str
+    pattern: str
+    numbers: Callable[[Any], Any]
+
+
+def _replaced(texts: pa.Array, *steps: tuple[str, str]) -> pa.Array:
+    import pyarrow.compute as pc
+
+    for pattern, replacement in steps:
+        texts = pc.replace_substring_regex(texts, pattern=pattern, replacement=replacement)
+    return texts
+
+
+def _floats(texts: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.cast(texts, pa.float64())
+
+
+def _comma(texts: pa.Array) -> pa.Array:
+    return _floats(_replaced(texts, (r"\.", ""), (",", ".")))
+
+
+def _thousands(texts: pa.Array) -> pa.Array:
+    return _floats(_replaced(texts, (",", "")))
+
+
+def _moments(texts: pa.Array) -> pa.Array:
+    """Days since 1970 of ISO dates and times, with or without a time zone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = _replaced(texts, (r"(\.\d{6})\d+", r"\1"))
+    zoned = pc.match_substring_regex(texts, pattern=_ZONE)
+    plain = pc.if_else(zoned, None, texts)
+    aware = pc.if_else(zoned, texts, None)
+    return pc.coalesce(
+        days(pc.cast(plain, pa.timestamp("us"))), days(pc.cast(aware, pa.timestamp("us", "UTC")))
+    )
+
+
+def _iso(texts: pa.Array) -> pa.Array:
+    return _moments(_replaced(texts, (r"([ T])(\d):", r"\10\2:")))
+
+
+def _clock(texts: pa.Array) -> pa.Array:
+    """Times of day in days: 23:59, or 11:59 PM."""
+    import pyarrow.compute as pc
+
+    bare = _replaced(texts, (" ?[AaPp][Mm]$", ""), (r"^(\d):", r"0\1:"), ("^", "1970-01-01 "))
+    found = _moments(bare)
+    afternoon = pc.match_substring(texts, "pm", ignore_case=True)
+    halves = pc.or_(afternoon, pc.match_substring(texts, "am", ignore_case=True))
+    noon = pc.and_(halves, pc.greater_equal(found, 0.5))  # 12:30 AM is half past midnight
+    found = pc.if_else(noon, pc.subtract(found, 0.5), found)
+    return pc.if_else(afternoon, pc.add(found, 0.5), found)
+
+
+_DIGITS = r"(?:\d+\.?\d*|\.\d+)"
+_POWER = r"(?:[eE][+-]?\d+)?"
+_FIELDS = {"day": r"(0?[1-9]|[12]\d|3[01])", "month": r"(0?[1-9]|1[0-2])", "year": r"(\d{4})"}
+_HOURS, _MINUTES = r"(?:[01]?\d|2[0-3])", r":[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?"
+_TIME = rf"(?:{_HOURS}{_MINUTES}|(?:0?[1-9]|1[0-2]){_MINUTES} ?[AaPp][Mm])"
+_ZONE = r":\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$"
+
+
+def _date(order: str) -> Reading:
+    """Dates in an order such as "day.month.year", perhaps with a time: ISO dates and times of day.
+
+    Of "9/30/1990 0:00:00" the date becomes 1990-09-30.
+    """
+    separator = re.sub("[a-z]", "", order)[0]
+    fields = order.split(separator)
+    pattern = re.escape(separator).join(_FIELDS[field] for field in fields)
+    iso = "-".join(rf"\{fields.index(field) + 1}" for field in ("year", "month", "day"))
+
+    def numbers(texts: pa.Array) -> pa.Array:
+        import pyarrow.compute as pc
+
+        dates = _replaced(texts, ("[ T].*", ""), (r"\b(\d)\b", r"0\1"), (f"^{pattern}$", iso))
+        timed = pc.match_substring(texts, ":")
+        if not pc.any(timed).as_py():
+            return _moments(dates)
+        times = _clock(pc.if_else(timed, _replaced(texts, ("^[^ T]*[ T]", "")), None))
+        return pc.add(_moments(dates), pc.coalesce(times, 0.0))
+
+    return Reading("date", f"^{pattern}(?:[ T]{_TIME})?$", numbers)
+
+
+_DATES = (
+    "year/month/day", "day.month.year", "day/month/year", "month/day/year",
+    "day-month-year", "month-day-year",
+)  # fmt: skip
+READINGS = {
+    "point": Reading("number", rf"^[+-]?(?:{_DIGITS}{_POWER}|(?i:inf|infinity))$", _floats),
+    "comma": Reading("number", rf"^[+-]?(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d+)?{_POWER}$", _comma),
+    "thousands": Reading("number", r"^[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?$", _thousands),
+    "iso date": Reading(
+        "date", rf"^\d{{4}}-\d\d-\d\d(?:[ T]{_HOURS}{_MINUTES}(?:Z|[+-]\d\d:?(?:\d\d)?)?)?$", _iso
+    ),
+    **{order: _date(order) for order in _DATES},
+    "clock": Reading("duration", rf"^{_TIME}$", _clock),
+}
+#: How text of a kind is read where nothing else is known.
+PLAIN = {"number": "point", "boolean": "point", "date": "iso date", "duration": "clock"}
+
+
+def parsed(texts: pa.Array, reading: str) -> pa.Array:
+    """The numbers that texts stand for, null where they do not fit the reading.
+
+    >>> import pyarrow as pa
+    >>> parsed(pa.array(["1.234,5", "2", "x"]), "comma").to_pylist()
+    [1234.5, 2.0, None]
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if _OR in reading:
+        return pc.coalesce(*(parsed(texts, one) for one in single_readings(reading)))
+    how = READINGS[reading]
+    fitting = pc.match_substring_regex(texts, pattern=how.pattern)
+    if not pc.any(fitting, min_count=0).as_py():
+        return pa.nulls(len(texts), pa.float64())
+    texts = texts if pc.all(fitting).as_py() else pc.if_else(fitting, texts, None)
+    try:
+        return how.numbers(texts)
+    except pa.ArrowInvalid:  # the 30th of February looks like a date
+        return pa.nulls(len(texts), pa.float64())
+
+
+def chosen(fitting: Collection[str]) -> str:
+    """The reading to take of those that fit every value; "" if none, AMBIGUOUS if they disagree.
+
+    >>> chosen({"point", "thousands"}), chosen({"comma", "thousands"}), chosen(set())
+    ('point', 'ambiguous', '')
+    """
+    if "point" in fitting:  # without a comma the other number readings mean the same, or less
+        return "point"
+    if len(fitting) > 1:
+        return AMBIGUOUS
+    return next(iter(fitting), "")
+
+
+def single_readings(reading: str) -> tuple[str, ...]:
+    """The single readings of a column, one or several.
+
+    >>> single_readings("iso date or day/month/year")
+    ('iso date', 'day/month/year')
+    """
+    return tuple(reading.split(_OR))
+
+
+def in_two_orders(readings: Collection[str]) -> bool:
+    """Whether the day comes first in one of these readings, and the month in another.
+
+    >>> in_two_orders({"day/month/year", "month-day-year"}), in_two_orders({"day.month.year"})
+    (True, False)
+    """
+    return all(
+        any(one.startswith(first) and "." not in one for one in readings)
+        for first in ("day", "month")
+    )
+
+
+def of_each(fitting: Collection[Collection[str]]) -> str:
+    """One reading for each set, given those that fit it, where all of them are dates; else "".
+
+    >>> of_each([{"iso date"}, {"day/month/year"}])
+    'iso date or day/month/year'
+    >>> of_each([{"month/day/year"}, {"day/month/year"}]), of_each([{"iso date"}, set()])
+    ('ambiguous', '')
+    """
+    own = {chosen(one) for one in fitting}
+    dates = {name for name, how in READINGS.items() if how.kind == "date"}
+    if not own <= {*dates, AMBIGUOUS} or len(own) < 2:
+        return ""
+    if AMBIGUOUS in own or in_two_orders(own):
+        return AMBIGUOUS
+    return _OR.join(name for name in READINGS if name in own)

@@ -1,0 +1,527 @@
+"""A source: rows of numbers from anywhere, in chunks of bounded size.
+
+A *reader* knows one kind of input and yields raw blocks. Behind every reader is the same cleaning:
+the rows of the class asked for are taken, absurd numbers (infinite, beyond 1e100, denormal) count
+as missing, and missing values are refused, filled or left out.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._text import plural
+from cospan.errors import InputError, SourceError
+
+from .readings import absurd, all_usual
+
+if TYPE_CHECKING:
+    from .encode import SetProfile
+    from .matching import SchemaChange
+    from .plan import EncodingPlan
+
+#: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.
+CHUNK_BYTES = 32 * 2**20
+#: Narrow tables get no more rows than this in a chunk: identifiers and labels cost memory too.
+MAX_CHUNK_ROWS = 2**18
+#: An image_size above this would make rows of more than a million features.
+MAX_PIXELS_SIZED = 2**20
+MISSING = ("indicator", "mean", "drop", "error")
+IMAGE_MODES = ("L", "RGB")
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a reader of a result should know: its kind, a sentence, and what to do about it.
+
+    A `loud` note is worth a warning as well.
+    """
+
+    code: str
+    text: str
+    remedy: str = ""
+    loud: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.remedy}" if self.remedy else self.text
+
+
+class Chunk(NamedTuple):
+    """Some consecutive rows of a source.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, d), float32 or float64, C-contiguous, finite
+    ids : ndarray of shape (n,)
+        Row numbers (int64, from 0, counted before any row is left out), or the values of the
+        dataframe's index or of ``id_column``, or file names.
+    labels : ndarray of shape (n,) or None
+        Present when ``label`` was given without ``label_value``.
+    times : ndarray of shape (n, columns) or None
+        Days since 1970 in columns that say when a row is from and are not features (the plan's
+        kind ``"time"``); NaN where a value is missing.
+    merged : ndarray of shape (n,), uint64, or None
+        A hash of each row's levels in the columns whose rare levels share a feature: rows that
+        differ in these alone are equal as numbers. None where there is no such column.
+    """
+
+    rows: Any
+    ids: NDArray[Any]
+    labels: NDArray[Any] | None = None
+    times: NDArray[np.float64] | None = None
+    merged: NDArray[np.uint64] | None = None
+
+    def take(self, index: slice | NDArray[Any]) -> Chunk:
+        """The rows that `index` picks, with all that lies beside them."""
+        picked: Any = (None if column is None else column[index] for column in self)
+        return Chunk(*picked)
+
+
+class Reader(ABC):
+    """One kind of input. Blocks may hold NaN (missing); everything else is the Source's work."""
+
+    name: str
+    n_features: int
+    dtype: np.dtype[Any]
+    n_rows: int | None = None
+    feature_names: tuple[str, ...] | None = None
+    image_shape: tuple[int, ...] | None = None
+    owners: tuple[str, ...] | None = None  # for each feature the user's column it is made of
+    embedded: bool = False  # whether a model made the rows
+    clean: bool = False  # whether its blocks hold usual numbers only
+    notes: tuple[Note, ...] = ()  # known when it was opened
+    found: tuple[Note, ...] = ()  # in the last pass over its rows
+    #: A Dask collection that can be left to the workers; None where labels are wanted too
+    collection: Any = None
+
+    @abstractmethod
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        """Raw blocks of at most about `size` rows, from the first row, each time anew."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The keyword arguments of :func:`open_source`, checked."""
+
+    label: Any = None
+    label_value: Any = None
+    columns: tuple[str | int, ...] | None = None
+    id_column: str | None = None
+    chunk_rows: int | None = None
+    missing: str | None = None
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    strict: bool = False
+    image_size: tuple[int, int] | None = None
+    image_mode: str = "L"
+    max_bad_images: int = 10
+    text: str | None = None
+    embed: Any = None
+
+    def __post_init__(self) -> None:
+        for option, allowed in (("missing", (None, *MISSING)), ("image_mode", IMAGE_MODES)):
+            if getattr(self, option) not in allowed:
+                known = listing([one for one in allowed if one is not None])
+                raise InputError(f"{option} must be one of {known}, not {getattr(self, option)!r}.")
+        if self.chunk_rows is not None and self.chunk_rows < 1:
+            raise InputError(f"chunk_rows must be 1 or more, not {self.chunk_rows}.")
+        if self.max_bad_images < 0:
+            raise InputError(f"max_bad_images must be 0 or more, not {self.max_bad_images}.")
+        if self.image_size is not None and min(self.image_size) < 1:
+            raise InputError(f"image_size must be positive, not {self.image_size}.")
+        if self.image_size is not None and math.prod(self.image_size) > MAX_PIXELS_SIZED:
+            raise InputError(
+                f"image_size is {'x'.join(map(str, self.image_size))}, above {MAX_PIXELS_SIZED:,} "
+                "pixels; every pixel is a feature, so take a smaller one, for example 64."
+            )
+        if self.columns is not None and not self.columns:
+            raise InputError("columns is empty: name at least one feature to take.")
+        twice = [column for column, n in Counter(self.columns or ()).items() if n > 1]
+        if twice:
+            raise InputError(f"columns names {twice[0]!r} twice; name each feature once.")
+        if self.label_value is not None and self.label is None:
+            raise InputError(
+                f"label_value={self.label_value!r} needs label= to say where the classes stand."
+            )
+
+    def rows_per_chunk(self, n_features: int, dtype: np.dtype[Any]) -> int:
+        if self.chunk_rows is not None:
+            return self.chunk_rows
+        fitting = CHUNK_BYTES // max(1, n_features * dtype.itemsize)
+        return int(min(max(fitting, 1), MAX_CHUNK_ROWS))
+
+
+class Source:
+    """Rows of numbers from anywhere, in chunks.
+
+    Made by :func:`cospan.data.open_source` of arrays, images and embeddings, and by
+    :func:`cospan.data.encode` of tables. Nothing is read before a method is called.
+
+    Attributes
+    ----------
+    name : str
+        What to call the data on screen: the file's name, or the kind of object.
+    n_rows : int or None
+        Rows that :meth:`chunks` will give; None while that takes a pass to find out
+        (a class taken out of a table, rows dropped, CSV). Known after the first full pass.
+    n_features : int
+    feature_names : tuple of str, or None
+    image_shape : tuple of int, or None
+        (height, width) or (height, width, channels) when the features are pixels.
+    dtype : numpy.dtype
+        float32 or float64, of every chunk's rows.
+    plan : EncodingPlan or None
+        How the columns of a table became features; None for arrays, images and embeddings.
+    profiles : tuple of SetProfile
+        What the columns of the set (or of each class) hold, where the plan was learned from it.
+    changes : tuple of SchemaChange
+        Columns that are not the same in all sets that were encoded together, or in the plan.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        options: Options,
+        *,
+        name: str | None = None,
+        plan: EncodingPlan | None = None,
+        profiles: tuple[SetProfile, ...] = (),
+        changes: tuple[SchemaChange, ...] = (),
+    ) -> None:
+        self.name = name or reader.name
+        self.plan = plan
+        self.profiles = profiles
+        self.changes = changes
+        self.n_features = reader.n_features
+        self.feature_names = reader.feature_names
+        self.image_shape = reader.image_shape
+        self.dtype = reader.dtype
+        keeps_all = options.label_value is None and options.missing != "drop"
+        self.n_rows = reader.n_rows if keeps_all else None
+        self._reader = reader
+        self._options = options
+        self._found: list[Note] = []
+        if plan is None and options.missing == "indicator":
+            raise InputError(
+                f'{self.name}: missing="indicator" is for tables with columns of their own; '
+                'missing="mean" or missing="drop" deals with missing values here.'
+            )
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What a user should know about how the rows are read; more after they were."""
+        own = () if self.plan is None else self.plan.notes()
+        found = (*self._reader.notes, *self._reader.found, *self._found, *own)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def lazy(self) -> Any:
+        """The Dask collection behind this source, where its rows are taken as they are; or None."""
+        return self._reader.collection if self._options.missing in (None, "error") else None
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Iterate over the rows, from the first one."""
+        size = self._options.rows_per_chunk(self.n_features, self.dtype)
+        cleaning = _Cleaning(self._reader, self._options, size, self.name)
+        seen = 0
+        for chunk in even(cleaning.chunks(), size):
+            seen += len(chunk.rows)
+            yield chunk._replace(rows=np.ascontiguousarray(chunk.rows))
+        self.n_rows = seen
+        self._found = cleaning.notes(seen)
+
+    def read(self) -> Chunk:
+        """All rows in one chunk; for data known to fit in memory."""
+        return joined(list(self.chunks()))
+
+    def classes(self) -> list[Any]:
+        """The different labels, sorted as text."""
+        return classes_in(self.chunks())
+
+    def __repr__(self) -> str:
+        rows = "?" if self.n_rows is None else f"{self.n_rows:,}"
+        return f"Source({self.name!r}, {rows} rows × {self.n_features:,} features)"
+
+
+# ---- cleaning ----------------------------------------------------------------------------------
+
+
+class _Cleaning:
+    """One pass over a reader: its blocks as finite float chunks, of uneven size."""
+
+    def __init__(self, reader: Reader, options: Options, size: int, name: str) -> None:
+        self._reader, self._options, self._size, self._name = reader, options, size, name
+        self._unlabelled: list[Note] = []
+        self._means: NDArray[Any] | None = None
+        self._gaps = np.zeros(reader.n_features, dtype=np.int64)
+        self._absurd = np.zeros(reader.n_features, dtype=np.int64)
+        self._gapped = self._dropped = 0
+
+    def chunks(self) -> Iterator[Chunk]:
+        given = 0
+        for block in self._blocks(self._unlabelled):
+            whole = self._reader.clean or block.rows.dtype.kind in "biu"
+            chunk = block._replace(rows=block.rows.astype(self._reader.dtype, copy=False))
+            if not whole and not all_usual(chunk.rows):
+                chunk = self._cleaned(chunk)
+            # After the first gap the rest is read only to count: the message names them all.
+            if len(chunk.rows) and not self._gapped:
+                given += len(chunk.rows)
+                yield chunk
+        if self._gapped:
+            raise InputError(self._complaint())
+        if not given:
+            raise SourceError(
+                f'{self._name}: every row has a missing value, so missing="drop" leaves none.'
+            )
+
+    def _blocks(self, notes: list[Note]) -> Iterator[Chunk]:
+        return taken(self._reader.blocks(self._size), self._options, self._name, notes)
+
+    def _cleaned(self, chunk: Chunk) -> Chunk:
+        missing = self._options.missing
+        odd = absurd(chunk.rows)
+        self._absurd += odd.sum(axis=0)
+        absent = np.isnan(chunk.rows)
+        if missing == "drop":
+            whole = ~(absent | odd).any(axis=1)
+            self._dropped += len(whole) - int(whole.sum())
+            return chunk.take(whole)
+        if absent.any() and missing != "mean":
+            self._gaps += absent.sum(axis=0)
+            self._gapped += int(absent.any(axis=1).sum())
+            return chunk
+        if not (absent | odd).any():
+            return chunk
+        if self._means is None:
+            self._means = self._column_means()
+        return chunk._replace(rows=np.where(absent | odd, self._means, chunk.rows))
+
+    def _column_means(self) -> NDArray[Any]:
+        """Mean of each column's usual values among the rows taken: one pass."""
+        reader = self._reader
+        total, count = np.zeros(reader.n_features), np.zeros(reader.n_features, dtype=np.int64)
+        odd = np.zeros(reader.n_features, dtype=np.int64)
+        for block in self._blocks([]):
+            rows = block.rows.astype(reader.dtype, copy=False)
+            unusual = absurd(rows)
+            odd += unusual.sum(axis=0)
+            present = ~(np.isnan(rows) | unusual)
+            total += np.where(present, rows, 0).sum(axis=0, dtype=np.float64)
+            count += present.sum(axis=0)
+        empty = np.flatnonzero((count == 0) & (odd == 0))
+        if len(empty):
+            raise InputError(
+                f"{self._name}: column {listing([self._called(i) for i in empty])} has no value at "
+                "all, so there is no mean to put in; leave it out with columns=."
+            )
+        return (total / np.maximum(count, 1)).astype(reader.dtype)
+
+    def _called(self, place: int) -> str:
+        names = self._reader.owners or self._reader.feature_names
+        return names[place] if names else str(place)
+
+    def _complaint(self, limit: int = 8) -> str:
+        counts: dict[str, int] = {}
+        for i in np.flatnonzero(self._gaps).tolist():  # a category makes several features
+            name = self._called(i)
+            counts[name] = max(counts.get(name, 0), int(self._gaps[i]))
+        worst = sorted(counts, key=lambda name: -counts[name])
+        parts = [f"{name!r} ({counts[name]:,})" for name in worst[:limit]]
+        more = f" and {len(worst) - limit:,} more columns" if len(worst) > limit else ""
+        table = self._reader.owners is not None
+        return (
+            f"{self._name}: values are missing in {self._gapped:,} rows, in column "
+            f'{", ".join(parts)}{more}; missing="drop" leaves these rows out, missing="mean" puts '
+            "in the column's mean"
+            + (', missing="indicator" also a feature that says where.' if table else ".")
+        )
+
+    def notes(self, given: int) -> list[Note]:
+        """What the pass met, of which `given` rows are left."""
+        found = list(self._unlabelled)
+        if self._absurd.any():
+            odd = {self._called(i): int(self._absurd[i]) for i in np.flatnonzero(self._absurd)}
+            found += absurd_notes(self._name, odd)
+        if self._dropped:
+            said = "rows have" if self._dropped > 1 else "rows has"
+            was = "were" if self._dropped > 1 else "was"
+            whole = given + self._dropped
+            text = f"{self._dropped:,} of {whole:,} {said} a missing value and {was} left out."
+            found.append(Note("rows left out", f"{self._name}: {text}"))
+        return found
+
+
+def absurd_notes(name: str, counts: dict[str, int], limit: int = 8) -> list[Note]:
+    """Values that count as missing though they are there, by column, in one sentence."""
+    if not counts:
+        return []
+    worst = sorted(counts, key=lambda column: -counts[column])
+    parts = [f"{counts[column]:,} in {column!r}" for column in worst[:limit]]
+    more = f" and in {len(worst) - limit:,} more columns" if len(worst) > limit else ""
+    text = (
+        f"{name}: values that are infinite, beyond 1e100 or too small to be exact count as "
+        f"missing: {', '.join(parts)}{more}."
+    )
+    return [Note("absurd values", text, loud=True)]
+
+
+def taken(
+    blocks: Iterable[Any], options: Options, name: str, notes: list[Note] | None = None
+) -> Iterator[Any]:
+    """Blocks with only the rows of the class asked for, or with complete labels."""
+    value = options.label_value
+    others: set[Any] = set()
+    rows = kept = bare = 0
+    for block in blocks:
+        rows += len(block.ids)
+        if block.labels is not None:
+            unlabelled = _unlabelled(block.labels)
+            if value is not None:
+                mask = matches(block.labels, value)
+                if not kept and not mask.any():
+                    others.update(np.unique(block.labels[~unlabelled]).tolist())
+                block = (block if mask.all() else block.take(mask))._replace(labels=None)
+            elif unlabelled.any():
+                if options.missing == "error":
+                    raise InputError(
+                        f"{name}: {plural(int(unlabelled.sum()), 'row')} without a label, the "
+                        f"first of them {block.ids[unlabelled][0]}; label them, or leave out "
+                        'missing="error".'
+                    )
+                bare += int(unlabelled.sum())
+                block = block.take(~unlabelled)
+                block = block._replace(labels=np.array(block.labels.tolist()))
+        kept += len(block.ids)
+        if len(block.ids):
+            yield block
+    if not rows:
+        raise SourceError(f"{name}: has no rows.")
+    if not kept and value is not None:
+        known = listing(sorted(others, key=str), 20)
+        raise InputError(f"{name}: no row has the label {value!r}; the labels there are {known}.")
+    if not kept:
+        raise SourceError(f"{name}: no row has a label.")
+    if bare and options.missing != "drop" and notes is not None:
+        said = "have no label and are" if bare > 1 else "has no label and is"
+        notes.append(Note("no label", f"{name}: {plural(bare, 'row')} {said} left out.", loud=True))
+
+
+def matches(labels: NDArray[Any], value: object) -> NDArray[np.bool_]:
+    """Which labels are `value`, whether it was given as a number or as text.
+
+    >>> matches(np.array([3, 4, 3]), "3")
+    array([ True, False,  True])
+    """
+    if labels.dtype.kind == "b":
+        truth = {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())
+        return np.zeros(len(labels), bool) if truth is None else labels == truth
+    if labels.dtype.kind in "iuf":
+        try:
+            number = float(str(value))
+        except ValueError:
+            return np.zeros(len(labels), bool)
+        return np.asarray(labels == number)
+    if labels.dtype.kind == "U":
+        return np.asarray(labels == str(value))
+    texts = [None if label is None else str(label) for label in labels.tolist()]
+    return np.array([text == str(value) for text in texts], dtype=bool)
+
+
+def _unlabelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    if labels.dtype.kind == "f":
+        return np.asarray(np.isnan(labels))
+    if labels.dtype.kind == "O":
+        return np.array([x is None or x != x for x in labels.tolist()], dtype=bool)
+    return np.zeros(len(labels), bool)
+
+
+def even(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
+    """The same rows in chunks of `size`, the last one shorter."""
+    pieces: list[Chunk] = []
+    filled = 0
+    for chunk in chunks:
+        start = 0
+        while start < len(chunk.ids):
+            piece = chunk.take(slice(start, start + size - filled))
+            start += len(piece.ids)
+            filled += len(piece.ids)
+            pieces.append(piece)
+            if filled == size:
+                yield joined(pieces)
+                pieces, filled = [], 0
+    if pieces:
+        yield joined(pieces)
+
+
+def joined(chunks: list[Chunk]) -> Chunk:
+    """Several chunks as one."""
+    if len(chunks) == 1:
+        return chunks[0]
+    columns = zip(*chunks, strict=True)
+    return Chunk(*(None if column[0] is None else np.concatenate(column) for column in columns))
+
+
+def classes_in(blocks: Iterable[Any]) -> list[Any]:
+    """The different labels of some blocks, sorted as text."""
+    values: set[Any] = set()
+    for block in blocks:
+        if block.labels is not None:
+            values.update(np.unique(block.labels).tolist())
+    return sorted(values, key=str)
+
+
+def read_ahead(blocks: Iterator[Item]) -> Iterator[Item]:
+    """The same blocks, each made in a second thread while the one before is at work.
+
+    >>> list(read_ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="cospan-reading") as reader:
+        coming = reader.submit(next, blocks, None)
+        while (block := coming.result()) is not None:
+            coming = reader.submit(next, blocks, None)
+            yield block
+
+
+def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """The float type that rows of `dtype` are given as: float32 stays, integers get float64."""
+    if dtype.kind == "f":
+        return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    kind = {"c": "complex numbers", "O": "Python objects", "V": "records"}.get(dtype.kind)
+    raise InputError(f"{name}: holds {kind or dtype}, and rows of real numbers are needed.")
+
+
+def listing(items: Sequence[object], limit: int = 8) -> str:
+    """Name several things in a message.
+
+    >>> listing(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(str(item)) for item in items[:limit])
+    rest = len(items) - limit
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def require(there: Sequence[str], columns: Sequence[str], name: str, given: str = "") -> None:
+    """A table called `name` has these columns, which the option `given` asked for."""
+    absent = [column for column in columns if column not in set(there)]
+    if absent:
+        asked = f" (asked for by {given}=)" if given else ""
+        raise InputError(
+            f"{name}: has no column {listing(absent)}{asked}; its columns are {listing(there, 20)}."
+        )

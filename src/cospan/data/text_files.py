@@ -1,0 +1,243 @@
+"""CSV and TSV files, one or many, also compressed: every column is read as text by Arrow.
+
+What the text means is decided later, over all rows and all sets (``learn``, ``decide``); so a
+column never has to be read again because its first rows looked different.
+"""
+
+from __future__ import annotations
+
+import csv
+import lzma
+import mmap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cospan._text import is_number
+from cospan.errors import SourceError
+
+from .paths import reading, sniff
+from .readings import MISSING_TEXTS
+from .source import Note, listing
+from .tables import TableStream
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BLOCK_BYTES = 4 * 2**20
+HEAD_BYTES = 2**20
+#: Lines may be longer than a block, up to this; Arrow holds some copies of the longest.
+MAX_LINE_BYTES = 16 * BLOCK_BYTES
+#: A table of more columns is one that was written the wrong way round, or is not a table.
+MOST_COLUMNS = 50_000
+DELIMITERS = ",;\t|"
+#: A pandas index is written as a first column without a name.
+UNNAMED = ""
+_KIND = "CSV encoded as UTF-8"
+
+
+class TextFiles(TableStream):
+    """Delimited text as a table.
+
+    The first line names the columns unless it consists of numbers (then they are f0, f1, ...);
+    a first line that counts 0, 1, 2, ... is a header all the same, as dataframes without column
+    names write it.
+    """
+
+    written = True
+
+    def __init__(self, files: Sequence[Path], name: str, notes: tuple[Note, ...] = ()) -> None:
+        import pyarrow as pa
+
+        self.name = name
+        self.notes = notes
+        self._files = list(files)
+        self._block = BLOCK_BYTES
+        self._delimiter, self._header = _layout(self._files[0])
+        # To look for breaks inside quotation marks takes Arrow a fifth longer.
+        self._marks = {file: _quotation_marks(file) for file in self._files}
+        names = self._names(self._files[0])
+        for file in self._files[1:]:
+            there = set(self._names(file))
+            absent = [column for column in names if column not in there]
+            if absent:
+                first = self._files[0].name
+                raise SourceError(f"{file}: lacks column {listing(absent)}, which {first} has.")
+        self.schema = pa.schema([pa.field(column, pa.string()) for column in names])
+        self.index = UNNAMED if names[0] == UNNAMED else None
+        if not any(batch.num_rows for batch in self._blocks(self._files[0], names[:1])):
+            raise SourceError(f"{self._files[0]}: has no rows below its header.")
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        for file in self._files:
+            with reading(file, _KIND):
+                for batch in self._blocks(file, columns):
+                    for start in range(0, batch.num_rows, size):
+                        yield batch.slice(start, size)
+
+    def _names(self, file: Path) -> list[str]:
+        with reading(file, _KIND):
+            batch = next(self._blocks(file, None), None)
+        if batch is None:
+            raise SourceError(f"{file}: has no rows below its header.")
+        return list(batch.schema.names)
+
+    def _blocks(self, file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        """The file's batches; where a line is longer than a block, with larger ones from there."""
+        import pyarrow as pa
+
+        done = 0
+        while True:
+            seen = 0
+            try:
+                with self._open(file, columns) as reader:
+                    for batch in reader:
+                        seen += batch.num_rows
+                        if seen > done:
+                            yield batch.slice(batch.num_rows - (seen - done))
+                            done = seen
+            except pa.ArrowInvalid as error:
+                self._explain(file, columns, error)
+                if self._block >= MAX_LINE_BYTES:
+                    raise SourceError(
+                        f"{file}: has a line of more than {MAX_LINE_BYTES:,} bytes; see whether a "
+                        "quotation mark is never closed."
+                    ) from error
+                self._block = MAX_LINE_BYTES
+                continue
+            if self._marks[file] % 2:
+                raise SourceError(
+                    f"{file}: line {done + self._header} opens a quotation mark that is never "
+                    "closed; close it."
+                )
+            return
+
+    def _explain(self, file: Path, columns: Sequence[str] | None, error: Exception) -> None:
+        """Say what is wrong with the file, and in which line and column, unless a line is long.
+
+        Its values are read again as bytes, which fails only where the lines are wrong, and on one
+        thread, where Arrow counts them.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        ragged: list[Any] = []
+        line = 1 + self._header
+        try:
+            with self._open(file, columns, ragged=ragged) as reader:
+                for batch in reader:
+                    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+                        try:
+                            pc.cast(values, pa.string())
+                        except pa.ArrowInvalid:
+                            row = next(i for i, x in enumerate(values) if not _is_text(x.as_py()))
+                            raise SourceError(
+                                f"{file}: column {name!r} holds text in line {line + row} that is "
+                                "not UTF-8; save the file as UTF-8, or leave the column out with "
+                                "drop=."
+                            ) from error
+                    line += batch.num_rows
+        except pa.ArrowInvalid:
+            if ragged:
+                row = ragged[0]
+                raise SourceError(
+                    f"{file}: line {row.number} has {row.actual_columns} fields where the first "
+                    f"line has {row.expected_columns}."
+                ) from error
+
+    def _open(
+        self, file: Path, columns: Sequence[str] | None, *, ragged: list[Any] | None = None
+    ) -> Any:
+        """A reader of these columns, or of all, as text.
+
+        With a list for `ragged` lines, to which the first is added, the values come as bytes.
+        """
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        def note(row: Any) -> str:
+            if ragged is not None:
+                ragged.append(row)
+            return "error"
+
+        known = columns if columns is not None else ()
+        raw = ragged is not None
+        return arrow_csv.open_csv(
+            opened_text(file),
+            read_options=arrow_csv.ReadOptions(
+                block_size=self._block,
+                use_threads=not raw,
+                autogenerate_column_names=not self._header,
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self._delimiter,
+                newlines_in_values=self._marks[file] > 0,
+                invalid_row_handler=note,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=list(known),
+                column_types=dict.fromkeys(known, pa.binary() if raw else pa.string()),
+                strings_can_be_null=not raw,
+                null_values=MISSING_TEXTS,
+            ),
+        )
+
+
+def opened_text(file: Path) -> Any:
+    """The bytes of a text file, unpacked where it is packed."""
+    import pyarrow as pa
+
+    if sniff(file) == "xz":
+        return pa.PythonFile(lzma.open(file), "r")
+    return pa.input_stream(str(file), compression="detect")
+
+
+def _is_text(value: bytes | None) -> bool:
+    try:
+        (value or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _layout(file: Path) -> tuple[str, bool]:
+    """The delimiter, and whether the first line names the columns."""
+    with reading(file, "CSV"), opened_text(file) as stream:
+        head = bytes(stream.read(HEAD_BYTES))
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SourceError(f"{file}: is encoded as UTF-16; save it as UTF-8.")
+    if b"\0" in head:
+        raise SourceError(f"{file}: is not a text file, so it cannot be read as CSV.")
+    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "ignore")
+    line = next((line for line in text.splitlines() if line.strip()), None)
+    if line is None:
+        raise SourceError(f"{file}: holds nothing but blank space.")
+    delimiter = max(DELIMITERS, key=line.count)
+    if line.count(delimiter) >= MOST_COLUMNS:
+        raise SourceError(
+            f"{file}: its first line has {line.count(delimiter) + 1:,} columns, and at most "
+            f"{MOST_COLUMNS:,} are read from text; see whether rows and columns are exchanged, or "
+            "save it as an array (.npy) or as Parquet."
+        )
+    try:
+        fields = next(csv.reader([line], delimiter=delimiter))
+    except csv.Error:
+        raise SourceError(
+            f"{file}: its first line has a field of more than {csv.field_size_limit():,} letters, "
+            "which is not the name of a column; see whether it is a table."
+        ) from None
+    counting = [str(i) for i in range(len(fields))]
+    counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
+    return delimiter, counted or not all(is_number(field) for field in fields)
+
+
+def _quotation_marks(file: Path) -> int:
+    """How many quotation marks there are; of a packed file this is not known, and 2 is said."""
+    with reading(file, "CSV"), file.open("rb") as stream:
+        if sniff(file) is not None:
+            return 2
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as pages:
+            if pages.find(b'"') < 0:
+                return 0
+            size = range(0, len(pages), 2**24)
+            return sum(pages[start : start + 2**24].count(b'"') for start in size)
