@@ -35,8 +35,7 @@ ORDER = """
     procrustes
     estimator
     model_file
-    embedding
-    sources
+    data
     audit
     panel
     changes

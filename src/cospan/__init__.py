@@ -62,8 +62,6 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.distribution import fisher_rao as fisher_rao
     from cospan.distribution import hellinger as hellinger
     from cospan.distribution import posterior_ambiguity as posterior_ambiguity
-    from cospan.embedding import embed_images as embed_images
-    from cospan.embedding import embed_texts as embed_texts
     from cospan.estimator import AlignmentAngleClassifier as AlignmentAngleClassifier
     from cospan.frame import Directions as Directions
     from cospan.frame import JointFrame as JointFrame
@@ -114,7 +112,6 @@ _NAMES = {
     "PartialGSVD TikhonovPath gsvd gsvds gsvdvals",
     "distribution": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
     "posterior_ambiguity",
-    "embedding": "embed_images embed_texts",
     "estimator": "AlignmentAngleClassifier",
     "frame": "Directions JointFrame LeaveOneOut ManyFrame Prototypes extreme_directions prototypes "
     "shared_directions",

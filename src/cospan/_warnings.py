@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from cospan.errors import CospanWarning
 
@@ -51,6 +52,11 @@ class Remark(str):
         """Any text as a remark; one that is a remark stays as it is."""
         return text if isinstance(text, cls) else cls(code, text)
 
+    @classmethod
+    def of_note(cls, note: Any) -> Remark:
+        """What a source says of itself: a record with a code, a text and a remedy."""
+        return cls(note.code, note.text, note.remedy)
+
     def to_dict(self) -> dict[str, str]:
         return {"code": self.code, "text": self.text, "remedy": self.remedy}
 
@@ -69,6 +75,15 @@ def warn(text: str, *, code: str = "note", remedy: str = "") -> None:
     while frame.f_back is not None and frame.f_globals["__name__"].startswith(_BETWEEN):
         frame, level = frame.f_back, level + 1
     warnings.warn(str(message), CospanWarning, stacklevel=level)
+
+
+def warn_of(sources: Iterable[Any]) -> None:
+    """Warn of what sources say of themselves, and of columns that are not in all of them."""
+    for change in dict.fromkeys(change for source in sources for change in source.changes):
+        warn(str(change), code="schema")
+    for note in dict.fromkeys(note for source in sources for note in source.notes):
+        if note.loud:
+            warn(Remark.of_note(note))
 
 
 @contextmanager

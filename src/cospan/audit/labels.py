@@ -15,11 +15,11 @@ from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_rows, as_shrinkage, feature_names_of
 from cospan.audit.flips import fit_flips, fit_rate, separates
+from cospan.data import encode, open_source
 from cospan.errors import InputError
 from cospan.frame.fitting import RowsAgain
 from cospan.sets import SetCosts, calibrated_weights
 from cospan.sets.settings import Given, Settings
-from cospan.sources import open_source
 from cospan.summary import Summary
 
 # A label is flagged when it is more likely flipped than not.
@@ -271,7 +271,7 @@ def _rows(X: Any) -> tuple[Any, tuple[str, ...] | None]:
     except InputError:
         if names is None:
             raise
-    source = open_source(X, name="X")
+    source = encode([open_source(X, name="X")])[0]
     return source.read().rows, source.feature_names
 
 

@@ -31,9 +31,9 @@ from .verdict import Verdict, make_verdict
 from .wording import set_name
 
 if TYPE_CHECKING:
+    from cospan.data import EncodingPlan
     from cospan.frame import JointFrame
     from cospan.significance import Estimate, ShiftTest
-    from cospan.sources.encoding import EncodingPlan
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def find_changes(
     are measured. `auc` says how well the angle separates the sets, and `pulls` (d,) are the
     features' mean pulls on it. `set_names` are for the sentences, and so is `to_check`, how many
     rows are worth a look. `merged` are hashes of each row's levels that have a feature together
-    (:class:`cospan.sources.Chunk`): without them nothing is said of equal rows, where there are
+    (:class:`cospan.data.Chunk`): without them nothing is said of equal rows, where there are
     such levels.
 
     >>> from cospan import JointFrame

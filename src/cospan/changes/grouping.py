@@ -14,7 +14,7 @@ from cospan.errors import InputError
 from cospan.summary import random_rows
 
 if TYPE_CHECKING:
-    from cospan.sources.encoding import ColumnPlan, EncodingPlan, SetProfile
+    from cospan.data import ColumnPlan, EncodingPlan, SetProfile
 
 Profiles = tuple["SetProfile", "SetProfile"]
 Merged = tuple[NDArray[np.uint64] | None, NDArray[np.uint64] | None]
@@ -62,7 +62,7 @@ def plan_from(encoding: Mapping[str, Any] | None) -> EncodingPlan | None:
     """The plan that a model's geometry carries along as plain types, where there is one."""
     if encoding is None:
         return None
-    from cospan.sources.encoding import EncodingPlan
+    from cospan.data import EncodingPlan
 
     return EncodingPlan.from_dict(encoding)
 

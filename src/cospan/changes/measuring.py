@@ -20,7 +20,7 @@ from .twosample import OrderedTests, compare_levels, compare_ordered, log_fisher
 from .wording import OTHER
 
 if TYPE_CHECKING:
-    from cospan.sources.encoding import SetProfile
+    from cospan.data import SetProfile
 
 #: Levels that a row of the table shows.
 SHOWN_LEVELS = 3

@@ -17,7 +17,7 @@ from .twosample import log_fisher
 from .wording import listed, quoted, shares_of, value_text
 
 if TYPE_CHECKING:
-    from cospan.sources.encoding import ColumnProfile
+    from cospan.data import ColumnProfile
 
 CODE = "writing"
 #: Readings of text as it is written for a column of numbers or dates.
@@ -71,7 +71,7 @@ def _written(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
         )
     if text.reading in _PLAIN or not (text.reading or _is_truth(text.levels)):
         return ""
-    from cospan.sources.encoding.readings import READINGS
+    from cospan.data import READINGS
 
     plain = "0 and 1 or plain truth values"
     if text.reading:
@@ -93,7 +93,7 @@ def _said(column: str, one: str, other: str, names: tuple[str, str]) -> str:
 
 
 def _is_truth(levels: Mapping[str, int]) -> bool:
-    from cospan.sources.encoding.readings import boolean_pair
+    from cospan.data import boolean_pair
 
     return 0 < len(levels) <= MOST_LEVELS and boolean_pair(levels) is not None
 

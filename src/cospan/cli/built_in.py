@@ -58,10 +58,8 @@ def digits() -> Story:
 
 def _named(rows: Any) -> Any:
     """Rows with column names, without the dataframe library that would otherwise carry them."""
-    from cospan.sources.arrays import array_reader
-    from cospan.sources.base import Options
-    from cospan.sources.source import Source
+    from cospan.data import open_source
 
-    reader = array_reader(rows, Options(), "table")
-    reader.feature_names = tuple(_COLUMNS.values())
-    return Source(reader, Options())
+    source = open_source(rows, name="table")
+    source.feature_names = tuple(_COLUMNS.values())
+    return source

@@ -11,6 +11,7 @@ import numpy as np
 
 from cospan._json import json_text
 from cospan._text import plural, printable
+from cospan._warnings import warn_of
 from cospan.cli.options import Chosen, Experiments
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
@@ -22,9 +23,8 @@ from cospan.comparison.score_files import (
     table_file,
     with_text_ids,
 )
+from cospan.data import EncodingPlan, Source, Table, encode, encode_by, open_source
 from cospan.errors import InputError
-from cospan.sources import EncodingPlan, Source, open_source
-from cospan.sources.base import listing
 
 
 def score(
@@ -40,13 +40,15 @@ def score(
     source = _open_for(frame, data, reading)
     if source.n_features != frame.n_features:
         made = ""
-        if frame.feature_names is None and source.table is not None:
+        if frame.feature_names is None and source.plan is not None:
             made = " If it was fitted to texts, name their column with --text."
         raise InputError(
             f"{source.name} has {plural(source.n_features, 'feature')} and the model in {model} "
             f"has {frame.n_features:,}; score rows with the features it was fitted to.{made}"
         )
     rows, known = 0, dict.fromkeys(source.notes)
+    for change in source.changes:
+        terminal.warn(str(change))
     with _table_or_stdout(terminal, output) as write:
         for chunk in source.chunks():
             write(score_columns(names, source.name, scorer.score(chunk)))
@@ -56,27 +58,21 @@ def score(
             raise InputError(f"{source.name} has no rows to score; check the file.")
     for note in source.notes:
         if note not in known:  # those were said of the file, these found while its rows were read
-            terminal.warn(note)
+            terminal.warn(str(note))
     terminal.stop_progress()
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
 
 
 def _open_for(frame: Model, data: str, reading: Chosen) -> Source:
     """The frame's own columns of a table, whatever else it holds; arrays have no names to match."""
-    names, source = frame.feature_names, open_source(data, **reading)
-    if names is None or source.table is None:
-        return source
+    names, opened = frame.feature_names, open_source(data, **reading)
+    if names is None or not isinstance(opened, Table):
+        return encode([opened])[0]
+    plan = EncodingPlan.of_numbers(names, reading.get("missing"))
     if frame.geometry.encoding is not None:
         plan = EncodingPlan.from_dict(frame.geometry.encoding)
-        return source.encoded(plan.without_filling(reading.get("missing")))
-    there = set(source.table.all_columns)
-    lacking = [name for name in names if name not in there]
-    if lacking:
-        raise InputError(
-            f"{source.name} lacks {listing(lacking)}, which the frame was fitted to; score a table "
-            "with the same columns."
-        )
-    return source.encoded(EncodingPlan.of_numbers(names, reading.get("missing")))
+        plan = plan.without_filling(reading.get("missing"))
+    return encode_by(opened, plan)
 
 
 @contextmanager
@@ -110,7 +106,9 @@ def audit(
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
-    table = open_source(data, label=label, **reading).read_and_tell()
+    source = encode([open_source(data, label=label, **reading)])[0]
+    table = source.read()
+    warn_of([source])
     found = audit_labels(table.rows, table.labels)
     order = found.order
     columns = {"id": np.asarray(table.ids)[order], "label": found.labels[order]} | {

@@ -13,11 +13,11 @@ from cospan._text import printable
 from cospan.cli.terminal import Terminal
 from cospan.comparison.scorer import Scorer
 from cospan.comparison.text import NAME_WIDTH
+from cospan.data import encode, open_source
 from cospan.errors import InputError, ModelFileError
 from cospan.frame import JointFrame
 from cospan.sets import Geometry, SetCosts
 from cospan.sets.curved import CurvedSets
-from cospan.sources import open_source
 
 LISTED_NAMES = 20
 
@@ -201,7 +201,7 @@ def _settings(geometry: Geometry, curve: CurvedSets | None) -> dict[str, Any]:
 
 
 def _source_facts(file: str) -> dict[str, Any]:
-    source = open_source(file)
+    source = encode([open_source(file)])[0]
     rows = source.n_rows
     if rows is None:
         rows = sum(len(chunk.rows) for chunk in source.chunks())
@@ -217,5 +217,5 @@ def _source_facts(file: str) -> dict[str, Any]:
     if source.feature_names is not None:
         facts["names"] = list(source.feature_names)
     if source.notes:
-        facts["notes"] = list(source.notes)
+        facts["notes"] = list(map(str, source.notes))
     return facts

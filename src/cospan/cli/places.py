@@ -16,8 +16,8 @@ from pathlib import Path
 
 from cospan._files import check_output
 from cospan.cli.config import file_read
+from cospan.data import folders_below, split_part
 from cospan.errors import InputError
-from cospan.sources.paths import folders_below, split_part
 
 
 def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:

@@ -30,14 +30,17 @@ class Columns(Given):
     numeric: list[Any] | None = _names(
         help="Columns that are numbers; other text in them is missing. May be repeated."
     )
-    drop: list[Any] | None = _names(help="Columns that are no features. May be repeated.")
+    drop: list[Any] | None = _names(help="Columns that are not features. May be repeated.")
+    keep: list[Any] | None = _names(
+        help="Columns to compare even if they give the set away (dates, row numbers)."
+    )
     strict: bool = _read(
         "--strict", default=False, help="Refuse non-numeric columns instead of encoding them."
     )
 
     def given(self) -> dict[str, Any]:
         found = super().given()
-        for key in ("categorical", "numeric", "drop"):
+        for key in ("categorical", "numeric", "drop", "keep"):
             if key in found:
                 found[key] = [name for names in found[key] for name in names]
         return found
@@ -64,8 +67,7 @@ class Files(Given):
     text: str | None = _column(help="Column of texts: their embeddings are the features.")
     embed: str | None = _read(
         metavar="MODEL",
-        help="Model for texts or images: a folder, a package, an ONNX file (default for "
-        "texts: the one that is installed).",
+        help="Name of a sentence-transformers model for texts (in Python also any function).",
     )
 
     def given(self) -> dict[str, Any]:

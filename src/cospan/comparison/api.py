@@ -66,7 +66,7 @@ def compare(
 
     Parameters
     ----------
-    A, B : anything that :func:`cospan.sources.open_source` takes
+    A, B : anything that :func:`cospan.data.open_source` takes
         The two sets: arrays, dataframes, paths of files or folders. Without `B`, `label`, `a`
         and `b` take two classes out of `A`, and `label` alone takes all of them; or `A` is a
         mapping of names to sets.
@@ -112,8 +112,8 @@ def compare(
         .tsv: the columns of :meth:`Comparison.to_frame` for every row; implies ``score_all=True``.
     **options
         The settings above from `span` on, and for the sources: columns, id_column, chunk_rows,
-        missing, categorical, numeric, drop, strict, image_size, image_mode, max_bad_images,
-        text, embed (see :func:`cospan.sources.open_source`).
+        missing, categorical, numeric, drop, keep, strict, image_size, image_mode, max_bad_images,
+        text, embed (see :func:`cospan.data.open_source`).
 
     Returns
     -------
@@ -177,9 +177,9 @@ def compare_many(
     Parameters
     ----------
     sets : mapping of names to sets, sequence of sets, or one table with `label`
-        A set is anything that :func:`cospan.sources.open_source` takes, a Dask collection, or a
+        A set is anything that :func:`cospan.data.open_source` takes, a Dask collection, or a
         :class:`~cospan.Summary`. Of a summary the rows it keeps are scored.
-    Z : anything :func:`cospan.sources.open_source` takes, optional
+    Z : anything :func:`cospan.data.open_source` takes, optional
         More rows to score.
     label : column name, number or array, optional
         Where the classes of the one table are; each class becomes a set.

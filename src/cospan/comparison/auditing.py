@@ -14,8 +14,8 @@ from cospan.audit import LabelAudit, shares_of
 from cospan.changes import RowsToCheck
 from cospan.comparison.classes import as_text
 from cospan.comparison.scoring import Group
+from cospan.data import listing
 from cospan.errors import InputError
-from cospan.sources.base import listing
 
 LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from cospan.comparison.reading import OwnRows, Progress, ReadSet, Sets, sample_size, watched
+from cospan.data import Chunk, Source, listing
 from cospan.errors import InputError
-from cospan.sources import Chunk, Source
-from cospan.sources.base import listing
 from cospan.summary import Reservoir, SummaryBuilder, SummaryOptions
 
 MOST_SETS = 100  # more are nearly always a column of numbers taken for labels

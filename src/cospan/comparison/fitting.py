@@ -15,11 +15,11 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan.comparison.reading import ReadSet
 from cospan.comparison.settings import Settings
+from cospan.data import Source
 from cospan.frame import JointFrame, ManyFrame
 from cospan.sets import Calibration, SetCosts
 from cospan.sets.curved import CurvedSets, Plain
 from cospan.sets.curving import Again
-from cospan.sources import Source
 from cospan.summary import Summary
 from cospan.typicality import Typicality
 

@@ -270,9 +270,11 @@ class ManyComparison(View):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What was found, in words: the closest and the farthest sets, and how well they part."""
+        """What was found, in words: columns that changed, the closest sets, how well they part."""
+        changes = tuple(map(str, self.schema_changes))
         if not np.any(self.fisher_rao):
-            return ("The sets cannot be separated: all explain every row equally well.",)
+            same = "The sets cannot be separated: all explain every row equally well."
+            return (*changes, same)
         order = self.closest(len(self.names) ** 2)
         closest, farthest, apart, own = (
             "the closest are {a} and {b} ({d:.2f})",
@@ -286,7 +288,8 @@ class ManyComparison(View):
             for text, (a, b) in [(closest, order[0]), (farthest, order[-1])][: len(order)]
         ]
         n, by_chance = 100 * self.accuracy, 100 / len(self.names)
-        return apart.format(pairs=", ".join(named)), own.format(n=n, by_chance=by_chance)
+        said = apart.format(pairs=", ".join(named)), own.format(n=n, by_chance=by_chance)
+        return (*changes, *said)
 
     def classifier(self) -> AlignmentAngleClassifier:
         """The sets as a fitted estimator, whose classes are their names; :func:`cospan.save` it."""

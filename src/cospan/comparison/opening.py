@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from cospan._warnings import warn
 from cospan.comparison.classes import ClassesOf, refuse_too_many
 from cospan.comparison.profiles import KeptProfile, as_profile, with_plan
 from cospan.comparison.reading import Sets
+from cospan.data import Source, Table, check_same_features, encode, encode_by, listing, open_source
 from cospan.errors import InputError, SourceError
-from cospan.sources import Source, check_same_features, encode_together, open_source
-from cospan.sources.base import listing
 from cospan.summary import Summary
 
 
@@ -66,10 +64,9 @@ def open_pair(
         name or (str(value) if value is not None else _name_of(part, letter))
         for name, part, value, letter in zip(names[:2], parts, (a, b), "AB", strict=True)
     ]
-    alike, kept = _alike(parts), _without_rows(parts)
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
-    sets = Sets(called, alike, kept)
+    sets = Sets(called, _alike(parts, called), _without_rows(parts))
     further = _further(Z, names[2], sets, label, labels, options)
     name_z = None if further is None else names[2] or further.name
     return Opened(sets, further, name_z, labels is not None, (a, b))
@@ -92,7 +89,7 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
 
 def classes_of(A: Any, label: Any, options: Any) -> list[Any]:
     """The classes of one table."""
-    return list(open_source(A, label=label, **options).classes())
+    return open_source(A, label=label, **options).classes()
 
 
 def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
@@ -120,13 +117,13 @@ def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, An
 def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[str, Any]) -> Opened:
     """Open K sets: a mapping of names to things, a list of things, or one thing with `label`.
 
-    Things are whatever :func:`cospan.sources.open_source` takes, Dask collections, and summaries.
+    Things are whatever :func:`cospan.data.open_source` takes, Dask collections, and summaries.
     """
     if label is not None:
         if isinstance(sets, Mapping):
             raise InputError("label= takes the classes of one table; pass it instead of a mapping.")
         source = open_source(sets, label=label, **options)
-        opened: Sets = ClassesOf(encode_together([source])[0])
+        opened: Sets = ClassesOf(encode([source])[0])
     else:
         things = named_sets(sets)
         if len(things) < 2:
@@ -134,7 +131,7 @@ def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[s
             raise InputError(f"There {how_many} to compare; give two or more.")
         refuse_too_many(len(things), "sets")
         parts = [_open(thing, name, options) for name, thing in things.items()]
-        opened = Sets(tuple(things), _alike(parts), _without_rows(parts))
+        opened = Sets(tuple(things), _alike(parts, list(things)), _without_rows(parts))
     further = _further(Z, name_z, opened, label, None, options)
     return Opened(opened, further, None if further is None else name_z or further.name)
 
@@ -160,7 +157,7 @@ def names_of(things: Sequence[Any]) -> list[str]:
         os.path.basename(os.fspath(thing)) or os.fspath(thing)
         if isinstance(thing, (str, os.PathLike))
         else getattr(thing, "name", None)
-        if isinstance(thing, Source)
+        if isinstance(thing, Source | Table)
         else None
         for thing in things
     ]
@@ -171,7 +168,7 @@ def names_of(things: Sequence[Any]) -> list[str]:
 # ---- any number of sets ------------------------------------------------------------------------
 
 
-Part = Source | Summary | KeptProfile
+Part = Source | Table | Summary | KeptProfile
 
 
 def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Part:
@@ -181,7 +178,7 @@ def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Par
     profile = as_profile(thing)
     if profile is not None:
         return profile
-    named = isinstance(thing, (str, os.PathLike, Source))
+    named = isinstance(thing, str | os.PathLike | Source | Table)
     return open_source(thing, name=None if named else name, **classes, **options)
 
 
@@ -189,20 +186,24 @@ def _name_of(part: Part, letter: str) -> str:
     return letter if isinstance(part, Summary) else part.name
 
 
-def _alike(parts: Sequence[Part]) -> list[Source | Summary]:
-    """The same sets with one encoding and one order of the features.
+def _alike(parts: Sequence[Part], names: Sequence[str]) -> list[Source | Summary]:
+    """The same sets, called `names`, with one encoding of their columns.
 
     A profile was encoded when it was made, so all others are encoded by its plan.
     """
     plans = [part.plan for part in parts if isinstance(part, KeptProfile)]
     if plans:
-        parts = with_plan(parts, plans)
-    encoded = iter(encode_together([part for part in parts if isinstance(part, Source)]))
-    found = [next(encoded) if isinstance(part, Source) else _summary(part) for part in parts]
-    first = next((part for part in found if isinstance(part, Source)), None)
-    if first is None:
-        return found
-    return [check_same_features(first, p) if isinstance(p, Source) else p for p in found]
+        parts = with_plan(parts, plans, names)
+    opened = [k for k, part in enumerate(parts) if isinstance(part, Source | Table)]
+    rows: list[Any] = [parts[k] for k in opened]
+    found: dict[int, Source] = {}
+    if rows:
+        encoded = encode(rows, [names[k] for k in opened])
+        found = dict(zip(opened, encoded, strict=True))
+    return [
+        part.summary if isinstance(part, KeptProfile) else found.get(k, part)  # type: ignore[arg-type]
+        for k, part in enumerate(parts)
+    ]
 
 
 def _without_rows(parts: Sequence[Part]) -> dict[int, KeptProfile]:
@@ -210,52 +211,39 @@ def _without_rows(parts: Sequence[Part]) -> dict[int, KeptProfile]:
     return {k: p for k, p in enumerate(parts) if isinstance(p, KeptProfile) and p.judge}
 
 
-def _summary(part: Summary | KeptProfile) -> Summary:
-    return part.summary if isinstance(part, KeptProfile) else part
-
-
 def _further(
     Z: Any, name: str | None, sets: Sets, label: Any, labels: Any, options: dict[str, Any]
 ) -> Source | None:
-    """Z, opened, with the features of the sets, encoded as the first set is.
-
-    A table may hold further columns: they are left out, with a word.
-    """
+    """Z, opened, with the features of the sets, encoded as the first set is."""
     if Z is None:
         return None
-    source = _with_labels(Z, name or "Z", label, labels, options)
-    first = sets.first
-    if first is None:
-        if source.n_features != sets.n_features:
-            raise InputError(
-                f"{source.name} has {source.n_features:,} features and the sets have "
-                f"{sets.n_features:,}; all must describe their rows by the same features."
-            )
-        return source
-    plan = first.plan
-    if plan is not None and source.table is not None and not source.bound:
-        known = {*(column.name for column in plan.columns), *plan.inputs}
-        more = [column for column in source.table.columns if column not in known]
-        if more:
-            text = "{name}: the sets have no {columns}; they are left out."
-            if len(more) == 1:
-                text = "{name}: the sets have no {columns}; it is left out."
-            warn(text.format(name=source.name, columns=listing(more)), code="columns left out")
-        source = source.encoded(plan)
-    return check_same_features(first, source)
+    opened, first = _with_labels(Z, name or "Z", label, labels, options), sets.first
+    if isinstance(opened, Table) and first is not None and first.plan is not None:
+        return encode_by(opened, first.plan, name=name)
+    source = encode([opened])[0]
+    if first is not None:
+        check_same_features(first, source)
+    elif source.n_features != sets.n_features:
+        raise InputError(
+            f"{source.name} has {source.n_features:,} features and the sets have "
+            f"{sets.n_features:,}; all must describe their rows by the same features."
+        )
+    return source
 
 
-def _with_labels(Z: Any, name: str, label: Any, labels: Any, options: dict[str, Any]) -> Source:
+def _with_labels(
+    Z: Any, name: str, label: Any, labels: Any, options: dict[str, Any]
+) -> Source | Table:
     """Z opened; a table to score often has the column of the classes, too: there no feature."""
-    opened_before = isinstance(Z, Source) or (isinstance(Z, str) and Z == "-")
+    opened_before = isinstance(Z, Source | Table) or (isinstance(Z, str) and Z == "-")
     if labels is None and isinstance(label, str) and not opened_before:
         with suppress(InputError, SourceError):  # it has no such column, or is no such table
             return _opened_source(Z, name, options, label=label)
     return _opened_source(Z, name, options, label=labels)
 
 
-def _opened_source(Z: Any, name: str, options: dict[str, Any], **classes: Any) -> Source:
+def _opened_source(Z: Any, name: str, options: dict[str, Any], **classes: Any) -> Source | Table:
     source = _open(Z, name, options, **classes)
-    if not isinstance(source, Source):
+    if not isinstance(source, Source | Table):
         raise InputError("Z is a summary, which has no rows to score; pass the rows themselves.")
     return source

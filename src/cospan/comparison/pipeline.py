@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from cospan._version import VERSION
-from cospan._warnings import Remark
+from cospan._warnings import Remark, warn
 from cospan.comparison.auditing import audit_rows, rows_to_check, sides_of_labels
 from cospan.comparison.fitting import fit_sets
 from cospan.comparison.opening import Opened
@@ -27,9 +27,9 @@ from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
 from cospan.comparison.settings import Settings
 from cospan.comparison.testing import PairFindings, ScoredSets, study_pair
+from cospan.data import Chunk
 from cospan.errors import InputError
 from cospan.frame import JointFrame
-from cospan.sources import Chunk
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 
@@ -71,6 +71,7 @@ def compare_sets(
         linkage = join_sets(pairs.matrix("value"), done.fitted.order)
         shown = [] if done.shape else shown_rows(tested, done.settings.seed)
     heard += _of_profiles(done)
+    _warn_of_notes(done.opened)
     given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
         names=names,
@@ -88,11 +89,22 @@ def compare_sets(
         warnings=collect_remarks(
             done.opened, done.fitted.model, done.every_group, audited, heard, differs=_differs(pair)
         ),
+        schema_changes=done.opened.sets.schema_changes,
         version=VERSION,
         seconds=time.perf_counter() - started,
         samples=tuple(one.rows for one in shown),
         merged=tuple(one.merged for one in shown),
     )
+
+
+def _warn_of_notes(opened: Opened) -> None:
+    """A warning of what was found in the data, each once."""
+    further = [] if opened.further is None else [opened.further]
+    notes = [note for source in (*opened.sets.sources, *further) for note in source.notes]
+    for note in dict.fromkeys(note for note in notes if note.loud):
+        warn(Remark.of_note(note))
+    for change in further[0].changes if further else ():
+        warn(str(change), code="schema")
 
 
 def _differs(pair: PairFindings | None) -> bool:

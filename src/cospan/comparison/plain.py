@@ -118,6 +118,7 @@ def _common(
         "scored": groups[n] if len(groups) > n else None,
         "neither": _neither(c),
         "image_shape": plain(c.image_shape),
+        "schema_changes": [change.to_dict() for change in c.schema_changes],
         "settings": plain(c.settings),
         "warnings": [Remark.of(text).to_dict() for text in c.warnings],
         "seconds": c.seconds,

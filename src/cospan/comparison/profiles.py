@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from cospan._warnings import Remark
 from cospan.changes.columns import LEVEL
 from cospan.changes.verdict import Verdict, said_verdict
+from cospan.data import EncodingPlan, Table, encode_by
 from cospan.errors import InputError
 from cospan.significance import Estimate
-from cospan.sources import EncodingPlan, Source
 from cospan.summary import Summary
 
 #: Columns named in the sentence about a profile without rows.
@@ -91,7 +91,9 @@ def said_by_sketches(profile: KeptProfile, other: Summary, name: str) -> Remark:
     return Remark("rows drawn", " ".join(said), remedy)
 
 
-def with_plan(parts: Sequence[Any], plans: Sequence[EncodingPlan | None]) -> list[Any]:
+def with_plan(
+    parts: Sequence[Any], plans: Sequence[EncodingPlan | None], names: Sequence[str]
+) -> list[Any]:
     """All tables encoded by the profiles' plan."""
     plan = plans[0]
     if any(other != plan for other in plans):
@@ -99,6 +101,6 @@ def with_plan(parts: Sequence[Any], plans: Sequence[EncodingPlan | None]) -> lis
     if plan is None:
         return list(parts)
     return [
-        part.encoded(plan) if isinstance(part, Source) and not part.bound else part
-        for part in parts
+        encode_by(part, plan, name=name) if isinstance(part, Table) else part
+        for part, name in zip(parts, names, strict=True)
     ]

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from cospan.comparison.profiles import KeptProfile
 from cospan.curves import RowMap
+from cospan.data import Chunk, SchemaChange, Source, read_ahead
 from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
-from cospan.sources import Chunk, Source
-from cospan.sources.ahead import read_ahead
 from cospan.summary import Reservoir, Summary, SummaryOptions, of_chunks, of_rows, rows_within
 
 #: Of every sample of rows that a comparison takes. The seed that a user gives is for what chance
@@ -81,6 +80,11 @@ class Sets:
     def first(self) -> Source | None:
         """The source whose features the others have, too."""
         return next(iter(self.sources), None)
+
+    @property
+    def schema_changes(self) -> tuple[SchemaChange, ...]:
+        """Columns that are not the same in all sets."""
+        return tuple(dict.fromkeys(one for source in self.sources for one in source.changes))
 
     @property
     def n_features(self) -> int:

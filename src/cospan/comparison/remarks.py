@@ -13,8 +13,8 @@ from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.opening import Opened
 from cospan.comparison.scoring import Group
+from cospan.data import listing
 from cospan.frame import JointFrame
-from cospan.sources.base import listing
 
 FEW_ROWS = 30
 # Of a comparison whose rows are scored with curved features.
@@ -46,7 +46,10 @@ def collect_remarks(
 ) -> tuple[Remark, ...]:
     """The remarks on a comparison, those of the sources first; `differs`: there is evidence."""
     sources = [*opened.sets.sources, *([opened.further] if opened.further is not None else [])]
-    found = [Remark.of(note) for source in sources for note in source.notes]
+    notes = dict.fromkeys(note for source in sources for note in source.notes)
+    found = [Remark.of_note(note) for note in notes]
+    if opened.further is not None:
+        found += [Remark("schema", str(change)) for change in opened.further.changes]
     found += heard
     drawn = opened.sets.without_rows
     for group in groups:

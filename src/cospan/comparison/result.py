@@ -21,6 +21,7 @@ from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import Group, Size
 from cospan.comparison.testing import PairFindings
+from cospan.data import SchemaChange
 from cospan.frame import ManyFrame
 
 Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
@@ -33,6 +34,7 @@ class Facts:
     image_shape: tuple[int, ...] | None
     settings: dict[str, object]
     warnings: tuple[str, ...]
+    schema_changes: tuple[SchemaChange, ...]  # columns that are not the same in all sets
     version: str
     seconds: float
 

@@ -26,9 +26,9 @@ from cospan.comparison.telling import (
     keys_of_many,
     keys_of_two,
 )
+from cospan.data import Chunk
 from cospan.errors import InputError
 from cospan.frame import JointFrame
-from cospan.sources import Chunk
 from cospan.summary import Reservoir, rows_within
 
 FINE_BINS = 900  # a tenth of a degree each; 30, 45, 60 or 90 bins are sums of these

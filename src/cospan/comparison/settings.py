@@ -33,6 +33,7 @@ class Options(Given, total=False):
     categorical: Sequence[str] | None
     numeric: Sequence[str] | None
     drop: Sequence[str] | None
+    keep: Sequence[str] | None
     strict: bool
     image_size: int | tuple[int, int] | None
     image_mode: str

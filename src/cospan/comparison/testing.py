@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +18,10 @@ from cospan.comparison.profiles import verdict_by_sketches
 from cospan.comparison.reading import Progress, ReadSet, Sets
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
+from cospan.data import Chunk, SetProfile
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.significance import Separation, ShiftTest, shift_test
-from cospan.sources import Chunk
-from cospan.sources.encoding import SetProfile
 
 APART = 0.9  # the largest gap between the shares of rows up to a date, from which it separates
 
@@ -90,6 +90,8 @@ def study_pair(
             to_check=to_check,
             merged=(read[0].sample.merged, read[1].sample.merged),
         )
+        said = (*map(str, sets.schema_changes), *changes.verdict.sentences)
+        changes = replace(changes, verdict=replace(changes.verdict, sentences=said))
         remarks += _times_apart(changes)
     if frame.geometry.affine and [one.drawn for one in read].count(True) == 1:
         k, profile = next(iter(sets.without_rows.items()))

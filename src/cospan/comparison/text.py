@@ -137,7 +137,7 @@ def pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     """The summary of two sets, line by line, each with its style."""
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
-    verdict = () if c.verdict is None else c.verdict.sentences
+    verdict = map(str, c.schema_changes) if c.verdict is None else c.verdict.sentences
     yield from _wrapped((*verdict, *scored_beside(c)), width)
     yield from _section(f"How far apart ({_level(c.separation.auc)})", _numbers(c))
     if c.features is not None:

@@ -254,9 +254,12 @@ def npz_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
         if label not in names:
             return None
         check_fits(f"{path}::{label}", _npz_layout(path, label).nbytes, "it")
-        with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
-            with archive.open(f"{label}.npy") as stream:
-                return np.asarray(npy.read_array(stream, allow_pickle=False))
+        with (
+            reading(path, "NPZ"),
+            zipfile.ZipFile(path) as archive,
+            archive.open(f"{label}.npy") as stream,
+        ):
+            return np.asarray(npy.read_array(stream, allow_pickle=False))
 
     name = path.name if part is None else f"{path.name}::{member}"
     pieces = _streamed(data, layout, str(path))
@@ -313,8 +316,8 @@ def read_idx(path: Path) -> NDArray[Any]:
 
 
 def _idx_stream(path: Path) -> IO[bytes]:
-    opened: Any = gzip.open(path) if sniff(path) == "gzip" else path.open("rb")
-    return opened  # type: ignore[no-any-return]
+    # A GzipFile reads as a file does, and is declared as something of its own.
+    return gzip.open(path) if sniff(path) == "gzip" else path.open("rb")  # type: ignore[return-value]
 
 
 def _idx_layout(path: Path) -> Layout:

@@ -446,10 +446,9 @@ class PandasStream(TableStream):
         if any(type(column) is not str for column in frame.columns):
             frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
         if not frame.columns.is_unique:
-            twice = frame.columns[frame.columns.duplicated()]
+            twice = list(dict.fromkeys(frame.columns[frame.columns.duplicated()]))
             raise InputError(
-                f"The dataframe has more than one column called {listing(list(dict.fromkeys(twice)))}"
-                "; rename them."
+                f"The dataframe has more than one column called {listing(twice)}; rename them."
             )
         self._frame = frame
         counted = type(frame.index).__name__ == "RangeIndex" and frame.index.start == 0

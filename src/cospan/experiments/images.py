@@ -102,7 +102,7 @@ def load_images(name: str, data: str | os.PathLike[str] | None = None) -> Images
     """
     if name == "digits":
         return _digits()
-    from cospan.sources.idx import read_idx
+    from cospan.data import read_idx
 
     origin = DATASETS[name]
     folder = data or os.environ.get("COSPAN_DATA")

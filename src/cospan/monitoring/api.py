@@ -11,6 +11,7 @@ import numpy as np
 
 from cospan._arrays import one_blas_thread
 from cospan._warnings import heard, warn
+from cospan.data import Source
 from cospan.errors import InputError
 from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.files import is_monitoring_file, is_profile_file
@@ -45,10 +46,10 @@ def monitor(
 
     Parameters
     ----------
-    reference : anything that :func:`cospan.sources.open_source` takes, a Profile or its file
+    reference : anything that :func:`cospan.data.open_source` takes, a Profile or its file
         Or a Monitoring or its file: then its windows stay, and those of `data` are added to them
         (or take the place of those there already).
-    data : anything that :func:`cospan.sources.open_source` takes, or a list of files
+    data : anything that :func:`cospan.data.open_source` takes, or a list of files
     time : column name or array of dates, optional
         When each row was. Needed for windows of time; by default the profile's column.
     every : {"hour", "day", "week", "month", "year"} or rows, optional
@@ -225,6 +226,8 @@ class _Measured:
 
 
 def _check_width(profile: Profile, source: Any) -> None:
+    if profile.plan is None and not isinstance(source, Source):
+        raise InputError(f"{source.name} is a table, and the reference is an array without names.")
     if profile.plan is None and source.n_features != profile.summary.n_features:
         raise InputError(
             f"{source.name} has {source.n_features} features and the reference "

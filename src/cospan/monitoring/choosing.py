@@ -18,7 +18,7 @@ from cospan.monitoring.ranks import Ranks, excess, legendre, ranks_of
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
-    from cospan.sources import EncodingPlan
+    from cospan.data import EncodingPlan
 
 #: Pairs of features whose relation is watched, at most: the strongest ones.
 MOST_PAIRS = 2_000

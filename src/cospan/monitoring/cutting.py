@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from cospan._warnings import Remark, heard, warn
+from cospan.data import EncodingPlan, Source, Table
 from cospan.monitoring.reading import check_columns, timed_rows
 from cospan.monitoring.timing import Every
 from cospan.monitoring.windows import Passed, Windows, cut, finished, gathered
-from cospan.sources import EncodingPlan, Source
 
 #: Partitions merged by one task.
 FAN_IN = 4
@@ -24,7 +24,7 @@ MOST_REMARKS = 5
 
 
 def windows_of(
-    sources: Sequence[Source],
+    sources: Sequence[Source | Table],
     plan: EncodingPlan | None,
     time: Any,
     every: Every,
@@ -34,7 +34,7 @@ def windows_of(
     passed: Passed | None = None,
 ) -> Windows:
     """All rows of the sources as windows, in one pass; `passed` is as in `windows.cut`."""
-    apart: list[Any] = [getattr(source.table, "partitions", None) for source in sources]
+    apart: list[Any] = [getattr(source, "partitions", None) for source in sources]
     if plan is None or not every.timed or not isinstance(time, str) or None in apart:
         blocks = timed_rows(sources, plan, time, bare=True)
         width = 0 if plan is None else plan.n_features
@@ -66,10 +66,10 @@ def _cut(
     part: Any, plan: EncodingPlan, time: str, every: Every, seed: int, name: str
 ) -> tuple[Windows, list[Remark]]:
     """The windows of one partition, and what was remarked; called on a worker."""
-    from cospan.sources.encoding.lazy import local
+    from cospan.data.lazy import local_table
 
     with heard() as remarks:
-        blocks = timed_rows([local(part, name)], plan, time, bare=True) if len(part) else ()
+        blocks = timed_rows([local_table(part, name)], plan, time, bare=True) if len(part) else ()
         found = gathered(blocks, every, seed=seed, width=plan.n_features)
     return found, remarks
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats, Index
+from cospan.data import EncodingPlan
 from cospan.errors import ModelFileError
 from cospan.monitoring.channels import Channel, Channels
 from cospan.monitoring.cost import Cost
@@ -27,7 +28,6 @@ from cospan.monitoring.result import Monitoring
 from cospan.monitoring.scatter import read_scatter, scatter_parts
 from cospan.monitoring.timing import as_every
 from cospan.significance import Estimate
-from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
 Tensors = dict[str, NDArray[Any]]

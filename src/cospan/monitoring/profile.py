@@ -19,6 +19,7 @@ import numpy as np
 from cospan._types import Floats
 from cospan._validate import as_count
 from cospan._warnings import warn
+from cospan.data import EncodingPlan
 from cospan.errors import InputError
 from cospan.monitoring.channels import Channels
 from cospan.monitoring.choosing import center_of, channels_of, of_other_rows, sketches_of
@@ -41,7 +42,6 @@ from cospan.monitoring.records import (
 from cospan.monitoring.standing_in import stand_in
 from cospan.monitoring.timing import Every, as_every
 from cospan.monitoring.windows import SAMPLE_ROWS
-from cospan.sources import EncodingPlan
 from cospan.summary import RowSample, Summary
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Profile:
 
         Parameters
         ----------
-        data : anything that :func:`cospan.sources.open_source` takes, or a list of files
+        data : anything that :func:`cospan.data.open_source` takes, or a list of files
         time : column name or array of dates, optional
             When each row was; not a feature.
         every : {"hour", "day", "week", "month", "year"} or rows, optional

@@ -18,18 +18,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cospan._types import Floats
-from cospan._warnings import warn
+from cospan._warnings import Remark, warn, warn_of
+from cospan.data import (
+    AMBIGUOUS,
+    LEARN_ROWS,
+    READINGS,
+    Encoder,
+    EncodingPlan,
+    Options,
+    Source,
+    Table,
+    TextLearner,
+    chosen,
+    coded,
+    encode,
+    encode_by,
+    family,
+    listing,
+    numbers,
+    open_source,
+    parsed,
+    times_between,
+)
 from cospan.errors import InputError
 from cospan.model_file.container import is_file_of
-from cospan.sources import EncodingPlan, Source, learn_plan, open_source
-from cospan.sources.base import Options, listing
-from cospan.sources.encoding.apply import Encoder
-from cospan.sources.encoding.dates import times_between
-from cospan.sources.encoding.kinds import coded, family, numbers
-from cospan.sources.encoding.learn import TextLearner
-from cospan.sources.encoding.readings import AMBIGUOUS, READINGS, chosen, parsed
-from cospan.sources.encoding.sketches import Levels
-from cospan.sources.encoding.table import LEARN_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,21 +87,21 @@ def as_list(data: Any) -> list[Any]:
     return [data]
 
 
-def opened(data: Any, time: Any, **options: Any) -> list[Source]:
+def opened(data: Any, time: Any, **options: Any) -> list[Source | Table]:
     """The sources of a set; the column of times is not a feature."""
     named = isinstance(time, str)
     drop = tuple(dict.fromkeys([*(options.pop("drop", None) or ()), *([time] if named else [])]))
-    sources = []
+    sources: list[Source | Table] = []
     for one in as_list(data):
         _refuse_kept(one)
         source = open_source(one, drop=drop or None, **options)
-        if named and source.table is None:
+        if named and not isinstance(source, Table):
             raise InputError(
                 f"{source.name} is not a table, so it has no column {time!r}; cut windows in rows, "
                 f'for instance every="1000-rows".'
             )
-        if named and source.table is not None and time not in source.table.all_columns:
-            columns = listing(source.table.all_columns, 20)
+        if named and isinstance(source, Table) and time not in source.all_columns:
+            columns = listing(source.all_columns, 20)
             raise InputError(f"{source.name}: has no column {time!r}; its columns are {columns}.")
         sources.append(source)
     return sources
@@ -104,9 +116,10 @@ def _refuse_kept(data: Any) -> None:
             raise InputError(f"{os.fspath(data)} is a {kept}, which holds no data; name the data.")
 
 
-def refuse_wide(sources: Sequence[Source], plan: EncodingPlan | None, name: str) -> None:
+def refuse_wide(sources: Sequence[Source | Table], plan: EncodingPlan | None, name: str) -> None:
     """Say before the work begins that it would not end well."""
-    features = plan.n_features if plan is not None else sources[0].n_features
+    features = 0 if isinstance(sources[0], Table) else sources[0].n_features
+    features = features if plan is None else plan.n_features
     if features > MOST_FEATURES:
         columns = f"{len(plan.used):,} columns make " if plan is not None else "it has "
         raise InputError(
@@ -116,14 +129,18 @@ def refuse_wide(sources: Sequence[Source], plan: EncodingPlan | None, name: str)
         )
 
 
-def full_plan(sources: Sequence[Source]) -> EncodingPlan | None:
+def full_plan(sources: Sequence[Source | Table]) -> EncodingPlan | None:
     """How tables become numbers so that no gap goes unseen: every column has its indicator.
 
     Dates are left out: they move whatever the data does. None where the sources are no tables.
     """
-    if any(source.table is None for source in sources):
+    if not all(isinstance(source, Table) for source in sources):
         return None
-    plan = learn_plan(sources)
+    encoded = encode(sources)
+    warn_of(encoded)
+    plan = encoded[0].plan
+    if plan is None:
+        return None
     moving = [c.name for c in plan.used if c.kind == "date"]
     if moving:
         reason = _MOVING
@@ -141,7 +158,7 @@ def full_plan(sources: Sequence[Source]) -> EncodingPlan | None:
     return _filled(found, sources[0])
 
 
-def _filled(plan: EncodingPlan, source: Source) -> EncodingPlan:
+def _filled(plan: EncodingPlan, source: Source | Table) -> EncodingPlan:
     """Something to put in for missing values of columns that had none: the first rows' mean."""
     bare = _with_fill(plan, np.zeros(plan.n_features), only_missing=True)
     first = next(timed_rows([source], bare, None), None)
@@ -164,7 +181,7 @@ def _with_fill(plan: EncodingPlan, means: Floats, *, only_missing: bool) -> Enco
 
 
 def timed_rows(
-    sources: Sequence[Source], plan: EncodingPlan | None, time: Any, *, bare: bool = False
+    sources: Sequence[Source | Table], plan: EncodingPlan | None, time: Any, *, bare: bool = False
 ) -> Iterator[Timed]:
     """All rows of the sources, one after the other, with their times.
 
@@ -186,16 +203,16 @@ def timed_rows(
 
 
 def _blocks(
-    source: Source, plan: EncodingPlan | None, time: str | None, bare: bool
+    source: Source | Table, plan: EncodingPlan | None, time: str | None, bare: bool
 ) -> Iterator[Timed]:
     if plan is None:
-        for chunk in source.chunks():
+        for chunk in encode([source])[0].chunks():
             yield Timed(np.asarray(chunk.rows, dtype=np.float64), None)
         return
-    check_columns(source, plan)
-    table: Any = source.table
+    table = check_columns(source, plan)
     encoder = Encoder(plan, np.dtype(np.float64), source.name)
-    wanted = list(dict.fromkeys([*encoder.columns, *([] if time is None else [time])]))
+    own = encoder.wanted(table.all_columns)
+    wanted = list(dict.fromkeys([*own, *([] if time is None else [time])]))
     zones: set[str] = set()
     order = cache(lambda: _order(table, str(time)))  # looked for where a block leaves it open
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
@@ -205,23 +222,16 @@ def _blocks(
         yield Timed(encoder.rows(batch, bare=bare), days)
     _tell_zone(zones, time, source.name)
     for note in encoder.notes():  # levels that the reference does not have, with an example
-        warn(note)
+        warn(Remark.of_note(note))
 
 
-def check_columns(source: Source, plan: EncodingPlan) -> None:
-    """Has a table what the reference has? Columns that it has besides are reported."""
-    if source.table is None:
+def check_columns(source: Source | Table, plan: EncodingPlan) -> Table:
+    """Has a table what the reference has? Columns that it lacks or has besides are reported."""
+    if not isinstance(source, Table):
         raise InputError(f"{source.name} is not a table, but the reference is one.")
-    there = set(source.table.all_columns)
-    lacking = [name for name in plan.inputs if name not in there]
-    if lacking:
-        raise InputError(
-            f"{source.name}: lacks column {listing(lacking)}, which the reference has."
-        )
-    known = {*(column.name for column in plan.columns), *plan.inputs}
-    more = [name for name in source.table.columns if name not in known]
-    if more:
-        warn(f"{source.name}: column {listing(more)} is not in the reference, and is not watched.")
+    for change in encode_by(source, plan).changes:
+        warn(str(change), code="schema")
+    return source
 
 
 def _days(
@@ -266,10 +276,10 @@ def _days(
 
 def _order(table: Any, column: str) -> str:
     """The only way to read all texts of a column as dates; else AMBIGUOUS, or empty."""
-    learner = TextLearner(Levels())
+    learner = TextLearner()
     for batch in table.batches([column], LEARN_ROWS):
         if family(batch.column(column).type) in ("text", "dictionary"):
-            learner.add(batch.column(column), declared=False, every=False)
+            learner.add(batch.column(column))
     dates = {name for name in learner.fitting if READINGS[name].kind == "date"}
     return chosen(dates)
 

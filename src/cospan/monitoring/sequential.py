@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from cospan._tolerance import LEAST_COST, NOT_ZERO
 from cospan._types import Floats
 from cospan._validate import as_count, as_seed
+from cospan.data import EncodingPlan
 from cospan.errors import InputError
 from cospan.monitoring.choosing import varying
 from cospan.monitoring.cost import Cost
@@ -30,7 +31,6 @@ from cospan.monitoring.moments import without_rows
 from cospan.monitoring.reading import full_plan, opened, timed_rows
 from cospan.monitoring.timing import Every
 from cospan.monitoring.windows import cut
-from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
 Cells = NDArray[np.intp]
@@ -116,7 +116,7 @@ class SequentialAlarm:
 
         Parameters
         ----------
-        reference : anything that :func:`cospan.sources.open_source` takes
+        reference : anything that :func:`cospan.data.open_source` takes
             Rows as they usually are; those of the stream are taken as exchangeable with them.
         level : float
             The chance of ever raising a false alarm.

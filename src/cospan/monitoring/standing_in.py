@@ -18,10 +18,10 @@ from scipy import special
 from cospan import _arrays as arrays
 from cospan._tolerance import COUNT_ROUNDING, LEAST_EIGENVALUE, NOT_ZERO
 from cospan._types import Floats, Index
+from cospan.data import EncodingPlan
 from cospan.monitoring.channels import Channels
 from cospan.monitoring.choosing import varying
 from cospan.monitoring.ranks import Ranks
-from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
 #: Rows of a trial draw, and how often the correlations are moved by what it lacks.

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from cospan._types import Floats
 from cospan._warnings import warn
+from cospan.data import read_ahead
 from cospan.errors import InputError
 from cospan.monitoring.moments import padded, thinned
 from cospan.monitoring.reading import Timed
 from cospan.monitoring.timing import Every
-from cospan.sources.ahead import read_ahead
 from cospan.summary import Summary
 
 #: What is to be done with windows that time has passed.

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from cospan._text import plural
 from cospan._types import Floats
 from cospan._validate import as_count, as_option, as_seed
+from cospan._warnings import warn_of
+from cospan.data import Source, encode, open_source
 from cospan.errors import InputError
 from cospan.significance.copies import both_merged, row_kinds
-from cospan.sources import Source, encode_together, open_source
 from cospan.summary import random_rows
 
 FEWEST_ROWS = 10  # of each set: below, half of them train no classifier
@@ -50,8 +51,9 @@ def read_pair(
     units = as_option(units, "units", ("own", "raw"))
     most, seed = as_count(rows, "rows", least=FEWEST_ROWS), as_seed(random_state)
     opened = [open_source(X, name=name) for X, name in zip((A, B), names, strict=True)]
-    encoded = encode_together(opened)
-    found = [source.read_and_tell() for source in encoded]
+    encoded = encode(opened)
+    found = [source.read() for source in encoded]
+    warn_of(encoded)
     sets = [np.asarray(chunk.rows, dtype=np.float64) for chunk in found]
     for source, one in zip(encoded, sets, strict=True):
         if len(one) < FEWEST_ROWS:

@@ -106,9 +106,9 @@ def _verdict(
     lead.append(text.format(near=near, n=n, far=far, m=m))
     text = "{share} of the rows look most like their own set."
     lead.append(text.format(share=percent(c.accuracy)))
-    findings = list(scored_beside(c))
+    findings = [*map(str, c.schema_changes), *scored_beside(c)]
     if not np.any(c.fisher_rao):  # no row is more like one set than like another
-        return [lead[0], *c.sentences], findings
+        return [lead[0], c.sentences[-1]], findings
     mixed = np.array(c.confusion, dtype=np.float64)
     np.fill_diagonal(mixed, 0)
     for k in np.argsort(-mixed, axis=None, kind="stable")[:3]:

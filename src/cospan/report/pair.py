@@ -122,7 +122,9 @@ def _lead(
 ) -> tuple[list[str], list[str]]:
     """The first sentences (what was scored, differ, how much, in what), then single changes."""
     n = 2 + bool(c.verdict is not None and c.verdict.mostly)
-    lead, rest = list(sentences[:n]), list(sentences[n:])
+    changed = 0 if c.verdict is None else len(c.schema_changes)  # columns, said first
+    sentences, schema = sentences[changed:], sentences[:changed]
+    lead, rest = list(sentences[:n]), [*schema, *sentences[n:]]
     if c.group_z is not None:
         lead[:0] = scored_beside(c)
     if len(lead) > 3:  # what the sets differ in stays, and goes down to the changes

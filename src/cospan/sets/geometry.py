@@ -48,7 +48,7 @@ class Geometry:
     tol: float | None = None
     feature_names: tuple[str, ...] | None = None
     #: How a table's columns became these features, as plain data, where they did: see
-    #: :class:`cospan.sources.EncodingPlan`
+    #: :class:`cospan.data.EncodingPlan`
     encoding: Mapping[str, Any] | None = None
     #: The gain and the offsets that turn costs into probabilities
     calibration: Calibration = field(default_factory=Calibration)

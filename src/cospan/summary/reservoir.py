@@ -37,7 +37,7 @@ class Reservoir(Generic[T]):
     on the host, or anything with ``column[index]`` and ``concatenate``; None for a column that is
     not there).
 
-    >>> from cospan.sources import Chunk
+    >>> from cospan.data import Chunk
     >>> sample = Reservoir(3, seed=0)
     >>> for start in range(0, 1000, 100):
     ...     ids = np.arange(start, start + 100)
