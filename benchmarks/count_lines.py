@@ -28,10 +28,7 @@ NEW = {
         "report/monitoring.py",
     ],
     "other measures, and synthetic rows": ["panel"],
-    "embeddings of texts and pictures, and experiments with them": [
-        "embedding", "sources/embedded.py", "experiments/embeddings.py", "experiments/learned.py",
-        "experiments/pictures.py", "experiments/two_models.py",
-    ],
+    "embeddings of texts and pictures": ["embedding", "sources/embedded.py"],
     "curved features": ["curves", "sets/curved.py", "sets/curving.py", "model_file/curves.py"],
     "typicality: rows like neither set": ["typicality.py", "_tails.py"],
     "tables with categories, dates, gaps": ["sources/encoding"],

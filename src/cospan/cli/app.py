@@ -274,14 +274,6 @@ def demo(
 
 
 @command()
-def reproduce(terminal: Terminal, experiments: opt.Experiments) -> None:
-    """Repeat the paper's experiments, and show what better defaults make of them."""
-    from cospan.cli import commands
-
-    commands.reproduce(terminal, experiments)
-
-
-@command()
 def doctor(terminal: Terminal, json: opt.Json = False) -> None:
     """Say what is installed here, and test that it works together."""
     from cospan.cli.doctor import examine

@@ -13,7 +13,6 @@ values are filled by the sets' mean beside a column that says where; identifiers
 left out, with the reason.
 """
 
-from .arrays import read_idx
 from .decide import times_between
 from .encode import ColumnProfile, Encoder, SetProfile, check_same_features, encode, encode_by
 from .learn import TextLearner
@@ -54,7 +53,6 @@ __all__ = [
     "open_source",
     "parsed",
     "read_ahead",
-    "read_idx",
     "split_part",
     "times_between",
 ]
