@@ -274,7 +274,7 @@ def _level(one: Measured) -> str:
     """
     column = one.column
     if column.kind == "boolean":
-        return column.plan.words[1] if column.plan is not None else "true"
+        return column.plan.truth[1] if column.plan is not None else "true"
     if column.kind == "vector" and column.plan is not None:
         return column.plan.features[one.place - column.features[0]]
     return min(one.level_tests, key=lambda level: one.level_tests[level], default="")

@@ -64,12 +64,8 @@ def _written(a: ColumnProfile, b: ColumnProfile, names: tuple[str, str]) -> str:
         return ""
     side = 1 if typed[0] else 0
     text = (a, b)[side]
-    if a.kind == "left out":
-        known = {"name": quoted(a.name), "text": next(iter(text.levels))[:40]}
-        return "{name} holds text such as {text!r} in {a}, and none in {b}.".format(
-            a=names[side], b=names[1 - side], **known
-        )
-    if text.reading in _PLAIN or not (text.reading or _is_truth(text.levels)):
+    written = text.reading or _is_truth(text.levels)
+    if a.kind == "left out" or text.reading in _PLAIN or not written:
         return ""
     from cospan.data import READINGS
 

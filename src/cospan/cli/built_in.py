@@ -58,8 +58,8 @@ def digits() -> Story:
 
 def _named(rows: Any) -> Any:
     """Rows with column names, without the dataframe library that would otherwise carry them."""
-    from cospan.data import open_source
+    from cospan.data import encode, open_source
 
-    source = open_source(rows, name="table")
+    source = encode([open_source(rows, name="table")])[0]
     source.feature_names = tuple(_COLUMNS.values())
     return source

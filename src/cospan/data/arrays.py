@@ -286,7 +286,7 @@ def idx_reader(path: Path, options: Options) -> ArrayReader:
 
     @contextmanager
     def data() -> Iterator[IO[bytes]]:
-        with gzip.open(path) as stream:
+        with _idx_stream(path) as stream:
             stream.read(layout.offset)
             yield stream
 

@@ -129,8 +129,7 @@ class Moments:
     def add(self, values: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
         """Further values; `weights` says how often each occurs."""
         if not all_usual(values):
-            odd = absurd(values)
-            odd = odd if values.ndim == 1 else odd.any(axis=1)
+            odd = absurd(values).reshape(len(values), -1).any(axis=1)
             self.absurd += int(odd.sum() if weights is None else weights[odd].sum())
             values = values[~odd]
             weights = None if weights is None else weights[~odd]
@@ -468,12 +467,15 @@ class ColumnLearner:
             self._add_numbers(array, kind, self._numbers(array))
 
     def _add_numbers(self, array: pa.Array, kind: str, values: NDArray[np.float64]) -> None:
-        if np.isnan(values).any() if array.null_count == 0 else True:
-            gaps = np.isnan(values) if values.ndim == 1 else np.isnan(values).any(axis=1)
+        gaps = np.isnan(values).reshape(len(values), -1).any(axis=1)
+        if gaps.any():
             self.missing += int(gaps.sum())
             values = values[~gaps]
         known = self.values.setdefault(kind, Moments.of_kind(kind))
+        odd = known.absurd
         known.add(values)
+        if known.absurd > odd and values.ndim == 1:
+            values = values[~absurd(values)]
         if kind != "number" or not len(values):
             return
         if max(abs(float(known.low)), abs(float(known.high))) >= EXACT:

@@ -206,7 +206,7 @@ def _opened(obj: Any, options: Options, name: str | None) -> Reader | Source | T
         from .lazy import LazyReader, LazyTable
 
         if hasattr(obj, "columns"):
-            return LazyTable(obj, options, name)  # type: ignore[return-value]
+            return LazyTable(obj, options, name)
         return LazyReader(obj, options, name)
     if getattr(obj, "ndim", 0) == 1 and hasattr(obj, "to_frame"):
         raise InputError(

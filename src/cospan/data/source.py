@@ -324,7 +324,7 @@ class _Cleaning:
         empty = np.flatnonzero((count == 0) & (odd == 0))
         if len(empty):
             raise InputError(
-                f"{self._name}: column {listing([self._called(i) for i in empty])} has no value at "
+                f"{self._name}: column {listing([self._called(i) for i in empty.tolist()])} has no value at "
                 "all, so there is no mean to put in; leave it out with columns=."
             )
         return (total / np.maximum(count, 1)).astype(reader.dtype)
@@ -353,7 +353,9 @@ class _Cleaning:
         """What the pass met, of which `given` rows are left."""
         found = list(self._unlabelled)
         if self._absurd.any():
-            odd = {self._called(i): int(self._absurd[i]) for i in np.flatnonzero(self._absurd)}
+            odd = {
+                self._called(i): int(self._absurd[i]) for i in np.flatnonzero(self._absurd).tolist()
+            }
             found += absurd_notes(self._name, odd)
         if self._dropped:
             said = "rows have" if self._dropped > 1 else "rows has"
@@ -471,7 +473,8 @@ def joined(chunks: list[Chunk]) -> Chunk:
     if len(chunks) == 1:
         return chunks[0]
     columns = zip(*chunks, strict=True)
-    return Chunk(*(None if column[0] is None else np.concatenate(column) for column in columns))
+    whole: Any = (None if column[0] is None else np.concatenate(column) for column in columns)
+    return Chunk(*whole)
 
 
 def classes_in(blocks: Iterable[Any]) -> list[Any]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from cospan._tolerance import LEAST_COST, NOT_ZERO
 from cospan._types import Floats
 from cospan._validate import as_count, as_seed
-from cospan.data import EncodingPlan
+from cospan.data import EncodingPlan, encode
 from cospan.errors import InputError
 from cospan.monitoring.choosing import varying
 from cospan.monitoring.cost import Cost
@@ -135,7 +135,7 @@ class SequentialAlarm:
         whole = cut(timed_rows(sources, plan, None), Every("rows", 2**62), seed=seed).parts[0]
         if whole.count < 4:
             raise InputError(f"The reference has {whole.count} rows; at least four are needed.")
-        names = plan.feature_names if plan is not None else sources[0].feature_names
+        names = plan.feature_names if plan is not None else encode(sources)[0].feature_names
         names = names or tuple(f"x{j}" for j in range(whole.n_features))
         aside = whole.sample.rows[: min(size, whole.count // 2)]
         return cls(float(level), plan, names, without_rows(whole, aside), aside, seed)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cospan.changes.measuring import Held
 
 BINS = 24
+EXACT = 2.0**50  # whole numbers above have no fractions beside them
 SHOWN_LEVELS = 8
 TAILS = 0.005  # beyond these quantiles values are counted in the first and the last bin
 
@@ -154,14 +155,16 @@ def _edges(values: tuple[Floats, Floats]) -> Floats:
     """Equal bins; one for each whole number where there are few of them."""
     low, high = _span(values)
     whole = all(np.array_equal(v, np.round(v)) for v in values)
-    if whole and high - low < BINS:
+    small = max(abs(low), abs(high)) < EXACT  # above there are no halves
+    if whole and small and high - low < BINS:
         return np.arange(low, high + 2) - 0.5
     inner = [np.quantile(v, [TAILS, 1 - TAILS]) for v in values]
     a, b = min(q[0] for q in inner), max(q[1] for q in inner)
     if b - a > 0.5 * (high - low):  # no long tails: show all of it
         a, b = low, high
     if not b > a:
-        a, b = a - 0.5, a + 0.5
+        half = max(0.5, abs(a) / 1000)  # half a unit is nothing beside 1e17
+        a, b = a - half, a + half
     return np.linspace(a, b, BINS + 1)
 
 
