@@ -308,7 +308,7 @@ def main():
         cases = cases[:: max(1, len(cases) // asked.most)]
     import cospan.cli
     import cospan.comparison
-    import cospan.sources  # noqa: F401 - the commands start with everything imported
+    import cospan.data  # noqa: F401 - the commands start with everything imported
 
     with suppress(ImportError):
         import onnxruntime  # noqa: F401

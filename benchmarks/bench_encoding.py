@@ -27,12 +27,12 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from cospan.sources import encode_together, open_source
+from cospan.data import encode, open_source
 
 READ = """
 import re, sys, warnings
 from pathlib import Path
-from cospan.sources import open_source
+from cospan.data import open_source
 warnings.simplefilter("ignore")
 print(sum(len(chunk.rows) for chunk in open_source(sys.argv[1]).chunks()))
 print(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
@@ -59,7 +59,7 @@ def flights(n, seed=0):
 def timed(thing):
     """Seconds to learn and to read, and the number of features."""
     start = time.perf_counter()
-    (source,) = encode_together([open_source(thing)])
+    (source,) = encode([open_source(thing)])
     learned = time.perf_counter()
     for chunk in source.chunks():
         assert chunk.rows.shape[1] == source.n_features

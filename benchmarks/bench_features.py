@@ -39,7 +39,7 @@ from sklearn import datasets
 
 from cospan.changes import Changes, find_changes
 from cospan.frame import JointFrame
-from cospan.sources import encode_together, open_source
+from cospan.data import encode, open_source
 
 ROWS = 284
 SHIFT, SCALE, GONE, RELATED = 0.5, 1.5, 0.3, 0.4
@@ -135,7 +135,7 @@ def missing(table: pd.DataFrame, b: pd.DataFrame, rng: np.random.Generator) -> s
 
 
 def compared(a: pd.DataFrame, b: pd.DataFrame) -> tuple[JointFrame, Changes]:
-    sources = encode_together([open_source(a, name="A"), open_source(b, name="B")])
+    sources = encode([open_source(a, name="A"), open_source(b, name="B")])
     rows = [source.read().rows for source in sources]
     frame = JointFrame.fit(*rows)
     profiles = [source.profiles[0] for source in sources if source.profiles]

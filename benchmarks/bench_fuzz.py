@@ -212,7 +212,7 @@ def outcome(path: Path, options: dict[str, object], target: str) -> str:
     """What came of reading: "read", "refused", or what should not have come."""
     from cospan import Profile, load
     from cospan.errors import CospanError
-    from cospan.sources import open_source
+    from cospan.data import open_source
 
     try:
         if target in ("model", "profile"):

@@ -254,7 +254,7 @@ MONITORED = """
 import sys, time
 from pathlib import Path
 from cospan import monitor
-from cospan.sources import open_source
+from cospan.data import open_source
 path, profile = sys.argv[1:]
 def reading():
     start = time.perf_counter()

@@ -17,7 +17,7 @@ import re, sys, warnings
 warnings.simplefilter("ignore")
 from cospan import compare  # what a comparison loads counts, too
 from cospan.errors import CospanError
-from cospan.sources import open_source
+from cospan.data import open_source
 said = "read"
 try:
     label = sys.argv[2] if len(sys.argv) > 2 else None

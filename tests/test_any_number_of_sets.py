@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from cospan import Summary, cli, compare, compare_many, load, save
 from cospan.errors import CospanWarning, InputError
 from cospan.report import content_of
-from cospan.sources import Source
+from cospan.data import Source
 
 NAMES = ("red", "green", "blue")
 COLUMNS = list("vwxyz")

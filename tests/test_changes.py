@@ -23,7 +23,7 @@ from cospan.changes.wording import listed, of_hundred, value_text
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.significance import Estimate, shift_test
-from cospan.sources import encode_together, open_source
+from cospan.data import encode, open_source
 
 GREEK = set("αβγδεζηθικλμνξοπρστυφχψωΑΒΓΔΕΘΛΞΠΣΦΨΩ")
 
@@ -55,7 +55,7 @@ def mixed(n, seed=0):
 
 
 def compared(a, b, **options):
-    sources = encode_together([open_source(a, name="A"), open_source(b, name="B")])
+    sources = encode([open_source(a, name="A"), open_source(b, name="B")])
     rows = [source.read().rows for source in sources]
     options.setdefault("profiles", tuple(source.profiles[0] for source in sources))
     frame = JointFrame.fit(*rows, shrinkage=0.1, pooling=0.0, dof=1.0)
@@ -366,7 +366,7 @@ def test_random_halves_are_seldom_called_different():
 
 def test_columns_made_of_one_are_one_row_and_their_parts_add_up():
     a, b = mixed(200, 5), mixed(200, 6)
-    sources = encode_together([open_source(a), open_source(b)])
+    sources = encode([open_source(a), open_source(b)])
     rows = [source.read().rows for source in sources]
     frame = JointFrame.fit(*rows)
     found = find_changes(frame, *rows, plan=sources[0].plan)
@@ -412,7 +412,7 @@ def test_filled_values_are_not_looked_at():
 def test_values_filled_without_an_indicator_are_found_out():
     a, b = mixed(300, 1), mixed(300, 2)
     b["age"] = b["age"].where(rng(3).random(300) > 0.3)
-    sources = encode_together([open_source(x, missing="mean") for x in (a, b)])
+    sources = encode([open_source(x, missing="mean") for x in (a, b)])
     rows = [source.read().rows for source in sources]
     found = find_changes(JointFrame.fit(*rows, shrinkage=0.1), *rows, plan=sources[0].plan)
     assert (found.features[0].name, found.features[0].change) == ("age", "missing")
@@ -445,7 +445,7 @@ def test_vectors_are_one_column():
 
 def test_pulls_are_grouped_like_parts():
     a, b = mixed(100, 1), mixed(100, 2)
-    sources = encode_together([open_source(a), open_source(b)])
+    sources = encode([open_source(a), open_source(b)])
     rows = [source.read().rows for source in sources]
     frame = JointFrame.fit(*rows, shrinkage=0.1)
     pulls = np.arange(float(frame.n_features))
@@ -858,7 +858,7 @@ def test_bad_input_gets_one_sentence():
     frame = JointFrame.fit(A, B)
     with pytest.raises(InputError, match="There are 2 names for 3 features; give one for each"):
         find_changes(frame, A, B, names=["a", "b"])
-    plan = encode_together([open_source(pd.DataFrame({"a": [1.0, 2.0]}))])[0].plan
+    plan = encode([open_source(pd.DataFrame({"a": [1.0, 2.0]}))])[0].plan
     with pytest.raises(InputError, match="The plan makes 1 features and the frame has 3"):
         find_changes(frame, A, B, plan=plan, names=list("abc"))
     with pytest.raises(InputError, match="2"):

@@ -15,11 +15,11 @@ from cospan.changes.grouping import Rows, columns_of
 from cospan.changes.parts import feature_parts
 from cospan.frame import JointFrame
 from cospan.significance import shift_test
-from cospan.sources import encode_together, open_source
+from cospan.data import encode, open_source
 
 
 def encoded(a, b):
-    sources = encode_together([open_source(a, name="A"), open_source(b, name="B")])
+    sources = encode([open_source(a, name="A"), open_source(b, name="B")])
     rows = [source.read().rows for source in sources]
     return JointFrame.fit(*rows), rows, sources[0].plan
 

@@ -7,7 +7,7 @@ import pytest
 
 from cospan import JointFrame, compare
 from cospan.changes import find_changes
-from cospan.sources import encode_together, open_source
+from cospan.data import encode, open_source
 
 
 def _trips(rng, n, minutes, slope=0.125):
@@ -147,7 +147,7 @@ def test_filled_gaps_break_no_relation():
     pd = pytest.importorskip("pandas")
     a, b = (pd.DataFrame(_sales(rng, 500), columns=SALES) for _ in range(2))
     b.loc[rng.random(500) < 0.1, "date"] = np.nan
-    sources = encode_together([open_source(x, name=n) for x, n in ((a, "A"), (b, "B"))])
+    sources = encode([open_source(x, name=n) for x, n in ((a, "A"), (b, "B"))])
     rows = [source.read().rows for source in sources]
     found = find_changes(JointFrame.fit(*rows), *rows, plan=sources[0].plan)
     assert [one.name for one in found.features if one.broken] == []

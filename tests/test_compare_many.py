@@ -19,7 +19,7 @@ from cospan import (
 )
 from cospan.errors import CospanWarning, InputError
 from cospan.sets import Calibration, angles_of, calibrated_weights
-from cospan.sources import Source, open_source
+from cospan.data import Source, open_source
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\n| $a$"
 

@@ -17,7 +17,7 @@ from cospan.comparison import compare
 from cospan.comparison.auditing import sides_of_labels
 from cospan.comparison.scoring import KEPT_ROWS
 from cospan.errors import CospanWarning, InputError
-from cospan.sources import Chunk, open_source
+from cospan.data import Chunk, open_source
 from cospan.summary import Reservoir
 
 SIDE = 6  # images of 6 x 6 pixels

@@ -313,7 +313,7 @@ def test_compare_takes_collections():
 
 
 def test_sources_read_collections_block_by_block():
-    from cospan.sources import open_source
+    from cospan.data import open_source
 
     X = rows(100)
     source = open_source(lazy(X, 30))

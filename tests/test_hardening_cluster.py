@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from cospan import distributed as ours
 from cospan.cli import app
 from cospan.errors import InputError
-from cospan.sources import open_source
+from cospan.data import open_source
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"

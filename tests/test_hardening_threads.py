@@ -16,7 +16,7 @@ from cospan import _arrays, compare
 from cospan._arrays import process
 from cospan._warnings import heard, warn
 from cospan.errors import CospanWarning
-from cospan.sources import open_source
+from cospan.data import open_source
 
 
 def blas_threads():

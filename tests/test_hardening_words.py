@@ -17,8 +17,8 @@ from cospan._tables import without_formulas
 from cospan._text import harmless
 from cospan.cli import app
 from cospan.errors import CospanError, InputError, SourceError
-from cospan.sources import open_source
-from cospan.sources import text as text_files
+from cospan.data import open_source
+from cospan.data import text_files
 
 rng = np.random.default_rng(0)
 

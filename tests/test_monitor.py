@@ -743,7 +743,7 @@ def test_dask_partitions_become_windows_where_they_are(profile, usual, later):
         seen.append(tuple(columns))
         return to_delayed(columns)
 
-    source = cospan.sources.open_source(dd.from_pandas(later, npartitions=5), drop=["time"])
+    source = cospan.data.open_source(dd.from_pandas(later, npartitions=5), drop=["time"])
     to_delayed = source.table.partitions
     source.table.partitions = asked
     source.table.batches = None  # so that no row can be read here

@@ -7,37 +7,29 @@ more than once, so what was embedded is kept in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan._packages import needed
-from cospan._text import first_line, is_number, plural
-from cospan.errors import InputError, SourceError
+from cospan._text import first_line, plural
+from cospan.errors import InputError
 
 from .images import ImageReader
-from .paths import reading
 from .readings import family
 from .source import Chunk, Note, Options, Reader, require, taken
-from .tables import Table, TableStream
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from .tables import Table
 
 Model = Callable[[Any], Any]
 
 #: Texts and images that are read and embedded at a time.
 TEXTS, IMAGES = 4096, 256
-#: Lines that decide whether a file holds prose.
-LOOKED_AT = 50
 #: Characters of a text that name its row.
 SHOWN = 60
-LINE = "text"  # what the only column of a file of lines is called
-UNREADABLE = "\ufffd"  # what takes the place of bytes that are not UTF-8
 ABOUT_COLUMNS = (
     "x0, x1, … are numbers that a model made of each {what}. Single ones mean little by "
     "themselves: look at the rows, and at the sets as a whole."
@@ -150,54 +142,3 @@ class EmbeddedImages(Reader):
                 self._kept.append(block._replace(rows=rows_of(self._model, pixels)))
             self.found = self._images.found
         yield from self._kept
-
-
-# ---- files of prose ----------------------------------------------------------------------------
-
-
-def is_prose(path: Path) -> bool:
-    """Does a .txt file hold one text in each line, and no table?
-
-    A table has the same separators in every line, or a number in each.
-    """
-    with reading(path, "text"), path.open(encoding="utf-8", errors="replace") as file:
-        lines = [line.strip() for line, _ in zip(file, range(LOOKED_AT), strict=False)]
-    lines = [line for line in lines if line]
-    if not lines or any("\0" in line for line in lines):
-        return False
-    for separator in (",", ";", "\t", "|"):
-        if len({line.count(separator) for line in lines} - {0}) == 1 and separator in lines[0]:
-            return False
-    first = [line.split()[0].replace(",", ".") for line in lines[1:] or lines]
-    return not all(map(is_number, first))
-
-
-class Lines(TableStream):
-    """The lines of text files as a table with one column; empty lines are no rows."""
-
-    def __init__(self, files: Sequence[Path], name: str) -> None:
-        import pyarrow as pa
-
-        self.name = name
-        self.schema = pa.schema([(LINE, pa.string())])
-        self._files = list(files)
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for path in self._files:
-            waiting: list[str] = []
-            with reading(path, "text"), path.open(encoding="utf-8", errors="replace") as file:
-                for number, line in enumerate(file, start=1):
-                    if UNREADABLE in line:
-                        raise SourceError(
-                            f"{path}: line {number} holds bytes that are not UTF-8; save the file "
-                            "as UTF-8."
-                        )
-                    if line.strip():
-                        waiting.append(line.strip())
-                    if len(waiting) == size:
-                        yield pa.record_batch({LINE: waiting})
-                        waiting = []
-            if waiting:
-                yield pa.record_batch({LINE: waiting})

@@ -21,6 +21,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,8 +53,6 @@ MOST_LEVELS = 4096
 TEXTS_IN_ALL = 2**20
 #: Hashes kept to estimate the number of different values: the error is 1/√2048 = 2.2 %.
 HASHES = 2048
-#: Bytes of texts that are hashed at once; each takes some forty bytes of memory meanwhile.
-HASHED_BYTES = 2**22
 #: A reading that fits none of so many different texts is given up: stray words are few.
 HOPELESS = 1000
 #: Values among which the commonest one is looked for, where nearly all are that one.
@@ -272,51 +271,17 @@ class Order:
 
 
 def number_hashes(values: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """One hash for each number; 0 and -0 are one number."""
-    return _mixed((values + 0.0).view(np.uint64))
-
-
-def text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
-    """One hash for each text of an Arrow array without nulls and without empty texts.
-
-    Python's own hash differs from process to process, and the workers of a cluster must agree. So
-    this is a polynomial in the bytes, modulo 2⁶⁴, computed for many texts at once and mixed.
-    """
-    import pyarrow as pa
-
-    if len(texts) == 0:
-        return np.empty(0, np.uint64)
-    wide = pa.types.is_large_string(texts.type)
-    _, ends, data = texts.buffers()
-    offsets = np.frombuffer(ends, np.int64 if wide else np.int32)
-    places = offsets[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    letters = np.frombuffer(data, np.uint8)
-    found, start = [], 0
-    while start < len(texts):
-        stop = int(np.searchsorted(places, places[start] + HASHED_BYTES, side="right")) - 1
-        stop = max(start + 1, stop)
-        found.append(_polynomials(letters, places[start : stop + 1]))
-        start = stop
-    return _mixed(np.concatenate(found))
-
-
-def _polynomials(data: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The polynomials of the texts between `places`, without the finish."""
-    letters = data[places[0] : places[-1]].astype(np.uint64)
-    starts = places[:-1] - places[0]
-    lengths = np.diff(places)
-    inside = np.arange(len(letters)) - np.repeat(starts, lengths)
-    powers = np.cumprod(np.full(int(lengths.max()), 0x9E3779B97F4A7C15, np.uint64))
-    sums = np.add.reduceat((letters + np.uint64(1)) * powers[inside], starts)
-    return np.asarray(sums + lengths.astype(np.uint64))
-
-
-def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finish of splitmix64: every bit depends on every bit."""
-    hashes = hashes + np.uint64(0x9E3779B97F4A7C15)
+    """One hash for each number, the finish of splitmix64; 0 and -0 are one number."""
+    hashes = (values + 0.0).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(hashes ^ (hashes >> np.uint64(31)))
+
+
+def text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
+    """One hash for each text, the same in every process: the workers of a cluster must agree."""
+    found = (blake2b(text.encode(), digest_size=8).digest() for text in texts.to_pylist())
+    return np.frombuffer(b"".join(found), dtype=np.uint64)
 
 
 # ---- columns and sets --------------------------------------------------------------------------

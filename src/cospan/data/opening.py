@@ -7,9 +7,7 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,12 +15,12 @@ import numpy as np
 
 from cospan._packages import needed
 from cospan._text import first_line
-from cospan.errors import CospanError, InputError, SourceError
+from cospan.errors import InputError, SourceError
 
 from .arrays import array_reader, idx_reader, is_array, is_idx, npy_reader, npz_reader
 from .images import IMAGE_SUFFIXES, ImageReader
 from .paths import check_readable, files_below, reading, sniff, split_part
-from .source import Chunk, Note, Options, Reader, Source, listing
+from .source import Note, Options, Reader, Source, listing
 from .tables import ArrowFiles, ParquetFiles, Table, TableStream, object_stream, table_source
 
 PARQUET = frozenset((".parquet", ".pq"))
@@ -132,7 +130,7 @@ def open_source(
         This many unreadable images are left out with a warning; more are an error.
     text : str, optional
         The column of a table that holds texts: its embeddings are the rows, and no other column
-        is a feature. The lines of a ``.txt`` file of prose are embedded without being asked.
+        is a feature.
     embed : callable or str, optional
         What makes rows of texts or of images: a function of a list of texts, or of an array of
         images (n, height, width, 3), or the name of a sentence-transformers model.
@@ -184,7 +182,7 @@ def open_source(
     if embed is not None and not (isinstance(found, Source) and found._reader.embedded):
         raise InputError(
             f"{found.name}: there is nothing to embed, so embed= has no use; name a column of "
-            "texts with text=, or give a folder of images or a file of prose."
+            "texts with text=, or give a folder of images."
         )
     return found
 
@@ -299,11 +297,8 @@ def _open_tables(
     elif kind in ARROW:
         stream = ArrowFiles(files, root)
     else:
-        from .embedded import LINE, Lines, is_prose
         from .text_files import TextFiles
 
-        if kind == ".txt" and options.text is None and all(map(is_prose, files)):
-            return table_source(Lines(files, root.name), replace(options, text=LINE), name)
         stream = TextFiles(files, root.name or str(root))
     return table_source(stream, options, name)
 
@@ -342,28 +337,8 @@ def _suffix(path: Path) -> str:
 # ---- standard input ----------------------------------------------------------------------------
 
 
-class _Copy:
-    """All that came by a stream, in a temporary file that goes with this object."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        handle, name = tempfile.mkstemp(prefix="cospan-", suffix=".stdin")
-        self.path = Path(name)
-        weakref.finalize(self, self.path.unlink, missing_ok=True)
-        room = min(MOST_STDIN, shutil.disk_usage(self.path.parent).free // 2)
-        self.size = 0
-        with reading(STDIN, "bytes"), os.fdopen(handle, "wb") as file:
-            while piece := stream.read(2**20):
-                self.size += len(piece)
-                if self.size > room:
-                    raise SourceError(
-                        f"{STDIN}: does not end within {room:,} bytes, which is all there is room "
-                        "for; save it to a file, or send less."
-                    )
-                file.write(piece)
-
-
-# Two classes of one stream are two sources, so the copy lives as long as the stream.
-_COPIES: weakref.WeakKeyDictionary[IO[bytes], _Copy] = weakref.WeakKeyDictionary()
+#: Two classes of one stream are two sources, so the copy lives as long as the stream.
+_COPIES: weakref.WeakKeyDictionary[IO[bytes], Path] = weakref.WeakKeyDictionary()
 
 
 def _open_stdin(options: Options, name: str | None) -> Reader | Source | Table:
@@ -371,61 +346,38 @@ def _open_stdin(options: Options, name: str | None) -> Reader | Source | Table:
     stream = sys.stdin.buffer
     if stream.isatty():
         raise SourceError("Standard input is a terminal; pipe CSV or NPY into it.")
-    copy = _COPIES.get(stream)
-    if copy is None:
-        copy = _COPIES[stream] = _Copy(stream)
-    if copy.size == 0:
+    if stream not in _COPIES:
+        _COPIES[stream] = _copied(stream)
+    path = _COPIES[stream]
+    size, kind = path.stat().st_size, sniff(path)
+    if size == 0:
         raise SourceError(f"{STDIN}: is empty.")
-    kind = sniff(copy.path)
-    note = Note(
-        "copied",
-        f"Standard input ({copy.size:,} bytes) was copied to a temporary file, because the rows "
-        "are read more than once.",
+    if kind not in ("NPY", None):
+        raise SourceError(f"{STDIN}: holds {kind}; only CSV and NPY can be piped in.")
+    text = (
+        f"Standard input ({size:,} bytes) was copied to a temporary file, because the rows are "
+        "read more than once."
     )
-    with _called_stdin(copy.path):
-        if kind == "NPY":
-            return _OfStdin(npy_reader(copy.path, options, (note,)), copy)
-        if kind is not None:
-            raise SourceError(f"{STDIN}: holds {kind}; only CSV and NPY can be piped in.")
-        with needed(f"{STDIN}: reading tables"):
-            from .text_files import TextFiles
+    if kind == "NPY":
+        return npy_reader(path, options, (Note("copied", text),))
+    with needed(f"{STDIN}: reading tables"):
+        from .text_files import TextFiles
 
-            stream_ = _StreamOfStdin(TextFiles([copy.path], STDIN, (note,)), copy)
-        return table_source(stream_, options, name)
+        return table_source(TextFiles([path], STDIN, (Note("copied", text),)), options, name)
 
 
-class _OfStdin(Reader):
-    """Another reader over the temporary file, which lives as long as this."""
-
-    def __init__(self, reader: Reader, copy: _Copy) -> None:
-        self.__dict__.update(reader.__dict__)
-        self.name = STDIN
-        self._inner, self._copy = reader, copy
-
-    def blocks(self, size: int) -> Iterator[Chunk]:
-        with _called_stdin(self._copy.path):
-            yield from self._inner.blocks(size)
-
-
-class _StreamOfStdin(TableStream):
-    """Delimited text in the temporary file."""
-
-    written = True
-
-    def __init__(self, stream: TableStream, copy: _Copy) -> None:
-        self.__dict__.update(stream.__dict__)
-        self._inner, self._copy = stream, copy
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[Any]:
-        with _called_stdin(self._copy.path):
-            yield from self._inner.batches(columns, size)
-
-
-@contextmanager
-def _called_stdin(path: Path) -> Iterator[None]:
-    """Messages speak of standard input, not of the temporary file."""
-    try:
-        yield
-    except CospanError as error:
-        text = str(error).replace(str(path), STDIN).replace(path.name, STDIN)
-        raise type(error)(text) from error.__cause__
+def _copied(stream: IO[bytes]) -> Path:
+    """All that comes by a stream, in a file that is called so and goes with the stream."""
+    folder = Path(tempfile.mkdtemp(prefix="cospan-"))
+    weakref.finalize(stream, shutil.rmtree, folder, ignore_errors=True)
+    room, size = min(MOST_STDIN, shutil.disk_usage(folder).free // 2), 0
+    with reading(STDIN, "bytes"), (folder / STDIN).open("wb") as file:
+        while piece := stream.read(2**20):
+            size += len(piece)
+            if size > room:
+                raise SourceError(
+                    f"{STDIN}: does not end within {room:,} bytes, which is all there is room for; "
+                    "save it to a file, or send less."
+                )
+            file.write(piece)
+    return folder / STDIN

@@ -37,6 +37,7 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 #: Whole numbers up to here are float64s.
 EXACT = 2**53
 AMBIGUOUS = "ambiguous"
+TRIED = 16  # texts that are tried before a whole column
 #: Between the readings of a column whose sets are written differently.
 _OR = " or "
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -307,19 +308,27 @@ def plain_values(array: pa.Array, kind: str) -> NDArray[np.float64] | None:
     nanoseconds a value, where a text that is looked up and matched takes hundreds.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     array = storage(array)
     if family(array.type) != "text" or array.null_count == len(array):
         return None
     try:
-        if kind == "number":
-            return np.asarray(pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False))
-        if pc.any(pc.equal(pc.binary_length(array), 13)).as_py():  # a day and an hour is no date
-            return None
-        return np.asarray(days(pc.cast(array, pa.timestamp("us"))).to_numpy(zero_copy_only=False))
+        # Arrow words an error for every text that is no number: the first ones are tried alone.
+        _plain(array.slice(0, TRIED), kind)
+        return np.asarray(_plain(array, kind).to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
         return None
+
+
+def _plain(array: pa.Array, kind: str) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if kind == "number":
+        return pc.cast(array, pa.float64())
+    if pc.any(pc.equal(pc.binary_length(array), 13)).as_py():  # a day and an hour is no date
+        raise pa.ArrowInvalid("an hour without minutes")
+    return days(pc.cast(array, pa.timestamp("us")))
 
 
 def truths(texts: pa.Array, pair: tuple[str, str]) -> NDArray[np.float64]:

@@ -324,8 +324,8 @@ class _Cleaning:
         empty = np.flatnonzero((count == 0) & (odd == 0))
         if len(empty):
             raise InputError(
-                f"{self._name}: column {listing([self._called(i) for i in empty.tolist()])} has no value at "
-                "all, so there is no mean to put in; leave it out with columns=."
+                f"{self._name}: column {listing(list(map(self._called, empty.tolist())))} has no value "
+                "at all, so there is no mean to put in; leave it out with columns=."
             )
         return (total / np.maximum(count, 1)).astype(reader.dtype)
 
