@@ -11,12 +11,14 @@ A name that stands for a device or for the process's own output (``/dev/stdout``
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import secrets
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +26,9 @@ from pathlib import Path
 from .errors import CospanError, InputError
 
 __all__ = ["check_output", "whole_file", "write_text"]
+
+#: Seconds after which a temporary file that nobody writes to is one of a run that was killed.
+ABANDONED = 600
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
@@ -72,6 +77,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['a.txt']
     """
     target = check_output(path)
+    _remove_left_over(target)
     temporary = _temporary_for(target)
     try:
         yield temporary
@@ -90,6 +96,15 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
+
+
+def _remove_left_over(target: Path) -> None:
+    """Take away what runs that were killed had written for this file."""
+    pattern = f".{glob.escape(target.stem[:40])}-{'[0-9a-f]' * 8}.part{glob.escape(target.suffix)}"
+    for file in target.parent.glob(pattern):
+        with suppress(OSError):  # another run may be quicker
+            if time.time() - file.stat().st_mtime > ABANDONED:
+                file.unlink()
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:

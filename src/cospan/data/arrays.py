@@ -27,8 +27,8 @@ from scipy import sparse
 from cospan import _arrays
 from cospan.errors import InputError, SourceError
 
+from .base import Chunk, Note, Options, Reader, float_type, listing
 from .paths import check_readable, reading, sniff
-from .source import Chunk, Note, Options, Reader, float_type, listing
 
 #: NumPy has no arrays of more.
 MAX_DIMENSIONS = 64

@@ -43,20 +43,11 @@ import numpy as np
 from cospan._tolerance import ZEROS_AND_ONES
 from cospan.errors import InputError
 
-from .learn import (
-    HASHES,
-    MINUTES,
-    ColumnLearner,
-    Moments,
-    TextLearner,
-    looks_like_identifier,
-    may_be_identifier,
-)
+from .learn import ColumnLearner, TextLearner, looks_like_identifier, may_be_identifier
 from .matching import SchemaChange
 from .plan import EMPTY, SCHEMA, TRUTH, ColumnPlan
 from .readings import (
     AMBIGUOUS,
-    EXACT,
     PLAIN,
     READINGS,
     boolean_pair,
@@ -65,6 +56,8 @@ from .readings import (
     of_each,
     single_readings,
 )
+from .sketches import HASHES, MINUTES, Moments
+from .values import EXACT
 
 #: Why a column of numbers is not a feature.
 ROW_NUMBERS = "row identifiers: whole numbers that hardly repeat"

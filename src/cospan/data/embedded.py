@@ -19,10 +19,11 @@ from cospan._packages import needed
 from cospan._text import first_line, plural
 from cospan.errors import InputError
 
+from .base import Chunk, Note, Options, Reader, require
+from .cleaning import taken
 from .images import ImageReader
-from .readings import family
-from .source import Chunk, Note, Options, Reader, require, taken
 from .tables import Table
+from .values import family
 
 Model = Callable[[Any], Any]
 

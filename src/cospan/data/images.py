@@ -20,7 +20,7 @@ from cospan._packages import needed
 from cospan._text import first_line
 from cospan.errors import CospanError, InputError, SourceError
 
-from .source import Chunk, Note, Options, Reader, listing
+from .base import Chunk, Note, Options, Reader, listing
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 from cospan.errors import InputError
 from cospan.summary.lazy import reduced
 
-from .encode import SetProfile, encode_by
+from .base import Chunk, Options, Reader, float_type, listing, require
+from .cleaning import matches
+from .encode import encode_by
 from .learn import SetLearner, merged_learners
 from .plan import EncodingPlan
-from .source import Chunk, Options, Reader, float_type, listing, matches, require
-from .tables import PandasStream, Table
+from .profiles import SetProfile
+from .streams import PandasStream
+from .tables import Table
 
 
 class LazyReader(Reader):

@@ -16,10 +16,11 @@ import numpy as np
 
 from cospan.errors import InputError
 
-from .source import listing
+from .base import listing
 
 if TYPE_CHECKING:
-    from .learn import ColumnLearner, Moments, SetLearner
+    from .learn import ColumnLearner, SetLearner
+    from .sketches import Moments
 
 #: Columns under two names hold the same values where these share half of their different values,
 #: or their means lie within a quarter of a standard deviation, and so on.

@@ -18,10 +18,12 @@ from cospan._text import first_line
 from cospan.errors import InputError, SourceError
 
 from .arrays import array_reader, idx_reader, is_array, is_idx, npy_reader, npz_reader
+from .base import Note, Options, Reader, listing
 from .images import IMAGE_SUFFIXES, ImageReader
 from .paths import check_readable, files_below, reading, sniff, split_part
-from .source import Note, Options, Reader, Source, listing
-from .tables import ArrowFiles, ParquetFiles, Table, TableStream, object_stream, table_source
+from .source import Source
+from .streams import ArrowFiles, ParquetFiles, TableStream, object_stream
+from .tables import Table, table_source
 
 PARQUET = frozenset((".parquet", ".pq"))
 ARROW = frozenset((".arrow", ".feather", ".ipc", ".arrows"))

@@ -15,7 +15,7 @@ import numpy as np
 
 from cospan.errors import InputError
 
-from .source import MISSING, Note
+from .base import MISSING, Note
 
 #: What makes features.
 USED = ("number", "boolean", "category", "date", "time of day", "duration", "vector")

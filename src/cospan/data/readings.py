@@ -1,22 +1,21 @@
-"""How the values of an Arrow column are read: as numbers, truth values, dates, times or words.
+"""Text that means numbers, truth values, dates or times of day, and how to read it.
 
-Whatever made a table, its columns come as Arrow arrays, and those of a text file all come as text.
-A type belongs to a *family* (number, boolean, date, duration, text, dictionary, vector, nothing,
-other). A *reading* is one way to turn text into numbers: a column is read so only if every value
-of it, in every set, can be, or if each set has a reading of dates of its own and these cannot be
-mixed up ("2014-01-31" and "31/01/2014"). Where two readings fit all values and disagree ("1,234"
-may be 1234 or 1.234, "03/04/2020" a day in March or in April), no guess is made.
+A *reading* is one way to turn text into numbers. A column is read so only if every value of it,
+in every set, can be, or if each set has a reading of dates of its own and these cannot be mixed up
+("2014-01-31" and "31/01/2014"). Where two readings fit all values and disagree ("1,234" may be 1234
+or 1.234, "03/04/2020" a day in March or in April), the text is ambiguous and no guess is made.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .values import days, family, numbers, storage, whole_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,214 +29,10 @@ MISSING_TEXTS = (
 )  # fmt: skip
 #: Pairs of words for false and true, in lower case.
 BOOLEANS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"))
-#: No measurement is larger, and no mean or square of larger numbers can be trusted.
-LARGEST = 1e100
-#: Numbers below the smallest normal one have lost digits; they come from bytes read wrongly.
-SMALLEST = float(np.finfo(np.float64).tiny)
-#: Whole numbers up to here are float64s.
-EXACT = 2**53
 AMBIGUOUS = "ambiguous"
 TRIED = 16  # texts that are tried before a whole column
 #: Between the readings of a column whose sets are written differently.
 _OR = " or "
-_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
-
-
-# ---- types -------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=256)
-def family(type_: pa.DataType) -> str:
-    """How columns of this Arrow type can be read."""
-    import pyarrow as pa
-
-    types = pa.types
-    while isinstance(type_, pa.BaseExtensionType):
-        type_ = type_.storage_type
-    if types.is_null(type_):
-        return "nothing"
-    if types.is_dictionary(type_):
-        return "other" if types.is_nested(type_.value_type) else "dictionary"
-    if is_list(type_):
-        return "vector" if is_numeric(type_) else "other"
-    if types.is_boolean(type_):
-        return "boolean"
-    if is_numeric(type_):
-        return "number"
-    if types.is_date(type_) or types.is_timestamp(type_):
-        return "date"
-    if types.is_duration(type_) or types.is_time(type_):
-        return "duration"
-    words = (types.is_string, types.is_large_string, types.is_string_view)
-    return "text" if any(is_it(type_) for is_it in words) else "other"
-
-
-def is_list(type_: pa.DataType) -> bool:
-    from pyarrow import types
-
-    lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
-    return any(is_it(_bare(type_)) for is_it in lists)
-
-
-def is_numeric(type_: pa.DataType) -> bool:
-    """Whether a column of this type gives one or several numbers a row."""
-    from pyarrow import types
-
-    leaf = _leaf(type_)
-    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    return any(is_it(leaf) for is_it in numbers)
-
-
-def common_float(column_types: Collection[pa.DataType]) -> np.dtype[Any]:
-    """float32 when every column is float32 or float16, else float64."""
-    from pyarrow import types
-
-    small = all(types.is_float32(t) or types.is_float16(t) for t in map(_leaf, column_types))
-    return np.dtype(np.float32 if small else np.float64)
-
-
-def _bare(type_: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
-    while isinstance(type_, pa.BaseExtensionType):
-        type_ = type_.storage_type
-    return type_.value_type if pa.types.is_dictionary(type_) else type_
-
-
-def _leaf(type_: pa.DataType) -> pa.DataType:
-    type_ = _bare(type_)
-    while is_list(type_):
-        type_ = _bare(type_.value_type)
-    return type_
-
-
-def storage(array: pa.Array) -> pa.Array:
-    """Without chunks and extension wrappers."""
-    import pyarrow as pa
-
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    while isinstance(array, pa.ExtensionArray):
-        array = array.storage
-    return array
-
-
-# ---- values ------------------------------------------------------------------------------------
-
-
-def numbers(array: pa.Array) -> NDArray[np.float64]:
-    """Numbers, truth values, dates (days since 1970) and durations (days); NaN where missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    array = storage(array)
-    if family(array.type) in ("date", "duration"):
-        array = days(array)
-    elif array.type != pa.float64():
-        array = pc.cast(array, pa.float64(), safe=False)
-    return np.asarray(array.to_numpy(zero_copy_only=False))
-
-
-def absurd(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which numbers no measurement can be: infinite, beyond 1e100, or denormal; NaN is none.
-
-    >>> absurd(np.array([1.0, np.inf, 1e200, 5e-324, 0.0, np.nan]))
-    array([False,  True,  True,  True, False, False])
-    """
-    size = np.abs(values)
-    if values.dtype.itemsize < 8:  # every single precision number is a normal double one
-        return np.asarray(np.isinf(size))
-    return np.asarray((size > LARGEST) | ((size < SMALLEST) & (size > 0)))
-
-
-def all_usual(values: NDArray[Any]) -> bool:
-    """Whether no number is missing or absurd; a look at the ends is cheaper than a mask."""
-    if values.size == 0:
-        return True
-    low, high = float(values.min()), float(values.max())  # NaN where one is
-    if not (low >= -LARGEST and high <= LARGEST):
-        return False
-    return low >= SMALLEST or values.dtype.itemsize < 8 or not bool(absurd(values).any())
-
-
-def days(array: pa.Array) -> pa.Array:
-    """Dates, times and durations in days, to the last bit the same for every unit of the type."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    type_ = array.type
-    if pa.types.is_date32(type_):
-        return pc.cast(array.view(pa.int32()), pa.float64())
-    unit = "ms" if pa.types.is_date64(type_) else type_.unit
-    narrow = pa.types.is_time32(type_)
-    ticks = pc.cast(array.view(pa.int32() if narrow else pa.int64()), pa.int64())
-    gaps = np.asarray(array.is_null().to_numpy(zero_copy_only=False))
-    # Nanoseconds since 1970 have more digits than a float64, so whole days are split off first.
-    whole, rest = np.divmod(ticks.fill_null(0).to_numpy(), _PER_DAY[unit])
-    return pa.array(whole + rest / _PER_DAY[unit], mask=gaps)
-
-
-def hours_of(days: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The time of day in hours, to the millisecond: the same time of two days is one number.
-
-    >>> hours_of(np.array([0.0, 17532.25, 17533.25]))
-    array([0., 6., 6.])
-    """
-    return np.asarray(np.rint((days - np.floor(days)) * 86_400_000) / 3_600_000)
-
-
-def whole_numbers(array: pa.Array) -> pa.Array | None:
-    """Whole numbers of 64 bits, as they are or written as text; None for any other column."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    array = storage(array)
-    if family(array.type) == "text":
-        try:
-            return pc.cast(array, pa.int64())
-        except pa.ArrowInvalid:
-            return None
-    wide = pa.types.is_int64(array.type) or pa.types.is_uint64(array.type)
-    return array if wide else None
-
-
-def above(array: pa.Array, origin: int) -> NDArray[np.float64]:
-    """Numbers less an origin; NaN where missing. Whole numbers lose no digit on the way.
-
-    >>> import pyarrow as pa
-    >>> above(pa.array([2**60 + 1, None]), 2**60)
-    array([ 1., nan])
-    """
-    whole = whole_numbers(array)
-    if whole is None:
-        found = plain_values(array, "number")
-        return (numbers(array) if found is None else found) - origin
-    values = whole.fill_null(0).to_numpy(zero_copy_only=False)
-    upper, lower = values >> 32, values & 0xFFFFFFFF
-    apart = (upper - float(origin >> 32)) * 2.0**32 + (lower - float(origin & 0xFFFFFFFF))
-    return np.asarray(np.where(whole.is_null().to_numpy(zero_copy_only=False), np.nan, apart))
-
-
-def values_of(array: pa.Array) -> NDArray[Any]:
-    """A label or identifier column as NumPy values; with gaps, as objects with None."""
-    from pyarrow import types
-
-    array = storage(array)
-    array = array.dictionary_decode() if types.is_dictionary(array.type) else array
-    plain = types.is_integer(array.type) or types.is_floating(array.type)
-    if not array.null_count and (plain or types.is_boolean(array.type)):
-        return np.asarray(array.to_numpy(zero_copy_only=False))
-    texts = [
-        x if x is None or plain or isinstance(x, str | bool) else str(x) for x in array.to_pylist()
-    ]
-    if not array.null_count:
-        return np.array(texts, dtype=np.str_)
-    values = np.empty(len(array), dtype=object)
-    values[:] = texts
-    return values
-
-
-# ---- texts -------------------------------------------------------------------------------------
 
 
 class Coded(NamedTuple):
@@ -329,6 +124,23 @@ def _plain(array: pa.Array, kind: str) -> pa.Array:
     if pc.any(pc.equal(pc.binary_length(array), 13)).as_py():  # a day and an hour is no date
         raise pa.ArrowInvalid("an hour without minutes")
     return days(pc.cast(array, pa.timestamp("us")))
+
+
+def above(array: pa.Array, origin: int) -> NDArray[np.float64]:
+    """Numbers less an origin; NaN where missing. Whole numbers lose no digit on the way.
+
+    >>> import pyarrow as pa
+    >>> above(pa.array([2**60 + 1, None]), 2**60)
+    array([ 1., nan])
+    """
+    whole = whole_numbers(array)
+    if whole is None:
+        found = plain_values(array, "number")
+        return (numbers(array) if found is None else found) - origin
+    values = whole.fill_null(0).to_numpy(zero_copy_only=False)
+    upper, lower = values >> 32, values & 0xFFFFFFFF
+    apart = (upper - float(origin >> 32)) * 2.0**32 + (lower - float(origin & 0xFFFFFFFF))
+    return np.asarray(np.where(whole.is_null().to_numpy(zero_copy_only=False), np.nan, apart))
 
 
 def truths(texts: pa.Array, pair: tuple[str, str]) -> NDArray[np.float64]:

@@ -1,82 +1,43 @@
-"""Tables: streams of Arrow batches, with label, identifiers and the columns that can be features.
+"""Tables: a stream of Arrow batches with label, identifiers and the columns that can be features.
 
-Dataframes and everything that streams Arrow (pandas, polars, DuckDB, Hugging Face datasets),
-Parquet and Arrow files, text files (``text_files``) all give the same: record batches with known
-columns, as often as asked. A :class:`Table` is one of these with the user's options; it is learned
-and encoded by calls (``encode``).
+A :class:`Table` is learned and encoded by calls (``encode``). Lists of numbers and images are rows
+of their own: there is nothing to encode.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from decimal import Decimal
-from pathlib import Path
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._packages import needed
-from cospan._text import first_line
 from cospan.errors import InputError, SourceError
 
-from .paths import reading
-from .readings import common_float, family, is_list, is_numeric, storage, values_of
-from .source import (
-    Chunk,
-    Note,
-    Options,
-    Reader,
-    Source,
-    classes_in,
-    listing,
-    require,
-    taken,
-)
+from .base import Chunk, Note, Options, Reader, listing, require
+from .cleaning import classes_in, taken
+from .images import Decoder, is_image
+from .source import Source
+from .streams import PROBE_ROWS, TableStream
+from .values import common_float, family, list_rows, list_shape, values_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .encode import SetProfile
-    from .images import Decoder
     from .learn import SetLearner
     from .plan import EncodingPlan
+    from .profiles import SetProfile
 
-#: Rows looked at to find what the columns of a dataframe hold, and how long the lists in one are.
-PROBE_ROWS = 1000
 #: Rows read at a time to learn labels and what columns hold.
 LEARN_ROWS = 2**16
-#: About this much of a Parquet file is decoded at a time. The allocator keeps some multiple of it.
-DECODE_BYTES = 6 * 2**20
-#: All column buffers of a Parquet file together take about this much.
-BUFFER_BYTES = 32 * 2**20
 #: Batches are joined to larger ones up to this much: each costs some microseconds for every column.
 JOINED_BYTES = 2**25
 #: No list in a table's cell may be longer: each of its numbers becomes a feature with a name.
 MAX_LIST = 2**22
 #: Longer texts are cut: no category, number or date is written so.
 LONGEST_TEXT = 2**16
-INDEX = "__index__"
-
-
-class TableStream(ABC):
-    """Arrow record batches with known columns, as often as asked."""
-
-    name: str
-    schema: pa.Schema
-    n_rows: int | None = None
-    index: str | None = None  # a column that identifies rows and is not a feature
-    #: Columns that can serve as label or id but never as a feature (folder partitions)
-    hidden: frozenset[str] = frozenset()
-    written: bool = False  # whether labels and identifiers come as text, whatever they are
-    notes: tuple[Note, ...] = ()
-
-    @abstractmethod
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        """Batches of at most `size` rows with these columns, in this order."""
 
 
 class RawBlock(NamedTuple):
@@ -191,7 +152,7 @@ class Table:
         waiting = set(lists)
         for batch in self._stream.batches(lists, PROBE_ROWS) if lists else ():
             for column in list(waiting):
-                shape = _list_shape(batch.column(column))
+                shape = list_shape(batch.column(column))
                 if shape is not None:
                     _check_list(f"{self.name}: column {column!r}", shape)
                     shapes[column] = shape
@@ -351,7 +312,7 @@ def cut_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
             continue
         long = pc.fill_null(pc.greater(lengths, LONGEST_TEXT), False)
         fronts = [
-            f"{text[:LONGEST_TEXT]}… ({len(text):,} letters, {hash_of(text)})"
+            f"{text[:LONGEST_TEXT]}… ({len(text):,}, {sha256(text.encode()).hexdigest()[:16]})"
             for text in texts.filter(long).to_pylist()
         ]
         cut = pc.replace_with_mask(texts, long, pa.array(fronts, texts.type))
@@ -359,346 +320,6 @@ def cut_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
             cut = pa.DictionaryArray.from_arrays(array.indices, cut)
         batch = batch.set_column(place, field, cut)
     return batch
-
-
-def hash_of(text: str) -> str:
-    """Some letters that no other text has."""
-    from hashlib import sha256
-
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-# ---- dataframes and anything that streams Arrow ------------------------------------------------
-
-
-def object_stream(obj: Any, name: str | None) -> TableStream | None:
-    """The stream of a dataframe or of anything that streams Arrow; None if `obj` is neither."""
-    # Asked of the type: asking a lazy dataframe itself for its columns would compute them.
-    of_type = type(obj)
-    pandas = hasattr(of_type, "iloc") and hasattr(of_type, "dtypes") and hasattr(obj, "columns")
-    lazy = hasattr(of_type, "collect") and hasattr(of_type, "collect_schema")
-    streams = [x for x in ("__arrow_c_stream__", "__dataframe__") if hasattr(of_type, x)]
-    if not (pandas or lazy or streams or isinstance(obj, Mapping) or _is_arrow(obj)):
-        return None
-    with needed("Reading a table"):
-        import pyarrow as pa
-
-    if pandas:
-        return PandasStream(obj, name or f"{of_type.__module__.partition('.')[0]} dataframe")
-    obj = obj.collect() if lazy else obj
-    library = type(obj).__module__.partition(".")[0]
-    usual = "Arrow table" if isinstance(obj, pa.Table | pa.RecordBatch) else f"{library} dataframe"
-    return ArrowStream(_table_of(obj), name or usual)
-
-
-def _is_arrow(obj: Any) -> bool:
-    return type(obj).__module__.partition(".")[0] == "pyarrow" and hasattr(obj, "schema")
-
-
-def _table_of(obj: Any) -> pa.Table:
-    """Columns under their names, or a stream of Arrow batches, as a table."""
-    import pyarrow as pa
-
-    try:
-        if isinstance(obj, pa.RecordBatch):
-            return pa.Table.from_batches([obj])
-        if hasattr(obj, "__dataframe__") and not hasattr(obj, "__arrow_c_stream__"):
-            from pyarrow.interchange import from_dataframe
-
-            return from_dataframe(obj)
-        return pa.table(dict(obj) if isinstance(obj, Mapping) else obj)
-    except OverflowError as error:
-        raise InputError(
-            f"The {type(obj).__name__} holds whole numbers of more than 64 bits; turn them into "
-            "floats."
-        ) from error
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(
-            f"The {type(obj).__name__} is not a table ({first_line(error)}); give columns of one "
-            "length by their names, or a dataframe (to_frame() makes one of a single column)."
-        ) from error
-
-
-class ArrowStream(TableStream):
-    """An Arrow table in memory."""
-
-    def __init__(self, table: pa.Table, name: str) -> None:
-        self.name = name
-        self.schema = table.schema
-        self.n_rows = table.num_rows
-        self._table = table
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        yield from self._table.select(list(columns)).to_batches(max_chunksize=size)
-
-
-class PandasStream(TableStream):
-    """A pandas dataframe, turned into Arrow one slice at a time.
-
-    Columns that mix numbers and texts are read as text; other Python objects are left out.
-    """
-
-    def __init__(self, frame: Any, name: str) -> None:
-        import pyarrow as pa
-
-        self.name = name
-        self.n_rows = len(frame)
-        if any(type(column) is not str for column in frame.columns):
-            frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
-        if not frame.columns.is_unique:
-            twice = list(dict.fromkeys(frame.columns[frame.columns.duplicated()]))
-            raise InputError(
-                f"The dataframe has more than one column called {listing(twice)}; rename them."
-            )
-        self._frame = frame
-        counted = type(frame.index).__name__ == "RangeIndex" and frame.index.start == 0
-        self.index = None if counted else INDEX
-        fields = list(self._batch(frame.iloc[:PROBE_ROWS]).schema)
-        self.schema = pa.schema(fields if counted else [*fields, pa.field(INDEX, pa.string())])
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        own = [column for column in columns if column != INDEX]
-        # A selection copies the columns; all of them need none.
-        chosen = self._frame if own == list(self._frame.columns) else self._frame[own]
-        for start in range(0, self.n_rows or 0, size):
-            part = chosen.iloc[start : start + size]
-            batch = self._batch(part)
-            if INDEX in columns:
-                whole = getattr(part.index, "dtype", None) == "int64"
-                values = list(part.index) if whole else [str(value) for value in part.index]
-                batch = batch.append_column(INDEX, pa.array(values))
-            yield batch.select(list(columns))
-
-    def _batch(self, part: Any) -> pa.RecordBatch:
-        import pyarrow as pa
-
-        try:
-            batch = pa.RecordBatch.from_pandas(part, preserve_index=False)
-            if not any(hasattr(kind, "closed") for kind in part.dtypes.map(_categories)):
-                return batch.replace_schema_metadata(None)
-        except (pa.ArrowException, OverflowError, TypeError, ValueError, NotImplementedError):
-            pass
-        arrays = [_pandas_array(part.iloc[:, i]) for i in range(part.shape[1])]
-        return pa.RecordBatch.from_arrays(arrays, names=list(part.columns))
-
-
-def _categories(kind: Any) -> Any:
-    return getattr(getattr(kind, "categories", None), "dtype", kind)
-
-
-def _pandas_array(values: Any) -> pa.Array:
-    """One column; intervals as categories, sparse values as dense ones, mixtures as texts."""
-    import pyarrow as pa
-
-    if hasattr(values.dtype, "fill_value") and hasattr(values, "sparse"):
-        values = values.sparse.to_dense()
-    if hasattr(_categories(values.dtype), "closed"):
-        values = values.astype("string").astype("category")
-    try:
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError, NotImplementedError):
-        texts = _as_texts(values.tolist())
-    # A column of lists of nothing is one that no reading takes.
-    return pa.array(texts, pa.string()) if texts is not None else _unreadable(len(values))
-
-
-def _unreadable(n: int) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array([[]] * n, pa.list_(pa.string()))
-
-
-def _as_texts(values: list[Any]) -> list[str | None] | None:
-    """Numbers and texts of one column as texts; None if there is anything else among them."""
-    texts: list[str | None] = []
-    for value in values:
-        if value is None or value is not value or (isinstance(value, float) and value != value):
-            texts.append(None)
-        elif isinstance(value, float) and value.is_integer():
-            texts.append(str(int(value)))
-        elif isinstance(value, str | bool | int | float | Decimal | np.generic):
-            texts.append(str(value))
-        elif type(value).__name__ in ("NAType", "NaTType"):
-            texts.append(None)
-        else:
-            return None
-    return texts
-
-
-# ---- Parquet and Arrow files -------------------------------------------------------------------
-
-
-class _Files(TableStream):
-    """Several files of one kind as one table."""
-
-    kind: str
-
-    def __init__(self, files: Sequence[Path], root: Path) -> None:
-        self.name = root.name or str(root)
-        self._files = list(files)
-        self._partitions = [_partition(file, root) for file in self._files]
-        if any(set(part) != set(self._partitions[0]) for part in self._partitions):
-            raise SourceError(f"{root}: the files lie under different key=value folders.")
-        schema: pa.Schema | None = None
-        total: int | None = 0
-        for file in self._files:
-            with reading(file, self.kind):
-                own, rows = self._look_into(file)
-                str(own.names)  # names that are no text come to light here, not later
-            total = None if rows is None or total is None else total + rows
-            schema = own if schema is None else _united(schema, own, file, self._files[0])
-        if total == 0:
-            raise SourceError(f"{self.name}: has no rows.")
-        self.n_rows = total
-        self.index = _pandas_index(schema)
-        self.schema = _with_partitions(schema, self._partitions[0])
-        self.hidden = frozenset(self._partitions[0])
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        own = [column for column in columns if column not in self.hidden]
-        constants = [column for column in columns if column in self.hidden]
-        for file, values in zip(self._files, self._partitions, strict=True):
-            with reading(file, self.kind):
-                for batch in self._read(file, own, size):
-                    # Offsets beyond their buffer would end the process, not only this function.
-                    batch.validate(full=True)
-                    for name in constants:
-                        constant = pa.repeat(values[name], batch.num_rows)
-                        batch = batch.append_column(name, constant)
-                    batch = batch.select(list(columns))
-                    for start in range(0, batch.num_rows, size):
-                        yield batch.slice(start, size)
-
-    @abstractmethod
-    def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]: ...
-
-    @abstractmethod
-    def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]: ...
-
-
-class ParquetFiles(_Files):
-    """Parquet, through ``ParquetFile.iter_batches`` and not through a dataset scanner.
-
-    The scanner decodes whole row groups ahead, and a row group of the usual million rows with 784
-    columns has 3 GB. ``iter_batches`` decodes only the pages it needs, from small buffers.
-    """
-
-    kind = "Parquet"
-
-    def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(file) as parquet:
-            return parquet.schema_arrow, parquet.metadata.num_rows
-
-    def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow.parquet as pq
-
-        buffer = max(4096, BUFFER_BYTES // max(1, len(columns)))
-        options: Any = {"buffer_size": buffer, "pre_buffer": False}
-        with pq.ParquetFile(file, **options) as parquet:
-            # How much a row takes is not known before: a text may have any length.
-            first = next(parquet.iter_batches(min(size, 64), columns=columns), None)
-            row = max(4 * len(columns), first.nbytes // max(1, len(first))) if first else 1
-            rows = min(size, max(1 if row > DECODE_BYTES else 64, DECODE_BYTES // max(1, row)))
-            # Asking for "a" also gives a column "a.b"; the caller selects once more.
-            yield from parquet.iter_batches(rows, columns=columns)
-
-
-class ArrowFiles(_Files):
-    """Arrow IPC: the file format (Feather) and the stream format, memory-mapped."""
-
-    kind = "Arrow"
-
-    def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
-        import pyarrow as pa
-
-        with closing(pa.memory_map(str(file), "r")) as stream:
-            if not _is_file_format(file):
-                return pa.ipc.open_stream(stream).schema, None
-            schema = pa.ipc.open_file(stream).schema
-            if not len(schema):
-                return schema, 0
-            plain = [f.name for f in schema if is_numeric(f.type) and not is_list(f.type)]
-            cheap = (plain or schema.names)[:1]
-            return schema, sum(batch.num_rows for batch in _ipc_batches(stream, True, cheap))
-
-    def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        with closing(pa.memory_map(str(file), "r")) as stream:
-            yield from _ipc_batches(stream, _is_file_format(file), columns)
-
-
-def _is_file_format(file: Path) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(6) == b"ARROW1"
-
-
-def _ipc_batches(stream: Any, file_format: bool, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    if not file_format:
-        yield from pa.ipc.open_stream(stream)
-        return
-    place = {name: i for i, name in enumerate(pa.ipc.open_file(stream).schema.names)}
-    options = pa.ipc.IpcReadOptions(included_fields=sorted(place[c] for c in columns))
-    reader = pa.ipc.open_file(stream, options=options)
-    for number in range(reader.num_record_batches):
-        yield reader.get_batch(number)
-
-
-def _united(first: pa.Schema, other: pa.Schema, file: Path, first_file: Path) -> pa.Schema:
-    """One schema for two files; a column with two number types is read as float64."""
-    import pyarrow as pa
-
-    there = set(other.names)
-    absent = [name for name in first.names if name not in there]
-    if absent:
-        raise SourceError(f"{file}: lacks column {listing(absent)}, which {first_file.name} has.")
-    for i, field in enumerate(first):
-        type_ = other.field(field.name).type
-        if is_numeric(type_) != is_numeric(field.type) or is_list(type_) != is_list(field.type):
-            raise SourceError(
-                f"{file}: column {field.name!r} holds {type_}, where {first_file.name} has "
-                f"{field.type}."
-            )
-        if type_ != field.type and is_numeric(type_) and not is_list(type_):
-            first = first.set(i, pa.field(field.name, pa.float64()))
-    return first
-
-
-def _partition(file: Path, root: Path) -> dict[str, str]:
-    """``label=cat/part-0.parquet`` says that the rows of the file have label cat."""
-    if not file.is_relative_to(root):
-        return {}
-    places = file.relative_to(root).parts[:-1]
-    return dict(place.split("=", 1) for place in places if "=" in place)
-
-
-def _with_partitions(schema: Any, keys: Mapping[str, str]) -> pa.Schema:
-    import pyarrow as pa
-
-    for key in keys:
-        schema = schema.append(pa.field(key, pa.string()))
-    return schema
-
-
-def _pandas_index(schema: Any) -> str | None:
-    """The column in which pandas keeps a dataframe's index, if it is one."""
-    try:
-        columns = list((schema.pandas_metadata or {}).get("index_columns", []))
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return None  # a note of another library's, and a damaged one: the columns are all there
-    names = set(schema.names)
-    return next((c for c in columns if isinstance(c, str) and c in names), None)
-
-
-# ---- lists of numbers and images ---------------------------------------------------------------
 
 
 class VectorReader(Reader):
@@ -709,8 +330,6 @@ class VectorReader(Reader):
     """
 
     def __init__(self, table: Table) -> None:
-        from .images import Decoder, is_image
-
         options = table.options
         self.name, self.n_rows, self.notes = table.name, table.n_rows, table.notes
         types = {column: table.schema.field(column).type for column in table.columns}
@@ -757,8 +376,6 @@ class VectorReader(Reader):
 
 def table_source(stream: TableStream, options: Options, name: str | None = None) -> Source | Table:
     """Images, texts to embed and lists of numbers are rows at once; other tables are encoded."""
-    from .images import is_image
-
     table = Table(stream, options, name)
     if options.text is not None:
         from .embedded import EmbeddedTexts
@@ -784,64 +401,3 @@ def _check_list(name: str, shape: tuple[int, ...]) -> None:
             f"{name} holds lists of {length:,} numbers, above the limit of {MAX_LIST:,}; save them "
             "as an array (.npy) instead."
         )
-
-
-def _list_shape(array: pa.Array) -> tuple[int, ...] | None:
-    """Lengths of the (nested) lists in a column, from its first filled row."""
-    shape: list[int] = []
-    array = _decoded(array)
-    while is_list(array.type):
-        filled = array.drop_null()
-        if len(filled) == 0 or not filled[0].values or not len(filled[0].values):
-            return None
-        array = _decoded(filled[0].values)
-        shape.append(len(array))
-    return tuple(shape)
-
-
-def list_rows(
-    array: pa.Array,
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    column: str,
-    where: tuple[str, int] = ("The table", 0),
-) -> NDArray[Any]:
-    """A column of lists as an array (n, product of shape); NaN where a list is missing.
-
-    `where` is the source's name and the number of the first row, for messages.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    array = _decoded(array)
-    width = int(np.prod(shape, dtype=int))
-    present = np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-    values = array.drop_null() if array.null_count else array
-    for depth, length in enumerate(shape):
-        lengths = pc.fill_null(pc.list_value_length(values), -1)
-        odd = np.flatnonzero(lengths.to_numpy(zero_copy_only=False) != length)
-        if len(odd):
-            inner = max(1, len(values) // max(1, int(present.sum()))) if depth else 1
-            row = where[1] + int(np.flatnonzero(present)[odd[0] // inner])
-            raise InputError(
-                f"{where[0]}: column {column!r} has a list of "
-                f"{max(lengths[int(odd[0])].as_py(), 0)} numbers in row {row}, where the first row "
-                f"has {length}; all lists of a column must be equally long."
-            )
-        values = _decoded(values.flatten())
-    target = pa.from_numpy_dtype(dtype)
-    values = values if values.type == target else pc.cast(values, target, safe=False)
-    numbers = np.asarray(values.to_numpy(zero_copy_only=False)).reshape(-1, width)
-    if present.all():
-        return numbers
-    rows = np.full((len(array), width), np.nan, dtype=dtype)
-    rows[present] = numbers
-    return rows
-
-
-def _decoded(array: pa.Array) -> pa.Array:
-    """Without chunks, extension and dictionary wrappers."""
-    from pyarrow import types
-
-    array = storage(array)
-    return array.dictionary_decode() if types.is_dictionary(array.type) else array

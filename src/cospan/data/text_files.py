@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from cospan._text import is_number
 from cospan.errors import SourceError
 
+from .base import Note, listing
 from .paths import reading, sniff
 from .readings import MISSING_TEXTS
-from .source import Note, listing
-from .tables import TableStream
+from .streams import TableStream
 
 if TYPE_CHECKING:
     import pyarrow as pa

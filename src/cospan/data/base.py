@@ -1,0 +1,182 @@
+"""What every source shares: chunks of rows, notes, options, and what a reader must offer.
+
+A *reader* knows one kind of input and yields raw blocks; a Source puts the same cleaning behind
+every reader.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.errors import InputError
+
+#: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.
+CHUNK_BYTES = 32 * 2**20
+#: Narrow tables get no more rows than this in a chunk: identifiers and labels cost memory too.
+MAX_CHUNK_ROWS = 2**18
+#: An image_size above this would make rows of more than a million features.
+MAX_PIXELS_SIZED = 2**20
+MISSING = ("indicator", "mean", "drop", "error")
+IMAGE_MODES = ("L", "RGB")
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a reader of a result should know: its kind, a sentence, and what to do about it.
+
+    A `loud` note is worth a warning as well.
+    """
+
+    code: str
+    text: str
+    remedy: str = ""
+    loud: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.remedy}" if self.remedy else self.text
+
+
+class Chunk(NamedTuple):
+    """Some consecutive rows of a source.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, d), float32 or float64, C-contiguous, finite
+    ids : ndarray of shape (n,)
+        Row numbers (int64, from 0, counted before any row is left out), or the values of the
+        dataframe's index or of ``id_column``, or file names.
+    labels : ndarray of shape (n,) or None
+        Present when ``label`` was given without ``label_value``.
+    times : ndarray of shape (n, columns) or None
+        Days since 1970 in columns that say when a row is from and are not features (the plan's
+        kind ``"time"``); NaN where a value is missing.
+    merged : ndarray of shape (n,), uint64, or None
+        A hash of each row's levels in the columns whose rare levels share a feature: rows that
+        differ in these alone are equal as numbers. None where there is no such column.
+    """
+
+    rows: Any
+    ids: NDArray[Any]
+    labels: NDArray[Any] | None = None
+    times: NDArray[np.float64] | None = None
+    merged: NDArray[np.uint64] | None = None
+
+    def take(self, index: slice | NDArray[Any]) -> Chunk:
+        """The rows that `index` picks, with all that lies beside them."""
+        picked: Any = (None if column is None else column[index] for column in self)
+        return Chunk(*picked)
+
+
+class Reader(ABC):
+    """One kind of input. Blocks may hold NaN (missing); everything else is the Source's work."""
+
+    name: str
+    n_features: int
+    dtype: np.dtype[Any]
+    n_rows: int | None = None
+    feature_names: tuple[str, ...] | None = None
+    image_shape: tuple[int, ...] | None = None
+    owners: tuple[str, ...] | None = None  # for each feature the user's column it is made of
+    embedded: bool = False  # whether a model made the rows
+    clean: bool = False  # whether its blocks hold usual numbers only
+    notes: tuple[Note, ...] = ()  # known when it was opened
+    found: tuple[Note, ...] = ()  # in the last pass over its rows
+    #: A Dask collection that can be left to the workers; None where labels are wanted too
+    collection: Any = None
+
+    @abstractmethod
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        """Raw blocks of at most about `size` rows, from the first row, each time anew."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The keyword arguments of :func:`open_source`, checked."""
+
+    label: Any = None
+    label_value: Any = None
+    columns: tuple[str | int, ...] | None = None
+    id_column: str | None = None
+    chunk_rows: int | None = None
+    missing: str | None = None
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    strict: bool = False
+    image_size: tuple[int, int] | None = None
+    image_mode: str = "L"
+    max_bad_images: int = 10
+    text: str | None = None
+    embed: Any = None
+
+    def __post_init__(self) -> None:
+        for option, allowed in (("missing", (None, *MISSING)), ("image_mode", IMAGE_MODES)):
+            if getattr(self, option) not in allowed:
+                known = listing([one for one in allowed if one is not None])
+                raise InputError(f"{option} must be one of {known}, not {getattr(self, option)!r}.")
+        if self.chunk_rows is not None and self.chunk_rows < 1:
+            raise InputError(f"chunk_rows must be 1 or more, not {self.chunk_rows}.")
+        if self.max_bad_images < 0:
+            raise InputError(f"max_bad_images must be 0 or more, not {self.max_bad_images}.")
+        if self.image_size is not None and min(self.image_size) < 1:
+            raise InputError(f"image_size must be positive, not {self.image_size}.")
+        if self.image_size is not None and math.prod(self.image_size) > MAX_PIXELS_SIZED:
+            raise InputError(
+                f"image_size is {'x'.join(map(str, self.image_size))}, above {MAX_PIXELS_SIZED:,} "
+                "pixels; every pixel is a feature, so take a smaller one, for example 64."
+            )
+        if self.columns is not None and not self.columns:
+            raise InputError("columns is empty: name at least one feature to take.")
+        twice = [column for column, n in Counter(self.columns or ()).items() if n > 1]
+        if twice:
+            raise InputError(f"columns names {twice[0]!r} twice; name each feature once.")
+        if self.label_value is not None and self.label is None:
+            raise InputError(
+                f"label_value={self.label_value!r} needs label= to say where the classes stand."
+            )
+
+    def rows_per_chunk(self, n_features: int, dtype: np.dtype[Any]) -> int:
+        if self.chunk_rows is not None:
+            return self.chunk_rows
+        fitting = CHUNK_BYTES // max(1, n_features * dtype.itemsize)
+        return int(min(max(fitting, 1), MAX_CHUNK_ROWS))
+
+
+def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """The float type that rows of `dtype` are given as: float32 stays, integers get float64."""
+    if dtype.kind == "f":
+        return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    kind = {"c": "complex numbers", "O": "Python objects", "V": "records"}.get(dtype.kind)
+    raise InputError(f"{name}: holds {kind or dtype}, and rows of real numbers are needed.")
+
+
+def listing(items: Sequence[object], limit: int = 8) -> str:
+    """Name several things in a message.
+
+    >>> listing(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(str(item)) for item in items[:limit])
+    rest = len(items) - limit
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def require(there: Sequence[str], columns: Sequence[str], name: str, given: str = "") -> None:
+    """A table called `name` has these columns, which the option `given` asked for."""
+    absent = [column for column in columns if column not in set(there)]
+    if absent:
+        asked = f" (asked for by {given}=)" if given else ""
+        raise InputError(
+            f"{name}: has no column {listing(absent)}{asked}; its columns are {listing(there, 20)}."
+        )
