@@ -28,10 +28,12 @@ NEW = {
         "report/monitoring.py",
     ],
     "other measures, and synthetic rows": ["panel"],
-    "embeddings of texts and pictures": ["embedding", "sources/embedded.py"],
+    "embeddings of texts and pictures": ["data/embedded.py"],
     "curved features": ["curves", "sets/curved.py", "sets/curving.py", "model_file/curves.py"],
     "typicality: rows like neither set": ["typicality.py", "_tails.py"],
-    "tables with categories, dates, gaps": ["sources/encoding"],
+    "tables with categories, dates, gaps": [
+        "data/decide.py", "data/encode.py", "data/encoder.py", "data/learn.py", "data/plan.py",
+    ],
     "angles over time or order": ["comparison/timelines.py", "report/svg_time.py"],
     "prototypes": ["frame/extremes.py"],
     "GSVD: stacks, sparse pairs, other forms, least squares, Tikhonov": [
@@ -40,9 +42,6 @@ NEW = {
     ],
     "gates for machines, options from files, doctor": [
         "cli/config.py", "cli/doctor.py", "cli/gate_files.py",
-    ],
-    "files that claim more than they hold": [
-        "sources/arrow_claims.py", "sources/budget.py", "sources/zarr_stores.py",
     ],
     "model files of 0.1": ["model_file/first_format.py"],
 }  # fmt: skip

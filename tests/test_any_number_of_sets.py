@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from typer.testing import CliRunner
 
 from cospan import Summary, cli, compare, compare_many, load, save
+from cospan.data import Source
 from cospan.errors import CospanWarning, InputError
 from cospan.report import content_of
-from cospan.data import Source
 
 NAMES = ("red", "green", "blue")
 COLUMNS = list("vwxyz")

@@ -20,10 +20,10 @@ from cospan.changes.spreads import spread_apart
 from cospan.changes.twosample import adjusted, compare_levels, compare_ordered, log_fisher
 from cospan.changes.ways import name_change
 from cospan.changes.wording import listed, of_hundred, value_text
+from cospan.data import encode, open_source
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.significance import Estimate, shift_test
-from cospan.data import encode, open_source
 
 GREEK = set("αβγδεζηθικλμνξοπρστυφχψωΑΒΓΔΕΘΛΞΠΣΦΨΩ")
 

@@ -16,8 +16,8 @@ from cospan import JointFrame, angle_histogram, attribute, compare_many, fisher_
 from cospan.comparison import compare
 from cospan.comparison.auditing import sides_of_labels
 from cospan.comparison.scoring import KEPT_ROWS
-from cospan.errors import CospanWarning, InputError
 from cospan.data import Chunk, open_source
+from cospan.errors import CospanWarning, InputError
 from cospan.summary import Reservoir
 
 SIDE = 6  # images of 6 x 6 pixels
@@ -105,25 +105,16 @@ def _feather(rows, path):
     return path / "rows.feather"
 
 
-def _safetensors(rows, path):
-    from safetensors.numpy import save_file
-
-    save_file({"rows": rows}, path / "rows.safetensors")
-    return path / "rows.safetensors"
-
-
 def _h5(rows, path):
     h5py = importlib.import_module("h5py")
-    with h5py.File(path / "rows.h5", "w") as file:
-        file["rows"] = rows
-    return path / "rows.h5"
+    return h5py.File(path / "rows.h5", "w").create_dataset("rows", data=rows)
 
 
 def _zarr(rows, path):
     zarr = importlib.import_module("zarr")
     array = zarr.create_array(path / "rows.zarr", shape=rows.shape, dtype=rows.dtype)
     array[:] = rows
-    return path / "rows.zarr"
+    return array
 
 
 def _images(rows, path):
@@ -159,7 +150,6 @@ FORMATS = {
     "parquet": _parquet,
     "folder of parquet": _parquet_folder,
     "feather": _feather,
-    "safetensors": _safetensors,
     "hdf5": _h5,
     "zarr": _zarr,
     "images": _images,

@@ -11,13 +11,6 @@ import onnx
 import pandas as pd
 import pytest
 import torch
-from numpy.testing import assert_allclose, assert_array_equal
-from onnx import TensorProto, helper
-from PIL import Image
-from safetensors.torch import save_file
-from tokenizers import Tokenizer, models, pre_tokenizers
-
-import cospan
 from cospan.embedding import (
     EmbeddingCache,
     embed_images,
@@ -25,9 +18,16 @@ from cospan.embedding import (
     load_image_model,
     load_text_model,
 )
-from cospan.errors import CospanWarning, InputError
 from cospan.sources import open_source
 from cospan.sources.embedded import is_prose
+from numpy.testing import assert_allclose, assert_array_equal
+from onnx import TensorProto, helper
+from PIL import Image
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+import cospan
+from cospan.errors import CospanWarning, InputError
 
 WORDS = ["[PAD]", "[UNK]", "the", "cat", "sat", "dog", "ran", "far", "away"]
 HIDDEN, HEADS, INNER, LAYERS = 12, 3, 20, 2

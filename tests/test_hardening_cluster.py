@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from cospan import distributed as ours
 from cospan.cli import app
-from cospan.errors import InputError
 from cospan.data import open_source
+from cospan.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zarr
-
-from cospan.errors import CospanError, SourceError
 from cospan.sources import open_source
 from cospan.sources.budget import check_block, check_features, check_stream, expands_to
+
+from cospan.errors import CospanError, SourceError
 from peak_memory import assert_takes_little, needs_proc
 
 pytestmark = needs_proc

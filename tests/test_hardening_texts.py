@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from cospan.embedding import load_text_model
-from cospan.errors import CospanError
 from cospan.sources import open_source
 from cospan.sources.encoding import sketches
 from cospan.sources.long_texts import MOST_BYTES, cut_texts
+
+from cospan.errors import CospanError
 from peak_memory import assert_takes_little, needs_proc
 
 

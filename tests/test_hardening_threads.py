@@ -15,8 +15,8 @@ from threadpoolctl import ThreadpoolController
 from cospan import _arrays, compare
 from cospan._arrays import process
 from cospan._warnings import heard, warn
-from cospan.errors import CospanWarning
 from cospan.data import open_source
+from cospan.errors import CospanWarning
 
 
 def blas_threads():

@@ -16,9 +16,8 @@ from cospan._json import json_text
 from cospan._tables import without_formulas
 from cospan._text import harmless
 from cospan.cli import app
+from cospan.data import open_source, text_files
 from cospan.errors import CospanError, InputError, SourceError
-from cospan.data import open_source
-from cospan.data import text_files
 
 rng = np.random.default_rng(0)
 

@@ -13,22 +13,20 @@ from __future__ import annotations
 
 import glob
 import os
+import platform
 import re
 import secrets
 import shutil
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from zlib import crc32
 
 from .errors import CospanError, InputError
 
 __all__ = ["check_output", "whole_file", "write_text"]
-
-#: Seconds after which a temporary file that nobody writes to is one of a run that was killed.
-ABANDONED = 600
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
@@ -99,12 +97,30 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _remove_left_over(target: Path) -> None:
-    """Take away what runs that were killed had written for this file."""
-    pattern = f".{glob.escape(target.stem[:40])}-{'[0-9a-f]' * 8}.part{glob.escape(target.suffix)}"
-    for file in target.parent.glob(pattern):
-        with suppress(OSError):  # another run may be quicker
-            if time.time() - file.stat().st_mtime > ABANDONED:
+    """Take away what runs on this machine that were killed had written for this file."""
+    stem, suffix = map(glob.escape, (target.stem[:40], target.suffix))
+    for file in target.parent.glob(f".{stem}-{_machine()}-*-*.part{suffix}"):
+        pid = file.name.removesuffix(f".part{target.suffix}").split("-")[-2]
+        if pid.isdigit() and not _is_running(int(pid)):
+            with suppress(OSError):  # another run may be quicker
                 file.unlink()
+
+
+def _is_running(pid: int) -> bool:
+    if os.name != "posix":  # where to ask is to end it
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _machine() -> str:
+    """Some letters for the machine, as a folder may be shared by several."""
+    return f"{crc32(platform.node().encode()):08x}"
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
@@ -154,7 +170,8 @@ def _temporary_for(target: Path) -> Path:
 def _created(folder: Path, target: Path, mode: int) -> Path:
     """A new file that nobody had before, under a name that no program looks for."""
     while True:
-        file = folder / f".{target.stem[:40]}-{secrets.token_hex(4)}.part{target.suffix}"
+        whose = f"{_machine()}-{os.getpid()}-{secrets.token_hex(4)}"
+        file = folder / f".{target.stem[:40]}-{whose}.part{target.suffix}"
         try:
             os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
         except FileExistsError:

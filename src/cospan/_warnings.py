@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -77,13 +77,13 @@ def warn(text: str, *, code: str = "note", remedy: str = "") -> None:
     warnings.warn(str(message), CospanWarning, stacklevel=level)
 
 
-def warn_of(sources: Iterable[Any]) -> None:
+def warn_of(sources: Sequence[Any]) -> None:
     """Warn of what sources say of themselves, and of columns that are not in all of them."""
     for change in dict.fromkeys(change for source in sources for change in source.changes):
         warn(str(change), code="schema")
-    for note in dict.fromkeys(note for source in sources for note in source.notes):
-        if note.loud:
-            warn(Remark.of_note(note))
+    found = [note for source in sources for note in source.notes if note.loud]
+    for note in dict.fromkeys((*found, *(note for source in sources for note in source.met))):
+        warn(Remark.of_note(note))
 
 
 @contextmanager

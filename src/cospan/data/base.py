@@ -89,6 +89,7 @@ class Reader(ABC):
     clean: bool = False  # whether its blocks hold usual numbers only
     notes: tuple[Note, ...] = ()  # known when it was opened
     found: tuple[Note, ...] = ()  # in the last pass over its rows
+    keeps: Any = None  # what has to live as long as this
     #: A Dask collection that can be left to the workers; None where labels are wanted too
     collection: Any = None
 

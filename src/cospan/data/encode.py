@@ -81,7 +81,9 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
     missing; both are told in the source's `changes`.
     """
     called = name or table.name
-    there = set(table.all_columns)
+    # Dates that are not features themselves may be lacking: nothing else is made of them.
+    made = {name for one in plan.used if one.kind != "number" for name in one.of}
+    there = {*table.all_columns, *(made - {one.name for one in plan.used})}
     lacking = [column for column in plan.inputs if column not in there]
     filled = plan.missing in ("indicator", "mean") and all(column.fill for column in plan.used)
     if lacking and (len(lacking) == len(plan.inputs) or not filled):
@@ -251,7 +253,8 @@ def _learned(
 ) -> dict[Any, SetLearner]:
     found: dict[Any, SetLearner] = {}
     classes = table.labelled
-    size = max(1, min(LEARN_ROWS, CHUNK_BYTES // (8 * max(1, len(shapes)))))
+    most = table.options.chunk_rows or LEARN_ROWS
+    size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * max(1, len(shapes)))))
     for block in table.blocks(list(shapes), size):
         groups: list[tuple[Any, Any]] = [(None, block.rows)]
         if classes and block.labels is not None:

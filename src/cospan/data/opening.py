@@ -339,8 +339,27 @@ def _suffix(path: Path) -> str:
 # ---- standard input ----------------------------------------------------------------------------
 
 
+class _Copy:
+    """All that comes by a stream, in a file that is called so and goes with this object."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="cospan-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.path, self.size = folder / STDIN, 0
+        room = min(MOST_STDIN, shutil.disk_usage(folder).free // 2)
+        with reading(STDIN, "bytes"), self.path.open("wb") as file:
+            while piece := stream.read(2**20):
+                self.size += len(piece)
+                if self.size > room:
+                    raise SourceError(
+                        f"{STDIN}: does not end within {room:,} bytes, which is all there is room "
+                        "for; save it to a file, or send less."
+                    )
+                file.write(piece)
+
+
 #: Two classes of one stream are two sources, so the copy lives as long as the stream.
-_COPIES: weakref.WeakKeyDictionary[IO[bytes], Path] = weakref.WeakKeyDictionary()
+_COPIES: weakref.WeakKeyDictionary[IO[bytes], _Copy] = weakref.WeakKeyDictionary()
 
 
 def _open_stdin(options: Options, name: str | None) -> Reader | Source | Table:
@@ -348,38 +367,25 @@ def _open_stdin(options: Options, name: str | None) -> Reader | Source | Table:
     stream = sys.stdin.buffer
     if stream.isatty():
         raise SourceError("Standard input is a terminal; pipe CSV or NPY into it.")
-    if stream not in _COPIES:
-        _COPIES[stream] = _copied(stream)
-    path = _COPIES[stream]
-    size, kind = path.stat().st_size, sniff(path)
-    if size == 0:
+    copy = _COPIES.get(stream)
+    if copy is None:
+        copy = _COPIES[stream] = _Copy(stream)
+    if copy.size == 0:
         raise SourceError(f"{STDIN}: is empty.")
+    kind = sniff(copy.path)
     if kind not in ("NPY", None):
         raise SourceError(f"{STDIN}: holds {kind}; only CSV and NPY can be piped in.")
     text = (
-        f"Standard input ({size:,} bytes) was copied to a temporary file, because the rows are "
-        "read more than once."
+        f"Standard input ({copy.size:,} bytes) was copied to a temporary file, because the rows "
+        "are read more than once."
     )
     if kind == "NPY":
-        return npy_reader(path, options, (Note("copied", text),))
+        reader = npy_reader(copy.path, options, (Note("copied", text),))
+        reader.keeps = copy
+        return reader
     with needed(f"{STDIN}: reading tables"):
         from .text_files import TextFiles
 
-        return table_source(TextFiles([path], STDIN, (Note("copied", text),)), options, name)
-
-
-def _copied(stream: IO[bytes]) -> Path:
-    """All that comes by a stream, in a file that is called so and goes with the stream."""
-    folder = Path(tempfile.mkdtemp(prefix="cospan-"))
-    weakref.finalize(stream, shutil.rmtree, folder, ignore_errors=True)
-    room, size = min(MOST_STDIN, shutil.disk_usage(folder).free // 2), 0
-    with reading(STDIN, "bytes"), (folder / STDIN).open("wb") as file:
-        while piece := stream.read(2**20):
-            size += len(piece)
-            if size > room:
-                raise SourceError(
-                    f"{STDIN}: does not end within {room:,} bytes, which is all there is room for; "
-                    "save it to a file, or send less."
-                )
-            file.write(piece)
-    return folder / STDIN
+        table = TextFiles([copy.path], STDIN, (Note("copied", text),))
+    table.keeps = copy
+    return table_source(table, options, name)

@@ -104,7 +104,8 @@ class ColumnPlan:
     def described(self, missing: str) -> str:
         """The kind, levels, and what is done about missing values, in a few words."""
         if not self.used:
-            return f"{'time, ' if self.kind == 'time' else ''}not compared: {self.reason}"
+            kind = {"time": "time, left out", "set aside": "set aside"}.get(self.kind, "left out")
+            return f"{kind}: {self.reason}"
         text = self.kind
         if self.kind == "category":
             more = len(self.levels) - SHOWN_LEVELS

@@ -92,6 +92,7 @@ def _column_profile(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
 
 def _own_reading(column: ColumnPlan, text: TextLearner) -> str:
     """Which one of a column's readings is that of this set."""
-    readings = single_readings(column.reading or PLAIN.get(column.kind, ""))
+    usual = "" if column.kind == "boolean" else PLAIN.get(column.kind, "")
+    readings = single_readings(column.reading or usual)
     fits = {one: text.fits(one) for one in readings if one in text.readings}
     return max(fits, key=lambda one: fits[one], default="")

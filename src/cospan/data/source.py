@@ -81,8 +81,12 @@ class Source:
     def notes(self) -> tuple[Note, ...]:
         """What a user should know about how the rows are read; more after they were."""
         own = () if self.plan is None else self.plan.notes()
-        found = (*self._reader.notes, *self._reader.found, *self._found, *own)
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys((*self._reader.notes, *self.met, *own)))
+
+    @property
+    def met(self) -> tuple[Note, ...]:
+        """What was found in the last pass over the rows."""
+        return (*self._reader.found, *self._found)
 
     @property
     def lazy(self) -> Any:

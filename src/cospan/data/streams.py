@@ -21,7 +21,7 @@ from cospan.errors import InputError, SourceError
 
 from .base import Note, listing
 from .paths import reading
-from .values import is_list, is_numeric
+from .values import is_list, is_numeric, storage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,6 +46,7 @@ class TableStream(ABC):
     hidden: frozenset[str] = frozenset()
     written: bool = False  # whether labels and identifiers come as text, whatever they are
     notes: tuple[Note, ...] = ()
+    keeps: Any = None  # what has to live as long as this
 
     @abstractmethod
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
@@ -59,7 +60,7 @@ def object_stream(obj: Any, name: str | None) -> TableStream | None:
     pandas = hasattr(of_type, "iloc") and hasattr(of_type, "dtypes") and hasattr(obj, "columns")
     lazy = hasattr(of_type, "collect") and hasattr(of_type, "collect_schema")
     streams = [x for x in ("__arrow_c_stream__", "__dataframe__") if hasattr(of_type, x)]
-    if not (pandas or lazy or streams or isinstance(obj, Mapping) or _is_arrow(obj)):
+    if not (pandas or lazy or streams or isinstance(obj, Mapping)):
         return None
     with needed("Reading a table"):
         import pyarrow as pa
@@ -68,12 +69,8 @@ def object_stream(obj: Any, name: str | None) -> TableStream | None:
         return PandasStream(obj, name or f"{of_type.__module__.partition('.')[0]} dataframe")
     obj = obj.collect() if lazy else obj
     library = type(obj).__module__.partition(".")[0]
-    usual = "Arrow table" if isinstance(obj, pa.Table | pa.RecordBatch) else f"{library} dataframe"
-    return ArrowStream(_table_of(obj), name or usual)
-
-
-def _is_arrow(obj: Any) -> bool:
-    return type(obj).__module__.partition(".")[0] == "pyarrow" and hasattr(obj, "schema")
+    arrow = isinstance(obj, pa.Table | pa.RecordBatch | Mapping)
+    return ArrowStream(_table_of(obj), name or ("Arrow table" if arrow else f"{library} dataframe"))
 
 
 def _table_of(obj: Any) -> pa.Table:
@@ -156,9 +153,10 @@ class PandasStream(TableStream):
         import pyarrow as pa
 
         try:
-            batch = pa.RecordBatch.from_pandas(part, preserve_index=False)
-            if not any(hasattr(kind, "closed") for kind in part.dtypes.map(_categories)):
-                return batch.replace_schema_metadata(None)
+            table = pa.Table.from_pandas(part, preserve_index=False).combine_chunks()
+            plain = not any(hasattr(kind, "closed") for kind in part.dtypes.map(_categories))
+            if plain and table.num_rows:
+                return table.replace_schema_metadata(None).to_batches()[0]
         except (pa.ArrowException, OverflowError, TypeError, ValueError, NotImplementedError):
             pass
         arrays = [_pandas_array(part.iloc[:, i]) for i in range(part.shape[1])]
@@ -178,17 +176,13 @@ def _pandas_array(values: Any) -> pa.Array:
     if hasattr(_categories(values.dtype), "closed"):
         values = values.astype("string").astype("category")
     try:
-        return pa.array(values, from_pandas=True)
+        return storage(pa.array(values, from_pandas=True))
     except (pa.ArrowException, OverflowError, TypeError, ValueError, NotImplementedError):
         texts = _as_texts(values.tolist())
-    # A column of lists of nothing is one that no reading takes.
-    return pa.array(texts, pa.string()) if texts is not None else _unreadable(len(values))
-
-
-def _unreadable(n: int) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array([[]] * n, pa.list_(pa.string()))
+    if texts is not None:
+        return pa.array(texts, pa.string())
+    # A type that no reading takes, and that says what is there.
+    return pa.array([{}] * len(values), pa.struct([("Python objects", pa.null())]))
 
 
 def _as_texts(values: list[Any]) -> list[str | None] | None:

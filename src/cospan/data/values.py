@@ -94,14 +94,15 @@ def _leaf(type_: pa.DataType) -> pa.DataType:
 
 
 def storage(array: pa.Array) -> pa.Array:
-    """Without chunks and extension wrappers."""
+    """Without chunks, extension wrappers and views of text."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     while isinstance(array, pa.ExtensionArray):
         array = array.storage
-    return array
+    return pc.cast(array, pa.string()) if pa.types.is_string_view(array.type) else array
 
 
 def numbers(array: pa.Array) -> NDArray[np.float64]:

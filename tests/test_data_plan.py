@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cospan.errors import CospanWarning, InputError
-from cospan.sources import EncodingPlan, encode_together, learn_plan, open_source
-from cospan.sources.encoding.learn import SetLearner, looks_like_identifier
-from cospan.sources.encoding.readings import READINGS, parsed
-from cospan.sources.encoding.sketches import (
+from cospan.data import READINGS, EncodingPlan, encode, open_source
+from cospan.data.learn import SetLearner, looks_like_identifier
+from cospan.data.sketches import (
     HASHES,
     Distinct,
     Levels,
@@ -23,6 +21,8 @@ from cospan.sources.encoding.sketches import (
     number_hashes,
     text_hashes,
 )
+from cospan.errors import CospanWarning, InputError
+from opened import learn_plan, opened
 
 DAY = 86_400
 
@@ -35,7 +35,7 @@ def plan_of(*columns, **options):
 
 
 def encoded(column, **options):
-    source = open_source({"x": column}, **options)
+    source = opened({"x": column}, **options)
     return source.plan["x"], source.read().rows
 
 
@@ -61,7 +61,8 @@ def encoded(column, **options):
 )
 def test_texts_that_all_read_the_same_way_are_numbers(texts, reading, values):
     column, rows = encoded(texts)
-    assert (column.kind, column.reading) == (READINGS[reading].kind, reading)
+    plainly = reading in ("point", "iso date", "clock")
+    assert (column.kind, column.reading) == (READINGS[reading].kind, "" if plainly else reading)
     np.testing.assert_allclose(rows[:, 0], values, rtol=1e-15, atol=1e-17)
 
 
@@ -158,7 +159,7 @@ def test_a_date_is_a_time_where_some_sets_end_before_the_others_begin(columns, k
         assert plan.feature_names == (("x", "y") if kind == "date" else ("y",))
         assert EncodingPlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
         if kind == "time":
-            chunk = sources[0].encoded(plan).read()
+            chunk = encode(sources)[0].read()
             first = pd.Timestamp(columns[0][0]) - pd.Timestamp("1970-01-01")
             np.testing.assert_array_equal(
                 chunk.times[:, 0], first.days + np.arange(len(columns[0]))
@@ -170,7 +171,7 @@ def test_a_date_is_a_time_where_some_sets_end_before_the_others_begin(columns, k
 
 
 def test_a_category_has_one_feature_for_each_level_and_says_so():
-    source = open_source({"carrier": ["UA", "AA", "UA", " B6 "]})
+    source = opened({"carrier": ["UA", "AA", "UA", " B6 "]})
     assert source.feature_names == ("carrier = UA", "carrier = AA", "carrier = B6")
     np.testing.assert_array_equal(source.read().rows, np.eye(3)[[0, 1, 0, 2]])
 
@@ -246,7 +247,7 @@ def test_blank_and_missing_words_are_missing(gap):
 
 def test_gaps_get_the_mean_of_the_sets_means_and_an_indicator():
     a, b = {"x": [1.0, 3.0, None], "t": ["u", "u", "v"]}, {"x": [10.0], "t": [None]}
-    first, second = encode_together([open_source(a, name="a"), open_source(b, name="b")])
+    first, second = encode([open_source(a, name="a"), open_source(b, name="b")])
     assert first.feature_names == ("x", "t = u", "t = v", "x is missing", "t is missing")
     third = 1 / 3
     np.testing.assert_array_equal(
@@ -257,11 +258,11 @@ def test_gaps_get_the_mean_of_the_sets_means_and_an_indicator():
 
 def test_each_policy_does_what_it_says():
     table = {"x": [1.0, None, 4.0], "t": ["a", "b", None]}
-    rows = {policy: open_source(table, missing=policy).read().rows for policy in ("mean", "drop")}
+    rows = {policy: opened(table, missing=policy).read().rows for policy in ("mean", "drop")}
     np.testing.assert_array_equal(rows["mean"], [[1, 1, 0], [2.5, 0, 1], [4, 0.5, 0.5]])
     np.testing.assert_array_equal(rows["drop"], [[1, 1, 0]])
     with pytest.raises(InputError, match=r"missing in 2 rows, in column 'x' \(1\), 't' \(1\);"):
-        open_source(table, missing="error").read()
+        opened(table, missing="error").read()
 
 
 def test_a_column_that_is_empty_in_one_set_takes_the_mean_of_the_other():
@@ -322,7 +323,11 @@ def test_whole_numbers_called_like_identifiers_are_left_out_only_if_they_hardly_
 
 
 @given(
-    st.lists(st.floats(-1e6, 1e6).filter(lambda v: v != math.floor(v)), min_size=2, unique=True),
+    st.lists(
+        st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda v: v != math.floor(v)),
+        min_size=2,
+        unique=True,
+    ),
     st.sampled_from(["id", "index", "value", "key", "Unnamed: 0", "x"]),
 )
 @settings(max_examples=60, deadline=None)
@@ -381,7 +386,7 @@ def test_asked_for_is_taken():
 
 def test_forced_kinds_and_dropped_columns():
     table = {"zone": [1, 2, 2, None], "price": ["10", "n.a.", "12", "about 9"], "z": [1, 2, 3, 4]}
-    source = open_source(table, categorical=["zone"], numeric="price", drop=["z"])
+    source = opened(table, categorical=["zone"], numeric="price", drop=["z"])
     assert source.feature_names == (
         "zone = 2", "zone = 1", "price", "zone is missing", "price is missing",
     )  # fmt: skip
@@ -390,20 +395,17 @@ def test_forced_kinds_and_dropped_columns():
     assert source.plan.left_out == {"z": "as asked"}
 
 
-def test_numbers_in_one_set_and_words_in_another_are_refused():
-    with pytest.raises(InputError, match=r"'x' holds numbers in s0 and text .*'low' in s1"):
+def test_numbers_in_one_set_and_words_in_another_are_told():
+    with pytest.raises(InputError, match="x is a number in s0 and text in s1"):
         plan_of([1.0, 2.0], ["low", "high", "3"])
     assert plan_of([1.0, 2.0], ["4", "3"])["x"].kind == "number"
     assert plan_of([1, 2], ["a", "1"], categorical=["x"])["x"].levels == ("1", "2", "a")
 
 
-def test_columns_of_one_set_alone_are_named_unless_left_out_anyway():
+def test_columns_of_one_set_alone_are_told():
     a = {"x": [1.0, 2.0], "town": ["u", "v"]}
-    with pytest.raises(InputError, match="only a has 'town'"):
-        learn_plan([open_source(a, name="a"), open_source({"x": [1.0]}, name="b")])
-    keys = {"x": np.arange(20.0), "key": [f"k{i}" for i in range(20)]}
-    with pytest.warns(CospanWarning, match="'key'"):
-        plan = learn_plan([open_source(keys, name="a"), open_source({"x": [1.0]}, name="b")])
+    with pytest.warns(CospanWarning, match="town is in a only"):
+        plan = learn_plan([open_source(a, name="a"), open_source({"x": [1.0]}, name="b")])
     assert plan.feature_names == ("x",)
 
 
@@ -464,12 +466,12 @@ def test_the_listing_says_what_becomes_of_each_column():
     assert a_plan().lines() == [
         "n  number; missing: 2, and 'n is missing'",
         "t  category: a, b; missing: the sets' mean, and 't is missing'",
-        "d  date, in days since 1970, read from text (iso date)",
+        "d  date, in days since 1970",
         "b  boolean: yes = 1, no = 0",
         "v  vector of 2 numbers; missing: the sets' mean, and 'v is missing'",
         "k  left out: it has no values",
     ]
-    notes = " ".join(a_plan().notes())
+    notes = " ".join(map(str, a_plan().notes()))
     assert "5 columns became 10 features" in notes
     assert "Left out: 'k' (it has no values)" in notes
 
@@ -477,7 +479,7 @@ def test_the_listing_says_what_becomes_of_each_column():
 # Sketches ------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.floats(-1e8, 1e8), min_size=1), st.integers(0, 50))
+@given(st.lists(st.floats(-1e8, 1e8, allow_subnormal=False), min_size=1), st.integers(0, 50))
 @settings(deadline=None)
 def test_moments_of_parts_are_those_of_the_whole(values, cut):
     values = np.array(values)
@@ -581,7 +583,3 @@ def test_learners_of_parts_are_those_of_the_whole():
         if one.text is not None:
             assert one.text.levels.counts == other.text.levels.counts
             assert set(one.text.readings) == set(other.text.readings)
-
-
-def test_readings_leave_no_infinity():
-    assert parsed(pa.array(["1e999", "2"]), "point").to_pylist() == [None, 2.0]

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from cospan.data import check_same_features
 from cospan.errors import (
     CospanError,
     CospanWarning,
@@ -23,7 +24,7 @@ from cospan.errors import (
     MissingDependencyError,
     SourceError,
 )
-from cospan.sources import check_same_features, open_source
+from opened import opened as open_source
 
 X = np.arange(12.0).reshape(4, 3)
 TABLE = pa.table({"a": X[:, 0], "b": X[:, 1], "y": ["cat", "dog", "cat", "cow"]})
@@ -630,7 +631,7 @@ def test_the_table_of_bad_inputs_is_long_enough():
 @pytest.mark.parametrize("payload", [b"", b"PAR1aaaa", b"a,b\n1\n"])
 def test_bad_standard_input_leaves_no_temporary_file(payload, tmp_path):
     code = (
-        "from cospan.sources import open_source; from cospan.errors import SourceError\n"
+        "from cospan.data import encode, open_source; from cospan.errors import SourceError\n"
         "try: open_source('-').read()\n"
         "except SourceError as error: print(error)"
     )

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from cospan import compare
+from cospan.data import AMBIGUOUS, EncodingPlan, encode, open_source
+from cospan.data.readings import of_each
 from cospan.errors import CospanWarning
-from cospan.sources import EncodingPlan, encode_together, open_source
-from cospan.sources.encoding.readings import AMBIGUOUS, of_each
+from opened import encoded
 
 N = 300
 
@@ -47,26 +48,31 @@ ISO, SLASH, DOTS, US = "%Y-%m-%d", "%d/%m/%Y", "%d.%m.%Y", "%m/%d/%Y"
 @pytest.mark.parametrize(("how_a", "how_b"), [(ISO, SLASH), (DOTS, ISO), (US, DOTS)])
 def test_dates_are_read_in_the_order_of_each_set(how_a: str, how_b: str) -> None:
     a, b = pair()
-    sources = encode_together(
+    sources = encode(
         [open_source(written(a, how_a), name="A"), open_source(written(b, how_b), name="B")]
     )
-    plain = encode_together([open_source(a, name="A"), open_source(b, name="B")])
+    plain = encode([open_source(a, name="A"), open_source(b, name="B")])
     for source, expected in zip(sources, plain, strict=True):
         np.testing.assert_array_equal(source.read().rows, expected.read().rows)
     plan = sources[0].plan
     assert plan is not None
     assert plan["day"].kind == "date"
     assert EncodingPlan.from_dict(plan.to_dict()) == plan
-    first = [x["day"].dt.strftime(how)[0] for x, how in ((a, how_a), (b, how_b))]
+    sets = [(x["day"].dt.strftime(how)[0], how, name) for x, how, name in
+            ((a, how_a, "A"), (b, how_b, "B"))]  # fmt: skip
+    first = [(text if how != ISO else "plain dates", name) for text, how, name in sets]
+    if how_a == ISO:
+        first.reverse()
+    (one, name), (other, second) = first
     assert remarks(written(a, how_a), written(b, how_b)) == [
-        f"day is written as {first[0]} in A and as {first[1]} in B."
+        f"day is written as {one} in {name} and as {other} in {second}."
     ]
 
 
 def test_orders_that_can_be_mixed_up_are_not_guessed() -> None:
     a, b = pair()
     with pytest.warns(CospanWarning, match="the day comes first in one set, the month in another"):
-        encode_together([open_source(written(a, SLASH)), open_source(written(b, US))])
+        encoded([open_source(written(a, SLASH)), open_source(written(b, US))])
     assert of_each([{"iso date"}, {"day/month/year", "month/day/year"}]) == AMBIGUOUS
     assert of_each([{"point"}, {"iso date"}]) == ""
 

@@ -3,9 +3,9 @@
 import gzip
 import io
 import json
+import re
 import struct
 import sys
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,9 +20,9 @@ import torch
 from PIL import Image
 from scipy import sparse
 
+from cospan.data.base import CHUNK_BYTES
 from cospan.errors import CospanWarning, InputError
-from cospan.sources import check_same_features, open_source
-from cospan.sources.base import CHUNK_BYTES
+from opened import opened as open_source
 
 N, H, W = 23, 2, 3
 # Whole numbers up to 255, so that images and IDX files can hold them too.
@@ -147,14 +147,6 @@ def _hugging_face(tmp):
     return save_to_disk(tmp / "saved", TABLE)
 
 
-def _hugging_face_split(tmp):
-    (tmp / "saved").mkdir()
-    (tmp / "saved" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
-    save_to_disk(tmp / "saved" / "train", TABLE)
-    save_to_disk(tmp / "saved" / "test", TABLE.slice(3))
-    return f"{tmp / 'saved'}::train"
-
-
 def png(picture):
     stream = io.BytesIO()
     Image.fromarray(picture).save(stream, "png")
@@ -172,43 +164,17 @@ def _parquet_images(tmp):
     return tmp / "x.parquet"
 
 
-def _safetensors(tmp):
-    from safetensors.numpy import save_file
-
-    save_file({"x": NUMBERS, "y": np.arange(N)}, tmp / "x.safetensors")
-    return f"{tmp / 'x.safetensors'}::x"
-
-
-def _safetensors_bfloat16(tmp):
-    from safetensors.torch import save_file
-
-    save_file({"x": torch.tensor(NUMBERS).bfloat16()}, tmp / "x.safetensors")
-    return tmp / "x.safetensors"
-
-
 def _hdf5(tmp):
     import h5py
 
-    with h5py.File(tmp / "x.h5", "w") as file:
-        file.create_dataset("train/x", data=NUMBERS, chunks=(5, 6), compression="gzip")
-        file["train/y"] = np.arange(N)
-    return tmp / "x.h5"
+    file = h5py.File(tmp / "x.h5", "w")
+    return file.create_dataset("train/x", data=NUMBERS, chunks=(5, 6), compression="gzip")
 
 
 def _zarr(tmp):
     import zarr
 
-    zarr.create_array(str(tmp / "x.zarr"), data=NUMBERS, chunks=(5, 6))
-    return tmp / "x.zarr"
-
-
-def _zarr_part(tmp):
-    import zarr
-
-    group = zarr.open_group(str(tmp / "g.zarr"), mode="w")
-    group.create_array("x", data=NUMBERS)
-    group.create_array("other", data=NUMBERS + 1)
-    return f"{tmp / 'g.zarr'}::x"
+    return zarr.create_array(str(tmp / "x.zarr"), data=NUMBERS, chunks=(5, 6))
 
 
 def _images(tmp):
@@ -269,12 +235,8 @@ SOURCES = {
     "arrow file": _arrow,
     "arrow stream": _arrow_stream,
     "saved dataset": _hugging_face,
-    "saved dataset::split": _hugging_face_split,
-    "safetensors::part": _safetensors,
-    "safetensors bfloat16": _safetensors_bfloat16,
     "hdf5": _hdf5,
     "zarr": _zarr,
-    "zarr::part": _zarr_part,
     "folder of images": _images,
     "idx": _idx,
     "idx.gz": _idx_gz,
@@ -306,7 +268,6 @@ def test_every_source_gives_the_same_rows_for_the_same_numbers(kind, chunk_rows,
         np.testing.assert_array_equal(np.concatenate([chunk.rows for chunk in chunks]), NUMBERS)
         assert len(np.unique(np.concatenate([chunk.ids for chunk in chunks]))) == N
     assert source.n_rows == N
-    assert source.reiterable
 
 
 @pytest.mark.parametrize("payload", ["csv", "npy"])
@@ -317,7 +278,7 @@ def test_standard_input_gives_the_same_rows_and_can_be_read_twice(payload, tmp_p
     for _ in range(2):
         np.testing.assert_array_equal(source.read().rows, NUMBERS)
     assert source.name == "standard input"
-    assert "temporary file" in source.notes[0]
+    assert "temporary file" in source.notes[0].text
 
 
 def test_two_classes_come_out_of_one_standard_input(tmp_path, monkeypatch):
@@ -416,9 +377,9 @@ def test_identifiers_come_from_the_index_or_a_column(tmp_path):
     for obj in (frame, tmp_path / "x.parquet", tmp_path / "x.csv"):
         with pytest.warns(CospanWarning, match="'key' .identifiers: no value repeats"):
             assert open_source(obj).read().ids[1] == "row 1"
-    source = open_source(tmp_path / "x.parquet", id_column="key")
     with pytest.warns(CospanWarning, match="__index"):
-        assert source.read().ids[1] == "k1"
+        source = open_source(tmp_path / "x.parquet", id_column="key")
+    assert source.read().ids[1] == "k1"
     assert open_source(frame[NAMES].set_axis(range(100, 100 + N))).read().ids[2] == 102
 
 
@@ -476,11 +437,10 @@ def test_a_few_bad_images_are_left_out_with_one_warning(tmp_path):
     whole = (tmp_path / "001.png").read_bytes()
     (tmp_path / "cut.png").write_bytes(whole[: len(whole) - 35])
     source = open_source(tmp_path)
-    with pytest.warns(CospanWarning, match=r"2 of 25 images.*'bad.png', 'cut.png'"):
+    for _ in range(2):
         assert len(source.read().rows) == N
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert len(source.read().rows) == N
+        (note,) = source.notes
+        assert re.search(r"2 of 25 images.*'bad.png', 'cut.png'", note.text)
 
 
 # Classes ---------------------------------------------------------------------------------------
@@ -502,12 +462,6 @@ def _labelled(kind, tmp):
             part = TABLE.filter(pa.array(name == CLASSES))
             pq.write_table(part, tmp / f"kind={name}" / "x.parquet")
         return tmp, "kind"
-    if kind == "hdf5":
-        import h5py
-
-        with h5py.File(tmp / "x.h5", "w") as file:
-            file["x"], file["kind"] = NUMBERS, CLASSES.tolist()
-        return tmp / "x.h5", "kind"
     if kind == "npz":
         np.savez(tmp / "x.npz", x=NUMBERS, kind=CLASSES)
         return tmp / "x.npz", "kind"
@@ -519,9 +473,7 @@ def _labelled(kind, tmp):
     )
 
 
-@pytest.mark.parametrize(
-    "kind", ["csv", "parquet", "partitions", "hdf5", "npz", "npy", "pandas", "array"]
-)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "partitions", "npz", "npy", "pandas", "array"])
 def test_two_classes_come_out_of_one_table(kind, tmp_path):
     obj, label = _labelled(kind, tmp_path)
     cats = open_source(obj, label=label, label_value="cat", chunk_rows=4)
@@ -683,9 +635,9 @@ def test_columns_without_values_are_named_and_left_out():
 
 def test_a_column_of_python_objects_is_left_out_alone():
     frame = pd.DataFrame({"a": [1.0, 2.0], "odd": [object(), "x"], "b": [3, 4]})
-    source = open_source(frame)
-    with pytest.warns(CospanWarning, match="'odd' .Python objects"):
-        np.testing.assert_array_equal(source.read().rows, [[1, 3], [2, 4]])
+    with pytest.warns(CospanWarning, match="'odd' .it holds .*Python objects"):
+        source = open_source(frame)
+    np.testing.assert_array_equal(source.read().rows, [[1, 3], [2, 4]])
 
 
 def test_a_column_that_mixes_numbers_and_texts_is_text():
@@ -693,14 +645,6 @@ def test_a_column_that_mixes_numbers_and_texts_is_text():
     source = open_source(frame)
     assert source.feature_names == ("grade = 1", "grade = good", "grade is missing")
     np.testing.assert_array_equal(source.read().rows[:3], [[1, 0, 0], [0, 1, 0], [1, 0, 0]])
-
-
-def test_warnings_point_at_the_line_that_reads_the_source(tmp_path):
-    pq.write_table(TABLE.append_column("t", pa.array([None] * N)), tmp_path / "x.parquet")
-    for obj in (tmp_path / "x.parquet", pq.read_table(tmp_path / "x.parquet")):
-        with pytest.warns(CospanWarning) as caught:
-            open_source(obj).read()
-        assert caught[0].filename == __file__
 
 
 def test_columns_chosen_by_name_come_in_that_order(tmp_path):
@@ -714,7 +658,7 @@ def test_columns_chosen_by_name_come_in_that_order(tmp_path):
 
 
 def test_numbers_in_later_blocks_of_a_csv_may_have_fractions(tmp_path, monkeypatch):
-    monkeypatch.setattr("cospan.sources.text.BLOCK_BYTES", 200)
+    monkeypatch.setattr("cospan.data.text_files.BLOCK_BYTES", 200)
     lines = ["a,b", *(["1,2"] * 100), "1.5,2.5"]
     (tmp_path / "x.csv").write_text("\n".join(lines))
     rows = open_source(tmp_path / "x.csv").read().rows
@@ -749,9 +693,9 @@ def test_a_large_row_group_is_not_read_whole(tmp_path):
     pages = {"data_page_size": 2**16}  # older writers made one page of a column
     pq.write_table(pa.table(columns), tmp_path / "x.parquet", use_dictionary=False, **pages)
     code = (
-        "import pyarrow as pa; from cospan.sources import columnar, open_source\n"
-        "columnar.BUFFER_BYTES = 2**20\n"  # in proportion to the small file
-        f"source = open_source({str(tmp_path / 'x.parquet')!r}, chunk_rows=1000)\n"
+        "import pyarrow as pa; from cospan.data import encode, open_source, streams\n"
+        "streams.BUFFER_BYTES = 2**20\n"  # in proportion to the small file
+        f"source = encode([open_source({str(tmp_path / 'x.parquet')!r}, chunk_rows=1000)])[0]\n"
         "print(sum(len(chunk.rows) for chunk in source.chunks()))\n"
         "print(pa.default_memory_pool().max_memory())"
     )
@@ -771,29 +715,9 @@ def test_column_names_with_dots_and_prefixes_are_kept_apart(tmp_path):
 # Two sources -----------------------------------------------------------------------------------
 
 
-def test_the_second_source_follows_the_order_of_the_first(tmp_path):
-    shuffled = NAMES[::-1]
-    a, b = open_source(TABLE), open_source(TABLE.select(shuffled), chunk_rows=4)
-    again = check_same_features(a, b)
-    assert again.feature_names == tuple(NAMES)
-    np.testing.assert_array_equal(again.read().rows, NUMBERS)
-    np.testing.assert_array_equal(b.read().rows, NUMBERS[:, ::-1])
-    back = again.reordered(shuffled)
-    np.testing.assert_array_equal(back.read().rows, NUMBERS[:, ::-1])
-
-
-def test_equal_features_leave_the_second_source_alone(tmp_path):
-    a, b = open_source(TABLE), open_source(_csv(tmp_path))
-    assert check_same_features(a, b) is b
-    plain = open_source(NUMBERS)
-    assert check_same_features(a, plain) is plain
-
-
 def test_an_open_source_is_returned_as_it_is():
     source = open_source(TABLE, name="A")
     assert open_source(source) is source
-    assert repr(source) == "Source('A', 23 rows × 6 columns)"
-    assert source.n_features == 6
     assert repr(source) == "Source('A', 23 rows × 6 features)"
 
 
@@ -802,7 +726,7 @@ def test_opening_a_path_loads_no_pyarrow_until_it_is_needed(tmp_path):
 
     np.save(tmp_path / "x.npy", NUMBERS)
     code = (
-        "import sys; from cospan.sources import open_source; "
+        "import sys; from cospan.data import open_source; "
         f"open_source({str(tmp_path / 'x.npy')!r}).read(); "
         "print([m for m in ('pyarrow', 'narwhals', 'pandas', 'PIL', 'torch') if m in sys.modules])"
     )
@@ -820,8 +744,7 @@ def test_rows_without_a_label_are_left_out_and_counted():
     """A gap among the labels is no reason to give up, nor to drop rows with other gaps."""
     table = pa.table({"x": [1.0, None, 3.0, 4.0], "y": ["c", "d", None, "c"]})
     source = open_source(table, label="y")
-    with pytest.warns(CospanWarning, match="1 row has no label and is left out"):
-        chunks = list(source.chunks())
+    chunks = list(source.chunks())
     assert np.concatenate([chunk.labels for chunk in chunks]).tolist() == ["c", "d", "c"]
-    with pytest.warns(CospanWarning, match="1 row has no label"):
-        assert source.classes() == ["c", "d"]
+    assert any("1 row has no label and is left out" in note.text for note in source.notes)
+    assert source.classes() == ["c", "d"]

@@ -1,0 +1,21 @@
+"""Data opened and encoded in one step, with its warnings, as most tests want it."""
+
+from cospan._warnings import warn_of
+from cospan.data import EncodingPlan, Source, encode, open_source
+
+
+def encoded(tables) -> list[Source]:
+    """Several sets, encoded together."""
+    sources = encode(tables)
+    warn_of(sources)
+    return sources
+
+
+def opened(obj, **options) -> Source:
+    """One set by itself as rows of numbers."""
+    return encoded([open_source(obj, **options)])[0]
+
+
+def learn_plan(tables) -> EncodingPlan:
+    """The plan for several tables."""
+    return encoded(tables)[0].plan
