@@ -611,7 +611,7 @@ def open_and_read(obj, options):
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_gets_one_sentence_and_leaves_nothing(case, tmp_path, monkeypatch):
     make, options, expected, parts = BAD[case]
-    monkeypatch.setattr("cospan.sources.text.BLOCK_BYTES", 2000)
+    monkeypatch.setattr("cospan.data.text_files.BLOCK_BYTES", 2000)
     obj = make(tmp_path)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(CospanError) as caught:

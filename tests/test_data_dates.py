@@ -8,7 +8,7 @@ from cospan import audit_labels, compare, monitor
 from cospan.data import EncodingPlan, encode_by, open_source
 from cospan.errors import InputError
 from cospan.panel.reading import read_pair
-from opened import learn_plan
+from opened import learn_plan, opened
 
 N = 400
 CLOCK, SPAN = "time of day of t", "time from start to end"

@@ -243,7 +243,7 @@ def test_float32_stays_where_all_columns_are_numbers():
     source = opened(table)
     assert source.dtype == np.float32
     np.testing.assert_array_equal(source.read().rows, [[1, 1, 0], [2, 2, 1], [3, 3, 0]])
-    assert open_source(table.append_column("t", pa.array(["a", "b", "a"]))).dtype == np.float64
+    assert opened(table.append_column("t", pa.array(["a", "b", "a"]))).dtype == np.float64
 
 
 # CSV -----------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ def test_many_sets_and_classes_share_a_plan():
 
 def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):
     """What learning and reading take at most, for ten times the rows."""
-    monkeypatch.setattr("cospan.sources.encoding.table.LEARN_ROWS", 5_000)
+    monkeypatch.setattr("cospan.data.encode.LEARN_ROWS", 5_000)
     peaks = []
     for n in (20_000, 200_000):
         path = _parquet(mixed(n, 5), tmp_path / f"{n}.parquet")

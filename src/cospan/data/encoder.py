@@ -257,11 +257,10 @@ class Encoder:
         found = []
         for column, n in self.unseen.items():
             kind, text = self.plan[column].kind, self.examples[column][:40]
-            values = (
-                f"{self.source}: {n:,} value{'s' if n > 1 else ''} of {column} (such as {text})"
-            )
+            values = f"{self.source}: {n:,} values of {column!r}, such as {text!r},"
             said = f"do not read as {kind if kind in USED else 'date'} and count as missing"
-            said = "are new; they count as none of the known levels" if kind == "category" else said
+            if kind == "category":
+                said = "are levels that the sets do not have and count as none of the known levels"
             found.append(Note("values unknown", f"{values} {said}."))
         if not self._profiles:
             found += absurd_notes(self.source, dict(self.absurd))
