@@ -21,7 +21,7 @@ from cospan.changes.twosample import adjusted, compare_levels, compare_ordered, 
 from cospan.changes.ways import name_change
 from cospan.changes.wording import listed, of_hundred, value_text
 from cospan.errors import InputError
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 from cospan.significance import Estimate, shift_test
 from cospan.sources import encode_together, open_source
 

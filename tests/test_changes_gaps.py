@@ -13,7 +13,7 @@ from cospan.changes.correlating import correlated, standard_ranks
 from cospan.changes.gaps import spread_without_gaps
 from cospan.changes.grouping import Rows, columns_of
 from cospan.changes.parts import feature_parts
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 from cospan.significance import shift_test
 from cospan.sources import encode_together, open_source
 

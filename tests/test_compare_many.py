@@ -18,7 +18,7 @@ from cospan import (
     separation,
 )
 from cospan.errors import CospanWarning, InputError
-from cospan.sets import Calibration, angles_of, calibrated_weights
+from cospan.model import Calibration, angles_of, calibrated_weights
 from cospan.sources import Source, open_source
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\n| $a$"

@@ -21,9 +21,8 @@ from sklearn.datasets import load_digits
 import cospan
 from cospan import AlignmentAngleClassifier, JointFrame, Summary, load, save
 from cospan.errors import InputError, ModelFileError
+from cospan.model import Geometry, SetCosts, Typicality
 from cospan.model_file import FORMAT_VERSION, from_bytes, to_bytes
-from cospan.sets import Geometry, SetCosts
-from cospan.typicality import Typicality
 
 
 @pytest.fixture(scope="module")

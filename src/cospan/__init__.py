@@ -25,10 +25,6 @@ from typing import TYPE_CHECKING, Any
 from cospan._version import VERSION
 
 if TYPE_CHECKING:  # `as` says that a name is meant for others, too
-    from cospan.alignment import Alignment as Alignment
-    from cospan.alignment import neither as neither
-    from cospan.attribution import Attribution as Attribution
-    from cospan.attribution import attribute as attribute
     from cospan.audit import ImportanceWeights as ImportanceWeights
     from cospan.audit import LabelAudit as LabelAudit
     from cospan.audit import audit_labels as audit_labels
@@ -65,14 +61,18 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.embedding import embed_images as embed_images
     from cospan.embedding import embed_texts as embed_texts
     from cospan.estimator import AlignmentAngleClassifier as AlignmentAngleClassifier
-    from cospan.frame import Directions as Directions
-    from cospan.frame import JointFrame as JointFrame
-    from cospan.frame import LeaveOneOut as LeaveOneOut
-    from cospan.frame import ManyFrame as ManyFrame
-    from cospan.frame import Prototypes as Prototypes
-    from cospan.frame import extreme_directions as extreme_directions
-    from cospan.frame import prototypes as prototypes
-    from cospan.frame import shared_directions as shared_directions
+    from cospan.model import Alignment as Alignment
+    from cospan.model import Attribution as Attribution
+    from cospan.model import Directions as Directions
+    from cospan.model import JointFrame as JointFrame
+    from cospan.model import LeaveOneOut as LeaveOneOut
+    from cospan.model import ManyFrame as ManyFrame
+    from cospan.model import Prototypes as Prototypes
+    from cospan.model import attribute as attribute
+    from cospan.model import extreme_directions as extreme_directions
+    from cospan.model import neither as neither
+    from cospan.model import prototypes as prototypes
+    from cospan.model import shared_directions as shared_directions
     from cospan.model_file import load as load
     from cospan.model_file import save as save
     from cospan.monitoring import Episode as Episode
@@ -105,8 +105,6 @@ __version__ = VERSION
 # Public names and the modules they live in. They are imported on first use, so that `import
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
 _NAMES = {
-    "alignment": "Alignment neither",
-    "attribution": "Attribution attribute",
     "audit": "ImportanceWeights LabelAudit audit_labels importance_weights",
     "changes": "Changes FeatureTable PairTable Verdict",
     "comparison": "Comparison LikeNeither ManyComparison ScoredGroup Timeline compare compare_many",
@@ -116,8 +114,8 @@ _NAMES = {
     "posterior_ambiguity",
     "embedding": "embed_images embed_texts",
     "estimator": "AlignmentAngleClassifier",
-    "frame": "Directions JointFrame LeaveOneOut ManyFrame Prototypes extreme_directions prototypes "
-    "shared_directions",
+    "model": "Alignment Attribution Directions JointFrame LeaveOneOut ManyFrame Prototypes "
+    "attribute extreme_directions neither prototypes shared_directions",
     "model_file": "load save",
     "monitoring": "Episode Monitoring Profile WindowResult monitor",
     "panel": "Fidelity Measure Panel fidelity measure_panel",

@@ -16,9 +16,7 @@ from cospan._types import Floats
 from cospan._validate import as_rows, as_shrinkage, feature_names_of
 from cospan.audit.flips import fit_flips, fit_rate, separates
 from cospan.errors import InputError
-from cospan.frame.fitting import RowsAgain
-from cospan.sets import SetCosts, calibrated_weights
-from cospan.sets.settings import Given, Settings
+from cospan.model import Given, RowsAgain, SetCosts, Settings, calibrated_weights
 from cospan.sources import open_source
 from cospan.summary import Summary
 

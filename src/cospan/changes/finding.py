@@ -31,7 +31,7 @@ from .verdict import Verdict, make_verdict
 from .wording import set_name
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.model import JointFrame
     from cospan.significance import Estimate, ShiftTest
     from cospan.sources.encoding import EncodingPlan
 

@@ -27,7 +27,7 @@ from cospan._tolerance import NO_SHARE, NOT_ZERO
 from cospan._types import Floats
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.model import JointFrame
 
 #: Directions handled at once, times features.
 _BLOCK = 2**22

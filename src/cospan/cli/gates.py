@@ -180,7 +180,7 @@ def _of_columns(found: Comparison) -> dict[str, Judged]:
 
 
 def _neither(found: Comparison) -> float | None:
-    from cospan.alignment import neither
+    from cospan.model import neither
 
     try:
         return float(neither(found.group_b.alignment).mean())

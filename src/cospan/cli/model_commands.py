@@ -14,9 +14,7 @@ from cospan.cli.terminal import Terminal
 from cospan.comparison.scorer import Scorer
 from cospan.comparison.text import NAME_WIDTH
 from cospan.errors import InputError, ModelFileError
-from cospan.frame import JointFrame
-from cospan.sets import Geometry, SetCosts
-from cospan.sets.curved import CurvedSets
+from cospan.model import CurvedSets, Geometry, JointFrame, SetCosts
 from cospan.sources import open_source
 
 LISTED_NAMES = 20

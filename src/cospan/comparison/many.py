@@ -24,9 +24,7 @@ from cospan.comparison.scoring import Group
 from cospan.comparison.telling import KeptRows
 from cospan.comparison.text import many_lines, narrow
 from cospan.errors import InputError
-from cospan.frame import ManyFrame
-from cospan.frame.many import set_number
-from cospan.sets import SetCosts
+from cospan.model import ManyFrame, SetCosts, set_number
 from cospan.significance import Estimate, Separation
 
 if TYPE_CHECKING:

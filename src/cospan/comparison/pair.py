@@ -16,7 +16,7 @@ from cospan.comparison.scoring import ScoredGroup
 from cospan.comparison.text import narrow, pair_lines
 from cospan.comparison.timelines import Timeline, timelines_of
 from cospan.errors import InputError
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit

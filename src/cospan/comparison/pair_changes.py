@@ -17,7 +17,7 @@ from cospan.changes import Changes, find_changes
 from cospan.changes.grouping import plan_from
 from cospan.changes.wording import listed
 from cospan.errors import InputError
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 
 if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison

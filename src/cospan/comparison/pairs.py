@@ -16,8 +16,7 @@ from cospan.comparison.reading import SAMPLE_SEED, ReadSet, sample_size
 from cospan.comparison.scorer import Scored, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
-from cospan.sets import angles_of, fit_calibration, log_odds_of
-from cospan.sets.curved import as_fitted
+from cospan.model import angles_of, as_fitted, fit_calibration, log_odds_of
 from cospan.significance import Separation, fit_reliabilities, pair_separation
 from cospan.sources import Chunk
 from cospan.summary import Reservoir, random_rows, rows_within

@@ -28,7 +28,7 @@ from cospan.comparison.scoring import Group, Tally
 from cospan.comparison.settings import Settings
 from cospan.comparison.testing import PairFindings, ScoredSets, study_pair
 from cospan.errors import InputError
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 from cospan.sources import Chunk
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass

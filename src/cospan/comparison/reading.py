@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.comparison.profiles import KeptProfile
-from cospan.curves import RowMap
 from cospan.errors import InputError
-from cospan.sets.curved import mapped_summary
+from cospan.model import RowMap, mapped_summary
 from cospan.sources import Chunk, Source
 from cospan.sources.ahead import read_ahead
 from cospan.summary import Reservoir, Summary, SummaryOptions, of_chunks, of_rows, rows_within

@@ -13,7 +13,7 @@ from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.opening import Opened
 from cospan.comparison.scoring import Group
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 from cospan.sources.base import listing
 
 FEW_ROWS = 30

@@ -21,7 +21,7 @@ from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import Group, Size
 from cospan.comparison.testing import PairFindings
-from cospan.frame import ManyFrame
+from cospan.model import ManyFrame
 
 Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
 

@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats
-from cospan.alignment import Alignment
-from cospan.attribution import attribute
 from cospan.comparison.reading import OwnRows
 from cospan.comparison.scorer import Scored, Scorer, like_neither, pair_angle
 from cospan.comparison.telling import (
@@ -27,7 +25,7 @@ from cospan.comparison.telling import (
     keys_of_two,
 )
 from cospan.errors import InputError
-from cospan.frame import JointFrame
+from cospan.model import Alignment, JointFrame, attribute
 from cospan.sources import Chunk
 from cospan.summary import Reservoir, rows_within
 

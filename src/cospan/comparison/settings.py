@@ -11,8 +11,8 @@ from cospan._tolerance import FAST_SHRINKAGE
 from cospan._validate import as_confidence, as_count, as_flag, as_option, as_shrinkage
 from cospan._warnings import warn
 from cospan.errors import InputError
-from cospan.sets import Settings as SetSettings
-from cospan.sets.settings import DEFAULTS, Given, settled
+from cospan.model import DEFAULTS, Given, settled
+from cospan.model import Settings as SetSettings
 
 
 class Options(Given, total=False):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cospan._tolerance import TIE_BREAK
 
 if TYPE_CHECKING:
-    from cospan.alignment import Alignment
+    from cospan.model import Alignment
 
 Keys = dict[str, NDArray[np.float64]]
 

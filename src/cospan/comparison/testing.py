@@ -18,7 +18,7 @@ from cospan.comparison.reading import Progress, ReadSet, Sets
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
 from cospan.errors import InputError
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 from cospan.significance import Separation, ShiftTest, shift_test
 from cospan.sources import Chunk
 from cospan.sources.encoding import SetProfile

@@ -25,7 +25,7 @@ from cospan._numbers import number, share_text
 from cospan._types import Floats
 from cospan.changes.grouping import Column, columns_of, plan_from, present
 from cospan.errors import InputError
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 from cospan.monitoring.timing import Every
 
 if TYPE_CHECKING:

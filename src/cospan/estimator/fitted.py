@@ -19,11 +19,8 @@ from cospan import _arrays as arrays
 from cospan._tolerance import SAME_SCORE
 from cospan._types import Floats
 from cospan._validate import as_option
-from cospan.alignment import Alignment
 from cospan.errors import InputError
-from cospan.frame import JointFrame
-from cospan.sets import SetCosts, Settings
-from cospan.sets.curving import Again
+from cospan.model import Again, Alignment, JointFrame, SetCosts, Settings
 from cospan.summary import Summary
 
 

@@ -27,7 +27,7 @@ from cospan._packages import needed
 from cospan._types import Floats
 from cospan.distribution import rank_auc
 from cospan.embedding import embed_texts
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 from cospan.significance import shift_test
 
 

@@ -13,7 +13,7 @@ from cospan.experiments.document import figure_of
 from cospan.experiments.images import Images
 from cospan.experiments.protocol import COST, DEFAULTS, FRAME, LOGISTIC, PAPER_ROWS
 from cospan.experiments.study import PAPER_PAIRS, Study
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,7 +18,7 @@ from cospan._types import Floats
 from cospan.distribution import rank_auc
 from cospan.experiments.embeddings import null_p
 from cospan.experiments.images import Images
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 
 Features = Callable[[NDArray[Any]], Floats]
 

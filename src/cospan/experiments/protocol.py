@@ -21,7 +21,7 @@ from sklearn.metrics import accuracy_score, f1_score
 from cospan.decomposition import Blocks
 from cospan.distribution import angle_histogram, fisher_rao, rank_auc, smooth_distances
 from cospan.experiments.images import Images
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 from cospan.panel import linear_cka
 
 PAPER_ROWS = (900, 800)

@@ -19,7 +19,7 @@ from cospan._types import Floats
 from cospan.embedding import embed_texts
 from cospan.experiments.images import Images
 from cospan.experiments.pictures import network
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 from cospan.panel import linear_cka
 from cospan.procrustes import relative_procrustes
 

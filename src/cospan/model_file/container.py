@@ -24,8 +24,7 @@ from cospan.model_file.parts import Parts, put_together, take_apart
 
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
-    from cospan.frame import JointFrame
-    from cospan.sets import SetCosts
+    from cospan.model import JointFrame, SetCosts
 
 
 # 1: cospan 0.1, one centre and raw angles. 2: the geometry of K sets, each with its own mean,

@@ -13,12 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._tolerance import FAST_SHRINKAGE, NOT_ZERO
-from cospan.curves import CurveMap, LandmarkMap, RowMap
 from cospan.errors import ModelFileError
+from cospan.model import (
+    Calibration,
+    CurvedSets,
+    CurveMap,
+    Geometry,
+    LandmarkMap,
+    Plain,
+    RowMap,
+    SetCosts,
+    Typicality,
+)
 from cospan.model_file.reader import Reader
-from cospan.sets import Calibration, Geometry, SetCosts
-from cospan.sets.curved import CurvedSets, Plain
-from cospan.typicality import Typicality
 
 # By the map's name in the settings; files from before there were two have none.
 _ARRAYS: dict[str, tuple[str, ...]] = {

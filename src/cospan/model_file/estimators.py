@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats
-from cospan.alignment import Alignment
 from cospan.errors import InputError, ModelFileError
 from cospan.estimator import AlignmentAngleClassifier, FittedClasses
-from cospan.frame import JointFrame
+from cospan.model import Alignment, JointFrame
 from cospan.model_file import parts
 from cospan.model_file.first_format import Curves, read_curves
 from cospan.model_file.parts import Parts

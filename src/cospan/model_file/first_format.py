@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from cospan._tolerance import NARROW_PROBABILITY
 from cospan._types import Floats
 from cospan.errors import ModelFileError
-from cospan.frame import JointFrame
+from cospan.model import Geometry, JointFrame, SetCosts
 from cospan.model_file.parts import read_directions
 from cospan.model_file.reader import ABOVE_0, BELOW_1, Reader
-from cospan.sets import Geometry, SetCosts
 
 
 def frame(read: Reader) -> JointFrame:
@@ -50,8 +49,9 @@ def costs(read: Reader) -> SetCosts:
     basis = read.optional_tensor("basis", d, None)
     e = d if basis is None else basis.shape[1]
     square = weighting == "cost" and geometry.shrinkage > 0
-    maps = [read.tensor(f"map{k}", e, e if square else None) for k in range(n_sets)]
-    return SetCosts(geometry, weighting, tuple(one * unit for one in maps), basis)
+    maps = tuple(read.tensor(f"map{k}", e, e if square else None) for k in range(n_sets))
+    maps = tuple(one * unit for one in maps)
+    return SetCosts(geometry=geometry, weighting=weighting, maps=maps, basis=basis)
 
 
 def _linear(read: Reader, means: Floats, sizes: Floats) -> tuple[Geometry, float]:

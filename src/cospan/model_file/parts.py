@@ -18,12 +18,9 @@ from cospan import _arrays as arrays
 from cospan._tolerance import FILE_COSINES
 from cospan.decomposition import Blocks
 from cospan.errors import ModelFileError
-from cospan.frame import JointFrame
+from cospan.model import Calibration, CurvedSets, Geometry, JointFrame, SetCosts, Typicality
 from cospan.model_file.curves import Parts, curve_parts, read_curve
 from cospan.model_file.reader import ABOVE_0, BELOW_1, Reader
-from cospan.sets import Calibration, Geometry, SetCosts
-from cospan.sets.curved import CurvedSets
-from cospan.typicality import Typicality
 
 __all__ = [
     "Directions",

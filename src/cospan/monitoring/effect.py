@@ -10,11 +10,10 @@ import numpy as np
 from cospan._tails import tail_p_values
 from cospan._types import Floats, Index
 from cospan.distribution import twice_below
-from cospan.frame import JointFrame
+from cospan.model import JointFrame, below_rate
 from cospan.monitoring.moments import restricted
 from cospan.significance import Estimate
 from cospan.summary import Summary
-from cospan.typicality import below_rate
 
 _CONFIDENCE = 0.95
 _TWO_SIDED = 1.959963984540054

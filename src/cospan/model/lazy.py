@@ -1,4 +1,4 @@
-"""Angles of Dask collections: lazy arrays, or files that the workers write."""
+"""Dask collections: angles as lazy arrays or files that the workers write; mapped summaries."""
 
 from __future__ import annotations
 
@@ -10,13 +10,25 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._files import whole_file
-from cospan._validate import as_weights, feature_names_of
-from cospan.alignment import Alignment, score_table
+from cospan._validate import as_rows, as_weights, feature_names_of
 from cospan.errors import InputError
-from cospan.summary.lazy import first_rows, row_blocks, split
+from cospan.model.alignment import Alignment, score_table
+from cospan.model.curved import mapped_summary
+from cospan.model.curves import RowMap
+from cospan.summary import Summary
+from cospan.summary.lazy import (
+    by_class,
+    first_rows,
+    labelled_blocks,
+    merged,
+    merged_classes,
+    reduced,
+    row_blocks,
+    split,
+)
 
 if TYPE_CHECKING:
-    from cospan.frame.joint import JointFrame
+    from cospan.model.frame import JointFrame
 
 
 _COLUMNS = 8  # of a scored block: what an Alignment holds, side by side
@@ -176,9 +188,13 @@ def _for_workers(frame: JointFrame, side: str | None) -> JointFrame:
     """
     sent = replace(frame, U=None, V=None, typicality=None)
     if sent.curve is not None:
-        return replace(sent, curve=sent.curve.sent(leaving=side is not None))
+        costs = replace(sent.curve.costs, typicality=None)
+        if side is not None:
+            costs.leave_one_out_costs().settle()
+        plain = replace(sent.curve.plain, typicality=None)
+        return replace(sent, curve=replace(sent.curve, costs=costs, plain=plain))
     if side is not None:
-        sent.leaving().settle()
+        sent.leave_one_out_costs().settle()
     return sent
 
 
@@ -212,3 +228,47 @@ def _weights_like(rows: Any, sample_weight: Any, name: str) -> Any:
     weights = sample_weight.compute() if arrays.is_lazy(sample_weight) else sample_weight
     column = as_weights(weights, rows.shape[0])[:, None]
     return da.from_array(column, chunks=(rows.chunks[0], (1,)))
+
+
+# ---- summaries of mapped rows: the map goes to the rows ---------------------------------------
+
+
+def lazy_mapped_summary(X: Any, sample_weight: Any, mapping: RowMap) -> Summary:
+    """Summary of the rows of a Dask collection, mapped where they are; it keeps no sample."""
+    import dask
+
+    blocks = row_blocks(X, "X")
+    weights = split(sample_weight, blocks, "sample_weight")
+    leaf = dask.delayed(_summary_of_block, pure=False)
+    shared = dask.delayed(mapping)  # once in the graph, not once per block
+    found: Summary | None = reduced(
+        [leaf(block, weight, shared) for block, weight in zip(blocks, weights, strict=True)], merged
+    )
+    if found is None:
+        raise InputError("X has no rows; at least one sample is needed.")
+    return found
+
+
+def _summary_of_block(block: Any, weights: np.ndarray | None, mapping: RowMap) -> Summary | None:
+    if len(block) == 0 or (weights is not None and not weights.any()):
+        return None
+    return mapped_summary(as_rows(block, "X", d=mapping.n_columns), weights, mapping)
+
+
+def mapped_classes(
+    X: Any, labels: np.ndarray, sample_weight: Any, mapping: RowMap
+) -> dict[Any, Summary]:
+    """The same for the rows of each class."""
+    import dask
+
+    parts = labelled_blocks(X, labels, sample_weight)
+    leaf, shared = dask.delayed(_classes_of_block, pure=False), dask.delayed(mapping)
+    found: dict[Any, Summary] = reduced([leaf(*part, shared) for part in parts], merged_classes)
+    return found
+
+
+def _classes_of_block(
+    block: Any, labels: np.ndarray, weights: np.ndarray | None, mapping: RowMap
+) -> dict[Any, Summary]:
+    rows = as_rows(block, "X", d=mapping.n_columns, allow_empty=True)
+    return by_class(rows, labels, weights, lambda X, w: _summary_of_block(X, w, mapping))

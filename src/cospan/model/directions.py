@@ -1,29 +1,39 @@
-"""The directions of a frame: extremes, deflation, the shared band.
+"""The directions of a frame: extremes, the shared band, and what the sets differ in along each.
 
 A direction is a row h of H. Its angle arctan2(s, c) says whose it is, and Theorem 2 of the paper
 says more: among all samples that both sets can represent, the first shared direction has the
-smallest angle and the last one the largest. Asking for the next extreme under the constraint
-that its coefficients be orthogonal to the earlier ones (the paper's deflation) walks through the
-shared block from its ends, so the successive extremes are simply the next rows of H.
+smallest angle and the last one the largest. The next extreme under the constraint that its
+coefficients be orthogonal to the earlier ones (the paper's deflation) walks through the shared
+block from its ends, so the successive extremes are simply the next rows of H.
+
+In the frame the Bhattacharyya distance of the two normal fits is a sum over directions,
+
+    D = ¼ Σ shift_i²  +  ½ Σ log cosh τ_i         τ_i = log tan θ_i = log(s_i/c_i)
+
+(the second sum is -½ Σ log sin 2θ_i). The first is the part of the means, **location**. With all
+τ_i replaced by their mean the second is the part of a common change of spread, **scale**; what
+remains, never below 0 since log cosh is convex, is the part of **shape**: spreads and relations
+that change in some directions more than in others.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tables import make_dataframe
+from cospan._types import Bools, Floats, Index
 from cospan._validate import as_option
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
-    from cospan.frame.joint import JointFrame
+    from cospan.model.frame import JointFrame
 
 BLOCK_NAMES = ("A-only", "shared", "B-only")
 
@@ -79,6 +89,34 @@ class Directions:
     differences: Array | None = field(repr=False)
     _rows: Array = field(repr=False)  # rows of the frame's H
 
+    @classmethod
+    def of(cls, frame: JointFrame, index: Index | None = None) -> Directions:
+        """The directions of a frame, or those at `index`, in that order."""
+        index = np.arange(frame.rank) if index is None else index
+        rows = arrays.pick(frame.H, index)
+        c, s = arrays.pick(frame.c, index), arrays.pick(frame.s, index)
+        xp = arrays.namespace(rows)
+        lengths = xp.sqrt(xp.sum(rows * rows, axis=1))
+        r, k, _ = frame.blocks
+        x = y = None
+        if frame.U is not None and frame.V is not None:
+            shared = (index >= r) & (index < r + k)
+            x = _coefficients(frame.U, index, c * lengths, shared)
+            y = _coefficients(frame.V, index - r, s * lengths, shared)
+        return cls(
+            index=index,
+            c=c,
+            s=s,
+            block=np.repeat(BLOCK_NAMES, frame.blocks)[index],
+            lengths=lengths,
+            feature_names=frame.feature_names,
+            x=x,
+            y=y,
+            shifts=arrays.pick(frame.shifts, index),
+            differences=arrays.pick(frame.differences, index) if frame.geometry.affine else None,
+            _rows=rows,
+        )
+
     @cached_property
     def vectors(self) -> Array:
         """(n, d): the directions as unit vectors in feature space."""
@@ -100,22 +138,16 @@ class Directions:
     def __getitem__(self, chosen: Any) -> Directions:
         """Some of them: a slice, a mask, or positions (one position keeps a table of one)."""
         positions = np.atleast_1d(np.arange(len(self))[chosen])
-        kept = {
-            name: arrays.pick(getattr(self, name), positions)
-            for name in ("c", "s", "lengths", "shifts")
+        axes = {"c": 0, "s": 0, "lengths": 0, "shifts": 0, "differences": 0, "_rows": 0}
+        axes |= {"x": 1, "y": 1}
+        picked: dict[str, Any] = {
+            name: None
+            if (one := getattr(self, name)) is None
+            else arrays.pick(one, positions, axis)
+            for name, axis in axes.items()
         }
-        return Directions(
-            **kept,
-            index=self.index[positions],
-            block=self.block[positions],
-            feature_names=self.feature_names,
-            x=None if self.x is None else arrays.pick(self.x, positions, axis=1),
-            y=None if self.y is None else arrays.pick(self.y, positions, axis=1),
-            differences=None
-            if self.differences is None
-            else arrays.pick(self.differences, positions),
-            _rows=arrays.pick(self._rows, positions),
-        )
+        index, block = self.index[positions], self.block[positions]
+        return replace(self, index=index, block=block, **picked)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A dataframe: index, block, degrees, c, s, shift, length, and part of the difference."""
@@ -137,55 +169,22 @@ class Directions:
         return f"Directions({len(self)}; {counts})"
 
 
-def directions_of(frame: JointFrame, index: np.ndarray | None = None) -> Directions:
-    """The table of a frame's directions, or of those at `index`, in that order."""
-    index = np.arange(frame.rank) if index is None else index
-    rows = arrays.pick(frame.H, index)
-    c, s = arrays.pick(frame.c, index), arrays.pick(frame.s, index)
-    xp = arrays.namespace(rows)
-    lengths = xp.sqrt(xp.sum(rows * rows, axis=1))
-    r, k, _ = frame.blocks
-    x = y = None
-    if frame.U is not None and frame.V is not None:
-        x = _coefficients(frame.U, index, c * lengths)
-        y = _coefficients(frame.V, index - r, s * lengths)
-    return Directions(
-        index=index,
-        c=c,
-        s=s,
-        block=np.repeat(BLOCK_NAMES, frame.blocks)[index],
-        lengths=lengths,
-        feature_names=frame.feature_names,
-        x=None if x is None else _only_shared(x, (index >= r) & (index < r + k)),
-        y=None if y is None else _only_shared(y, (index >= r) & (index < r + k)),
-        shifts=arrays.pick(frame.shifts, index),
-        differences=arrays.pick(frame.differences, index) if frame.geometry.affine else None,
-        _rows=rows,
-    )
-
-
-def _coefficients(left: Array, columns: np.ndarray, weights: Array) -> Array:
-    """u / (c‖h‖), for A = U diag(c) H makes Aᵀu = c h.
+def _coefficients(left: Array, columns: Index, weights: Array, shared: Bools) -> Array:
+    """u / (c‖h‖), for A = U diag(c) H makes Aᵀu = c h; NaN for directions that are not shared.
 
     In the theorem's own scale x is u·s/c and Ax is s·h; here z has length 1. (The paper prints
     c/s for the smallest angle. Then Ax and By differ, by the factor (c/s)².)
     """
     xp = arrays.namespace(left)
-    if left.shape[1] == 0:  # the set has no direction at all; `_only_shared` makes NaN of these
-        return arrays.zeros((left.shape[0], len(columns)), left)
-    there = np.clip(columns, 0, max(left.shape[1] - 1, 0))
-    return arrays.pick(left, there, axis=1) / xp.where(weights > 0, weights, xp.ones_like(weights))
-
-
-def _only_shared(x: Array, shared: np.ndarray) -> Array:
-    """NaN in the columns of directions that are not shared."""
+    if left.shape[1] == 0:  # the set has no direction at all
+        x = arrays.zeros((left.shape[0], len(columns)), left)
+    else:
+        there = np.clip(columns, 0, left.shape[1] - 1)
+        x = arrays.pick(left, there, axis=1) / xp.where(weights > 0, weights, xp.ones_like(weights))
     if shared.all():
         return x
     factor = arrays.like(np.where(shared, 1.0, np.nan), x[:1, 0] if x.shape[0] else x)
     return x * factor[None, :]
-
-
-# ---- extremes ---------------------------------------------------------------------------------
 
 
 def extreme_directions(frame: JointFrame, side: str, n: int = 1) -> Directions:
@@ -216,7 +215,7 @@ def extreme_directions(frame: JointFrame, side: str, n: int = 1) -> Directions:
     """
     side = as_option(side, "side", ("A", "B"))
     shared = _shared_index(frame, n)
-    return directions_of(frame, shared[:n] if side == "A" else shared[::-1][:n])
+    return Directions.of(frame, shared[:n] if side == "A" else shared[::-1][:n])
 
 
 def shared_directions(frame: JointFrame, n: int = 1) -> Directions:
@@ -241,10 +240,10 @@ def shared_directions(frame: JointFrame, n: int = 1) -> Directions:
     """
     shared = _shared_index(frame, n)
     distance = np.abs(arrays.to_numpy(frame.angles)[shared] - math.pi / 4)
-    return directions_of(frame, shared[np.argsort(distance, kind="stable")[:n]])
+    return Directions.of(frame, shared[np.argsort(distance, kind="stable")[:n]])
 
 
-def _shared_index(frame: JointFrame, n: int) -> np.ndarray:
+def _shared_index(frame: JointFrame, n: int) -> Index:
     r, k, _ = frame.blocks
     check_count(n, k, "shared direction")
     return np.arange(r, r + k)
@@ -259,3 +258,91 @@ def check_count(n: object, available: int, what: str) -> None:
             f"n is {n}, but the frame has {available} {what}{'' if available == 1 else 's'}; "
             "ask for fewer" + (", or fit it with shrinkage > 0." if not available else ".")
         )
+
+
+# ---- what two sets differ in ------------------------------------------------------------------
+
+
+class _Parts(NamedTuple):
+    location: float
+    scale: float
+    shape: float
+
+
+class Parts(_Parts):
+    """The Bhattacharyya distance of two sets, split: (location, scale, shape).
+
+    Attributes
+    ----------
+    location, scale, shape : float
+        The parts; none is negative, and their sum is the distance.
+    spread_ratio : float
+        How many times as wide as A the set B spreads, in the geometric mean over directions.
+
+    Examples
+    --------
+    >>> parts = Parts(0.5, 0.25, 0.0, spread_ratio=2.0)
+    >>> location, scale, shape = parts
+    >>> sum(parts) == parts.total == 0.75
+    True
+    """
+
+    spread_ratio: float
+
+    def __new__(cls, location: float, scale: float, shape: float, spread_ratio: float) -> Parts:
+        self = super().__new__(cls, location, scale, shape)
+        self.spread_ratio = spread_ratio
+        return self
+
+    def __getnewargs__(self) -> tuple[float, ...]:
+        return *self, self.spread_ratio
+
+    @property
+    def total(self) -> float:
+        """D, the whole difference."""
+        return self.location + self.scale + self.shape
+
+
+def differences_of(frame: JointFrame) -> Array:
+    """Each direction's part of D, (m,)."""
+    _refuse_linear(frame)
+    shifts = arrays.to_numpy(frame.shifts)
+    found = 0.25 * shifts**2 + 0.5 * _log_cosh(_log_ratio(frame))
+    return arrays.like(found, frame.c)
+
+
+def parts_of(frame: JointFrame) -> Parts:
+    """D by location, scale and shape."""
+    _refuse_linear(frame)
+    tau = _log_ratio(frame)
+    spread = 0.5 * float(np.sum(_log_cosh(tau)))
+    # Directions off a span are alike in both sets: they count in the mean, with τ = 0.
+    count = max(frame.geometry.n_varying, 1) if frame.shrinkage > 0 else max(len(tau), 1)
+    mean = float(np.sum(tau)) / count if math.isfinite(spread) else 0.0
+    scale = min(0.5 * count * float(_log_cosh(np.array([mean]))[0]), spread)
+    return Parts(
+        location=0.25 * float(np.sum(arrays.to_numpy(frame.shifts) ** 2)),
+        scale=scale,
+        shape=spread - scale,
+        spread_ratio=math.exp(mean),
+    )
+
+
+def _refuse_linear(frame: JointFrame) -> None:
+    if not frame.geometry.affine:
+        raise InputError(
+            'Location, scale and shape belong to span="affine", where every set has its own '
+            'centre; fit the frame without span="linear".'
+        )
+
+
+def _log_ratio(frame: JointFrame) -> Floats:
+    c, s = arrays.to_numpy(frame.c), arrays.to_numpy(frame.s)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(s) - np.log(c), dtype=np.float64)
+
+
+def _log_cosh(x: Floats) -> Floats:
+    """log cosh x, without overflow."""
+    size = np.abs(x)
+    return np.asarray(size + np.log1p(np.exp(-2 * size)) - math.log(2))

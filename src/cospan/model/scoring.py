@@ -12,15 +12,16 @@ the sets are very far apart; then the differences are formed.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import FAST_SHRINKAGE, expansion_keeps_digits, off_span_rounding
-from cospan.alignment import Alignment
-from cospan.frame.properties import FrameProperties
+
+if TYPE_CHECKING:
+    from cospan.model.frame import JointFrame
 
 # Bytes of samples scored at once. On the host they stay in the processor's cache between the
 # passes; an accelerator needs large products to be busy.
@@ -31,11 +32,10 @@ _THREADED_PARTS = 4
 
 
 class Scores(NamedTuple):
-    """Squared costs of rows and, where they are asked for, ‖y‖², blocks and the outside."""
+    """Squared costs of rows and, where they are needed, blocks and the outside."""
 
     squared_a: Array
     squared_b: Array
-    squared_y: Array | None
     shares: Array | None
     outside: Array | None
 
@@ -50,49 +50,53 @@ class Scorer:
     """
 
     def __init__(
-        self, frame: FrameProperties, rows: Array, weighting: str = "cost", *, fine: bool = False
+        self, frame: JointFrame, rows: Array, weighting: str = "cost", *, fine: bool = False
     ) -> None:
         xp = arrays.namespace(rows)
         g = frame.geometry
+        self.frame, self.weighting = frame, weighting
+        self.weights = frame.cost_weights(weighting)
+        half = 0.5 * arrays.to_numpy(frame.shifts) if g.affine else np.zeros(frame.rank)
+        # The larger squared distance of the centre from a mean, as that set's cost counts it.
+        far = max(float(w @ half**2) for w in self.weights)
         coarse = g.shrinkage >= FAST_SHRINKAGE and frame.basis is None and not fine
-        if coarse and g.affine:
-            half = 0.5 * arrays.to_numpy(frame.shifts)
-            coarse = expansion_keeps_digits(_farthest(frame, weighting, half), arrays.eps(rows))
-        self.reference = xp.astype(rows[:0, :], rows.dtype if coarse else xp.float64, copy=False)
-        self.frame = frame
-        self.weighting = weighting
-        per_unit = arrays.like(g.per_unit(), frame.inverse)
+        coarse = coarse and expansion_keeps_digits(far, arrays.eps(rows))
+        like = xp.astype(rows[:0, :], rows.dtype if coarse else xp.float64, copy=False)
+        self.reference = like
+        self.expands = expansion_keeps_digits(far, arrays.eps(like))
+        inverse, per_unit = frame.inverse, arrays.like(g.per_unit(), frame.inverse)
+        self.per_unit = self.basis = None
         if frame.basis is None:
-            inverse, self.per_unit, self.basis = per_unit[:, None] * frame.inverse, None, None
+            inverse = per_unit[:, None] * inverse
         else:
-            inverse = frame.inverse
-            self.per_unit = arrays.like(per_unit, self.reference)
-            self.basis = arrays.like(frame.basis, self.reference)
-        self.inverse = arrays.like(inverse, self.reference)
-        self._place(inverse)
-        self.squares, self.linear = self._vectors()
-
-    def _place(self, inverse: Array) -> None:
-        """The centre as the rows' precision holds it, and each set's position relative to that."""
-        g = self.frame.geometry
-        self.center = arrays.like(g.center, self.reference)
+            self.per_unit = arrays.like(per_unit, like)
+            self.basis = arrays.like(frame.basis, like)
+        self.inverse = arrays.like(inverse, like)
+        self.center = arrays.like(g.center, like)
         # What rounding took off the centre is put back in the coordinates, where it is small.
         lost = arrays.like(self.center, g.center) - g.center
-        if self.basis is not None:
-            lost = (lost * g.per_unit()) @ arrays.like(self.frame.basis, lost)
+        if frame.basis is not None:
+            lost = (lost * g.per_unit()) @ arrays.like(frame.basis, lost)
         lost = arrays.to_numpy(lost @ arrays.like(inverse, lost))
-        half = 0.5 * arrays.to_numpy(self.frame.shifts) if g.affine else np.zeros_like(lost)
         self.at = (-half - lost, half - lost)
-        self.weights = self.frame.cost_weights(self.weighting)
-        far = _farthest(self.frame, self.weighting, half)
-        self.expands = expansion_keeps_digits(far, arrays.eps(self.reference))
         self.moved = bool(np.any(self.at[0])) or bool(np.any(self.at[1]))
+        self.squares, self.linear = self._vectors()
 
-    def aligned(self, rows: Array) -> Alignment:
-        """Alignment of any number of rows."""
-        found = self.scores(rows)
-        squared = (found.squared_a, found.squared_b)
-        return self.frame.alignment_of(squared, self.weighting, found.shares, found.outside)
+    def _vectors(self) -> tuple[list[Array], list[Array]]:
+        """What y² is multiplied with (both costs; if need be ‖y‖² and the blocks), and what y is.
+
+        Vectors, not one narrow table: BLAS takes ten times as long for a product with two columns.
+        """
+        r, k, t = self.frame.blocks
+        block = np.repeat([0, 1, 2], [r, k, t])
+        squares: list[np.ndarray] = [*self.weights]
+        if r or t:
+            squares += [block >= 0, block == 0, block == 1, block == 2]
+        linear = []
+        if self.moved and self.expands:
+            linear = [-2 * w * x for w, x in zip(self.weights, self.at, strict=True)]
+        like = self.reference
+        return [arrays.like(x, like) for x in squares], [arrays.like(x, like) for x in linear]
 
     def scores(self, rows: Array) -> Scores:
         """Squared costs and what goes with them, for any number of rows."""
@@ -128,49 +132,29 @@ class Scorer:
         floor = off_span_rounding(self.frame.n_features, arrays.eps(whole)) * whole
         return y, xp.where(off <= floor, xp.zeros_like(off), off), whole
 
-    def _vectors(self) -> tuple[list[Array], list[Array]]:
-        """What y² is multiplied with (both costs; if need be ‖y‖² and the blocks), and what y is.
-
-        Vectors, not one narrow table: BLAS takes ten times as long for a product with two columns.
-        """
-        r, k, t = self.frame.blocks
-        block = np.repeat([0, 1, 2], [r, k, t])
-        squares = [*self.weights]
-        if r or t or self.weighting == "frame":
-            squares += [block >= 0]
-        if r or t:
-            squares += [block == 0, block == 1, block == 2]
-        linear = []
-        if self.moved and self.expands:
-            linear = [-2 * w * x for w, x in zip(self.weights, self.at, strict=True)]
-        made = ([arrays.like(x, self.reference) for x in xs] for xs in (squares, linear))
-        return next(made), next(made)
-
     def _scored(self, rows: Array) -> Scores:
         y, off, whole = self.coordinates(rows)
         xp = arrays.namespace(rows)
-        squared = self._squared_costs(y)
-        squared_a, squared_b, squared_y = squared[0], squared[1], (*squared, None)[2]
-        g, outside = self.frame.geometry, None
-        if off is not None and self.frame.off_space_variance:
+        squared_a, squared_b, *norms = self._squared_costs(y)
+        variance, outside = self.frame.off_space_variance, None
+        if off is not None and variance:
             # c = s = √½ and ‖h‖² = 2α in each direction off the span.
-            variance = self.frame.off_space_variance
             per_cost = 1 / variance if self.weighting == "cost" else 0.25 / variance
             squared_a, squared_b = squared_a + per_cost * off, squared_b + per_cost * off
-            if squared_y is not None:
-                squared_y = squared_y + off * (0.5 / variance)
         elif off is not None and whole is not None:
             outside = off / xp.where(whole == 0, xp.ones_like(whole), whole)
+        g = self.frame.geometry
         if g.affine:
             squared_a, squared_b = squared_a + g.dof, squared_b + g.dof
         shares = None
-        if len(squared) > 3 and squared_y is not None:
-            norm = xp.where(squared_y == 0, xp.ones_like(squared_y), squared_y)
-            shares = xp.stack(squared[3:], axis=1) / norm[:, None]
-        return Scores(squared_a, squared_b, squared_y, shares, outside)
+        if norms:
+            norm = norms[0] + off * (0.5 / variance) if off is not None and variance else norms[0]
+            norm = xp.where(norm == 0, xp.ones_like(norm), norm)
+            shares = xp.stack(norms[1:], axis=1) / norm[:, None]
+        return Scores(squared_a, squared_b, shares, outside)
 
     def _squared_costs(self, y: Array) -> list[Array]:
-        """Both sums of squares and, where they are asked for, ‖y‖² and its parts. Overwrites y."""
+        """Both sums of squares and, where they are needed, ‖y‖² and its parts. Overwrites y."""
         xp = arrays.namespace(y)
         direct = []
         if self.moved and not self.expands:
@@ -185,8 +169,3 @@ class Scorer:
             constant = float(self.weights[i] @ self.at[i] ** 2)
             found[i] = xp.clip(found[i] + linear + constant, 0.0, math.inf)
         return found
-
-
-def _farthest(frame: FrameProperties, weighting: str, half: np.ndarray) -> float:
-    """The larger squared distance of the centre from a mean, as that set's cost counts it."""
-    return max(float(w @ half**2) for w in frame.cost_weights(weighting))

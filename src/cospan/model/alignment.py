@@ -15,8 +15,8 @@ from cospan._arrays import Array
 from cospan._tolerance import RELATIONAL_SHARE
 from cospan._types import Bools, Floats
 from cospan.errors import InputError
-from cospan.sets import Calibration, angles_of
-from cospan.typicality import Typicality, below_rate
+from cospan.model.calibration import Calibration, angles_of
+from cospan.model.typicality import Typicality, below_rate
 
 __all__ = ["Alignment", "neither"]
 

@@ -11,13 +11,21 @@ every p is 1/K.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cospan._tolerance import COST_RANGE, NEWTON_GAIN, NEWTON_RIDGE, SMALLEST_STEP
-from cospan._types import Floats
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import (
+    COST_RANGE,
+    LARGEST_LOG_TANGENT,
+    NEWTON_GAIN,
+    NEWTON_RIDGE,
+    SMALLEST_STEP,
+)
+from cospan._types import Floats, Index
 
 # Newton's method on K parameters: far more steps than it ever took.
 _STEPS = 60
@@ -42,14 +50,14 @@ def log_odds_of(squared: Floats) -> Floats:
     return -np.log(np.clip(squared, *COST_RANGE[8]))
 
 
-def balanced_weights(own: NDArray[np.intp], count: Floats, n_sets: int) -> Floats:
+def balanced_weights(own: Index, count: Floats, n_sets: int) -> Floats:
     """Weights of the rows that make every set count 1/K in all."""
     totals = np.bincount(own, count, minlength=n_sets)
     return np.asarray(count / totals[own] / n_sets)
 
 
 def fit_calibration(
-    log_odds: Floats, own: NDArray[np.intp], count: Floats, start: Calibration | None = None
+    log_odds: Floats, own: Index, count: Floats, start: Calibration | None = None
 ) -> Calibration:
     """Gain and offsets from rows whose set is known.
 
@@ -86,7 +94,7 @@ def fit_calibration(
     return Calibration(gain, tuple((offsets - offsets.mean()).tolist()))
 
 
-def _target_sums(x: Floats, own: NDArray[np.intp], count: Floats, weight: Floats) -> Floats:
+def _target_sums(x: Floats, own: Index, count: Floats, weight: Floats) -> Floats:
     """All that smoothed targets t add to the loss: Σ weight·t·x, and Σ weight·t of every set."""
     K = len(x) + 1
     others = weight / (np.bincount(own, count, minlength=K)[own] + K)
@@ -111,14 +119,14 @@ def _newton(x: Floats, weight: Floats, targets: Floats, parameters: Floats) -> F
             return parameters - step
         scale = 1.0
         while scale > SMALLEST_STEP:
-            trial = parameters - scale * step
-            found = _derivatives(x, weight, targets, trial)
+            tried = parameters - scale * step
+            found = _derivatives(x, weight, targets, tried)
             if found[0] <= loss:
                 break
             scale /= 2
         else:
             return parameters
-        parameters, (loss, gradient, hessian) = trial, found
+        parameters, (loss, gradient, hessian) = tried, found
     return parameters
 
 
@@ -146,7 +154,7 @@ def _derivatives(
     return loss, gradient, hessian
 
 
-def log_losses(log_odds: Floats, own: NDArray[np.intp], calibration: Calibration) -> Floats:
+def log_losses(log_odds: Floats, own: Index, calibration: Calibration) -> Floats:
     """-log p of each row's own set."""
     score = np.ascontiguousarray(log_odds.T) * calibration.gain
     if calibration.offsets:
@@ -160,3 +168,57 @@ def theoretical(dof: float, n_varying: int, log_determinants: Floats) -> Calibra
     """Gain and offsets of Student-t distributions with these covariances: for bare summaries."""
     offsets = 0.5 * (log_determinants - log_determinants.mean())
     return Calibration((dof + n_varying) / 2, tuple(float(x) for x in offsets))
+
+
+# ---- probabilities and angles -----------------------------------------------------------------
+
+
+def calibrated_weights(squared: Array, calibration: Calibration) -> Array:
+    """(n, K) probabilities from squared costs; each row sums to 1.
+
+    >>> calibrated_weights(np.array([[1.0, 1.0, 2.0], [0.0, 0.0, 0.0]]), Calibration())
+    array([[0.4       , 0.4       , 0.2       ],
+           [0.33333333, 0.33333333, 0.33333333]])
+    """
+    xp = arrays.namespace(squared)
+    if not calibration.offsets and calibration.gain == 1:
+        # Relative to the smallest cost nothing overflows. At the centre every cost is 0 and no
+        # set is nearer; a set that cannot represent a sample has an infinite cost and weight 0.
+        least = xp.min(squared, axis=1)[:, None]
+        tied = (squared == least) | (squared == 0)
+        share = least / xp.where(tied, xp.ones_like(squared), squared)
+        share = xp.where(tied, xp.ones_like(share), share)
+        return share / xp.sum(xp.sort(share, axis=1), axis=1)[:, None]
+    tiny, huge = COST_RANGE[4 if squared.dtype == xp.float32 else 8]
+    score = -calibration.gain * xp.log(xp.clip(squared, tiny, huge))
+    if calibration.offsets:
+        score = score - arrays.like(np.asarray(calibration.offsets), squared)[None, :]
+    share = xp.exp(score - xp.max(score, axis=1)[:, None])
+    # Summed in order of size: the same sets in another order give the same bits.
+    return share / xp.sum(xp.sort(share, axis=1), axis=1)[:, None]
+
+
+def angles_of(squared_a: Array, squared_b: Array, calibration: Calibration) -> Array:
+    """θ in radians from the squared costs of two sets.
+
+    >>> angles_of(np.array([1.0, 3.0]), np.array([1.0, 1.0]), Calibration()).round(4)
+    array([0.7854, 1.0472])
+    """
+    xp = arrays.namespace(squared_a)
+    if calibration.gain == 0:
+        return xp.full_like(squared_a, math.pi / 4)
+    if not calibration.offsets and calibration.gain == 1:
+        theta = xp.atan2(xp.sqrt(squared_a), xp.sqrt(squared_b))
+    else:
+        infinite = squared_a == math.inf
+        ratio = xp.where(infinite, xp.ones_like(squared_a), squared_a) / squared_b
+        half = 0.5 * calibration.gain * (xp.log(ratio) - calibration.zero)
+        most = LARGEST_LOG_TANGENT
+        theta = xp.atan(xp.exp(xp.clip(half, -most, most)))
+        theta = xp.where(infinite, xp.full_like(theta, math.pi / 2), theta)
+        theta = xp.where(squared_b == math.inf, xp.zeros_like(theta), theta)
+    # Where both costs are 0, or both infinite, no side is nearer.
+    undecided = ((squared_a == 0) & (squared_b == 0)) | (
+        (squared_a == math.inf) & (squared_b == math.inf)
+    )
+    return xp.where(undecided, xp.full_like(theta, math.pi / 4), theta)

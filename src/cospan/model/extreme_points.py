@@ -22,13 +22,14 @@ import scipy.optimize
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import NOT_ZERO, at_infinity
+from cospan._types import Floats
 from cospan._validate import as_option, as_rows
 from cospan.errors import InputError
-from cospan.frame.directions import check_count
+from cospan.model.directions import check_count
 
 if TYPE_CHECKING:
-    from cospan.alignment import Alignment
-    from cospan.frame.joint import JointFrame
+    from cospan.model.alignment import Alignment
+    from cospan.model.frame import JointFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +131,7 @@ def _uphill(frame: JointFrame, side: str, n: int, start: Any) -> Prototypes:
     unit = np.where(curve.map.per_unit > 0, 1 / np.maximum(curve.map.per_unit, NOT_ZERO), 1.0)
     bounds = list(zip(host.min(axis=0) / unit, host.max(axis=0) / unit, strict=True))
 
-    def downhill(x: np.ndarray) -> tuple[float, np.ndarray]:
+    def downhill(x: Floats) -> tuple[float, Floats]:
         value, slope = curve.log_odds((x * unit)[None, :])
         return sign * float(value[0]), sign * slope[0] * unit
 
@@ -144,7 +145,7 @@ def _uphill(frame: JointFrame, side: str, n: int, start: Any) -> Prototypes:
     return Prototypes(points, frame.align(points), side)
 
 
-def _extreme_points(frame: JointFrame, side: str) -> np.ndarray:
+def _extreme_points(frame: JointFrame, side: str) -> Floats:
     """Coordinates y of the extreme points, most extreme first."""
     half = 0.5 * arrays.to_numpy(frame.shifts)
     weights = frame.cost_weights()
@@ -155,7 +156,7 @@ def _extreme_points(frame: JointFrame, side: str) -> np.ndarray:
     return np.asarray((vectors[:-1, finite] / last[finite]).T)
 
 
-def _form(weight: np.ndarray, at: np.ndarray, dof: float) -> np.ndarray:
+def _form(weight: Floats, at: Floats, dof: float) -> Floats:
     """Q with (y, 1) Q (y, 1)ᵀ = ν + Σ weight (y - at)²."""
     m = len(weight)
     Q = np.zeros((m + 1, m + 1))

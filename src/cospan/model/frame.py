@@ -1,0 +1,777 @@
+"""JointFrame: two sets, prepared and decomposed together; it scores samples.
+
+One GSVD of the centred, shrunk pair gives directions H with the weights c and s. Where the rows do
+not fill the feature space (rank below d), the frame works inside their span: `basis` holds an
+orthonormal basis of it, in units, and `core` the frame in its coordinates. Under shrinkage all
+directions off the span are alike for both sets, with variance α; they enter both costs through the
+norm of what lies off the span, and are never written out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, Self, TypeVar, Unpack, overload
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import rank_tolerance
+from cospan._types import Bools, Floats
+from cospan._validate import (
+    as_option,
+    as_rows,
+    as_weights,
+    check_names,
+    feature_names_of,
+    is_real,
+)
+from cospan._warnings import warn
+from cospan.decomposition import GSVD, Blocks, decompose
+from cospan.errors import InputError
+from cospan.model.alignment import Alignment
+from cospan.model.curved import Again, RowsAgain, with_curve
+from cospan.model.directions import Directions, Parts, check_count, differences_of, parts_of
+from cospan.model.leave_one_out import LeaveOneOutCosts, removed_weights
+from cospan.model.prepared import WorkingSets, in_feature_units, working_rows
+from cospan.model.scoring import Scorer
+from cospan.model.set_model import SetModel, calibrated, chosen_sets, parts_left_out
+from cospan.model.settings import Given, Settings
+from cospan.summary import Summary
+
+# Rows of each set that a fit keeps to try its choices on.
+_SAMPLED_ROWS = 2000
+
+T = TypeVar("T")
+
+
+class Derived(Generic[T]):
+    """What follows from a frame: an attribute of its geometry, or a function of the frame."""
+
+    def __init__(self, read: str | Callable[[Any], T], doc: str) -> None:
+        self._read = attrgetter(f"geometry.{read}") if isinstance(read, str) else read
+        self.__doc__ = doc
+
+    @overload
+    def __get__(self, frame: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, frame: object, owner: type) -> T: ...
+    def __get__(self, frame: object | None, owner: type) -> Any:
+        return self if frame is None else self._read(frame)
+
+
+class LeaveOneOut(NamedTuple):
+    """The training rows' own angles, each computed as if the row had not been there.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + 2
+    >>> left_out = JointFrame.fit(A, B).leave_one_out(A, B)
+    >>> bool(np.median(left_out.a.degrees) < 45 < np.median(left_out.b.degrees))
+    True
+    """
+
+    a: Alignment
+    b: Alignment
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class JointFrame(SetModel):
+    """The joint frame of two sets, ready to score samples.
+
+    Make one with :meth:`fit` (from rows) or :meth:`from_summaries`.
+
+    Attributes
+    ----------
+    geometry : Geometry
+        Positions, units and settings of the two sets.
+    c, s : array, (m,)
+        Cosines, falling, and sines, rising, of the directions.
+    blocks : Blocks
+        How many directions only A has, both share, only B has.
+    core : array, (m, e)
+        The directions in working coordinates: features divided by their unit, inside `basis`.
+    inverse : array, (e, m)
+        Its pseudo-inverse.
+    basis : array (d, e) or None
+    U, V : array or None
+        Left factors of the prepared rows; only with ``fit(..., keep_uv=True)``.
+    dropped : int
+        How many directions :meth:`truncate` has left out; 0 for a whole frame.
+    typicality : Typicality or None
+        What the sets' own rows cost, where there were rows to leave out.
+    curve : CurvedSets or None
+        Costs of curved features, where those answer instead of the frame's own.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0]
+    >>> frame = JointFrame.fit(A, B)
+    >>> frame.align([[0.0, 0.0], [3.0, 0.0]]).predict().tolist()
+    [0, 1]
+    >>> frame.parts.location > frame.parts.scale + frame.parts.shape
+    True
+    """
+
+    c: Array
+    s: Array
+    blocks: Blocks
+    core: Array
+    inverse: Array
+    U: Array | None = None
+    V: Array | None = None
+    dropped: int = 0
+
+    # ---- fitting ------------------------------------------------------------------------------
+
+    @classmethod
+    def fit(
+        cls,
+        A: Any,
+        B: Any,
+        *,
+        span: str = "affine",
+        units: str = "auto",
+        shrinkage: float | str = "auto",
+        pooling: float | str = "auto",
+        dof: float | str = "auto",
+        calibrate: bool | None = None,
+        preset: str | None = None,
+        center: Any = "pooled",
+        balance: bool = True,
+        tol: float | None = None,
+        curve: int | str | None = None,
+        picture: bool = False,
+        sample_weight_a: Any = None,
+        sample_weight_b: Any = None,
+        keep_uv: bool = False,
+    ) -> JointFrame:
+        """Fit the frame to rows in memory.
+
+        Parameters
+        ----------
+        A, B : array-like or dataframe, (p, d) and (q, d)
+        span : {"affine", "linear"}
+            ``"affine"``: each set explains a sample as a weighted mean of its rows, about its own
+            mean. ``"linear"``: as a combination of its rows about one centre (the paper's way).
+        units : {"auto", "own", "common"}
+            What shrinkage pulls towards: each feature's own variance (tables: then no result
+            depends on the units of a column), or one variance for all (pictures, embeddings).
+        shrinkage : float in [0, 1) or "auto"
+            α: covariances become ``(1-α) Σ + α T``.
+        pooling : float in [0, 1] or "auto"
+            γ pulls the sets' covariances towards their mean; 1 leaves only a difference of means.
+        dof : float or "auto"
+            ν, the degrees of freedom: 1 is the plain weighted mean; with many, distance counts
+            as it does for normal distributions.
+        calibrate : bool, optional
+            Set the zero and the unit of θ so that cos²θ is the probability of A. By default in
+            the affine span; False gives the raw angle of the two costs.
+        preset : {"paper"}, optional
+            The paper's method: the linear span, each set centred at its own mean, no balance, no
+            shrinkage, raw angles.
+        center : {"pooled", "each", "none"} or array (d,)
+            For the linear span. ``"pooled"``: one vector is taken off A, B and every new sample,
+            the midpoint of the two means when balanced, else the mean of all rows. ``"each"``:
+            each set loses its own mean, new samples lose nothing. Or a vector.
+        balance : bool
+            For the linear span: give both sets equal weight, whatever their sizes.
+        tol : float, optional
+            As in :func:`cospan.gsvd`.
+        picture : bool
+            The features are pixels: they share one unit, also where they have names.
+        curve : None, "auto" or int
+            Score rows together with curved features of them, whose means and covariances see
+            what those of the columns do not: a ring inside a blob. They are cosines of columns or,
+            above 100 columns, how near a row is to landmarks, means of a few rows. ``"auto"``:
+            where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
+            too, as :func:`cospan.compare` and the estimator do by default. A number: always, with
+            so many features. Directions, parts and prototypes are the plain frame's.
+        sample_weight_a, sample_weight_b : array-like, optional
+            A weight of 2 counts like a row that occurs twice.
+        keep_uv : bool
+            Keep U and V, for the coefficients behind directions. They belong to the rows as
+            :meth:`prepared` gives them: under shrinkage its ridge rows have their rows in U and
+            V too, below those of the data.
+
+        Notes
+        -----
+        Whatever is ``"auto"`` is chosen by the leave-one-out log-loss of the calibrated
+        probabilities, and leaves its default (the units that fit the kind of data, α = 0.3,
+        γ = 0, ν = 1) only where that is better by more than its sampling error.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from cospan import JointFrame
+        >>> X, y = load_digits(return_X_y=True)
+        >>> fours, nines = X[y == 4], X[y == 9]
+        >>> frame = JointFrame.fit(fours[:120], nines[:120])
+        >>> frame
+        JointFrame(120 rows against 120, 64 features, rank 58, shrinkage 0.2)
+        >>> test = frame.align(fours[120:])
+        >>> float((test.predict() == 0).mean().round(3))
+        0.951
+        """
+        settings = Settings.of(
+            span=span,
+            units=units,
+            shrinkage=shrinkage,
+            pooling=pooling,
+            dof=dof,
+            calibrate=calibrate,
+            preset=preset,
+            center=center,
+            balance=balance,
+            tol=tol,
+            curve=curve,
+        )
+        size = _SAMPLED_ROWS
+        plain = all(arrays.is_array(X) and not arrays.is_lazy(X) and X.ndim == 2 for X in (A, B))
+        if sample_weight_a is None and sample_weight_b is None and plain:
+            # Few long rows are all in their summary anyway.
+            size = 0 if A.shape[0] + B.shape[0] + 2 < A.shape[1] else size
+        a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
+        b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
+        again = RowsAgain(((A, sample_weight_a), (B, sample_weight_b)))
+        frame = cls._of(a, b, settings, picture, again)
+        return frame._with_uv(A, B, sample_weight_a, sample_weight_b) if keep_uv else frame
+
+    @classmethod
+    def from_summaries(
+        cls,
+        a: Summary,
+        b: Summary,
+        *,
+        picture: bool = False,
+        again: Again | None = None,
+        **settings: Unpack[Given],
+    ) -> JointFrame:
+        """Fit the frame to two summaries; settings as in :meth:`fit`.
+
+        A fast summary (``exact=False``) needs a shrinkage of at least 1e-3. Summaries without a
+        sample of rows take the defaults where a choice would need rows, and their angles are
+        calibrated by theory. A `curve` needs all rows: where the summaries' samples are not all of
+        them, `again` reads them once more. It takes a map of rows and returns two summaries of the
+        rows that went through it, made with ``exact=False``.
+        """
+        if not (isinstance(a, Summary) and isinstance(b, Summary)):
+            raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
+        return cls._of(a, b, Settings.of(**(Given(curve=None) | settings)), picture, again)
+
+    @classmethod
+    def _of(
+        cls, a: Summary, b: Summary, settings: Settings, picture: bool, again: Again | None
+    ) -> JointFrame:
+        chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
+        working, g, _ = chosen
+        left, right = (working.shrunk(k, g.shrinkage) for k in (0, 1))
+        tol = working.tolerance() if g.shrinkage == 0 and g.tol is None else g.tol
+        constant = g.constant_features
+        without = g.shrinkage > 0 and working.basis is None and len(constant) > 0
+        if without:
+            # Shrinkage gives a constant feature the same variance in both sets, and it takes no
+            # part: a direction of its own would say nothing.
+            alive = arrays.like(np.isin(np.arange(g.n_features), constant, invert=True), left)
+            left, right = left * alive[None, :], right * alive[None, :]
+        factors, basis = decompose(left, right, tol=tol, compute_uv=False), working.basis
+        if not without:
+            factors, basis = _compressed(factors, basis)
+        # A centre between the means makes their difference a direction of both sets.
+        between = 1 if g.center_mode == "pooled" and a.count + b.count < a.n_features else 0
+        if g.shrinkage == 0 and factors.blocks.k <= between:
+            message = (
+                f"A ({a.count} rows) and B ({b.count} rows) share no direction of the "
+                f"{a.n_features}-dimensional feature space, so without shrinkage no sample has a "
+                "meaningful angle."
+            )
+            remedy = 'Use more rows, or shrinkage="auto".'
+            warn(message, code="nothing shared", remedy=remedy)
+        frame = cls(
+            geometry=g,
+            c=factors.c,
+            s=factors.s,
+            blocks=factors.blocks,
+            core=factors.H,
+            inverse=_pseudo_inverse(factors.H),
+            basis=basis,
+        )
+        frame, tried = calibrated(frame, chosen, settings, _inner(basis, working))
+        return with_curve(frame, tried, settings, again)
+
+    def _with_uv(self, A: Any, B: Any, weight_a: Any, weight_b: Any) -> JointFrame:
+        """The frame decomposed once more, from the prepared rows themselves, keeping U and V."""
+        left = self.prepared(A, "A", sample_weight=weight_a)
+        right = self.prepared(B, "B", sample_weight=weight_b)
+        tol, basis = self.tol, self.basis
+        per_unit = arrays.like(self.geometry.per_unit(), left)[None, :]
+        left, right = left * per_unit, right * per_unit
+        if self.shrinkage > 0 and basis is not None:
+            left, right = arrays.matmul(left, basis), arrays.matmul(right, basis)
+        elif self.shrinkage == 0:
+            eps = max(arrays.eps(as_rows(X, name)) for X, name in ((A, "A"), (B, "B")))
+            tol = rank_tolerance(self.n_features, self.n_features, eps) if tol is None else tol
+            basis = None
+        factors = decompose(left, right, tol=tol, compute_uv=True)
+        U, V = factors.U, factors.V
+        if self.shrinkage == 0 or basis is not None:
+            factors, basis = _compressed(factors, basis)
+        return replace(
+            self,
+            c=factors.c,
+            s=factors.s,
+            blocks=factors.blocks,
+            core=factors.H,
+            inverse=_pseudo_inverse(factors.H),
+            basis=basis,
+            U=U,
+            V=V,
+        )
+
+    def prepared(self, X: Any, side: str, *, sample_weight: Any = None) -> Array:
+        """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
+
+        Under shrinkage the ridge is below the rows, √α times the units of the features (of a
+        basis of their span, where the frame works in one). ``prepared(A, "A")`` is U diag(c) H.
+        """
+        side = as_option(side, "side", ("A", "B"))
+        check_names(X, self.feature_names, side)
+        rows = as_rows(X, side, d=self.n_features)
+        xp = arrays.namespace(rows)
+        rows = xp.astype(rows, xp.float64, copy=False)
+        k = "AB".index(side)
+        alpha = self.shrinkage
+        root = math.sqrt((1 - alpha) * self.geometry.weights[k])
+        rows = root * (rows - arrays.like(self.geometry.about(k), rows))
+        if sample_weight is not None:
+            roots = np.sqrt(as_weights(sample_weight, rows.shape[0]))
+            rows = arrays.like(roots, rows)[:, None] * rows
+        if alpha == 0:
+            return rows
+        ridge = arrays.identity(self.core.shape[1], rows)
+        if self.basis is None:
+            ridge = ridge * arrays.like(arrays.to_numpy(self.geometry.unit) > 0, rows)[None, :]
+        ridge = in_feature_units(ridge, self.basis, self.geometry)
+        return xp.concat((rows, math.sqrt(alpha) * arrays.like(ridge, rows)), axis=0)
+
+    # ---- properties ---------------------------------------------------------------------------
+
+    span = Derived[str]("span", """``"affine"`` or ``"linear"``.""")
+    units = Derived[str]("units", """``"own"`` or ``"common"``: whose variance shrinkage uses.""")
+    shrinkage = Derived[float]("shrinkage", """The α in use, also when ``"auto"`` chose it.""")
+    pooling = Derived[float]("pooling", "The γ in use.")
+    dof = Derived[float]("dof", "The ν in use; 0 in the linear span.")
+    gain = Derived[float](
+        "calibration.gain",
+        "β: log tan²θ = β (ℓ - ℓ₀), with ℓ the log ratio of the squared costs; 1 if raw.",
+    )
+    zero = Derived[float](
+        "calibration.zero", "ℓ₀, the log ratio of squared costs at which θ is 45°."
+    )
+    center = Derived[Array](
+        "center", "The origin of coordinates: the midpoint of the means in the affine span."
+    )
+    center_mode = Derived[str](
+        "center_mode",
+        """``"own"`` in the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``.""",
+    )
+    balance = Derived[bool]("balance", "Whether a set's moments are divided by its size.")
+    tol = Derived[float | None]("tol", "The tolerance given.")
+    constant_features = Derived[np.ndarray](
+        "constant_features", "Numbers of features constant in both sets; no direction has them."
+    )
+    n_a = Derived(lambda f: float(f.geometry.sizes[0]), "The size of A (the sum of its weights).")
+    n_b = Derived(lambda f: float(f.geometry.sizes[1]), "The size of B.")
+    center_a = Derived[Array](lambda f: f.geometry.about(0), "What A's moments are taken about.")
+    center_b = Derived[Array](lambda f: f.geometry.about(1), "What B's moments are taken about.")
+    rank = Derived(lambda f: int(f.c.shape[0]), "The number of directions.")
+    differences = Derived[Array](
+        differences_of, "(m,): each direction's part of the Bhattacharyya distance of the two sets."
+    )
+    parts = Derived[Parts](
+        parts_of, "The difference of the two sets, split into location, scale and shape."
+    )
+    directions = Derived[Directions](
+        Directions.of,
+        "Every direction, A's first: unit vectors, angles, shifts, blocks, c, s, lengths.",
+    )
+
+    @property
+    def lam(self) -> float:
+        """Mean variance that shrinkage pulls towards, over the features that vary."""
+        unit = arrays.to_numpy(self.geometry.unit)
+        return float(np.mean(unit[unit > 0] ** 2)) if unit.any() else 0.0
+
+    @property
+    def H(self) -> Array:
+        """The frame, (m, d): its rows are the directions in feature space."""
+        return in_feature_units(self.core, self.basis, self.geometry)
+
+    @property
+    def angles(self) -> Array:
+        """Each direction's angle in radians."""
+        return arrays.namespace(self.c).atan2(self.s, self.c)
+
+    @cached_property
+    def shifts(self) -> Array:
+        """(m,): how far B's mean lies from A's along each direction, in pooled spreads."""
+        means = self.geometry.means
+        step = working_rows(means[1:, :], means[0, :], self.geometry, self.basis)[0]
+        return arrays.matmul(step, arrays.like(self.inverse, step))[0, :]
+
+    @property
+    def off_space_variance(self) -> float:
+        """α, the variance of both sets in directions off the span; 0 if there are none.
+
+        Only frames that work inside a span have such directions.
+        """
+        return self.shrinkage if self.basis is not None else 0.0
+
+    def cost_weights(self, weighting: str = "cost") -> tuple[Floats, Floats]:
+        """What squares of coordinates count in A's cost and in B's, (m,) each; γ included."""
+        c, s = arrays.to_numpy(self.c), arrays.to_numpy(self.s)
+        if weighting == "frame":
+            return np.square(s), np.square(c)
+        gamma = self.pooling
+        if gamma > 0:
+            a, b = (1 / ((1 - gamma) * np.square(x) + gamma / 2) for x in (c, s))
+            return a, b
+        return _inverse_square(c), _inverse_square(s)
+
+    def __repr__(self) -> str:
+        curved = "" if self.curve is None else ", curved"
+        whole = f" of {self.rank + self.dropped}" if self.dropped else ""
+        return (
+            f"JointFrame({self.n_a:,.6g} rows against {self.n_b:,.6g}, {self.n_features} features, "
+            f"rank {self.rank}{whole}, shrinkage {self.shrinkage:g}{curved})"
+        )
+
+    # ---- angles of samples --------------------------------------------------------------------
+
+    def coordinates(self, Z: Any) -> Array:
+        """Coordinates (n, m) of samples in the frame: y with Hᵀy = z - center in least squares."""
+        check_names(Z, self.feature_names, "Z")
+        rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
+        return Scorer(self, rows).coordinates(rows)[0]
+
+    @overload
+    def align(self, Z: Iterator[Any], *, weighting: str = "cost") -> Iterator[Alignment]: ...
+    @overload
+    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment: ...
+    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment | Iterator[Alignment]:
+        """The alignment angle of every sample.
+
+        Parameters
+        ----------
+        Z : array-like (n, d), a Dask collection, or an iterable of chunks
+        weighting : {"cost", "frame"}
+            ``"cost"``: by what it costs each set to explain the sample. ``"frame"`` (linear span
+            only): arctan2(‖s∘y‖, ‖c∘y‖), with which the paper's table was computed.
+
+        Returns
+        -------
+        Alignment
+            For a Dask collection its arrays are lazy; for chunks, an iterator of Alignments:
+            constant memory.
+        """
+        weighting = self.as_weighting(weighting)
+        if arrays.is_lazy(Z):
+            from cospan.model import lazy  # only lazy rows need it
+
+            return lazy.aligned(self, Z, weighting)
+        if _is_chunks(Z):
+            return self._align_chunks(Z, weighting)
+        return self._aligned(Z, weighting)
+
+    def _aligned(self, Z: Any, weighting: str, first_row: int = 0) -> Alignment:
+        check_names(Z, self.feature_names, "Z")
+        rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True, first_row=first_row)
+        if self.curve is not None:
+            return self._alignment(self.curve.squared_costs(rows))
+        a, b, shares, outside = Scorer(self, rows, weighting).scores(rows)
+        return self.alignment_of((a, b), weighting, shares, outside)
+
+    def _align_chunks(self, chunks: Iterable[Any], weighting: str) -> Iterator[Alignment]:
+        seen = 0
+        for chunk in chunks:
+            found = self._aligned(chunk, weighting, seen)
+            seen += len(found)
+            yield found
+
+    def _alignment(self, squared: Array, weighting: str = "cost", *beside: Any) -> Alignment:
+        return self.alignment_of((squared[:, 0], squared[:, 1]), weighting, *beside)
+
+    def alignment_of(
+        self,
+        squared: Sequence[Array],
+        weighting: str = "cost",
+        shares: Array | None = None,
+        outside: Array | None = None,
+    ) -> Alignment:
+        """The alignment of samples whose squared costs these are, by A and by B."""
+        calibration, typicality = self.geometry.calibration, self.typicality
+        return Alignment.from_costs(
+            *squared, shares=shares, outside=outside, weighting=weighting,
+            calibration=calibration, typicality=typicality,
+        )  # fmt: skip
+
+    def as_weighting(self, weighting: str) -> str:
+        """A weighting this frame knows, checked."""
+        weighting = as_option(weighting, "weighting", ("cost", "frame"))
+        if weighting == "frame" and self.geometry.affine:
+            raise InputError(
+                'weighting="frame" belongs to the linear span; fit the frame with span="linear".'
+            )
+        return weighting
+
+    def _squared(self, rows: Array) -> Array:
+        found = Scorer(self, rows).scores(rows)
+        return arrays.namespace(rows).stack((found.squared_a, found.squared_b), axis=1)
+
+    # ---- angles of training rows, each left out -----------------------------------------------
+
+    def leave_one_out(
+        self,
+        A: Any,
+        B: Any,
+        *,
+        weighting: str = "cost",
+        sample_weight_a: Any = None,
+        sample_weight_b: Any = None,
+    ) -> LeaveOneOut:
+        """The training rows' own angles: each as if the row had never been there.
+
+        Exact, without refitting: mean, covariance and divisor change; α, the units and the
+        calibration stay. Scoring training rows with :meth:`align` flatters: every row helped
+        to build its own side. With ``center="each"`` a row is scored less the mean of its own
+        set, as it entered the frame. Without shrinkage, a row that the others of its set do not
+        span costs ∞; with no more rows than features that is every row. (With
+        ``weighting="frame"`` centre and divisor stay.)
+
+        Parameters
+        ----------
+        A, B : array-like
+            The rows the frame was fitted to, or some of them.
+        weighting : {"cost", "frame"}
+        sample_weight_a, sample_weight_b : array-like, optional
+            The weights used in fitting; a row of weight 2 loses one of its two occurrences.
+
+        Returns
+        -------
+        LeaveOneOut
+            With the Alignments ``a`` and ``b``.
+        """
+        return LeaveOneOut(
+            self.left_out(A, "A", weighting=weighting, sample_weight=sample_weight_a),
+            self.left_out(B, "B", weighting=weighting, sample_weight=sample_weight_b),
+        )
+
+    def left_out(
+        self, X: Any, side: str, *, weighting: str = "cost", sample_weight: Any = None
+    ) -> Alignment:
+        """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
+        weighting = self.as_weighting(weighting)
+        side = as_option(side, "side", ("A", "B"))
+        if arrays.is_lazy(X):
+            from cospan.model import lazy  # only lazy rows need it
+
+            return lazy.aligned(self, X, weighting, side, sample_weight)
+        check_names(X, self.feature_names, side)
+        rows = as_rows(X, side, d=self.n_features, allow_empty=True)
+        removed = removed_weights(sample_weight, rows.shape[0])
+        own = np.full(rows.shape[0], "AB".index(side))
+        if self.curve is not None:
+            return self._alignment(self.curve.left_out_costs(rows, own, removed))
+        self.leave_one_out_costs()
+        beside: tuple[Any, ...] = ()
+        if self.basis is not None or self.blocks.r or self.blocks.t or weighting == "frame":
+            g, moved = self.geometry, rows
+            if g.center_mode == "each":
+                moved = rows - arrays.like(g.about("AB".index(side)), rows)
+            a, b, *beside_them = Scorer(self, rows, weighting, fine=True).scores(moved)
+            beside = tuple(beside_them)
+            if weighting == "frame":  # A's own part is B's cost
+                parts = arrays.namespace(a).stack((b, a), axis=1)
+                parts = parts_left_out(parts, own, removed, g)
+                return self.alignment_of((parts[:, 1], parts[:, 0]), weighting, *beside)
+        return self._alignment(self._left_out(rows, own, removed), weighting, *beside)
+
+    def leave_one_out_costs(self) -> LeaveOneOutCosts:
+        """Costs of the sets' own rows in working coordinates."""
+        if self.dropped:
+            raise InputError(
+                "A truncated frame has no leave-one-out angles: its training rows helped to "
+                "choose which directions stay; use the whole frame, or align() on other rows."
+            )
+        return self._leave_one_out_costs
+
+    def _matrices_and_maps(self) -> tuple[Sequence[Floats], Sequence[Array]]:
+        matrices, maps = [], []
+        for weight in (self.c, self.s):
+            matrix = np.array(arrays.to_numpy(arrays.gram(weight[:, None] * self.core)))
+            if self.basis is None and self.shrinkage > 0:
+                # No direction has the constant features.
+                constant = self.geometry.constant_features
+                matrix[constant, constant] = self.shrinkage
+            matrices.append(matrix)
+            divided = np.sqrt(_inverse_square(arrays.to_numpy(weight)))
+            maps.append(self.inverse * arrays.like(divided, self.inverse)[None, :])
+        return matrices, maps
+
+    def log_determinants(self) -> Floats:
+        """log|Σ̃| of both sets, pooled, up to a common constant."""
+        found = [np.sum(np.log(x[x > 0])) for x in self.cost_weights()]
+        return -np.array(found, dtype=np.float64)
+
+    # ---- some of the directions only ----------------------------------------------------------
+
+    def truncate(
+        self, *, band: float | None = None, n: int | None = None, shared_above: float | None = None
+    ) -> JointFrame:
+        """This frame with some of its directions only: it scores faster, or sees less.
+
+        Give exactly one of the three.
+
+        Parameters
+        ----------
+        band : float
+            Radians. Keep what discriminates: drop the directions within this of 45°.
+        n : int
+            Keep what discriminates: the n directions with the largest part in the difference of
+            the sets (in the linear span: those furthest from 45°).
+        shared_above : float
+            Keep what is shared: the directions with min(c, s) above this, which is 0.707 at 45°.
+
+        Returns
+        -------
+        JointFrame
+            Coordinates in the kept directions are what they were, and the others count nothing:
+            costs, θ, shares and `relational` are those of the part of a sample that lies in the
+            kept directions. `outside` still means outside both sets, not outside what was kept.
+            Directions off the span of few rows, which lie at 45°, go with the band.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from cospan import JointFrame
+        >>> X, y = load_digits(return_X_y=True)
+        >>> frame = JointFrame.fit(X[y == 4], X[y == 9])
+        >>> frame.truncate(n=17)
+        JointFrame(181 rows against 180, 64 features, rank 17 of 58, shrinkage 0.05)
+        """
+        frame = self.plain
+        kept = _kept(frame, band, n, shared_above)
+        if not kept.any():
+            raise InputError(
+                "No direction would be left; choose a narrower band or a lower shared_above."
+            )
+        if kept.all() and (shared_above is not None or not frame.off_space_variance or band == 0):
+            return frame
+        index = np.flatnonzero(kept)
+        r, k, _ = frame.blocks
+        dropped = frame.rank - len(index)
+        core, inverse = arrays.pick(frame.core, index), arrays.pick(frame.inverse, index, axis=1)
+        basis = frame.basis
+        if basis is not None and shared_above is None and frame.off_space_variance:
+            # All directions off the span lie at exactly 45°, so the band takes them along, and the
+            # two products of scoring in a span become one.
+            dropped += frame.geometry.n_varying - int(basis.shape[1])
+            core, inverse, basis = arrays.matmul(core, basis.T), arrays.matmul(basis, inverse), None
+        return replace(
+            frame,
+            c=arrays.pick(frame.c, index),
+            s=arrays.pick(frame.s, index),
+            blocks=Blocks(*(int(part.sum()) for part in np.split(kept, [r, r + k]))),
+            core=core,
+            inverse=inverse,
+            basis=basis,
+            U=None if frame.U is None else arrays.pick(frame.U, index[index < r + k], axis=1),
+            V=None if frame.V is None else arrays.pick(frame.V, index[index >= r] - r, axis=1),
+            dropped=frame.dropped + dropped,
+            typicality=None,  # what its training rows cost, left out, is not known
+        )
+
+
+def _kept(
+    frame: JointFrame, band: float | None, n: int | None, shared_above: float | None
+) -> Bools:
+    """Mask of the directions to keep."""
+    if sum(x is not None for x in (band, n, shared_above)) != 1:
+        raise InputError("Give exactly one of band, n and shared_above.")
+    distance = np.abs(arrays.to_numpy(frame.angles) - math.pi / 4)
+    if band is not None:
+        _check_between(band, "band", math.pi / 4, "radians, for instance math.radians(10)")
+        return np.asarray(distance >= band)
+    if shared_above is not None:
+        return shared_mask(frame, shared_above)
+    check_count(n, frame.rank, "direction")
+    kept = np.zeros(frame.rank, dtype=bool)
+    if frame.geometry.affine:
+        distance = arrays.to_numpy(frame.differences)
+    # Directions that only one set has are all equally far from 45°: the longer one goes first.
+    length = np.linalg.norm(arrays.to_numpy(frame.core), axis=1)
+    kept[np.lexsort((-length, -distance))[:n]] = True
+    return kept
+
+
+def shared_mask(frame: JointFrame, shared_above: float) -> Bools:
+    """Which directions have min(c, s) above a threshold."""
+    _check_between(shared_above, "shared_above", math.sqrt(0.5), "below √½, the value at 45°")
+    weakest = np.minimum(arrays.to_numpy(frame.c), arrays.to_numpy(frame.s))
+    return np.asarray(weakest > shared_above)
+
+
+def _check_between(value: object, name: str, top: float, what: str) -> None:
+    if not is_real(value) or not 0 <= value < top:
+        raise InputError(f"{name} is {value!r}; it must lie in [0, {top:.4f}): {what}.")
+
+
+def _inverse_square(x: Floats) -> Floats:
+    """1/x², with 1/0 read as 0."""
+    return np.where(x > 0, 1 / np.where(x > 0, x, 1.0) ** 2, 0.0)
+
+
+def _compressed(factors: GSVD, basis: Array | None) -> tuple[GSVD, Array | None]:
+    """A frame that does not fill its space, in an orthonormal basis of its own span."""
+    if factors.rank == factors.H.shape[1]:
+        return factors, basis
+    orthogonal = arrays.qr(factors.H.T)
+    inner = orthogonal.apply(arrays.identity(factors.rank, factors.H))
+    inside = GSVD(factors.c, factors.s, orthogonal.R.T, None, None, factors.blocks)
+    return inside, inner if basis is None else arrays.matmul(basis, inner)
+
+
+def _inner(basis: Array | None, working: WorkingSets) -> Array | None:
+    """The basis of a frame with a span of its own (without shrinkage), in working coordinates."""
+    if basis is working.basis or basis is None:
+        return None
+    return basis if working.basis is None else arrays.matmul(working.basis.T, basis)
+
+
+def _pseudo_inverse(core: Array) -> Array:
+    """Inverse of the frame, in its span: a triangular solve behind a QR."""
+    orthogonal = arrays.qr(core.T)
+    eye = arrays.identity(core.shape[0], core)
+    # core = Rᵀ Qᵀ, hence core⁺ = Q R⁻ᵀ
+    return orthogonal.apply(arrays.solve_triangular_transposed(orthogonal.R, eye))
+
+
+def _is_chunks(Z: Any) -> bool:
+    """Is Z an iterable of two-dimensional chunks (rather than rows)?"""
+    if arrays.is_array(Z) or feature_names_of(Z) is not None or isinstance(Z, (str, bytes)):
+        return False
+    if hasattr(Z, "__next__"):
+        return True
+    if not isinstance(Z, Iterable) or hasattr(Z, "__array__"):
+        return False
+    if isinstance(Z, (list, tuple)):
+        return bool(Z) and getattr(Z[0], "ndim", None) == 2
+    return not hasattr(Z, "__len__")
