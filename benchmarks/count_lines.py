@@ -20,7 +20,7 @@ FIRST_VERSION = 22_321
 #: What 0.1 did not have, by rooms and modules.
 NEW = {
     "which columns, relations and kinds of change are behind a difference": [
-        "changes", "frame/differences.py", "plots/features.py", "report/_changed.py",
+        "changes", "model/directions.py", "plots/features.py", "report/_changed.py",
         "significance/parts.py",
     ],
     "monitoring over time, profiles": [
@@ -32,11 +32,11 @@ NEW = {
         "embedding", "sources/embedded.py", "experiments/embeddings.py", "experiments/learned.py",
         "experiments/pictures.py", "experiments/two_models.py",
     ],
-    "curved features": ["curves", "sets/curved.py", "sets/curving.py", "model_file/curves.py"],
-    "typicality: rows like neither set": ["typicality.py", "_tails.py"],
+    "curved features": ["model/curves.py", "model/curved.py", "model_file/curves.py"],
+    "typicality: rows like neither set": ["model/typicality.py", "_tails.py"],
     "tables with categories, dates, gaps": ["sources/encoding"],
     "angles over time or order": ["comparison/timelines.py", "report/svg_time.py"],
-    "prototypes": ["frame/extremes.py"],
+    "prototypes": ["model/extreme_points.py"],
     "GSVD: stacks, sparse pairs, other forms, least squares, Tikhonov": [
         "decomposition/forms.py", "decomposition/partial.py", "decomposition/regularization.py",
         "decomposition/stacks.py", "decomposition/tangent.py", "decomposition/whitening.py",

@@ -3,9 +3,9 @@
 `settings` lists what a fit takes; `prepared` brings K summaries into common units; `choice` settles
 what was left to the data, by `leave_one_out` costs; `calibration` turns costs into probabilities
 and angles. `set_model` is the model, with `typicality` for "neither", and `curved` a model of rows
-mapped by `curves`. `frame` is the joint frame of two sets, scored by `scoring` into an `alignment`;
-`directions`, `extreme_points` and `attribution` say what it is made of. `many` is the frame of K
-sets, and `lazy` serves Dask collections.
+mapped by `curves`. `frame` is the joint frame of two sets, `decomposed` by their GSVD and scored
+(`scoring`) into an `alignment`; `directions`, `extreme_points` and `attribution` say what it is
+made of. `many` is the frame of K sets, and `lazy` serves Dask collections.
 """
 
 from cospan.model.alignment import Alignment, neither, score_table, strange_p, suspicion_of
@@ -20,9 +20,15 @@ from cospan.model.calibration import (
 from cospan.model.choice import tried_rows
 from cospan.model.curved import Again, CurvedSets, Plain, RowsAgain, as_fitted, mapped_summary
 from cospan.model.curves import CurveMap, LandmarkMap, RowMap, curve_map, landmark_map
-from cospan.model.directions import Directions, Parts, extreme_directions, shared_directions
+from cospan.model.directions import (
+    Directions,
+    Parts,
+    extreme_directions,
+    shared_directions,
+    shared_mask,
+)
 from cospan.model.extreme_points import Prototypes, prototypes
-from cospan.model.frame import JointFrame, LeaveOneOut, shared_mask
+from cospan.model.frame import JointFrame, LeaveOneOut
 from cospan.model.lazy import mapped_classes, write_scores
 from cospan.model.many import ManyFrame, set_number
 from cospan.model.prepared import Geometry, PreparedSets, in_feature_units

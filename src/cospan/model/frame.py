@@ -9,9 +9,8 @@ norm of what lies off the span, and are never written out.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, Self, TypeVar, Unpack, overload
@@ -20,24 +19,16 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._tolerance import rank_tolerance
-from cospan._types import Bools, Floats
-from cospan._validate import (
-    as_option,
-    as_rows,
-    as_weights,
-    check_names,
-    feature_names_of,
-    is_real,
-)
-from cospan._warnings import warn
-from cospan.decomposition import GSVD, Blocks, decompose
+from cospan._types import Floats
+from cospan._validate import as_option, as_rows, check_names, feature_names_of
+from cospan.decomposition import Blocks
 from cospan.errors import InputError
 from cospan.model.alignment import Alignment
 from cospan.model.curved import Again, RowsAgain, with_curve
-from cospan.model.directions import Directions, Parts, check_count, differences_of, parts_of
+from cospan.model.decomposed import decomposed, prepared_rows, with_uv
+from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
 from cospan.model.leave_one_out import LeaveOneOutCosts, removed_weights
-from cospan.model.prepared import WorkingSets, in_feature_units, working_rows
+from cospan.model.prepared import in_feature_units, working_rows
 from cospan.model.scoring import Scorer
 from cospan.model.set_model import SetModel, calibrated, chosen_sets, parts_left_out
 from cospan.model.settings import Given, Settings
@@ -243,7 +234,7 @@ class JointFrame(SetModel):
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
         again = RowsAgain(((A, sample_weight_a), (B, sample_weight_b)))
         frame = cls._of(a, b, settings, picture, again)
-        return frame._with_uv(A, B, sample_weight_a, sample_weight_b) if keep_uv else frame
+        return with_uv(frame, A, B, sample_weight_a, sample_weight_b) if keep_uv else frame
 
     @classmethod
     def from_summaries(
@@ -272,69 +263,10 @@ class JointFrame(SetModel):
         cls, a: Summary, b: Summary, settings: Settings, picture: bool, again: Again | None
     ) -> JointFrame:
         chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
-        working, g, _ = chosen
-        left, right = (working.shrunk(k, g.shrinkage) for k in (0, 1))
-        tol = working.tolerance() if g.shrinkage == 0 and g.tol is None else g.tol
-        constant = g.constant_features
-        without = g.shrinkage > 0 and working.basis is None and len(constant) > 0
-        if without:
-            # Shrinkage gives a constant feature the same variance in both sets, and it takes no
-            # part: a direction of its own would say nothing.
-            alive = arrays.like(np.isin(np.arange(g.n_features), constant, invert=True), left)
-            left, right = left * alive[None, :], right * alive[None, :]
-        factors, basis = decompose(left, right, tol=tol, compute_uv=False), working.basis
-        if not without:
-            factors, basis = _compressed(factors, basis)
-        # A centre between the means makes their difference a direction of both sets.
-        between = 1 if g.center_mode == "pooled" and a.count + b.count < a.n_features else 0
-        if g.shrinkage == 0 and factors.blocks.k <= between:
-            message = (
-                f"A ({a.count} rows) and B ({b.count} rows) share no direction of the "
-                f"{a.n_features}-dimensional feature space, so without shrinkage no sample has a "
-                "meaningful angle."
-            )
-            remedy = 'Use more rows, or shrinkage="auto".'
-            warn(message, code="nothing shared", remedy=remedy)
-        frame = cls(
-            geometry=g,
-            c=factors.c,
-            s=factors.s,
-            blocks=factors.blocks,
-            core=factors.H,
-            inverse=_pseudo_inverse(factors.H),
-            basis=basis,
-        )
-        frame, tried = calibrated(frame, chosen, settings, _inner(basis, working))
+        found = decomposed(chosen)
+        frame = cls(geometry=chosen.geometry, **found._asdict())
+        frame, tried = calibrated(frame, chosen, settings, found.inner(chosen.working))
         return with_curve(frame, tried, settings, again)
-
-    def _with_uv(self, A: Any, B: Any, weight_a: Any, weight_b: Any) -> JointFrame:
-        """The frame decomposed once more, from the prepared rows themselves, keeping U and V."""
-        left = self.prepared(A, "A", sample_weight=weight_a)
-        right = self.prepared(B, "B", sample_weight=weight_b)
-        tol, basis = self.tol, self.basis
-        per_unit = arrays.like(self.geometry.per_unit(), left)[None, :]
-        left, right = left * per_unit, right * per_unit
-        if self.shrinkage > 0 and basis is not None:
-            left, right = arrays.matmul(left, basis), arrays.matmul(right, basis)
-        elif self.shrinkage == 0:
-            eps = max(arrays.eps(as_rows(X, name)) for X, name in ((A, "A"), (B, "B")))
-            tol = rank_tolerance(self.n_features, self.n_features, eps) if tol is None else tol
-            basis = None
-        factors = decompose(left, right, tol=tol, compute_uv=True)
-        U, V = factors.U, factors.V
-        if self.shrinkage == 0 or basis is not None:
-            factors, basis = _compressed(factors, basis)
-        return replace(
-            self,
-            c=factors.c,
-            s=factors.s,
-            blocks=factors.blocks,
-            core=factors.H,
-            inverse=_pseudo_inverse(factors.H),
-            basis=basis,
-            U=U,
-            V=V,
-        )
 
     def prepared(self, X: Any, side: str, *, sample_weight: Any = None) -> Array:
         """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
@@ -342,25 +274,7 @@ class JointFrame(SetModel):
         Under shrinkage the ridge is below the rows, √α times the units of the features (of a
         basis of their span, where the frame works in one). ``prepared(A, "A")`` is U diag(c) H.
         """
-        side = as_option(side, "side", ("A", "B"))
-        check_names(X, self.feature_names, side)
-        rows = as_rows(X, side, d=self.n_features)
-        xp = arrays.namespace(rows)
-        rows = xp.astype(rows, xp.float64, copy=False)
-        k = "AB".index(side)
-        alpha = self.shrinkage
-        root = math.sqrt((1 - alpha) * self.geometry.weights[k])
-        rows = root * (rows - arrays.like(self.geometry.about(k), rows))
-        if sample_weight is not None:
-            roots = np.sqrt(as_weights(sample_weight, rows.shape[0]))
-            rows = arrays.like(roots, rows)[:, None] * rows
-        if alpha == 0:
-            return rows
-        ridge = arrays.identity(self.core.shape[1], rows)
-        if self.basis is None:
-            ridge = ridge * arrays.like(arrays.to_numpy(self.geometry.unit) > 0, rows)[None, :]
-        ridge = in_feature_units(ridge, self.basis, self.geometry)
-        return xp.concat((rows, math.sqrt(alpha) * arrays.like(ridge, rows)), axis=0)
+        return prepared_rows(self, X, side, sample_weight)
 
     # ---- properties ---------------------------------------------------------------------------
 
@@ -667,101 +581,12 @@ class JointFrame(SetModel):
         >>> frame.truncate(n=17)
         JointFrame(181 rows against 180, 64 features, rank 17 of 58, shrinkage 0.05)
         """
-        frame = self.plain
-        kept = _kept(frame, band, n, shared_above)
-        if not kept.any():
-            raise InputError(
-                "No direction would be left; choose a narrower band or a lower shared_above."
-            )
-        if kept.all() and (shared_above is not None or not frame.off_space_variance or band == 0):
-            return frame
-        index = np.flatnonzero(kept)
-        r, k, _ = frame.blocks
-        dropped = frame.rank - len(index)
-        core, inverse = arrays.pick(frame.core, index), arrays.pick(frame.inverse, index, axis=1)
-        basis = frame.basis
-        if basis is not None and shared_above is None and frame.off_space_variance:
-            # All directions off the span lie at exactly 45°, so the band takes them along, and the
-            # two products of scoring in a span become one.
-            dropped += frame.geometry.n_varying - int(basis.shape[1])
-            core, inverse, basis = arrays.matmul(core, basis.T), arrays.matmul(basis, inverse), None
-        return replace(
-            frame,
-            c=arrays.pick(frame.c, index),
-            s=arrays.pick(frame.s, index),
-            blocks=Blocks(*(int(part.sum()) for part in np.split(kept, [r, r + k]))),
-            core=core,
-            inverse=inverse,
-            basis=basis,
-            U=None if frame.U is None else arrays.pick(frame.U, index[index < r + k], axis=1),
-            V=None if frame.V is None else arrays.pick(frame.V, index[index >= r] - r, axis=1),
-            dropped=frame.dropped + dropped,
-            typicality=None,  # what its training rows cost, left out, is not known
-        )
-
-
-def _kept(
-    frame: JointFrame, band: float | None, n: int | None, shared_above: float | None
-) -> Bools:
-    """Mask of the directions to keep."""
-    if sum(x is not None for x in (band, n, shared_above)) != 1:
-        raise InputError("Give exactly one of band, n and shared_above.")
-    distance = np.abs(arrays.to_numpy(frame.angles) - math.pi / 4)
-    if band is not None:
-        _check_between(band, "band", math.pi / 4, "radians, for instance math.radians(10)")
-        return np.asarray(distance >= band)
-    if shared_above is not None:
-        return shared_mask(frame, shared_above)
-    check_count(n, frame.rank, "direction")
-    kept = np.zeros(frame.rank, dtype=bool)
-    if frame.geometry.affine:
-        distance = arrays.to_numpy(frame.differences)
-    # Directions that only one set has are all equally far from 45°: the longer one goes first.
-    length = np.linalg.norm(arrays.to_numpy(frame.core), axis=1)
-    kept[np.lexsort((-length, -distance))[:n]] = True
-    return kept
-
-
-def shared_mask(frame: JointFrame, shared_above: float) -> Bools:
-    """Which directions have min(c, s) above a threshold."""
-    _check_between(shared_above, "shared_above", math.sqrt(0.5), "below √½, the value at 45°")
-    weakest = np.minimum(arrays.to_numpy(frame.c), arrays.to_numpy(frame.s))
-    return np.asarray(weakest > shared_above)
-
-
-def _check_between(value: object, name: str, top: float, what: str) -> None:
-    if not is_real(value) or not 0 <= value < top:
-        raise InputError(f"{name} is {value!r}; it must lie in [0, {top:.4f}): {what}.")
+        return truncated(self.plain, band, n, shared_above)
 
 
 def _inverse_square(x: Floats) -> Floats:
     """1/x², with 1/0 read as 0."""
     return np.where(x > 0, 1 / np.where(x > 0, x, 1.0) ** 2, 0.0)
-
-
-def _compressed(factors: GSVD, basis: Array | None) -> tuple[GSVD, Array | None]:
-    """A frame that does not fill its space, in an orthonormal basis of its own span."""
-    if factors.rank == factors.H.shape[1]:
-        return factors, basis
-    orthogonal = arrays.qr(factors.H.T)
-    inner = orthogonal.apply(arrays.identity(factors.rank, factors.H))
-    inside = GSVD(factors.c, factors.s, orthogonal.R.T, None, None, factors.blocks)
-    return inside, inner if basis is None else arrays.matmul(basis, inner)
-
-
-def _inner(basis: Array | None, working: WorkingSets) -> Array | None:
-    """The basis of a frame with a span of its own (without shrinkage), in working coordinates."""
-    if basis is working.basis or basis is None:
-        return None
-    return basis if working.basis is None else arrays.matmul(working.basis.T, basis)
-
-
-def _pseudo_inverse(core: Array) -> Array:
-    """Inverse of the frame, in its span: a triangular solve behind a QR."""
-    orthogonal = arrays.qr(core.T)
-    eye = arrays.identity(core.shape[0], core)
-    # core = Rᵀ Qᵀ, hence core⁺ = Q R⁻ᵀ
-    return orthogonal.apply(arrays.solve_triangular_transposed(orthogonal.R, eye))
 
 
 def _is_chunks(Z: Any) -> bool:

@@ -1,12 +1,8 @@
 """One frame for K sets: which directions all of them have, which some, which only one.
 
-The sets are prepared as for their costs (pooling has no part in it), and decomposed by the
-higher-order GSVD,
-
-    A_i = U_i diag(σ_i) H,   i = 1 … K        Σ_i σ_i² = 1 along every direction
-
-with one H for all sets, in the form for sets that may lack directions (Kempf, Goulart and Duncan
-2021, arXiv:2102.09822):
+The sets, prepared as for their costs (pooling has no part in it), are decomposed by the
+higher-order GSVD, A_i = U_i diag(σ_i) H with one H for all and Σ_i σ_i² = 1 along every direction,
+in the form for sets that may lack directions (Kempf, Goulart and Duncan 2021, arXiv:2102.09822):
 
 1. The stacked rows are Q R with QᵀQ = I; Q_i are the rows of Q that belong to set i, and
    G_i = Q_iᵀQ_i, so that Σ G_i = I.
@@ -15,9 +11,8 @@ with one H for all sets, in the form for sets that may lack directions (Kempf, G
 
 τ is smallest, 1/(1/K + π), along directions that all sets have alike, and largest along those of
 a single set. Where eigenvalues coincide, or noise alone sets them apart, their eigenvectors are any
-basis. So among directions of equally many sets the G_i themselves choose the basis, and within what
-all sets have, and what one set has to itself, H is turned to orthogonal directions, strongest
-first. Two sets need none of this: theirs is the GSVD of the pair.
+basis. So among directions of equally many sets the G_i themselves choose it, and within what all
+sets have, and what one set has to itself, H is turned to orthogonal directions, strongest first.
 """
 
 from __future__ import annotations
@@ -58,12 +53,10 @@ class ManyFrame:
     Attributes
     ----------
     names : tuple of K str
-        What the sets are called.
     directions : array, (m, d)
         The rows of H, in the units of the features.
     strength : array, (m,)
-        The length of each direction, every feature divided by its unit: how far the sets reach
-        along it.
+        Their lengths, every feature divided by its unit: how far the sets reach along them.
     sigma : array, (K, m)
         How strongly each set has each direction; the squares sum to 1 along a direction.
     tau : array, (m,)
@@ -96,17 +89,11 @@ class ManyFrame:
     present: Bools
     feature_names: tuple[str, ...] | None = None
 
-    # ---- making -------------------------------------------------------------------------------
-
     @classmethod
     def fit(cls, sets: Any, **settings: Unpack[CostSettings]) -> ManyFrame:
-        """The frame of K sets of rows.
+        """The frame of K sets of rows: a mapping of names to arrays, or a sequence of arrays.
 
-        Parameters
-        ----------
-        sets : mapping of names to arrays, or sequence of arrays
-        **settings
-            As for :meth:`cospan.JointFrame.fit`; `weighting` as for :func:`cospan.compare_many`.
+        Settings as for :meth:`cospan.JointFrame.fit`.
         """
         parts = dict(sets) if hasattr(sets, "keys") else dict(enumerate(sets, start=1))
         names = tuple(map(str, parts))
@@ -123,48 +110,42 @@ class ManyFrame:
         **settings: Unpack[CostSettings],
     ) -> ManyFrame:
         """The frame of K ≥ 2 summaries; settings as in :meth:`fit`."""
-        names = _names(names, len(summaries))
         settings["curve"] = None  # directions are those of the rows as they are
+        names = names or tuple(map(str, range(1, len(summaries) + 1)))
+        _check_names(names, summaries)
         costs = SetCosts.from_summaries(summaries, labels=names, **settings)
         return cls.of_costs(summaries, costs, names)
 
     @classmethod
     def of_costs(
-        cls, summaries: Sequence[Summary], costs: SetCosts, names: Sequence[str] | None = None
+        cls, summaries: Sequence[Summary], costs: SetCosts, names: Sequence[str]
     ) -> ManyFrame:
         """The frame of sets prepared exactly as for their costs."""
-        names = _names(names, len(summaries))
+        _check_names(names, summaries)
         g = costs.geometry
+        # The affine span has a centre for each set; "pooled" is what was given.
+        center = g.center if g.center_mode == "given" else g.center_mode.replace("own", "pooled")
         prepared = PreparedSets(
-            summaries,
-            span=g.span,
-            # The affine span has a centre for each set; "pooled" is what was asked for.
-            center=g.center if g.center_mode == "given" else g.center_mode.replace("own", "pooled"),
-            balance=g.balance,
-            tol=g.tol,
-            labels=names,
+            summaries, span=g.span, center=center, balance=g.balance, tol=g.tol, labels=names
         )
         working = prepared.working(g.units)
         factors = [working.shrunk(k, g.shrinkage) for k in range(g.n_sets)]
-        found = decompose_many(factors, working.tolerance())
-        strength = np.linalg.norm(found.directions, axis=1)
-        order = np.lexsort((-strength, kind_numbers(found.present)))
-        directions = arrays.to_numpy(
-            in_feature_units(arrays.like(found.directions, g.center), working.basis, g)
-        )
+        decomposed = _pair if g.n_sets == 2 else _many
+        H, sigma, tau, present = decomposed(factors, working.tolerance())
+        strength = np.linalg.norm(H, axis=1)
+        order = np.lexsort((-strength, _kinds(present)))
+        directions = in_feature_units(arrays.like(H, g.center), working.basis, g)
+        directions = arrays.to_numpy(directions)[order]
         largest = directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)]
-        directions = directions * np.where(largest < 0, -1.0, 1.0)[:, None]
         return cls(
-            names=names,
-            directions=directions[order],
+            names=tuple(names),
+            directions=directions * np.where(largest < 0, -1.0, 1.0)[:, None],
             strength=strength[order],
-            sigma=found.sigma[:, order],
-            tau=found.tau[order],
-            present=found.present[:, order],
+            sigma=sigma[:, order],
+            tau=tau[order],
+            present=present[:, order],
             feature_names=g.feature_names,
         )
-
-    # ---- reading ------------------------------------------------------------------------------
 
     @property
     def rank(self) -> int:
@@ -174,34 +155,38 @@ class ManyFrame:
     @property
     def kind(self) -> NDArray[np.str_]:
         """``"common"``, ``"partial"`` or ``"isolated"``: all sets have it, some, or one."""
-        return np.array(KINDS)[kind_numbers(self.present)]
+        return np.array(KINDS)[_kinds(self.present)]
 
     @property
     def common(self) -> Index:
         """Numbers of the directions that every set has, strongest first."""
-        return np.flatnonzero(self.present.all(axis=0))
+        return np.flatnonzero(self.kind == "common")
 
     @property
     def partial(self) -> Index:
         """Numbers of the directions that several sets have, but not all; strongest first."""
-        return np.flatnonzero(kind_numbers(self.present) == 1)
+        return np.flatnonzero(self.kind == "partial")
 
     def isolated(self, name: str | int) -> Index:
         """Numbers of the directions that only this set has, strongest first."""
-        k = set_number(name, self.names)
-        return np.flatnonzero((kind_numbers(self.present) == 2) & self.present[k])
+        mine = self.present[set_number(name, self.names)]
+        return np.flatnonzero((self.kind == "isolated") & mine)
 
     def owners(self, direction: int) -> tuple[str, ...]:
         """Names of the sets that have a direction."""
         return tuple(self.names[k] for k in np.flatnonzero(self.present[:, direction]))
 
     def __repr__(self) -> str:
-        counts = np.bincount(kind_numbers(self.present), minlength=3)
-        kinds = ", ".join(f"{n} {kind}" for n, kind in zip(counts, KINDS, strict=True))
+        kinds = ", ".join(f"{np.count_nonzero(self.kind == kind)} {kind}" for kind in KINDS)
         return (
             f"ManyFrame({len(self.names)} sets, {self.directions.shape[1]} features, "
             f"{self.rank} directions: {kinds})"
         )
+
+
+def _check_names(names: Sequence[str], summaries: Sequence[Summary]) -> None:
+    if len(names) != len(summaries):
+        raise InputError(f"There are {len(names)} names for {len(summaries)} sets.")
 
 
 def set_number(name: str | int, names: Sequence[str]) -> int:
@@ -213,79 +198,52 @@ def set_number(name: str | int, names: Sequence[str]) -> int:
     return names.index(name)
 
 
-def _names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    found = tuple(names or map(str, range(1, count + 1)))
-    if len(found) != count:
-        raise InputError(f"There are {len(found)} names for {count} sets.")
-    return found
+# ---- the higher-order GSVD ----------------------------------------------------------------------
 
 
-class ManyDirections(NamedTuple):
-    """H, σ and τ of K sets, and which set has which direction."""
-
-    directions: Floats  # (m, e)
+class _Decomposed(NamedTuple):
+    H: Floats  # (m, e)
     sigma: Floats  # (K, m)
     tau: Floats  # (m,)
     present: Bools  # (K, m)
 
 
-def decompose_many(factors: Sequence[Array], tol: float) -> ManyDirections:
-    """The common directions of K ≥ 2 sets, each given as a factor of its moments."""
-    return _pair(factors, tol) if len(factors) == 2 else _many(factors, tol)
-
-
-def _pair(factors: Sequence[Array], tol: float) -> ManyDirections:
+def _pair(factors: Sequence[Array], tol: float) -> _Decomposed:
     """Two sets: their GSVD. (T cannot tell c from s there: it is the same for both orders.)"""
     pair = gsvd(*factors, tol=tol, compute_uv=False)
     sigma = np.stack([arrays.to_numpy(pair.c), arrays.to_numpy(pair.s)])
     tau = np.mean(1 / (sigma**2 + 0.5), axis=0)
-    return ManyDirections(arrays.to_numpy(pair.H), sigma, tau, _present(sigma))
+    return _Decomposed(arrays.to_numpy(pair.H), sigma, tau, _present(sigma))
 
 
-def _many(factors: Sequence[Array], tol: float) -> ManyDirections:
+def _many(factors: Sequence[Array], tol: float) -> _Decomposed:
     """More than two sets, by the three steps above."""
-    inverse, spectrum = whitening_of(list(factors), tol)
+    inverse, spectrum = whitening_of(factors, tol)
     # stacked = Q R: the SVD's L turns the stacked rows into Q, so R is the inverse of L.
     L, R = arrays.to_numpy(inverse), arrays.to_numpy(inverse * spectrum[None, :] ** 2).T
     Q = [arrays.to_numpy(factor) @ L for factor in factors]
     grams = [part.T @ part for part in Q]
     ridge = 1 / len(grams)
     eye = np.eye(L.shape[1])
-    T = np.zeros_like(eye)
-    for gram in grams:
-        T += np.linalg.inv(gram + ridge * eye) * ridge
+    T = sum((np.linalg.inv(gram + ridge * eye) * ridge for gram in grams), np.zeros_like(eye))
     tau, Z = arrays.eigh((T + T.T) / 2)
-    Z = _separated(Z, tau, grams, ridge)
-    present = _present(_strengths(Q, Z))
-    kinds, strongest = kind_numbers(present), present.argmax(axis=0)
-    for group in [kinds == 0, *((kinds == 2) & (strongest == k) for k in range(len(Q)))]:
-        # Any rotation within the group serves as well: take the one with orthogonal directions.
-        turned, _, _ = np.linalg.svd(Z[:, group].T @ R, full_matrices=False)
-        Z[:, group] = Z[:, group] @ turned
-    return ManyDirections(Z.T @ R, _strengths(Q, Z), ((T @ Z) * Z).sum(axis=0), present)
-
-
-def _separated(Z: Floats, tau: Floats, grams: list[Floats], ridge: float) -> Floats:
-    """Eigenvectors of T; those of similar eigenvalues are turned to diagonalise every G_i.
-
-    Directions of similar τ belong to equally many sets, but not to the same ones. The G_i, which
-    differ between the sets, commute there where sets share directions exactly, and nearly so where
-    noise blurs them.
-    """
-    Z = Z.copy()
     for group in _groups(tau, len(grams), ridge):
+        # The G_i commute where sets share directions exactly, and nearly so where noise blurs
+        # them. A first turn by a generic mixture does it for matrices that commute, at any size:
+        # by multiples of the golden ratio in [0, 1), of which no two means of a few agree.
         inside = np.stack([Z[:, group].T @ gram @ Z[:, group] for gram in grams])
-        # A first turn by a generic mixture does it for matrices that commute, at any size.
-        _, turn = np.linalg.eigh(np.tensordot(_shades(len(grams)), inside, 1))
+        shades = np.modf(np.arange(len(grams)) * (math.sqrt(5) - 1) / 2)[0]
+        _, turn = np.linalg.eigh(np.tensordot(shades, inside, 1))
         if len(grams) * len(group) ** 3 <= JOINT_WORK:
             turn = turn @ joint_rotation(turn.T @ inside @ turn)
         Z[:, group] = Z[:, group] @ turn
-    return Z
-
-
-def _shades(n: int) -> Floats:
-    """Multiples of the golden ratio, reduced to [0, 1): no two means of a few of them agree."""
-    return np.modf(np.arange(n) * (math.sqrt(5) - 1) / 2)[0]
+    present = _present(_strengths(Q, Z))
+    kinds, strongest = _kinds(present), present.argmax(axis=0)
+    for same in [kinds == 0, *((kinds == 2) & (strongest == k) for k in range(len(Q)))]:
+        # Any rotation within the group serves as well: take the one with orthogonal directions.
+        turned, _, _ = np.linalg.svd(Z[:, same].T @ R, full_matrices=False)
+        Z[:, same] = Z[:, same] @ turned
+    return _Decomposed(Z.T @ R, _strengths(Q, Z), ((T @ Z) * Z).sum(axis=0), present)
 
 
 def _groups(tau: Floats, n_sets: int, ridge: float) -> list[Index]:
@@ -312,7 +270,7 @@ def _present(sigma: Floats) -> Bools:
     return np.asarray(share >= PRESENT_SHARE * share.max(axis=0))
 
 
-def kind_numbers(present: Bools) -> Index:
+def _kinds(present: Bools) -> Index:
     """0 common, 1 partial, 2 isolated."""
     owners = present.sum(axis=0)
     return np.where(owners == len(present), 0, np.where(owners == 1, 2, 1)).astype(np.intp)
@@ -325,45 +283,26 @@ def joint_rotation(matrices: Floats) -> Floats:
     (p, q) is turned by the angle that takes most off the entries (p, q) of all of them. A round
     turns planes that do not touch each other together; the rounds of a sweep meet every pair once,
     like the players of a tournament.
-
-    >>> turn = np.linalg.qr([[1.0, 2.0], [3.0, 1.0]])[0]
-    >>> matrices = np.stack([turn @ np.diag(d) @ turn.T for d in ([1.0, 3.0], [5.0, 5.0])])
-    >>> T = joint_rotation(matrices)
-    >>> np.abs((T.T @ matrices @ T)[:, 0, 1]).max() < 1e-12
-    np.True_
     """
     G = matrices.copy()
     m = G.shape[1]
     T = np.eye(m)
+    players = np.arange(m + m % 2)
+    half = len(players) // 2
     for _ in range(SWEEPS):
         largest = 0.0
-        for p, q in _rounds(m):
+        for _ in range(len(players) - 1):
+            p, q = players[:half], players[: half - 1 : -1]
+            playing = (p < m) & (q < m)
+            p, q = p[playing], q[playing]
             apart, off = G[:, p, p] - G[:, q, q], 2 * G[:, p, q]
             angle = np.arctan2(2 * (apart * off).sum(axis=0), (apart**2 - off**2).sum(axis=0)) / 4
-            _turn(T, p, q, angle)
-            _turn(G, p, q, angle)
-            _turn(G.transpose(0, 2, 1), p, q, angle)
+            for M in (T, G, G.transpose(0, 2, 1)):  # the columns p and q, in place
+                first, second = M[..., p], M[..., q]
+                M[..., p] = np.cos(angle) * first + np.sin(angle) * second
+                M[..., q] = np.cos(angle) * second - np.sin(angle) * first
             largest = max(largest, float(np.abs(angle).max(initial=0.0)))
+            players = np.concatenate([players[:1], players[-1:], players[1:-1]])
         if largest < STILL:
             break
     return T
-
-
-def _rounds(m: int) -> list[tuple[Index, Index]]:
-    """Pairs of 0 … m - 1, in rounds in which none occurs twice; all pairs once."""
-    players = np.arange(m + m % 2)
-    half = len(players) // 2
-    found = []
-    for _ in range(len(players) - 1):
-        p, q = players[:half], players[: half - 1 : -1]
-        playing = (p < m) & (q < m)
-        found.append((p[playing], q[playing]))
-        players = np.concatenate([players[:1], players[-1:], players[1:-1]])
-    return found
-
-
-def _turn(M: Floats, p: Index, q: Index, angle: Floats) -> None:
-    """Turn the columns p and q of M, in place."""
-    c, s = np.cos(angle), np.sin(angle)
-    first, second = M[..., p], M[..., q]
-    M[..., p], M[..., q] = c * first + s * second, c * second - s * first
