@@ -8,7 +8,14 @@ mapped by `curves`. `frame` is the joint frame of two sets, `decomposed` by thei
 made of. `many` is the frame of K sets, and `lazy` serves Dask collections.
 """
 
-from cospan.model.alignment import Alignment, neither, score_table, strange_p, suspicion_of
+from cospan.model.alignment import (
+    Alignment,
+    LeaveOneOut,
+    neither,
+    score_table,
+    strange_p,
+    suspicion_of,
+)
 from cospan.model.attribution import Attribution, Effect, attribute, integrated
 from cospan.model.calibration import (
     Calibration,
@@ -28,7 +35,7 @@ from cospan.model.directions import (
     shared_mask,
 )
 from cospan.model.extreme_points import Prototypes, prototypes
-from cospan.model.frame import JointFrame, LeaveOneOut
+from cospan.model.frame import JointFrame
 from cospan.model.lazy import mapped_classes, write_scores
 from cospan.model.many import ManyFrame, set_number
 from cospan.model.prepared import Geometry, PreparedSets, in_feature_units

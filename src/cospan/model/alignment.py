@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,6 @@ from cospan._types import Bools, Floats
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration, angles_of
 from cospan.model.typicality import Typicality, below_rate
-
-__all__ = ["Alignment", "neither"]
 
 # What has an entry per sample.
 _COLUMNS = ("theta", "cost_a", "cost_b", "shares", "outside", "relational")
@@ -199,6 +197,13 @@ class Alignment:
             f"Alignment({len(self):,} samples, θ from {degrees.min():.1f}° to "
             f"{degrees.max():.1f}°, median {np.median(degrees):.1f}°, {self.weighting!r})"
         )
+
+
+class LeaveOneOut(NamedTuple):
+    """The training rows' own angles, each computed as if the row had not been there."""
+
+    a: Alignment
+    b: Alignment
 
 
 def score_table(

@@ -207,7 +207,7 @@ class _Search:
         """The settings that were found."""
         working, alpha = self.working, self.fixed.shrinkage
         if not self.prepared.affine:
-            squared = linear_grid(working, self.judge.trial, self.alphas)
+            squared = left_out_grid(working, self.judge.trial, self.alphas)
             return self._best_alpha(self.judge.family(working, squared, self.alphas, 0.0))
         current = self._without_pooling(working, self.judge.trial)
         # Without shrinkage no cost depends on units.
@@ -294,44 +294,33 @@ class _Search:
 
 
 def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Floats:
-    """Squared costs without ν, (α, K, n): each row left out of its own set (affine span).
+    """Squared costs without ν, (α, K, n): each row left out of its own set.
 
-    Exact where all rows of a set have the same weight.
+    Exact in the affine span where all rows of a set have the same weight; in the linear span
+    centre and divisor stay.
     """
-    if not alphas.any():
+    prepared = working.prepared
+    if prepared.affine and not alphas.any():
         return _unshrunk(working, trial, 0.0)[None]
-    at = working.means()
+    at = working.means() if prepared.center_mode != "each" else 0 * working.means()
     costs = np.empty((len(alphas), working.n_sets, len(trial.own)))
     for k in range(working.n_sets):
         values, vectors = working.spectrum(k)
-        # Squared coordinates of all rows about the mean of set k.
+        # Squared coordinates of all rows about the mean of set k, or about the one centre.
         projected = np.asarray(arrays.matmul(trial.rows, vectors))
-        projected += arrays.matmul(at - at[k], vectors)[trial.own]
+        projected += arrays.matmul(at - at[k] if prepared.affine else at, vectors)[trial.own]
         projected *= projected
-        mine = trial.own == k
         costs[:, k, :] = _quadratic(projected, values, alphas, alphas, trial.off)
-        n, removed = working.prepared.sizes[k], trial.removed[mine].max()
+        mine = trial.own == k
+        n, removed, lost = 1.0, 0.0, (1 - alphas)[:, None]
+        if prepared.affine:
+            n, removed = prepared.sizes[k], trial.removed[mine].max()
+            lost = lost * removed * n / (n - removed) ** 2
+        else:
+            lost = lost * prepared.weights[k] * trial.removed[mine]
         ridge = alphas * (n - removed) / n
         h = (n - removed) / n * _quadratic(projected[mine], values, alphas, ridge, trial.off[mine])
-        lost = (1 - alphas)[:, None] * removed * n / (n - removed) ** 2
         costs[:, k, mine] = (n / (n - removed)) ** 2 * h / np.maximum(1 - lost * h, LEAST_REMAINDER)
-    return costs
-
-
-def linear_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Floats:
-    """Squared costs (α, K, n) in the linear span; centre and divisor stay."""
-    prepared = working.prepared
-    at = working.means() if prepared.center_mode != "each" else 0 * working.means()
-    rows = trial.rows + at[trial.own]
-    costs = np.empty((len(alphas), working.n_sets, len(trial.own)))
-    for k in range(working.n_sets):
-        values, vectors = working.spectrum(k)
-        projected = arrays.matmul(rows, vectors) ** 2
-        cost = _quadratic(projected, values, alphas, alphas, trial.off)
-        mine = trial.own == k
-        lost = (1 - alphas)[:, None] * prepared.weights[k] * trial.removed[mine]
-        cost[:, mine] = cost[:, mine] / np.maximum(1 - lost * cost[:, mine], LEAST_REMAINDER)
-        costs[:, k, :] = cost
     return costs
 
 

@@ -9,11 +9,10 @@ norm of what lies off the span, and are never written out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
-from typing import Any, Generic, NamedTuple, Self, TypeVar, Unpack, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -23,53 +22,19 @@ from cospan._types import Floats
 from cospan._validate import as_option, as_rows, check_names, feature_names_of
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
-from cospan.model.alignment import Alignment
+from cospan.model.alignment import Alignment, LeaveOneOut
 from cospan.model.curved import Again, RowsAgain, with_curve
 from cospan.model.decomposed import decomposed, prepared_rows, with_uv
 from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
 from cospan.model.leave_one_out import LeaveOneOutCosts, removed_weights
 from cospan.model.prepared import in_feature_units, working_rows
 from cospan.model.scoring import Scorer
-from cospan.model.set_model import SetModel, calibrated, chosen_sets, parts_left_out
+from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, parts_left_out
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
 
 # Rows of each set that a fit keeps to try its choices on.
 _SAMPLED_ROWS = 2000
-
-T = TypeVar("T")
-
-
-class Derived(Generic[T]):
-    """What follows from a frame: an attribute of its geometry, or a function of the frame."""
-
-    def __init__(self, read: str | Callable[[Any], T], doc: str) -> None:
-        self._read = attrgetter(f"geometry.{read}") if isinstance(read, str) else read
-        self.__doc__ = doc
-
-    @overload
-    def __get__(self, frame: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, frame: object, owner: type) -> T: ...
-    def __get__(self, frame: object | None, owner: type) -> Any:
-        return self if frame is None else self._read(frame)
-
-
-class LeaveOneOut(NamedTuple):
-    """The training rows' own angles, each computed as if the row had not been there.
-
-    Examples
-    --------
-    >>> from cospan import JointFrame
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + 2
-    >>> left_out = JointFrame.fit(A, B).leave_one_out(A, B)
-    >>> bool(np.median(left_out.a.degrees) < 45 < np.median(left_out.b.degrees))
-    True
-    """
-
-    a: Alignment
-    b: Alignment
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -99,17 +64,6 @@ class JointFrame(SetModel):
         What the sets' own rows cost, where there were rows to leave out.
     curve : CurvedSets or None
         Costs of curved features, where those answer instead of the frame's own.
-
-    Examples
-    --------
-    >>> from cospan import JointFrame
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0]
-    >>> frame = JointFrame.fit(A, B)
-    >>> frame.align([[0.0, 0.0], [3.0, 0.0]]).predict().tolist()
-    [0, 1]
-    >>> frame.parts.location > frame.parts.scale + frame.parts.shape
-    True
     """
 
     c: Array
@@ -278,30 +232,6 @@ class JointFrame(SetModel):
 
     # ---- properties ---------------------------------------------------------------------------
 
-    span = Derived[str]("span", """``"affine"`` or ``"linear"``.""")
-    units = Derived[str]("units", """``"own"`` or ``"common"``: whose variance shrinkage uses.""")
-    shrinkage = Derived[float]("shrinkage", """The α in use, also when ``"auto"`` chose it.""")
-    pooling = Derived[float]("pooling", "The γ in use.")
-    dof = Derived[float]("dof", "The ν in use; 0 in the linear span.")
-    gain = Derived[float](
-        "calibration.gain",
-        "β: log tan²θ = β (ℓ - ℓ₀), with ℓ the log ratio of the squared costs; 1 if raw.",
-    )
-    zero = Derived[float](
-        "calibration.zero", "ℓ₀, the log ratio of squared costs at which θ is 45°."
-    )
-    center = Derived[Array](
-        "center", "The origin of coordinates: the midpoint of the means in the affine span."
-    )
-    center_mode = Derived[str](
-        "center_mode",
-        """``"own"`` in the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``.""",
-    )
-    balance = Derived[bool]("balance", "Whether a set's moments are divided by its size.")
-    tol = Derived[float | None]("tol", "The tolerance given.")
-    constant_features = Derived[np.ndarray](
-        "constant_features", "Numbers of features constant in both sets; no direction has them."
-    )
     n_a = Derived(lambda f: float(f.geometry.sizes[0]), "The size of A (the sum of its weights).")
     n_b = Derived(lambda f: float(f.geometry.sizes[1]), "The size of B.")
     center_a = Derived[Array](lambda f: f.geometry.about(0), "What A's moments are taken about.")

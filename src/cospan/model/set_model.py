@@ -19,10 +19,11 @@ counterpart there, w_k ∝ zᵀ T⁻¹ S̃_k T⁻¹ z, which for two sets is ‖
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, Unpack
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -64,9 +65,25 @@ if TYPE_CHECKING:
     from cospan.model.curved import Again, CurvedSets
 
 Model = TypeVar("Model", bound="SetModel")
+T = TypeVar("T")
 
 # Bytes of samples scored at once: enough for full BLAS speed, few enough to stay in the cache.
 _SCORE_BYTES = 2**24
+
+
+class Derived(Generic[T]):
+    """What follows from a model: an attribute of its geometry, or a function of the model."""
+
+    def __init__(self, read: str | Callable[[Any], T], doc: str) -> None:
+        self._read = attrgetter(f"geometry.{read}") if isinstance(read, str) else read
+        self.__doc__ = doc
+
+    @overload
+    def __get__(self, model: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, model: object, owner: type) -> T: ...
+    def __get__(self, model: object | None, owner: type) -> Any:
+        return self if model is None else self._read(model)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,15 +98,32 @@ class SetModel:
     #: Costs of curved features, where those answer: see `curve` in :meth:`cospan.JointFrame.fit`
     curve: CurvedSets | None = field(repr=False, default=None)
 
-    @property
-    def n_features(self) -> int:
-        """The number of features."""
-        return self.geometry.n_features
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """What features are called."""
-        return self.geometry.feature_names
+    span = Derived[str]("span", """``"affine"`` or ``"linear"``.""")
+    units = Derived[str]("units", """``"own"`` or ``"common"``: whose variance shrinkage uses.""")
+    shrinkage = Derived[float]("shrinkage", """The α in use, also when ``"auto"`` chose it.""")
+    pooling = Derived[float]("pooling", "The γ in use.")
+    dof = Derived[float]("dof", "The ν in use; 0 in the linear span.")
+    gain = Derived[float](
+        "calibration.gain",
+        "β: log tan²θ = β (ℓ - ℓ₀), with ℓ the log ratio of the squared costs; 1 if raw.",
+    )
+    zero = Derived[float](
+        "calibration.zero", "ℓ₀, the log ratio of squared costs at which θ is 45°."
+    )
+    center = Derived[Array](
+        "center", "The origin of coordinates: between the means in the affine span."
+    )
+    center_mode = Derived[str](
+        "center_mode",
+        """``"own"`` in the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``.""",
+    )
+    balance = Derived[bool]("balance", "Whether a set's moments are divided by its size.")
+    tol = Derived[float | None]("tol", "The tolerance given.")
+    n_features = Derived[int]("n_features", "The number of features.")
+    feature_names = Derived[tuple[str, ...] | None]("feature_names", "What features are called.")
+    constant_features = Derived[np.ndarray](
+        "constant_features", "Numbers of the features that are constant in every set."
+    )
 
     @property
     def plain(self) -> Self:
