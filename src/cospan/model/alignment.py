@@ -74,12 +74,11 @@ class Alignment:
         cls,
         squared_a: Array,
         squared_b: Array,
-        *,
-        shares: Array | None,
-        outside: Array | None,
         weighting: str,
         calibration: Calibration,
         typicality: Typicality | None = None,
+        shares: Array | None = None,
+        outside: Array | None = None,
     ) -> Alignment:
         """From squared costs. No shares: all of it shared; no `outside`: none of it."""
         xp = arrays.namespace(squared_a)

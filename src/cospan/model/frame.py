@@ -19,7 +19,7 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._types import Floats
-from cospan._validate import as_option, as_rows, check_names, feature_names_of
+from cospan._validate import as_option, as_rows, check_names
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
 from cospan.model.alignment import Alignment, LeaveOneOut
@@ -28,7 +28,7 @@ from cospan.model.decomposed import decomposed, prepared_rows, with_uv
 from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
 from cospan.model.leave_one_out import LeaveOneOutCosts, removed_weights
 from cospan.model.prepared import in_feature_units, working_rows
-from cospan.model.scoring import Scorer
+from cospan.model.scoring import Scorer, is_chunks
 from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, parts_left_out
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
@@ -45,8 +45,6 @@ class JointFrame(SetModel):
 
     Attributes
     ----------
-    geometry : Geometry
-        Positions, units and settings of the two sets.
     c, s : array, (m,)
         Cosines, falling, and sines, rising, of the directions.
     blocks : Blocks
@@ -60,10 +58,9 @@ class JointFrame(SetModel):
         Left factors of the prepared rows; only with ``fit(..., keep_uv=True)``.
     dropped : int
         How many directions :meth:`truncate` has left out; 0 for a whole frame.
-    typicality : Typicality or None
-        What the sets' own rows cost, where there were rows to leave out.
-    curve : CurvedSets or None
-        Costs of curved features, where those answer instead of the frame's own.
+    geometry, typicality, curve
+        What every model of sets has: positions, units and settings; what the sets' own rows cost,
+        where there were rows to leave out; costs of curved features, where those answer.
     """
 
     c: Array
@@ -331,17 +328,16 @@ class JointFrame(SetModel):
             from cospan.model import lazy  # only lazy rows need it
 
             return lazy.aligned(self, Z, weighting)
-        if _is_chunks(Z):
-            return self._align_chunks(Z, weighting)
-        return self._aligned(Z, weighting)
+        return self._align_chunks(Z, weighting) if is_chunks(Z) else self._aligned(Z, weighting)
 
     def _aligned(self, Z: Any, weighting: str, first_row: int = 0) -> Alignment:
         check_names(Z, self.feature_names, "Z")
         rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True, first_row=first_row)
         if self.curve is not None:
-            return self._alignment(self.curve.squared_costs(rows))
-        a, b, shares, outside = Scorer(self, rows, weighting).scores(rows)
-        return self.alignment_of((a, b), weighting, shares, outside)
+            squared = self.curve.squared_costs(rows)
+            return self._alignment(squared[:, 0], squared[:, 1])
+        a, b, *beside = Scorer(self, rows, weighting).scores(rows)
+        return self._alignment(a, b, weighting, *beside)
 
     def _align_chunks(self, chunks: Iterable[Any], weighting: str) -> Iterator[Alignment]:
         seen = 0
@@ -350,22 +346,10 @@ class JointFrame(SetModel):
             seen += len(found)
             yield found
 
-    def _alignment(self, squared: Array, weighting: str = "cost", *beside: Any) -> Alignment:
-        return self.alignment_of((squared[:, 0], squared[:, 1]), weighting, *beside)
-
-    def alignment_of(
-        self,
-        squared: Sequence[Array],
-        weighting: str = "cost",
-        shares: Array | None = None,
-        outside: Array | None = None,
-    ) -> Alignment:
-        """The alignment of samples whose squared costs these are, by A and by B."""
-        calibration, typicality = self.geometry.calibration, self.typicality
-        return Alignment.from_costs(
-            *squared, shares=shares, outside=outside, weighting=weighting,
-            calibration=calibration, typicality=typicality,
-        )  # fmt: skip
+    def _alignment(self, a: Array, b: Array, weighting: str = "cost", *beside: Any) -> Alignment:
+        """From squared costs by A and by B, and what there is of shares and the outside."""
+        g = self.geometry
+        return Alignment.from_costs(a, b, weighting, g.calibration, self.typicality, *beside)
 
     def as_weighting(self, weighting: str) -> str:
         """A weighting this frame knows, checked."""
@@ -433,20 +417,23 @@ class JointFrame(SetModel):
         removed = removed_weights(sample_weight, rows.shape[0])
         own = np.full(rows.shape[0], "AB".index(side))
         if self.curve is not None:
-            return self._alignment(self.curve.left_out_costs(rows, own, removed))
-        self.leave_one_out_costs()
-        beside: tuple[Any, ...] = ()
+            squared = self.curve.left_out_costs(rows, own, removed)
+            return self._alignment(squared[:, 0], squared[:, 1])
+        beside: list[Any] = []
         if self.basis is not None or self.blocks.r or self.blocks.t or weighting == "frame":
-            g, moved = self.geometry, rows
-            if g.center_mode == "each":
-                moved = rows - arrays.like(g.about("AB".index(side)), rows)
-            a, b, *beside_them = Scorer(self, rows, weighting, fine=True).scores(moved)
-            beside = tuple(beside_them)
-            if weighting == "frame":  # A's own part is B's cost
-                parts = arrays.namespace(a).stack((b, a), axis=1)
-                parts = parts_left_out(parts, own, removed, g)
-                return self.alignment_of((parts[:, 1], parts[:, 0]), weighting, *beside)
-        return self._alignment(self._left_out(rows, own, removed), weighting, *beside)
+            moved = rows
+            if self.center_mode == "each":
+                moved = rows - arrays.like(self.geometry.means[own[:1], :], rows)
+            part_b, part_a, *beside = Scorer(self, rows, weighting, fine=True).scores(moved)
+        if weighting == "frame":  # ‖s∘y‖² is A's cost, and B's part
+            self.leave_one_out_costs()
+            parts = arrays.namespace(rows).stack((part_a, part_b), axis=1)
+            squared = arrays.namespace(rows).flip(
+                parts_left_out(parts, own, removed, self.geometry), axis=1
+            )
+        else:
+            squared = self._left_out(rows, own, removed)
+        return self._alignment(squared[:, 0], squared[:, 1], weighting, *beside)
 
     def leave_one_out_costs(self) -> LeaveOneOutCosts:
         """Costs of the sets' own rows in working coordinates."""
@@ -517,16 +504,3 @@ class JointFrame(SetModel):
 def _inverse_square(x: Floats) -> Floats:
     """1/x², with 1/0 read as 0."""
     return np.where(x > 0, 1 / np.where(x > 0, x, 1.0) ** 2, 0.0)
-
-
-def _is_chunks(Z: Any) -> bool:
-    """Is Z an iterable of two-dimensional chunks (rather than rows)?"""
-    if arrays.is_array(Z) or feature_names_of(Z) is not None or isinstance(Z, (str, bytes)):
-        return False
-    if hasattr(Z, "__next__"):
-        return True
-    if not isinstance(Z, Iterable) or hasattr(Z, "__array__"):
-        return False
-    if isinstance(Z, (list, tuple)):
-        return bool(Z) and getattr(Z[0], "ndim", None) == 2
-    return not hasattr(Z, "__len__")

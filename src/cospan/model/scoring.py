@@ -12,13 +12,15 @@ the sets are very far apart; then the differences are formed.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import FAST_SHRINKAGE, expansion_keeps_digits, off_span_rounding
+from cospan._validate import feature_names_of
 
 if TYPE_CHECKING:
     from cospan.model.frame import JointFrame
@@ -169,3 +171,16 @@ class Scorer:
             constant = float(self.weights[i] @ self.at[i] ** 2)
             found[i] = xp.clip(found[i] + linear + constant, 0.0, math.inf)
         return found
+
+
+def is_chunks(Z: Any) -> bool:
+    """Is Z an iterable of two-dimensional chunks (rather than rows)?"""
+    if arrays.is_array(Z) or feature_names_of(Z) is not None or isinstance(Z, (str, bytes)):
+        return False
+    if hasattr(Z, "__next__"):
+        return True
+    if not isinstance(Z, Iterable) or hasattr(Z, "__array__"):
+        return False
+    if isinstance(Z, (list, tuple)):
+        return bool(Z) and getattr(Z[0], "ndim", None) == 2
+    return not hasattr(Z, "__len__")
