@@ -16,9 +16,8 @@ random ones of all columns at once: rows of W are normal, with a bandwidth of ha
 distance of two rows, orthogonal in blocks of as many rows as there are columns, and b is uniform.
 
 **Many columns** (:class:`LandmarkMap`; pictures, embeddings): how near a row is to each of some
-hundred landmarks. Single columns say little there, and random features of all of them need
-thousands to say as much as distances to some hundred places where the rows are. So rows go to
-their principal axes, and from there to Nyström's features of a Gaussian kernel:
+hundred landmarks. Rows go to their principal axes, and from there to Nyström's features of a
+Gaussian kernel:
 
     y = z P      f_l = exp(-‖y - c_l‖²/2h²)      x → [y, f K^(-1/2)]     K_lm = f_l(c_m)
 
@@ -26,8 +25,8 @@ A landmark c_l is the mean of a few rows that are near to each other, whichever 
 So no landmark is a row, and none knows a set. The kernel's features spread as far as the axes do
 in all. Which rows landmarks begin with depends on the rows, not on their order.
 
-Numbers are the same on every machine and in every version: NumPy promises the bits of its bit
-generators, not the numbers that its distributions make of them, so only the bits are taken from it.
+Numbers are the same on every machine and in every version: of NumPy's generators only the bits are
+taken, which it promises, not the numbers that its distributions make of them.
 """
 
 from __future__ import annotations
@@ -73,6 +72,7 @@ _NEIGHBOURS = 5
 _NORMAL_SEED, _PHASE_SEED, _ORDER_SEED, _DRAW_SEED = 20_01, 20_02, 20_03, 20_04
 
 
+@dataclass(frozen=True, eq=False)
 class RowMap(ABC):
     """A fixed map of rows to columns and features.
 
@@ -80,7 +80,7 @@ class RowMap(ABC):
     fixed matrix M. Scoring multiplies what it wants from the right, so that M costs nothing there.
     """
 
-    #: Every column loses its centre and is multiplied by `per_unit`, which is 0 for a constant
+    #: (d,): every column loses its centre and is multiplied by `per_unit`, 0 for a constant
     center: Floats
     per_unit: Floats
     units: ClassVar[str]  # of mapped rows: every feature's own, or one for all
@@ -152,10 +152,6 @@ class CurveMap(RowMap):
            [ 3.142, -1.414]], dtype=float32)
     """
 
-    #: (d,): every column loses its centre and is multiplied by `per_unit`, which is 0 for a
-    #: constant
-    center: Floats
-    per_unit: Floats
     frequencies: Floats  # (F, d): W, in standardised coordinates
     phases: Floats  # (F,): b
 
@@ -167,7 +163,7 @@ class CurveMap(RowMap):
 
     @property
     def words(self) -> str:
-        return "{cosines} of columns".format(cosines=plural(len(self.phases), "cosine"))
+        return f"{plural(len(self.phases), 'cosine')} of columns"
 
     def __call__(self, rows: Array) -> Array:
         found = self.features(rows)
@@ -197,7 +193,7 @@ class CurveMap(RowMap):
             length = len(here) if here.all() else int(np.argmin(here))
             found.append(self.frequencies[start : start + length].argmax(axis=1))
             start += length
-        rebuilt = _single_columns(found, self.n_columns)
+        rebuilt = _of_columns(found, self.n_columns)
         # A column that has a later wave has the earlier ones; a file may say otherwise.
         nested = all(np.isin(later, found[0]).all() for later in found[1:])
         rising = bool(np.all(np.diff(found[0]) > 0))
@@ -238,7 +234,9 @@ def curve_map(center: Floats, scale: Floats, sample: Floats, size: int | None = 
     per_unit = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
     varies = np.flatnonzero(scale > 0)
     z = (sample - center) * per_unit
-    W, b = _of_columns(z, varies)
+    # With m different values, x and m - 2 features span every function of them but constants.
+    distinct = np.array([len(np.unique(z[:, j])) for j in varies], dtype=int)
+    W, b = _of_columns([varies[distinct > i + 2] for i in range(len(WAVES))], z.shape[1])
     size = len(b) if size is None else size
     if len(b) > size:
         W, b = W[:0], b[:0]
@@ -249,15 +247,8 @@ def curve_map(center: Floats, scale: Floats, sample: Floats, size: int | None = 
     return CurveMap(center, per_unit, W, b)
 
 
-def _of_columns(z: Floats, varies: Index) -> tuple[Floats, Floats]:
-    """The features of single columns: all of the first wave, then of the next."""
-    distinct = np.array([len(np.unique(z[:, j])) for j in varies], dtype=int)
-    # With m different values, x and m - 2 features span every function of them but constants.
-    return _single_columns([varies[distinct > i + 2] for i in range(len(WAVES))], z.shape[1])
-
-
-def _single_columns(columns: Sequence[Index], d: int) -> tuple[Floats, Floats]:
-    """W and b of the waves of these columns."""
+def _of_columns(columns: Sequence[Index], d: int) -> tuple[Floats, Floats]:
+    """W and b of the waves of these columns: all of the first wave, then of the next."""
     W, b = np.zeros((sum(map(len, columns)), d)), np.zeros(sum(map(len, columns)))
     start = 0
     for (frequency, phase), chosen in zip(WAVES, columns, strict=True):
@@ -269,10 +260,7 @@ def _single_columns(columns: Sequence[Index], d: int) -> tuple[Floats, Floats]:
 
 
 def _columns_and_waves(
-    z: NDArray[np.floating],
-    cosines: Index,
-    double_cosines: Index,
-    double_sines: Index,
+    z: NDArray[np.floating], cosines: Index, double_cosines: Index, double_sines: Index
 ) -> NDArray[np.float32]:
     """[c, f] with fewer cosines to compute: cos 2x = 2 cos² x - 1, sin 2x = 2 sin x cos x.
 
@@ -306,9 +294,14 @@ def _at_random(z: Floats, varies: Index, size: int) -> Floats:
     drawn = normals(_NORMAL_SEED, (-(-size // d), d, d))
     # Orthogonal within a block, of the lengths that normal rows have.
     lengths = np.sqrt(np.sum(drawn**2, axis=2, keepdims=True))
-    turned = np.stack([_orthogonal(block) for block in drawn]) * lengths
-    distance = median_distance(_spread_out(z[:, varies]))
-    W[:, varies] = turned.reshape(-1, d)[:size] / (_RANDOM_BANDWIDTH * distance)
+    turned = np.empty_like(drawn)
+    for block, one in zip(drawn, turned, strict=True):
+        Q, R = np.linalg.qr(block.T)
+        one[:] = (Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)).T
+    # The same rows in whatever order they come.
+    few = np.linspace(0, len(z) - 1, min(len(z), _DISTANCE_ROWS)).astype(np.intp)
+    distance = median_distance(z[:, varies][ordered(z[:, varies])[few]])
+    W[:, varies] = (turned * lengths).reshape(-1, d)[:size] / (_RANDOM_BANDWIDTH * distance)
     return W
 
 
@@ -319,8 +312,6 @@ def _at_random(z: Floats, varies: Index, size: int) -> Floats:
 class LandmarkMap(RowMap):
     """Rows on their principal axes, and how near they are to landmarks."""
 
-    center: Floats
-    per_unit: Floats
     axes: Floats  # (d, m): P, in standardised coordinates
     landmarks: Floats  # (L, m): on the axes, in units of h
     mixing: Floats  # (L, r): K^(-1/2), scaled
@@ -334,7 +325,7 @@ class LandmarkMap(RowMap):
 
     @property
     def words(self) -> str:
-        return "nearness to {landmarks}".format(landmarks=plural(len(self.landmarks), "landmark"))
+        return f"nearness to {plural(len(self.landmarks), 'landmark')}"
 
     def features(self, rows: Array) -> Array:
         y, near = self._axes_and_nearness(rows)
@@ -385,15 +376,6 @@ class LandmarkMap(RowMap):
         return np.asarray(((slopes[:, :m] + towards / self.width) @ self.axes.T) * self.per_unit)
 
 
-def landmarks_for(n_rows: int) -> int:
-    """How many landmarks so many rows can have.
-
-    >>> landmarks_for(90), landmarks_for(1700), landmarks_for(100_000)
-    (30, 566, 1500)
-    """
-    return max(1, min(MOST_LANDMARKS, n_rows // _ROWS_EACH))
-
-
 def landmark_map(
     center: Floats, per_unit: Floats, samples: Sequence[Floats], size: int | None = None
 ) -> LandmarkMap:
@@ -410,8 +392,13 @@ def landmark_map(
     every = np.concatenate(y)
     every = every[ordered(every)]
     width = _LANDMARK_BANDWIDTH * median_distance(every)
-    size = landmarks_for(len(every)) if size is None else size
-    landmarks = _means_of_neighbours(_begun_with(y, size), every) / width
+    if size is None:
+        size = max(1, min(MOST_LANDMARKS, len(every) // _ROWS_EACH))
+    # A landmark is the mean of the rows nearest to one, itself included.
+    few = min(_NEIGHBOURS, len(every))
+    distances = _squared_distances(_begun_with(y, size), every)
+    near = np.argpartition(distances, few - 1, axis=1)[:, :few]
+    landmarks = every[near].mean(axis=1) / width
     kernel = np.exp(-_squared_distances(landmarks, landmarks) / 2)
     values, vectors = np.linalg.eigh(kernel)
     apart = values > LANDMARKS_APART * values[-1]
@@ -439,13 +426,6 @@ def _begun_with(y: Sequence[Floats], size: int) -> Floats:
     longest = max(len(rows) for rows in drawn)
     each = [(i, k) for i in range(longest) for k, rows in enumerate(drawn) if i < len(rows)]
     return np.stack([drawn[k][i] for i, k in each[:size]])
-
-
-def _means_of_neighbours(begun: Floats, every: Floats) -> Floats:
-    """The mean of the rows nearest to each, itself included."""
-    few = min(_NEIGHBOURS, len(every))
-    near = np.argpartition(_squared_distances(begun, every), few - 1, axis=1)[:, :few]
-    return np.asarray(every[near].mean(axis=1))
 
 
 def _squared_distances(x: Floats, y: Floats) -> Floats:
@@ -476,23 +456,11 @@ def normals(seed: int, shape: tuple[int, ...]) -> Floats:
     return np.asarray(ndtri(uniforms(seed, shape)))
 
 
-def _spread_out(z: Floats) -> Floats:
-    """As many rows as distances are looked at of: the same ones in whatever order rows come."""
-    order = ordered(z)
-    return z[order[np.linspace(0, len(z) - 1, min(len(z), _DISTANCE_ROWS)).astype(np.intp)]]
-
-
 def ordered(y: Floats) -> Index:
     """An order of rows that depends on them alone: along a line, of no sign."""
     # Axes have no sign; squares of coordinates have no use for one.
     along = y**2 @ normals(_ORDER_SEED, (y.shape[1],))
     return np.argsort(along, kind="stable")
-
-
-def _orthogonal(block: Floats) -> Floats:
-    """The orthogonal factor of a square matrix, its signs fixed."""
-    Q, R = np.linalg.qr(block.T)
-    return np.asarray((Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)).T)
 
 
 def median_distance(rows: Floats) -> float:

@@ -232,20 +232,18 @@ class PreparedSets:
     @cached_property
     def variances(self) -> Floats:
         """(K, d): the diagonals of the sets' moments, as they are weighted, over scale²."""
-        return np.stack([self._diagonal(k) for k in range(len(self.summaries))])
-
-    def _diagonal(self, k: int) -> Floats:
-        part = self.summaries[k]
-        if not part.is_factored:
-            return np.asarray(self.weights[k] * self._squares(k) / self.scale / self.scale)
-        xp = arrays.namespace(part.mean)
-        per_scale = arrays.like(1 / self.scale, part.mean)[None, :]
-        sums = np.zeros(part.n_features)
-        for one in part.factor_parts(self.about(k)):
-            scaled = one * per_scale
-            scaled *= scaled
-            sums += arrays.to_numpy(xp.sum(scaled, axis=0))
-        return np.asarray(self.weights[k] * sums)
+        found = np.zeros((len(self.summaries), len(self.scale)))
+        for k, part in enumerate(self.summaries):
+            if not part.is_factored:
+                found[k] = self.weights[k] * self._squares(k) / self.scale / self.scale
+                continue
+            per_scale = arrays.like(1 / self.scale, part.mean)[None, :]
+            for one in part.factor_parts(self.about(k)):
+                scaled = one * per_scale
+                scaled *= scaled
+                found[k] += arrays.to_numpy(arrays.namespace(scaled).sum(scaled, axis=0))
+            found[k] *= self.weights[k]
+        return found
 
     def unit(self, units: str) -> Floats:
         """The unit of every feature: 0 where it is constant in all sets.

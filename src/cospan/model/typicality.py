@@ -28,8 +28,6 @@ from cospan._tails import tail_p_values
 from cospan._tolerance import SAME_COST
 from cospan._types import Floats
 
-__all__ = ["Typicality", "below_rate"]
-
 
 @dataclass(frozen=True, eq=False)
 class Typicality:
