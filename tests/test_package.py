@@ -199,7 +199,6 @@ def test_distribution_sees_angles_only():
         assert linear == set()
         assert own_imports(path) <= {
             "errors",
-            "_angles",
             "_arrays",
             "_tolerance",
             "_types",

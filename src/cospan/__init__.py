@@ -6,7 +6,7 @@ How the data flows, in order:
    plan learned from all sets.
 2. `Summary` turns the rows of a set into a small thing (count, mean, triangular factor) that
    merges with others.
-3. `sets` brings K summaries into common units, chooses what is left to the data by exact
+3. `model` brings K summaries into common units, chooses what is left to the data by exact
    leave-one-out, and says what a sample costs each set.
 4. `JointFrame` decomposes two of them together, by the `gsvd`: directions that only A has, those
    both share, those only B has, and how far the means are apart along each.
