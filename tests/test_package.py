@@ -47,6 +47,8 @@ LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.sp
 # Methods that hand their object to a module above, such as Comparison.save_html: the import
 # stands inside the method, so that loading the module below never loads the one above.
 HANDED_UP = {
+    ("summary", "distributed"),
+    ("model", "distributed"),
     ("comparison", "report"),
     ("monitoring", "report"),
 }

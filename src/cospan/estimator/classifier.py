@@ -16,6 +16,7 @@ from cospan import _arrays as arrays
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
+from cospan.distributed import class_summaries, mapped_classes
 from cospan.errors import InputError
 from cospan.estimator.fitted import (
     DTYPES,
@@ -26,9 +27,8 @@ from cospan.estimator.fitted import (
     classes_in,
     shown,
 )
-from cospan.model import Again, JointFrame, RowMap, RowsAgain, SetCosts, mapped_classes, tried_rows
+from cospan.model import Again, JointFrame, RowMap, RowsAgain, SetCosts, tried_rows
 from cospan.summary import Summary
-from cospan.summary.lazy import class_summaries
 
 Model = TypeVar("Model", JointFrame, SetCosts)
 

@@ -3,9 +3,9 @@
 `settings` lists what a fit takes; `prepared` brings K summaries into common units; `choice` settles
 what was left to the data, by `leave_one_out` costs; `calibration` turns costs into probabilities
 and angles. `set_model` is the model, with `typicality` for "neither", and `curved` a model of rows
-mapped by `curves`. `frame` is the joint frame of two sets, `decomposed` by their GSVD and scored
-(`scoring`) into an `alignment`; `directions`, `extreme_points` and `attribution` say what it is
-made of. `many` is the frame of K sets, and `lazy` serves Dask collections.
+mapped by `curves`. `frame` is the joint frame of two sets, from the GSVD of the `pair`, scored by
+`scoring` into an `alignment`; `directions`, `extreme_points` and `attribution` say what it is made
+of. `many` is the frame of K sets.
 """
 
 from cospan.model.alignment import (
@@ -36,7 +36,6 @@ from cospan.model.directions import (
 )
 from cospan.model.extreme_points import Prototypes, prototypes
 from cospan.model.frame import JointFrame
-from cospan.model.lazy import mapped_classes, write_scores
 from cospan.model.many import ManyFrame, set_number
 from cospan.model.prepared import Geometry, PreparedSets, in_feature_units
 from cospan.model.set_model import SetCosts, SetModel
@@ -82,7 +81,6 @@ __all__ = [
     "integrated",
     "landmark_map",
     "log_odds_of",
-    "mapped_classes",
     "mapped_summary",
     "neither",
     "prototypes",
@@ -94,5 +92,4 @@ __all__ = [
     "strange_p",
     "suspicion_of",
     "tried_rows",
-    "write_scores",
 ]

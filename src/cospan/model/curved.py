@@ -220,9 +220,9 @@ class RowsAgain:
 
     def _mapped(self, X: Any, weights: Any, mapping: RowMap) -> Summary:
         if arrays.is_lazy(X):
-            from cospan.model import lazy  # only lazy rows need it
+            from cospan.distributed import mapped_summary_of  # is above: its workers map rows
 
-            return lazy.lazy_mapped_summary(X, weights, mapping)
+            return mapped_summary_of(X, weights, mapping)
         rows = as_rows(X, "X", d=mapping.n_columns)
         counted = None if weights is None else as_weights(weights, rows.shape[0])
         return mapped_summary(rows, counted, mapping)

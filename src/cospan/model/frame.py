@@ -24,9 +24,9 @@ from cospan.decomposition import Blocks
 from cospan.errors import InputError
 from cospan.model.alignment import Alignment, LeaveOneOut
 from cospan.model.curved import Again, RowsAgain, with_curve
-from cospan.model.decomposed import decomposed, prepared_rows, with_uv
 from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
 from cospan.model.leave_one_out import LeaveOneOutCosts, removed_weights
+from cospan.model.pair import decomposed, prepared_rows, with_uv
 from cospan.model.prepared import in_feature_units, working_rows
 from cospan.model.scoring import Scorer, is_chunks
 from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, parts_left_out
@@ -270,10 +270,7 @@ class JointFrame(SetModel):
 
     @property
     def off_space_variance(self) -> float:
-        """α, the variance of both sets in directions off the span; 0 if there are none.
-
-        Only frames that work inside a span have such directions.
-        """
+        """α, the variance of both sets in directions off the span; 0 if there are none."""
         return self.shrinkage if self.basis is not None else 0.0
 
     def cost_weights(self, weighting: str = "cost") -> tuple[Floats, Floats]:
@@ -325,9 +322,9 @@ class JointFrame(SetModel):
         """
         weighting = self.as_weighting(weighting)
         if arrays.is_lazy(Z):
-            from cospan.model import lazy  # only lazy rows need it
+            from cospan.distributed import aligned  # is above: its workers use frames
 
-            return lazy.aligned(self, Z, weighting)
+            return aligned(self, Z, weighting)
         return self._align_chunks(Z, weighting) if is_chunks(Z) else self._aligned(Z, weighting)
 
     def _aligned(self, Z: Any, weighting: str, first_row: int = 0) -> Alignment:
@@ -384,18 +381,8 @@ class JointFrame(SetModel):
         span costs ∞; with no more rows than features that is every row. (With
         ``weighting="frame"`` centre and divisor stay.)
 
-        Parameters
-        ----------
-        A, B : array-like
-            The rows the frame was fitted to, or some of them.
-        weighting : {"cost", "frame"}
-        sample_weight_a, sample_weight_b : array-like, optional
-            The weights used in fitting; a row of weight 2 loses one of its two occurrences.
-
-        Returns
-        -------
-        LeaveOneOut
-            With the Alignments ``a`` and ``b``.
+        A and B are the rows the frame was fitted to, or some of them, and their weights those used
+        in fitting; a row of weight 2 loses one of its two occurrences.
         """
         return LeaveOneOut(
             self.left_out(A, "A", weighting=weighting, sample_weight=sample_weight_a),
@@ -409,9 +396,9 @@ class JointFrame(SetModel):
         weighting = self.as_weighting(weighting)
         side = as_option(side, "side", ("A", "B"))
         if arrays.is_lazy(X):
-            from cospan.model import lazy  # only lazy rows need it
+            from cospan.distributed import aligned  # is above: its workers use frames
 
-            return lazy.aligned(self, X, weighting, side, sample_weight)
+            return aligned(self, X, weighting, side, sample_weight)
         check_names(X, self.feature_names, side)
         rows = as_rows(X, side, d=self.n_features, allow_empty=True)
         removed = removed_weights(sample_weight, rows.shape[0])

@@ -36,8 +36,7 @@ from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.summary import Summary, as_factors
 
-# The smallest power of two in use, whose inverse is still a number, and the smallest unit.
-_SMALLEST_POWER = -1000
+_SMALLEST_POWER = -1000  # of two: its inverse is still a number
 _SMALLEST_UNIT = 2.0**-1022
 # Entries of rows that are multiplied at once for their inner products.
 _BLOCK = 2**17
@@ -309,10 +308,8 @@ class WorkingSets:
         if sum(rows) + between.shape[0] >= p.center.shape[0]:
             xp = arrays.namespace(p.center)
             joined = [one[0] if len(one) == 1 else xp.concat(one, axis=0) for one in parts]
-            return [
-                (root * self.per_unit)[None, :] * one
-                for root, one in zip(roots, joined, strict=True)
-            ]
+            weighted = zip(roots, joined, strict=True)
+            return [(root * self.per_unit)[None, :] * one for root, one in weighted]
         stack = [one for factor in parts for one in factor] + [between]
         scale = np.repeat([*roots, 1.0], [*rows, between.shape[0]])
         ends = np.cumsum([0, *rows]).tolist()

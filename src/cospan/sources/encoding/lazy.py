@@ -11,10 +11,10 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
+from cospan.distributed import reduced
 from cospan.errors import InputError
 from cospan.sources.base import Options, listing, require
 from cospan.sources.lazy import LazyReader, column_values, of_class
-from cospan.summary.lazy import reduced
 
 from .learn import SetLearner, may_be_identifier, merged_learners
 from .plan import EncodingPlan
