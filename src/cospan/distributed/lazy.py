@@ -402,11 +402,11 @@ def _for_workers(frame: JointFrame, side: str | None) -> JointFrame:
     if sent.curve is not None:
         costs = replace(sent.curve.costs, typicality=None)
         if side is not None:
-            costs.leave_one_out_costs().settle()
+            costs.leave_one_out_costs.settle()
         plain = replace(sent.curve.plain, typicality=None)
         return replace(sent, curve=replace(sent.curve, costs=costs, plain=plain))
     if side is not None:
-        sent.leave_one_out_costs().settle()
+        sent.leave_one_out_costs.settle()
     return sent
 
 

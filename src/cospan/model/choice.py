@@ -40,7 +40,7 @@ from cospan.model.leave_one_out import (
     matrix_of,
     same_span,
 )
-from cospan.model.prepared import PreparedSets, TrialRows, WorkingSets
+from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets
 from cospan.model.settings import Fixed
 from cospan.summary import Summary
 
@@ -81,38 +81,35 @@ def more_rows(summaries: Sequence[Summary]) -> int:
     return longest if longest > _MOST_OF_A_SET else 0
 
 
-class Choice(NamedTuple):
-    """What was chosen, with the working coordinates it was chosen in."""
+class Chosen(NamedTuple):
+    """Sets that are prepared and chosen for."""
 
     working: WorkingSets
-    shrinkage: float
-    pooling: float
-    dof: float
-    # (K, n): leave-one-out squared costs of the sampled rows, where they are exact.
-    squared: Floats | None = None
+    geometry: Geometry
+    #: (n, K): leave-one-out costs of the sampled rows, where the choice computed them exactly
+    squared: Floats | None
 
 
-def choose(prepared: PreparedSets, fixed: Fixed, prefer_units: str = "common") -> Choice:
+def choose(prepared: PreparedSets, fixed: Fixed, prefer_units: str) -> Chosen:
     """Settle what was left to the data."""
     working = prepared.working(fixed.units or prefer_units)
     trial = working.trial(tried_rows(working.n_sets))
     few = prepared.sizes.min() <= AS_GOOD_AS_ONE
     untried = bool(fixed.pooling) and not _can_pool(working, fixed.shrinkage)
     if trial is None or None not in fixed or few or untried or working.n_varying == 0:
-        return Choice(
-            working,
-            DEFAULT_SHRINKAGE if fixed.shrinkage is None else fixed.shrinkage,
-            fixed.pooling or 0.0,
-            1.0 if fixed.dof is None else fixed.dof,
-        )
+        alpha = DEFAULT_SHRINKAGE if fixed.shrinkage is None else fixed.shrinkage
+        dof = 1.0 if fixed.dof is None else fixed.dof
+        geometry = working.geometry(shrinkage=alpha, pooling=fixed.pooling or 0.0, dof=dof)
+        return Chosen(working, geometry, None)
     found = _Search(prepared, fixed, working, Judge(trial)).found()
     equal_weights = bool(np.all(trial.removed == trial.removed[:1]))
-    squared = found.squared if prepared.affine and equal_weights else None
+    squared = found.squared.T if prepared.affine and equal_weights else None
     working = found.working
     if working.outlined:
         # The other units' basis is gone by now: of many features, two would not fit in memory.
         working = prepared.working(working.units)
-    return Choice(working, found.shrinkage, found.pooling, found.dof, squared)
+    geometry = working.geometry(shrinkage=found.shrinkage, pooling=found.pooling, dof=found.dof)
+    return Chosen(working, geometry, squared)
 
 
 # ---- which of two settings is better ----------------------------------------------------------

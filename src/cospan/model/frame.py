@@ -25,7 +25,7 @@ from cospan.errors import InputError
 from cospan.model.alignment import Alignment, LeaveOneOut
 from cospan.model.curved import Again, RowsAgain, with_curve
 from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
-from cospan.model.leave_one_out import LeaveOneOutCosts, removed_weights
+from cospan.model.leave_one_out import removed_weights
 from cospan.model.pair import decomposed, prepared_rows, with_uv
 from cospan.model.prepared import in_feature_units, working_rows
 from cospan.model.scoring import Scorer, is_chunks
@@ -413,7 +413,7 @@ class JointFrame(SetModel):
                 moved = rows - arrays.like(self.geometry.means[own[:1], :], rows)
             part_b, part_a, *beside = Scorer(self, rows, weighting, fine=True).scores(moved)
         if weighting == "frame":  # ‖s∘y‖² is A's cost, and B's part
-            self.leave_one_out_costs()
+            self._check_whole()
             parts = arrays.namespace(rows).stack((part_a, part_b), axis=1)
             squared = arrays.namespace(rows).flip(
                 parts_left_out(parts, own, removed, self.geometry), axis=1
@@ -422,16 +422,15 @@ class JointFrame(SetModel):
             squared = self._left_out(rows, own, removed)
         return self._alignment(squared[:, 0], squared[:, 1], weighting, *beside)
 
-    def leave_one_out_costs(self) -> LeaveOneOutCosts:
-        """Costs of the sets' own rows in working coordinates."""
+    def _check_whole(self) -> None:
         if self.dropped:
             raise InputError(
                 "A truncated frame has no leave-one-out angles: its training rows helped to "
                 "choose which directions stay; use the whole frame, or align() on other rows."
             )
-        return self._leave_one_out_costs
 
     def _matrices_and_maps(self) -> tuple[Sequence[Floats], Sequence[Array]]:
+        self._check_whole()
         matrices, maps = [], []
         for weight in (self.c, self.s):
             matrix = np.array(arrays.to_numpy(arrays.gram(weight[:, None] * self.core)))

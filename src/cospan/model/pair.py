@@ -14,8 +14,8 @@ from cospan._tolerance import rank_tolerance
 from cospan._validate import as_option, as_rows, as_weights, check_names
 from cospan._warnings import warn
 from cospan.decomposition import GSVD, Blocks, decompose
+from cospan.model.choice import Chosen
 from cospan.model.prepared import WorkingSets, in_feature_units
-from cospan.model.set_model import Chosen
 
 if TYPE_CHECKING:
     from cospan.model.frame import JointFrame

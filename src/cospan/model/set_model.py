@@ -43,6 +43,7 @@ from cospan.model.calibration import (
 from cospan.model.choice import (
     AS_GOOD_AS_ONE,
     DEFAULT_SHRINKAGE,
+    Chosen,
     choose,
     more_rows,
     tried_rows,
@@ -158,23 +159,20 @@ class SetModel:
         xp = arrays.namespace(rows)
         return xp.astype(self._left_out(rows, own, removed), self._dtype(rows), copy=False)
 
-    def leave_one_out_costs(self) -> LeaveOneOutCosts:
-        """Costs of the sets' own rows in working coordinates."""
-        return self._leave_one_out_costs
-
     def trial_costs(self, trial: TrialRows | None) -> Floats | None:
         """(n, K): leave-one-out squared costs of sampled rows; None where there are none."""
         if trial is None or self.geometry.sizes.min() <= 1:
             return None
-        return self.leave_one_out_costs().of_trial(trial)
+        return self.leave_one_out_costs.of_trial(trial)
 
     @cached_property
-    def _leave_one_out_costs(self) -> LeaveOneOutCosts:
+    def leave_one_out_costs(self) -> LeaveOneOutCosts:
+        """Costs of the sets' own rows in working coordinates."""
         return LeaveOneOutCosts(self.geometry, *self._matrices_and_maps(), self.basis)
 
     def _left_out(self, rows: Array, own: Index, removed: Floats) -> Array:
         """In float64."""
-        g, costs = self.geometry, self.leave_one_out_costs()
+        g, costs = self.geometry, self.leave_one_out_costs
         out = np.empty((len(own), g.n_sets))
         for o in np.unique(own).tolist():
             index = np.flatnonzero(own == o)
@@ -207,15 +205,6 @@ class SetModel:
 # ---- fitting ----------------------------------------------------------------------------------
 
 
-class Chosen(NamedTuple):
-    """Sets that are prepared and chosen for."""
-
-    working: WorkingSets
-    geometry: Geometry
-    #: (n, K): leave-one-out costs of the sampled rows, where the choice computed them
-    squared: Floats | None
-
-
 def chosen_sets(
     summaries: Sequence[Summary],
     settings: Settings,
@@ -244,11 +233,7 @@ def chosen_sets(
     _check_enough(prepared, DEFAULT_SHRINKAGE if fixed.shrinkage is None else fixed.shrinkage)
     # Before any row is looked at: a table's columns have units of their own, pixels share one.
     table = prepared.feature_names is not None and not picture
-    choice = choose(prepared, fixed, "own" if table else "common")
-    geometry = choice.working.geometry(
-        shrinkage=choice.shrinkage, pooling=choice.pooling, dof=choice.dof
-    )
-    return Chosen(choice.working, geometry, None if choice.squared is None else choice.squared.T)
+    return choose(prepared, fixed, "own" if table else "common")
 
 
 def _check_enough(prepared: PreparedSets, alpha: float) -> None:
