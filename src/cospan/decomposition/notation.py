@@ -1,11 +1,11 @@
-"""The same factors in other people's notation, and the matrices that follow from them.
+"""The same factors in other people's notation.
 
 ============  =================================  ==========================================
 here          others                             conversion
 ============  =================================  ==========================================
-H (m, d)      LAPACK's (0 R) Qᴴ                  an RQ decomposition of H
+H (m, d)      LAPACK's and Julia's (0 R) Qᴴ      an RQ decomposition of H
 H (m, d)      MATLAB's X, (d, m)                 X = Hᴴ (with MATLAB's order, c rising)
-X = H⁺        easygsvd's X, Van Loan's X         `pseudo_inverse`
+X = H⁺        easygsvd's X, Van Loan's X         ``GSVD.X``
 ============  =================================  ==========================================
 """
 
@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan._validate import as_option
-from cospan.decomposition.householder import qr
 
 if TYPE_CHECKING:
-    from cospan.decomposition.result import GSVD
+    from cospan.decomposition.dense import GSVD
 
 
 class MatlabForm(NamedTuple):
@@ -77,76 +75,16 @@ class JuliaForm(NamedTuple):
     R0: Array
 
 
-# ---- values -----------------------------------------------------------------------------------
-
-
-def ratios(c: Array, s: Array) -> Array:
-    """c/s: inf where s is 0, NaN where both are."""
-    xp = arrays.namespace(c)
-    one, zero = xp.ones_like(s), xp.zeros_like(s)
-    quotient = c / xp.where(s == 0, one, s)
-    undefined = xp.where(c == 0, zero * xp.nan, zero + xp.inf)
-    return xp.where(s == 0, undefined, quotient)
-
-
-def all_values(f: GSVD) -> Array:
-    """All d generalized singular values, NaN (0/0) for what neither matrix has, at the end."""
-    xp = arrays.namespace(f.c)
-    missing = f.H.shape[1] - f.rank
-    return xp.concat((ratios(f.c, f.s), arrays.zeros((missing,), f.c) * xp.nan))
-
-
-# ---- matrices ---------------------------------------------------------------------------------
-
-
-def pseudo_inverse(H: Array) -> Array:
-    """H⁺ for an H of full row rank: with Hᴴ = Q R it is Q R⁻ᴴ."""
-    if H.shape[0] == 0:
-        return arrays.adjoint(H)
-    factor = qr(arrays.adjoint(H))
-    conjugate = arrays.adjoint(factor.R).T
-    inverse = arrays.solve_triangular_transposed(conjugate, arrays.identity(H.shape[0], H))
-    return factor.apply(inverse)
-
-
-def null_space(f: GSVD, of: str) -> Array:
-    """Columns that the rows of H (of A's part of them, of B's part) are orthogonal to."""
-    of = as_option(of, "of", ("both", "A", "B"))
-    r, k, _ = f.blocks
-    rows = {"both": f.H, "A": f.H[: r + k, :], "B": f.H[r:, :]}[of]
-    return complement(arrays.adjoint(rows))
-
-
-def complement(X: Array) -> Array:
-    """Orthonormal columns orthogonal to those of X, as many as are missing."""
-    n, k = X.shape
-    if k == 0:
-        return arrays.identity(n, X)
-    if arrays.is_numpy(X):
-        import scipy.linalg
-
-        whole: Array = scipy.linalg.qr(X, check_finite=False)[0]
-        return whole[:, k:]
-    return arrays.namespace(X).linalg.qr(X, mode="complete")[0][:, k:]
-
-
-def completed(X: Array) -> Array:
-    """Orthonormal columns, completed to a square matrix."""
-    if X.shape[0] == X.shape[1]:
-        return X
-    return arrays.namespace(X).concat((X, complement(X)), axis=1)
-
-
 def lapack(f: GSVD) -> LapackForm:
     """(0 R) Qᴴ = H is an RQ decomposition: a QR one of H upside down, read backwards."""
     (r, k, t), m = f.blocks, f.rank
     xp = arrays.namespace(f.H)
     turned = arrays.adjoint(xp.flip(f.H, axis=0))
-    factor = qr(turned)
+    factor = arrays.qr(turned)
     basis = factor.apply(arrays.identity(m, f.H))
     # turned = basis · L, so H = flip(Lᴴ) · flip(basis)ᴴ with an upper triangular first factor.
     R = xp.flip(arrays.adjoint(factor.R))
-    Q = xp.concat((complement(turned), xp.flip(basis, axis=1)), axis=1)
+    Q = xp.concat((arrays.complement(turned), xp.flip(basis, axis=1)), axis=1)
     # LAPACK's lists have d entries; those of directions that neither matrix has are 0 in both.
     neither = arrays.zeros((f.H.shape[1] - m,), f.c)
     alpha, beta = (xp.concat((x, neither)) for x in (f.c, f.s))
@@ -154,13 +92,14 @@ def lapack(f: GSVD) -> LapackForm:
 
 
 def julia(f: GSVD) -> JuliaForm:
+    """LAPACK's form with diagonal matrices in place of lists."""
     form = lapack(f)
-    (U, V), (r, k, _), (m, d) = f.left_factors(), f.blocks, f.H.shape
-    xp = arrays.namespace(f.H)
-    D1 = _diagonal(U.shape[1], m, f.c[: r + k], 0)
-    D2 = _diagonal(V.shape[1], m, f.s[r:], r)
-    R0 = xp.concat((arrays.zeros((m, d - m), form.R), form.R), axis=1)
-    return JuliaForm(U, V, form.Q, D1, D2, R0)
+    (r, k, _), (m, d) = f.blocks, f.H.shape
+    D1 = _diagonal(form.U.shape[1], m, f.c[: r + k], 0)
+    D2 = _diagonal(form.V.shape[1], m, f.s[r:], r)
+    zeros = arrays.zeros((m, d - m), form.R)
+    R0 = arrays.namespace(f.H).concat((zeros, form.R), axis=1)
+    return JuliaForm(form.U, form.V, form.Q, D1, D2, R0)
 
 
 def matlab(f: GSVD) -> MatlabForm:
