@@ -37,10 +37,7 @@ NEW = {
     "tables with categories, dates, gaps": ["sources/encoding"],
     "angles over time or order": ["comparison/timelines.py", "report/svg_time.py"],
     "prototypes": ["frame/extremes.py"],
-    "GSVD: stacks, sparse pairs, other forms, least squares, Tikhonov": [
-        "decomposition/forms.py", "decomposition/partial.py", "decomposition/regularization.py",
-        "decomposition/stacks.py", "decomposition/tangent.py", "decomposition/whitening.py",
-    ],
+    "GSVD: sparse pairs, other forms": ["decomposition/notation.py", "decomposition/partial.py"],
     "gates for machines, options from files, doctor": [
         "cli/config.py", "cli/doctor.py", "cli/gate_files.py",
     ],

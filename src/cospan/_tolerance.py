@@ -210,11 +210,6 @@ EQUAL_STATISTICS = 1e-12
 # Log-odds beyond this are no surer in double precision: their probability is 1 less one eps.
 LARGEST_LOG_ODDS = 36.0
 
-
-# Principal axes of few rows are taken from the products of rows with rows where the reciprocal
-# condition of these is at least this: the axes are then orthogonal to eps over it, three digits
-# less than singular vectors are.
-PRODUCTS_KEEP_DIGITS = 3e-4
 # Stands for 0 where it would be divided by, or its logarithm taken: small enough to change no
 # other number, and far enough from the smallest double for a product with it to stay above 0.
 NOT_ZERO = 1e-300

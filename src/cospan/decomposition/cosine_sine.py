@@ -10,7 +10,6 @@ For ``[Q₁; Q₂]`` with orthonormal columns there is one unitary W with
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,19 +17,11 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import POLISH_BELOW
 
-
-class CosineSine(NamedTuple):
-    """The factors; U and V are None where they were not asked for."""
-
-    c: Array
-    s: Array
-    W: Array
-    U: Array | None
-    V: Array | None
+Parts = tuple[Array, Array, Array, Array | None, Array | None]  # c, s, W, U and V
 
 
-def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> CosineSine:
-    """Q₁ = U diag(c) Wᴴ and Q₂ = V diag(s) Wᴴ, for [Q₁; Q₂] with orthonormal columns.
+def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> Parts:
+    """The decomposition above; U and V are None where they are not wanted.
 
     The eigenvalues of Q₁ᴴQ₁ - Q₂ᴴQ₂ are cos 2θ. Where c or s is small they know it only to
     eps/c, so there the columns Q₁W (or Q₂W) are decomposed once more by themselves.
@@ -68,7 +59,7 @@ def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> Cosin
     c, s = c / h, s / h
     c = xp.concat((other(s_end), c, c_end))
     s = xp.concat((s_end, s, other(c_end)))
-    return CosineSine(c, s, W, U, V)
+    return c, s, W, U, V
 
 
 def _normalized(Q: Array, W: Array) -> tuple[Array, Array]:

@@ -1,12 +1,6 @@
 """The same factors in other people's notation.
 
-============  =================================  ==========================================
-here          others                             conversion
-============  =================================  ==========================================
-H (m, d)      LAPACK's and Julia's (0 R) Qᴴ      an RQ decomposition of H
-H (m, d)      MATLAB's X, (d, m)                 X = Hᴴ (with MATLAB's order, c rising)
-X = H⁺        easygsvd's X, Van Loan's X         ``GSVD.X``
-============  =================================  ==========================================
+LAPACK's and Julia's (0 R) Qᴴ is an RQ decomposition of H; MATLAB's X is Hᴴ, with c rising.
 """
 
 from __future__ import annotations
