@@ -24,7 +24,7 @@ from cospan.cli import app
 from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import csv_text, table_file
 from cospan.errors import CospanWarning, InputError, ModelFileError, SourceError
-from cospan.model_file import is_model_file
+from cospan.model_file.container import is_file_of
 from cospan.sources import check_same_features, open_source
 from cospan.sources import text as text_files
 
@@ -131,7 +131,7 @@ def test_model_files_are_regular_files(read, tmp_path):
     for path in (tmp_path / "pipe.cospan", "/dev/zero"):
         with pytest.raises(ModelFileError, match="is not a regular file"):
             read(path)
-    assert not is_model_file(tmp_path / "pipe.cospan")
+    assert not is_file_of(tmp_path / "pipe.cospan", "cospan model")
 
 
 @pytest.mark.parametrize(
