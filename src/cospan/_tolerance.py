@@ -309,6 +309,3 @@ WITHIN_MINUTE = 1e-6
 
 # Decimals of values that were moved and scaled, in units of their spread: equal ones stay equal.
 ALIGNED_DECIMALS = 9
-
-# Radians by which the doctor's small pair of known angles may be off, a million times its rounding.
-SELF_TEST = 1e-9

@@ -91,7 +91,7 @@ def _classes(read: Reader) -> NDArray[Any]:
     kind = read.value("classes_type", str)
     labels = read.value("classes", list)
     if kind in _TEXT and all(type(label) is str for label in labels):
-        classes = np.array(labels, dtype=_TEXT[kind])
+        classes: NDArray[Any] = np.array(labels, dtype=_TEXT[kind])
     elif _NUMBERS.fullmatch(kind) and all(type(x) in (bool, int, float) for x in labels):
         try:
             classes = np.array(labels, dtype=np.dtype(kind))
