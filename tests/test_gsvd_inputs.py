@@ -341,3 +341,12 @@ def test_largest_entry_of_each_direction_is_positive(shape, compute_uv):
     assert np.all(largest > 0)
     # turning every row of the data round turns U and V, not the frame
     assert np.abs(gsvd(-A, -B, compute_uv=compute_uv).H - H).max() < 1e-12
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_large_matrix_with_one_bad_entry_is_refused(value):
+    rng = np.random.default_rng(5)
+    A, B = rng.standard_normal((3000, 784)), rng.standard_normal((2000, 784))
+    B[1999, 783] = value
+    with pytest.raises(InputError, match=r"B .*row 1999, column 783"):
+        gsvd(A, B)

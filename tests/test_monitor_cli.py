@@ -1,10 +1,7 @@
-"""cospan profile, cospan monitor, gates, JUnit, step summaries, options from a file, the page."""
+"""cospan profile, cospan monitor, gates, the page."""
 
 import json
-import os
 import re
-import shutil
-import xml.etree.ElementTree as ET
 
 import numpy as np
 import pandas as pd
@@ -13,7 +10,6 @@ import typer
 from typer.testing import CliRunner
 
 from cospan import Monitoring, Profile, cli, compare, monitor
-from cospan.cli.gate_files import Case, add_summary, write_junit
 from cospan.cli.gates import Clause, Judged, parse_gate, values_of
 from cospan.cli.watching import _size
 from cospan.report.content import content_of
@@ -77,14 +73,6 @@ def test_monitor_prints_writes_and_fails_on_alarms(profile, folder, tmp_path):
     assert "Since 2022-02-06" in (tmp_path / "m.html").read_text(encoding="utf-8")
 
 
-def test_info_says_what_the_files_hold(profile, folder, tmp_path):
-    assert "profile of a reference" in run("info", profile).stdout
-    run("monitor", profile, folder / "shifted.parquet", "--save", tmp_path / "m.cospan")
-    facts = json.loads(run("info", tmp_path / "m.cospan", "--json").stdout)
-    assert facts["alarms"] == 3
-    assert facts["columns"] == ["kind", "x", "y"]
-
-
 def test_json_and_tables(profile, folder, tmp_path):
     plain = json.loads(run("monitor", profile, folder / "calm.parquet", "--json").stdout)
     assert [w["label"] for w in plain["windows"]] == [f"2022-02-0{k}" for k in range(1, 6)]
@@ -123,7 +111,7 @@ def test_compare_takes_a_profile_with_rows_or_without(profile, folder, tmp_path)
     found = json.loads(done.stdout)
     (remark,) = [one["text"] for one in found["warnings"] if one["code"] == "rows drawn"]
     assert "no test by permutation" in remark
-    assert "--rows 2000" in done.stdout
+    assert "rows=2000" in done.stdout
     # The sketches know what is different, rows or not; drawn rows are nobody's scores.
     assert "p-value of" in remark
     assert "x rose from" in remark
@@ -138,7 +126,7 @@ def test_compare_takes_a_profile_with_rows_or_without(profile, folder, tmp_path)
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (("--every", "fortnight"), 1, "is not the length of a window; give --every one of"),
+        (("--every", "fortnight"), 1, "is not the length of a window; give every= one of"),
         (("--time", "when"), 1, "has no column 'when'"),
         (("-o", "m.pdf"), 1, "must end in .html"),
         (("--fail-on", "alarms"), 2, "is not a threshold"),
@@ -184,9 +172,8 @@ def test_a_profile_without_rows_is_not_listed_row_by_row_and_fills_nothing(tmp_p
     assert "A gate can be on: auc, fisher-rao, p, features, neither." in message
 
 
-@pytest.mark.parametrize("command", ["panel", "fidelity"])
-def test_commands_that_need_rows_say_that_a_profile_has_none(profile, folder, command):
-    done = run(command, profile, folder / "calm.parquet", code=1)
+def test_commands_that_need_rows_say_that_a_profile_has_none(profile, folder):
+    done = run("fidelity", profile, folder / "calm.parquet", code=1)
     assert "is not data but what cospan keeps of it" in done.stderr
 
 
@@ -282,114 +269,6 @@ def test_gates_know_columns_and_rows(folder, tmp_path):
 
 
 # ---- files for machines -----------------------------------------------------------------------
-
-
-def test_junit_is_xml_whatever_names_hold(tmp_path):
-    cases = [Case("p<0.1 and auc>0.6", 'a<b>&"c\x00'), Case("alarm", "x", "it is <bad> \x1b")]
-    write_junit(tmp_path / "j.xml", "<suite>", cases, "details ]]> & more")
-    suite = ET.parse(tmp_path / "j.xml").getroot()[0]
-    assert suite.attrib["failures"] == "1"
-    assert [case.attrib["name"] for case in suite] == ["p<0.1 and auc>0.6", "alarm"]
-    assert suite[1][0].tag == "failure"
-    assert suite[0].find("failure") is None
-
-
-def test_a_summary_is_added_to_and_holds_no_markup_of_names(tmp_path):
-    path = tmp_path / "s.md"
-    path.write_text("before\n")
-    add_summary(path, "<script>", "text | with [link](x)", [Case("alarm", "a|b", "bad `x`")])
-    text = path.read_text(encoding="utf-8")
-    assert text.startswith("before\n")
-    assert "<script>" not in text
-    assert "| a\\|b |" in text
-
-
-def test_compare_and_monitor_write_both(profile, folder, tmp_path):
-    files = ("--junit", tmp_path / "j.xml", "--summary", tmp_path / "s.md")
-    run("monitor", profile, folder / "shifted.parquet", "--fail-on", "alarm", *files, code=3)
-    assert ET.parse(tmp_path / "j.xml").getroot().attrib["failures"] == "3"
-    pair = folder / "usual.parquet", folder / "shifted.parquet"
-    run("compare", *pair, "--drop", "time", "--fail-on", "p<0.05", *files, "-q", code=3)
-    assert ET.parse(tmp_path / "j.xml").getroot().attrib["failures"] == "1"
-    assert (tmp_path / "s.md").read_text(encoding="utf-8").count("###") == 2
-
-
-def test_a_summary_is_added_to_no_input_and_no_other_output(profile, folder, tmp_path):
-    data = shutil.copy(folder / "calm.parquet", tmp_path / "data.parquet")
-    before = data.read_bytes()
-    for given in (("monitor", profile, data), ("compare", data, folder / "usual.parquet")):
-        assert "it is an input" in run(*given, "--summary", data, code=1).stderr
-        twice = ("--summary", tmp_path / "x.html", "-o", tmp_path / "x.html")
-        assert "another output" in run(*given, *twice, code=1).stderr
-    assert data.read_bytes() == before
-
-
-# ---- options from a file ----------------------------------------------------------------------
-
-
-def test_options_come_from_a_file_and_the_command_line_comes_first(folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "cospan.toml").write_text(
-        'time = "time"\nevery = "day"\n[monitor]\nfail-on = ["alarm", "missing>0.5"]\n'
-        "false-alarms = 2\n[profile]\nrows = 20\n"
-    )
-    run("profile", folder / "usual.parquet", "-o", "p.cospan")
-    assert len(Profile.load("p.cospan").summary.sample) == 20
-    run("monitor", "p.cospan", folder / "shifted.parquet", "--save", "m.cospan", code=3)
-    assert Monitoring.load("m.cospan").false_alarms == 2
-    run("monitor", "p.cospan", folder / "shifted.parquet", "--fail-on", "missing>0.9")
-
-
-def test_pyproject_is_read_and_mistakes_are_named(folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "pyproject.toml").write_text(
-        '[tool.cospan]\ndrop = ["time"]\n[tool.other]\nx = 1\n'
-    )
-    pair = folder / "usual.parquet", folder / "calm.parquet"
-    assert "time" not in run("compare", *pair, "--permutations", "9", "-q").stdout
-    for text, message in (
-        ('[tool.cospan]\ncolums = "x"\n', "Did you mean 'columns'"),
-        ("[tool.cospan]\ncompare = 3\n", "write [compare]"),
-        ("[tool.cospan.monitor]\nlabel = 'x'\n", "'label' is not an option"),
-        ("[tool.cospan]\ndrop = {a = 1}\n", "drop must be text in quotes or a list of such"),
-        (
-            '[tool.cospan]\nquiet = "yes"\n',
-            "pyproject.toml: quiet must be true or false, not 'y",
-        ),
-        ("[tool.cospan]\ntime = 3\n", "pyproject.toml: time must be text in quotes, not 3"),
-        ("[tool.cospan]\nseed = true\n", "seed must be text or a number, not true"),
-        ("[tool.cospan]\ncolumns = [1]\n", "columns must be text in quotes or a list of such"),
-        ('[tool.cospan.compare]\npermutations = "many"\n', "permutations is 'many': "),
-        ('[tool.cospan]\nmissing = "foo"\n', "missing is 'foo': 'foo' is not one of 'indicator'"),
-        ("[tool.cospan]\nseed = 2020-01-01\n", "not a date"),
-    ):
-        (tmp_path / "pyproject.toml").write_text(text)
-        done = run("compare", *pair, code=2)
-        assert message in re.sub(r"[│\s]+", " ", done.stderr)
-    done = run("--config", "none.toml", "compare", *pair, code=2)
-    assert "cannot read" in done.stderr
-    (tmp_path / "bad.toml").write_text("= 3")
-    assert "is not TOML" in run("--config", "bad.toml", "compare", *pair, code=2).stderr
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (os.mkfifo, "not a regular file"),
-        (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
-        (lambda path: path.mkdir(), "it is a folder"),
-        (lambda path: path.write_bytes(b"#" * 2**21), "more than"),
-        (lambda path: path.write_text("seed = " + "[" * 5000 + "]" * 5000), "too deeply"),
-        (lambda path: path.write_text("seed = " + "9" * 10_000), "is not TOML"),
-        (lambda path: path.write_text('scheduler = "tcp://1.2.3.4:5"'), "somebody else's"),
-        (lambda path: path.write_text('[compare]\nscheduler = "x"'), "--scheduler"),
-    ],
-)
-def test_a_hostile_file_in_the_folder_does_nothing(spoil, message, folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    spoil(tmp_path / "cospan.toml")
-    done = run("compare", folder / "usual.parquet", folder / "calm.parquet", code=2)
-    assert message in re.sub(r"[│\s]+", " ", done.stderr)
 
 
 # ---- the page ---------------------------------------------------------------------------------

@@ -283,9 +283,3 @@ def test_import_stays_light():
 
 def test_types_are_shipped():
     assert (SOURCE / "py.typed").exists()
-
-
-def test_the_count_of_lines_knows_every_module_that_it_names():
-    script = Path(__file__).parent.parent / "benchmarks" / "count_lines.py"
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert "lines do what" in done.stdout

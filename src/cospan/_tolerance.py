@@ -249,10 +249,6 @@ PERFECT_CORRELATION = 1e-6
 # c² + s² of a model file's cosines and sines is 1, up to the rounding of float32.
 FILE_COSINES = 1e-4
 
-# Probabilities this close to 0 or 1 have the same log-odds in files of cospan 0.1; those of 0 and 1
-# would be infinite.
-NARROW_PROBABILITY = 1e-12
-
 
 def singular_ridge(size: NDArray[np.float64]) -> NDArray[np.float64]:
     """What keeps a symmetric matrix with such a trace invertible: its own rounding."""
@@ -308,6 +304,3 @@ WITHIN_MINUTE = 1e-6
 
 # Decimals of values that were moved and scaled, in units of their spread: equal ones stay equal.
 ALIGNED_DECIMALS = 9
-
-# Radians by which the doctor's small pair of known angles may be off, a million times its rounding.
-SELF_TEST = 1e-9

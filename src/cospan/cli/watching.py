@@ -8,7 +8,6 @@ from typing import Any
 
 from cospan._json import json_text
 from cospan._text import plural, printable
-from cospan.cli.gate_files import Case, add_summary, write_junit
 from cospan.cli.gates import OF_WINDOWS, Gate, crossed, refuse_unknown, values_of_window
 from cospan.cli.options import WatchOutputs
 from cospan.cli.places import check_places
@@ -100,7 +99,7 @@ def _check_outputs(outputs: WatchOutputs, reference: str, data: Sequence[str]) -
     if same and is_monitoring_file(reference):
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
     pages = outputs.output or []
-    check_places((*pages, outputs.save, outputs.junit, outputs.summary), inputs)
+    check_places((*pages, outputs.save), inputs)
     for path in pages:
         if path.suffix not in (".html", ".json", *TABLES):
             raise InputError(f"{path} must end in .html, .json, .csv, .tsv, .parquet or .arrow.")
@@ -151,21 +150,15 @@ def _line(window: WindowResult) -> str:
 
 def _judged(terminal: Terminal, found: Monitoring, outputs: WatchOutputs) -> list[Gate]:
     """The gates that a window measured now crosses."""
-    gates = outputs.fail_on or []
     failed: list[Gate] = []
-    cases: list[Case] = []
+    told: list[str] = []
     for window in found.new_windows:
         values = values_of_window(window)
-        here = crossed(gates, values)
+        here = crossed(outputs.fail_on or [], values)
         failed += [gate for gate in here if gate not in failed]
-        cases += [Case(str(g), window.label, g.found(values) if g in here else "") for g in gates]
-    bad = [case for case in cases if case.failure]
-    for case in bad[:SHOWN]:
-        terminal.error(f"--fail-on {case.gate}: {printable(case.failure)}.")
-    if len(bad) > SHOWN:
-        terminal.error(f"--fail-on: crossed {len(bad) - SHOWN:,} times more.")
-    if outputs.junit is not None:
-        write_junit(outputs.junit, found.name, cases, found.verdict)
-    if outputs.summary is not None:
-        add_summary(outputs.summary, found.name, f"{found.verdict} {found.promise}", cases)
+        told += [f"--fail-on {gate}: {printable(gate.found(values))}." for gate in here]
+    for line in told[:SHOWN]:
+        terminal.error(line)
+    if len(told) > SHOWN:
+        terminal.error(f"--fail-on: crossed {len(told) - SHOWN:,} times more.")
     return failed

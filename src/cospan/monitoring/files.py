@@ -13,14 +13,13 @@ from typing import Any
 from cospan._files import check_output, whole_file
 from cospan.errors import InputError, ModelFileError
 from cospan.model_file.container import file_bytes, is_file_of, packed, unpacked
-from cospan.model_file.parts import Parts
+from cospan.model_file.reader import Parts
 from cospan.monitoring.entries import Entries
 from cospan.monitoring.parts import profile_parts, read_monitoring, read_profile, record_tensors
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.result import Monitoring
 
 PROFILE, MONITORING = "cospan profile", "cospan monitoring"
-# 1: profiles made like another had no sketches of their own, and windows no means.
 FORMAT_VERSION = 2
 
 
@@ -77,12 +76,7 @@ def _load(path: str | os.PathLike[str], kind: str, read: Any) -> Any:
     name = os.fspath(path)
     data = file_bytes(path)
     try:
-        parts, version = unpacked(data, kind, FORMAT_VERSION)
-        if version < FORMAT_VERSION:
-            raise ModelFileError(
-                "The file was made by an earlier version of cospan; make it again."
-            )
-        return read(Entries(parts.settings, parts.tensors))
+        return read(Entries(*unpacked(data, kind, FORMAT_VERSION)))
     except (ModelFileError, InputError) as error:
         raise ModelFileError(f"{name}: {error}") from error
     except (KeyError, IndexError, TypeError, ValueError) as error:

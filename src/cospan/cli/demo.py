@@ -5,9 +5,17 @@ The table asks for no package beyond those of the report: ``make demo`` installs
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from cospan.cli.comparing import show
+from cospan.cli.options import Outputs
+from cospan.cli.places import check_places
+from cospan.cli.terminal import Terminal
+from cospan.comparison import compare
+from cospan.report import format_of, write
 
 #: scikit-learn's columns, and what they are called on screen.
 _COLUMNS = {
@@ -28,6 +36,18 @@ class Story(NamedTuple):
     text: str
     sets: dict[str, Any]
     options: dict[str, Any]
+
+
+def demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
+    """Compare and report what comes with scikit-learn."""
+    check_places([output], [])
+    format_of(output)
+    story = digits() if pictures else patients()
+    terminal.result(story.text + "\n")
+    found = compare(story.sets, progress=terminal.progress, **story.options)
+    show(terminal, found, Outputs())
+    write(found, output)
+    terminal.result(f"Open the report in a browser:\n{output.resolve()}")
 
 
 def patients() -> Story:
