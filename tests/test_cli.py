@@ -392,34 +392,6 @@ def test_demo_ends_with_the_path_of_a_report(tmp_path, options, shown):
     assert "<!doctype html>" in (tmp_path / "demo.html").read_text(encoding="utf-8").lower()
 
 
-def test_reproduce_prints_what_the_experiments_return(tmp_path, monkeypatch):
-    asked = {}
-
-    def reproduce(**arguments):
-        asked.update(arguments)
-        return "all tables\nthe path"
-
-    monkeypatch.setattr("cospan.experiments.reproduce", reproduce)
-    options = ("--data", "digits", "-o", tmp_path / "out", "--draws", "3", "--quick")
-    assert run("reproduce", *options).stdout == "all tables\nthe path\n"
-    assert callable(asked.pop("progress"))
-    assert asked == {"data": "digits", "output": tmp_path / "out", "draws": 3, "quick": True}
-
-
-def test_reproduce_embeddings_is_another_page(monkeypatch):
-    asked = {}
-
-    def reproduce(**arguments):
-        asked.update(arguments)
-        return "all tables"
-
-    monkeypatch.setattr("cospan.experiments.reproduce_embeddings", reproduce)
-    assert run("reproduce", "--embeddings", "--texts", "60").stdout == "all tables\n"
-    assert callable(asked.pop("progress"))
-    assert asked.pop("output").name == "cospan-embeddings"
-    assert asked == {"data": None, "texts": 60, "quick": False}
-
-
 # ---- streams, colours, quiet, progress ---------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ PAGES = sorted(
     [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/tasks").glob("*.md")]
 )
 #: What takes an hour, a download, a model, or a machine of CI.
-ELSEWHERE = ("reproduce", "--embed", "reviews-", "--text", "GITHUB")
+ELSEWHERE = ("--embed", "reviews-", "--text", "GITHUB")
 WRITTEN = {"-o", "--output", "--scores", "--save", "--save-profile"}
 
 

@@ -44,7 +44,6 @@ ORDER = """
     comparison
     plots
     report
-    experiments
     cli
 """
 LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.split()}

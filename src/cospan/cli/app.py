@@ -211,14 +211,6 @@ def demo(
     demo(terminal, output, pictures)
 
 
-@command()
-def reproduce(terminal: Terminal, experiments: opt.Experiments) -> None:
-    """Repeat the paper's experiments, and show what better defaults make of them."""
-    from cospan.cli import commands
-
-    commands.reproduce(terminal, experiments)
-
-
 def main() -> None:
     """Run the command line; the console script and ``python -m cospan`` call this."""
     try:

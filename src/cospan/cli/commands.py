@@ -1,4 +1,4 @@
-"""``cospan score``, ``audit``, ``fidelity`` and ``reproduce``."""
+"""``cospan score``, ``audit`` and ``fidelity``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from cospan._json import json_text
 from cospan._text import plural, printable
-from cospan.cli.options import Chosen, Experiments
+from cospan.cli.options import Chosen
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.fitting import Model
@@ -161,23 +161,6 @@ def _audit_lines(
         rows = f"{plural(elsewhere, 'row')} of {n:,}"
         yield "plain", f"{rows} look more like another class: compare counts these, audit only"
         yield "plain", "labels that stand out: classes that overlap have such rows anyway."
-
-
-def reproduce(terminal: Terminal, asked: Experiments) -> None:
-    """The experiments: figures and a page in a folder, the tables on stdout."""
-    from cospan import experiments
-
-    common: dict[str, Any] = {
-        "data": asked.data, "quick": asked.quick, "progress": terminal.progress
-    }  # fmt: skip
-    if asked.embeddings:
-        folder = asked.output or Path("cospan-embeddings")
-        text = experiments.reproduce_embeddings(output=folder, texts=asked.texts, **common)
-    else:
-        folder = asked.output or Path("cospan-reproduction")
-        text = experiments.reproduce(output=folder, draws=asked.draws, **common)
-    terminal.stop_progress()
-    terminal.result(text)
 
 
 def synthetic_rows(
