@@ -35,7 +35,6 @@ NEW = {
     "curved features": ["curves", "sets/curved.py", "sets/curving.py", "model_file/curves.py"],
     "typicality: rows like neither set": ["typicality.py", "_tails.py"],
     "tables with categories, dates, gaps": ["sources/encoding"],
-    "angles over time or order": ["comparison/timelines.py", "report/svg_time.py"],
     "prototypes": ["frame/extremes.py"],
     "GSVD: stacks, sparse pairs, other forms, least squares, Tikhonov": [
         "decomposition/forms.py", "decomposition/partial.py", "decomposition/regularization.py",

@@ -17,14 +17,12 @@ from cospan.comparison.many import ManyComparison
 from cospan.comparison.pair import Comparison, TopFeatures
 from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import ScoredGroup
-from cospan.comparison.timelines import Timeline
 
 __all__ = [
     "Comparison",
     "LikeNeither",
     "ManyComparison",
     "ScoredGroup",
-    "Timeline",
     "TopFeatures",
     "compare",
     "compare_many",

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from cospan._warnings import warn
 from cospan.comparison.classes import ClassesOf, refuse_too_many
-from cospan.comparison.profiles import KeptProfile, as_profile, with_plan
 from cospan.comparison.reading import Sets
 from cospan.errors import InputError, SourceError
+from cospan.monitoring import Profile
+from cospan.monitoring.files import is_profile_file
 from cospan.sources import Source, check_same_features, encode_together, open_source
 from cospan.sources.base import listing
 from cospan.summary import Summary
@@ -66,10 +67,10 @@ def open_pair(
         name or (str(value) if value is not None else _name_of(part, letter))
         for name, part, value, letter in zip(names[:2], parts, (a, b), "AB", strict=True)
     ]
-    alike, kept = _alike(parts), _without_rows(parts)
+    alike = _alike(parts)
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
-    sets = Sets(called, alike, kept)
+    sets = Sets(called, alike)
     further = _further(Z, names[2], sets, label, labels, options)
     name_z = None if further is None else names[2] or further.name
     return Opened(sets, further, name_z, labels is not None, (a, b))
@@ -134,7 +135,7 @@ def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[s
             raise InputError(f"There {how_many} to compare; give two or more.")
         refuse_too_many(len(things), "sets")
         parts = [_open(thing, name, options) for name, thing in things.items()]
-        opened = Sets(tuple(things), _alike(parts), _without_rows(parts))
+        opened = Sets(tuple(things), _alike(parts))
     further = _further(Z, name_z, opened, label, None, options)
     return Opened(opened, further, None if further is None else name_z or further.name)
 
@@ -171,16 +172,15 @@ def names_of(things: Sequence[Any]) -> list[str]:
 # ---- any number of sets ------------------------------------------------------------------------
 
 
-Part = Source | Summary | KeptProfile
+Part = Source | Summary | Profile
 
 
 def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Part:
     """A file keeps its own name for messages; a variable has none, so it gets the set's."""
-    if isinstance(thing, Summary):
+    if isinstance(thing, str | os.PathLike) and is_profile_file(thing):
+        return Profile.load(thing)
+    if isinstance(thing, Summary | Profile):
         return thing
-    profile = as_profile(thing)
-    if profile is not None:
-        return profile
     named = isinstance(thing, (str, os.PathLike, Source))
     return open_source(thing, name=None if named else name, **classes, **options)
 
@@ -194,24 +194,27 @@ def _alike(parts: Sequence[Part]) -> list[Source | Summary]:
 
     A profile was encoded when it was made, so all others are encoded by its plan.
     """
-    plans = [part.plan for part in parts if isinstance(part, KeptProfile)]
-    if plans:
-        parts = with_plan(parts, plans)
+    plans = [part.plan for part in parts if isinstance(part, Profile)]
+    if any(plan != plans[0] for plan in plans):
+        raise InputError(
+            "The profiles encode their columns differently; compare the data of one of them."
+        )
+    plan = plans[0] if plans else None
+    if plan is not None:
+        parts = [p.encoded(plan) if isinstance(p, Source) and not p.bound else p for p in parts]
     encoded = iter(encode_together([part for part in parts if isinstance(part, Source)]))
-    found = [next(encoded) if isinstance(part, Source) else _summary(part) for part in parts]
+    found = [
+        next(encoded)
+        if isinstance(part, Source)
+        else part.summary
+        if isinstance(part, Profile)
+        else part
+        for part in parts
+    ]
     first = next((part for part in found if isinstance(part, Source)), None)
     if first is None:
         return found
     return [check_same_features(first, p) if isinstance(p, Source) else p for p in found]
-
-
-def _without_rows(parts: Sequence[Part]) -> dict[int, KeptProfile]:
-    """The profiles without rows, by the numbers of their sets."""
-    return {k: p for k, p in enumerate(parts) if isinstance(p, KeptProfile) and p.judge}
-
-
-def _summary(part: Summary | KeptProfile) -> Summary:
-    return part.summary if isinstance(part, KeptProfile) else part
 
 
 def _further(

@@ -14,12 +14,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from cospan._version import VERSION
-from cospan._warnings import Remark
 from cospan.comparison.auditing import audit_rows, rows_to_check, sides_of_labels
 from cospan.comparison.fitting import fit_sets
 from cospan.comparison.opening import Opened
 from cospan.comparison.pairs import join_sets, separate_pairs, shown_rows, tested_rows
-from cospan.comparison.profiles import said_by_sketches
 from cospan.comparison.reading import SAMPLE_SEED, OwnRows, Progress, ReadSet, watched
 from cospan.comparison.remarks import collect_remarks, heard_warnings
 from cospan.comparison.result import Result
@@ -70,7 +68,6 @@ def compare_sets(
     else:
         linkage = join_sets(pairs.matrix("value"), done.fitted.order)
         shown = [] if done.shape else shown_rows(tested, done.settings.seed)
-    heard += _of_profiles(done)
     given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
         names=names,
@@ -122,19 +119,6 @@ def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> S
     return ScoredSets(settings, opened, shape, read, fitted, groups, further)
 
 
-def _of_profiles(done: ScoredSets) -> list[Remark]:
-    """What is known of profiles without rows, each against the other set where there is one."""
-    names, read = done.opened.sets.names, done.read
-    found = []
-    for k, profile in done.opened.sets.without_rows.items():
-        others = [i for i in range(len(read)) if i != k]
-        other = others[0]
-        if len(others) > 1 or read[other].drawn:
-            profile = profile._replace(judge=None)
-        found.append(said_by_sketches(profile, read[other].summary, names[other]))
-    return found
-
-
 def _silent(stage: str, done: int, total: int | None) -> None:
     """Nobody wants to know."""
 
@@ -151,12 +135,9 @@ def _score_own(
     tallies = [Tally(scorer, k, SAMPLE_SEED) for k in range(len(read))]
     for part in opened.sets.rows(read, bool(settings.score_all), progress):
         scored = tallies[part.number].add(part)
-        if sink is not None and not read[part.number].drawn:
+        if sink is not None:
             sink(opened.sets.names, read[part.number].name, scored)
-    return [
-        tally.finish(one.name, one.rows, drawn=one.drawn)
-        for tally, one in zip(tallies, read, strict=True)
-    ]
+    return [tally.finish(one.name, one.rows) for tally, one in zip(tallies, read, strict=True)]
 
 
 def _score_further(

@@ -6,14 +6,13 @@ classes of one source at once. Either way the rows can be gone through again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.comparison.profiles import KeptProfile
 from cospan.curves import RowMap
 from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
@@ -40,7 +39,6 @@ class ReadSet(NamedTuple):
     complete: bool
     rows: int
     weights: NDArray[np.float64] | None = None  # of the sample, where rows do not count 1 each
-    drawn: bool = False  # whether the sample stands in for rows that were not kept
 
 
 class _Called(NamedTuple):
@@ -63,15 +61,9 @@ class OwnRows(NamedTuple):
 class Sets:
     """K sets to compare, each opened as a source of its own, or summarised already."""
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        parts: Sequence[Source | Summary],
-        without_rows: Mapping[int, KeptProfile] | None = None,
-    ) -> None:
+    def __init__(self, names: Sequence[str], parts: Sequence[Source | Summary]) -> None:
         self.names = tuple(names)
         self.parts = tuple(parts)
-        self.without_rows = without_rows or {}  # by the number of the set
 
     @property
     def sources(self) -> list[Source]:
@@ -94,13 +86,12 @@ class Sets:
 
     def read(self, *, exact: bool, seed: int, progress: Progress | None) -> list[ReadSet]:
         """One pass over each set. The seed is the same for all: their order does not matter."""
-        found = [
+        return [
             _kept(name, part)
             if isinstance(part, Summary)
             else _read_source(name, part, exact=exact, seed=seed, progress=progress)
             for name, part in zip(self.names, self.parts, strict=True)
         ]
-        return [_as_drawn(one) if k in self.without_rows else one for k, one in enumerate(found)]
 
     def rows(
         self, read: Sequence[ReadSet], every: bool, progress: Progress | None
@@ -184,12 +175,6 @@ def _kept(name: str, summary: Summary) -> ReadSet:
     complete = len(order) == summary.count
     sample = Chunk(kept.rows[order], kept.index[order])
     return ReadSet(name, summary, sample, complete, int(summary.count), weights)
-
-
-def _as_drawn(one: ReadSet) -> ReadSet:
-    """Rows that stand in for others have names that say so."""
-    ids = np.array([f"drawn {number}" for number in one.sample.ids.tolist()], dtype=object)
-    return one._replace(sample=one.sample._replace(ids=ids), drawn=True)
 
 
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:

@@ -48,9 +48,8 @@ def collect_remarks(
     sources = [*opened.sets.sources, *([opened.further] if opened.further is not None else [])]
     found = [Remark.of(note) for source in sources for note in source.notes]
     found += heard
-    drawn = opened.sets.without_rows
     for group in groups:
-        found += _of_group(group, model, drawn=group.own in drawn)
+        found += _of_group(group, model)
     found += _constant(opened, model)
     if model.curve is not None and differs:
         found.append(Remark("curved", CURVED))
@@ -65,12 +64,12 @@ def collect_remarks(
     return tuple(dict.fromkeys(found))
 
 
-def _of_group(group: Group, model: Model, *, drawn: bool = False) -> Iterator[Remark]:
+def _of_group(group: Group, model: Model) -> Iterator[Remark]:
     if group.own is not None and group.total < FEW_ROWS:
         rows = plural(group.total, "row")
         text = "{name} has only {rows}: expect wide intervals."
         yield Remark("few rows", text.format(name=group.name, rows=rows))
-    if group.sampled and not drawn:
+    if group.sampled:
         text = "Of {name} a uniform sample of {rows} was scored, not all {total:,}."
         rows = plural(group.n, "row")
         remedy = "score_all=True scores every one."

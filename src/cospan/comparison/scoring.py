@@ -74,11 +74,6 @@ class ScoredGroup:
     telling : KeptRows or None
         Values of the rows that look most like the other set, that neither set finds usual, or
         that are on the border; `rows` is a uniform sample, these are not.
-    times : ndarray of shape (shown, columns) or None
-        When `rows` are from, in days since 1970, by the columns that are times and no features.
-    drawn : bool
-        Whether these are not the set's rows, but drawn to stand in for them: there is nothing to
-        look at in any of them.
 
     Examples
     --------
@@ -103,8 +98,6 @@ class ScoredGroup:
     total: int = 0
     labels: NDArray[Any] | None = None
     telling: KeptRows | None = None
-    times: Floats | None = None
-    drawn: bool = False
 
     def __post_init__(self) -> None:
         if self.total == 0:
@@ -118,7 +111,7 @@ class ScoredGroup:
     @property
     def neither(self) -> NDArray[np.bool_]:
         """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        return like_neither(self.scored.strange) & (not self.drawn)
+        return like_neither(self.scored.strange)
 
     def __repr__(self) -> str:
         return f"ScoredGroup({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
@@ -151,7 +144,6 @@ class Group(NamedTuple):
     kept: Scored  # all `n` rows, or a uniform sample of them
     angles: ScoredGroup | None = None  # what a joint frame of two sets says
     telling: KeptRows | None = None  # values of the rows that a reader will ask about
-    drawn: bool = False  # whether other rows stand in for those of the set
 
     @property
     def sampled(self) -> bool:
@@ -160,7 +152,7 @@ class Group(NamedTuple):
     @property
     def neither(self) -> NDArray[np.bool_]:
         """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        return like_neither(self.kept.strange) & (not self.drawn)
+        return like_neither(self.kept.strange)
 
 
 Sides = Callable[[NDArray[Any]], NDArray[np.intp]]  # the sets that labels name, by number
@@ -209,7 +201,7 @@ class Tally:
                 self._pair_counts[j] += _histogram(theta, DEGREE_BINS)
         return scored
 
-    def finish(self, name: str, total: int | None = None, *, drawn: bool = False) -> Group:
+    def finish(self, name: str, total: int | None = None) -> Group:
         """The group, once all rows were added; `total` where these were only a sample."""
         n = self._kept.seen
         if n == 0:
@@ -217,11 +209,10 @@ class Tally:
         kept = self._kept.result()
         total = n if total is None else total
         found = Group(name, self._own, n, total, self._nearest, self._pair_counts, kept)
-        found = found._replace(drawn=drawn)
         asked, places = self._telling.among(self._kept.positions)
         if not isinstance(self._scorer.model, JointFrame) or kept.alignment is None:
             return found._replace(telling=KeptRows(asked, places, None))
-        rows, _, _, times, _ = self._shown.result()
+        rows = self._shown.result().rows
         telling = KeptRows(asked, places, self._pulls(self._scorer.model, asked))
         angles = ScoredGroup(
             name=name,
@@ -237,8 +228,6 @@ class Tally:
             total=total,
             labels=kept.labels,
             telling=telling,
-            times=times,
-            drawn=drawn,
         )
         return found._replace(angles=angles, telling=telling)
 

@@ -10,10 +10,9 @@ import numpy as np
 from cospan._arrays import one_blas_thread
 from cospan._types import Floats
 from cospan._warnings import Remark
-from cospan.changes import Changes, RowsToCheck, Verdict, find_changes
+from cospan.changes import Changes, RowsToCheck, find_changes
 from cospan.comparison.fitting import Fitted
 from cospan.comparison.opening import Opened
-from cospan.comparison.profiles import verdict_by_sketches
 from cospan.comparison.reading import Progress, ReadSet, Sets
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
@@ -33,7 +32,6 @@ class PairFindings(NamedTuple):
     changes: Changes | None
     effect_a: Floats  # mean attribution of each feature, over rows of A
     effect_b: Floats
-    sketched: Verdict | None = None  # by the sketches of a profile without rows
 
 
 class ScoredSets(NamedTuple):
@@ -71,12 +69,11 @@ def study_pair(
     In the linear span nothing is said about columns.
     """
     read, sets = done.read, done.opened.sets
-    drawn = any(one.drawn for one in read)  # rows that stand in for others are no evidence
-    shift, remarks = (None, ()) if drawn else _shift_of(tested, done.settings, progress)
+    shift, remarks = _shift_of(tested, done.settings, progress)
     angles = [group.angles for group in done.groups if group.angles is not None]
     effect_a, effect_b = (np.mean(np.asarray(one.attribution), axis=0) for one in angles)
-    changes, sketched = None, None
-    if frame.geometry.affine and not drawn:
+    changes = None
+    if frame.geometry.affine:
         changes = find_changes(
             frame,
             *(one.sample.rows for one in read),
@@ -91,11 +88,7 @@ def study_pair(
             merged=(read[0].sample.merged, read[1].sample.merged),
         )
         remarks += _times_apart(changes)
-    if frame.geometry.affine and [one.drawn for one in read].count(True) == 1:
-        k, profile = next(iter(sets.without_rows.items()))
-        names = (sets.names[0], sets.names[1])
-        sketched = verdict_by_sketches(profile, read[1 - k].summary, separation.auc, names)
-    return PairFindings(shift, changes, effect_a, effect_b, sketched), remarks
+    return PairFindings(shift, changes, effect_a, effect_b), remarks
 
 
 def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:

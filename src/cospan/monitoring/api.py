@@ -19,7 +19,6 @@ from cospan.monitoring.reading import opened, refuse_unknown
 from cospan.monitoring.records import Record, record_of
 from cospan.monitoring.result import Monitoring
 from cospan.monitoring.timing import Every, as_every
-from cospan.monitoring.windows import SAMPLE_ROWS
 from cospan.summary import Summary
 
 Progress = Callable[[str, int, int | None], None]
@@ -148,8 +147,8 @@ def _profile(reference: Any, time: Any, every: Any, seed: int, options: dict[str
     if every is None:
         raise InputError(_how_long())
     if isinstance(time, str | None):
-        return Profile.of(reference, time=time, every=every, rows=SAMPLE_ROWS, seed=seed, **options)
-    return Profile.of(reference, rows=SAMPLE_ROWS, seed=seed, **options)  # its times are not given
+        return Profile.of(reference, time=time, every=every, seed=seed, **options)
+    return Profile.of(reference, seed=seed, **options)  # its times are not given
 
 
 def _same_every(profile: Profile, every: Any) -> Every:
@@ -221,7 +220,7 @@ class _Measured:
 
     def _measure(self, code: int, part: Summary) -> Record:
         own = self.profile
-        return record_of(code, part, own.channels, own.summary, own.rows, own_rows=own.keeps_rows)
+        return record_of(code, part, own.channels, own.summary, own.summary.sample.rows)
 
 
 def _check_width(profile: Profile, source: Any) -> None:

@@ -14,18 +14,17 @@ from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
 
 
-def p_value(record: Record, values: Floats, noise: Floats, profile: Profile, behind: int) -> float:
+def p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> float:
     """The smallest p-value of the channels of columns and relations, times their number.
 
     Shares by Fisher's exact test of the counts; all others are means of bounded functions, close
     to normal. What is beyond the range, and what repeats, is left out: both are larger in few rows
     than in many. So are numbers given the others and whole rows, whose geometry was fitted to the
     profile's rows and so fits others less well; and the share of levels without a feature of their
-    own, since those with one were chosen for being frequent in the profile's rows. `behind` is the
-    number of rows that the profile's ranks come from, a sample of a large set.
+    own, since those with one were chosen for being frequent in the profile's rows.
     """
     channels, n = profile.channels, profile.summary.n
-    error = np.sqrt(noise[:-1] + channels.variance / min(n, behind))
+    error = np.sqrt(noise[:-1] + channels.variance / min(n, profile.ranked_rows))
     z = (values[:-1] - profile.center[:-1]) / error
     log_p = math.log(2) + stats.norm.logsf(np.abs(z))
     here = np.round(channels.share_values(record.means) * record.rows)

@@ -59,11 +59,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Channels:
-    """The functions, and their variances over the rows of the profile they are part of.
-
-    A profile made like another has its functions, to be merged with it: their ranks and costs are
-    those of the first one. The `variance` is always the profile's own.
-    """
+    """The functions, and their variances over the rows of the profile they are part of."""
 
     names: tuple[str, ...]  # every feature that rows have, indicators of missing values last
     owners: tuple[str, ...]  # the user's column of each
@@ -228,10 +224,10 @@ class Channels:
         known = [ranks.values for ranks in self.ranks]
         return np.array([x[0] for x in known]), np.array([x[-1] for x in known])
 
-    def unexpected(self, means: Floats, cost: Cost) -> Floats:
+    def unexpected(self, means: Floats) -> Floats:
         """How far means of all features are from what the others let expect, of those numbers."""
         own = np.searchsorted(self.live, self.numbers[self.given])
-        return np.asarray(cost.away(means[None, self.live])[1][0, own])
+        return np.asarray(self.cost.away(means[None, self.live])[1][0, own])
 
     def given_variance(self, rows: Floats) -> Floats:
         """The variance over single rows of the channels of numbers given the others."""
@@ -295,11 +291,6 @@ def _most_frequent(values: Floats) -> float:
     if len(starts) == len(values) - 1:  # all differ, as measurements do
         return 1 / len(values)
     return float(np.diff([0, *starts, len(values)]).max()) / len(values)
-
-
-def angle_share(angle: Floats) -> Floats:
-    """The share that such an angle stands for."""
-    return np.asarray(np.sin(np.clip(angle, 0.0, np.pi) / 2) ** 2)
 
 
 def share_angle(share: Floats) -> Floats:

@@ -139,18 +139,6 @@ def _variance(channels: Channels, rows: Floats, relations: Floats) -> Floats:
     return np.asarray(np.maximum(found, _LEAST_VARIANCE))
 
 
-def of_other_rows(channels: Channels, rows: Floats) -> Channels:
-    """The same functions, with the variances that they have over these rows."""
-    start = channels.ranked + channels.shared
-    noise = channels.variance[start : start + len(channels.pairs)]
-    if len(channels.pairs):
-        features, places = np.unique(channels.pairs, return_inverse=True)
-        i, j = places.reshape(channels.pairs.shape).T
-        found = channels.relations(rows, features).of(i, j)
-        noise = np.where(found.known, found.influence, noise)
-    return replace(channels, variance=_variance(channels, rows, noise))
-
-
 def sketches_of(rows: Floats, numbers: Index, gaps: Index) -> tuple[Ranks, ...]:
     """The distribution of each number, over the rows that have it."""
     places = zip(numbers.tolist(), gaps.tolist(), strict=True)

@@ -50,18 +50,9 @@ def shrinkage_for(rows: float, features: int) -> float:
 
 
 def effect_of(
-    reference: Summary,
-    rows: Floats,
-    window: Summary,
-    live: Index,
-    shrinkage: float,
-    *,
-    own_rows: bool = True,
+    reference: Summary, rows: Floats, window: Summary, live: Index, shrinkage: float
 ) -> Effect:
-    """Compare a window with a reference.
-
-    `rows` are rows of the reference (or, without `own_rows`, rows drawn to stand in for them).
-    """
+    """Compare a window with a reference, of which these are some rows."""
     a, b = (restricted(one, live) for one in (reference.without_sample(), window))
     if b.count < 2:
         return _nothing()
@@ -77,10 +68,7 @@ def effect_of(
     mine = b.sample.rows[:COMPARED_ROWS]
     theirs = rows[:COMPARED_ROWS, live]
     squared_b = np.asarray(frame.left_out_costs(mine, np.ones(len(mine), dtype=np.intp)))
-    if own_rows:
-        squared_a = np.asarray(frame.left_out_costs(theirs, np.zeros(len(theirs), dtype=np.intp)))
-    else:
-        squared_a = np.asarray(frame.squared_costs(theirs))
+    squared_a = np.asarray(frame.left_out_costs(theirs, np.zeros(len(theirs), dtype=np.intp)))
     ratios = [np.log(x[:, 0]) - np.log(x[:, 1]) for x in (squared_a, squared_b)]
     value, error = _auc(*ratios)
     parts = frame.parts

@@ -20,8 +20,8 @@ from cospan.monitoring.profile import Profile
 from cospan.monitoring.result import Monitoring
 
 PROFILE, MONITORING = "cospan profile", "cospan monitoring"
-# 1: profiles made like another had no sketches of their own, and windows no means.
-FORMAT_VERSION = 2
+#: Files of any other are refused.
+FORMAT_VERSION = 3
 
 
 def is_profile_file(path: str | os.PathLike[str]) -> bool:
@@ -78,10 +78,8 @@ def _load(path: str | os.PathLike[str], kind: str, read: Any) -> Any:
     data = file_bytes(path)
     try:
         parts, version = unpacked(data, kind, FORMAT_VERSION)
-        if version < FORMAT_VERSION:
-            raise ModelFileError(
-                "The file was made by an earlier version of cospan; make it again."
-            )
+        if version != FORMAT_VERSION:
+            raise ModelFileError("The file was made by another version of cospan; make it again.")
         return read(Entries(parts.settings, parts.tensors))
     except (ModelFileError, InputError) as error:
         raise ModelFileError(f"{name}: {error}") from error

@@ -131,21 +131,17 @@ class WindowResult:
         return found
 
 
-def judge(
-    records: Sequence[Record], profile: Profile, levels: Levels, behind: int | None = None
-) -> list[WindowResult]:
-    """Judge windows by the reference's levels; `behind`: rows that the reference's ranks are of."""
+def judge(records: Sequence[Record], profile: Profile, levels: Levels) -> list[WindowResult]:
+    """Judge windows by the reference's levels."""
     if not records:
         return []
-    behind = behind or profile.ranked_rows
     values = np.array([np.append(one.values, one.effect.auc.value) for one in records])
     noise = noise_of(records, profile.channels)
     z = levels.standardised(values, noise)
     # Rows that are separated worse than the reference's own are no alarm.
     z[:, -1] = np.maximum(z[:, -1], 0.0)
     return [
-        _judged(one, z[i], values[i], noise[i], profile, levels, behind)
-        for i, one in enumerate(records)
+        _judged(one, z[i], values[i], noise[i], profile, levels) for i, one in enumerate(records)
     ]
 
 
@@ -156,7 +152,6 @@ def _judged(
     noise: Floats,
     profile: Profile,
     levels: Levels,
-    behind: int,
 ) -> WindowResult:
     every = profile.every
     enough = record.rows >= FEWEST_ROWS
@@ -172,7 +167,7 @@ def _judged(
         code=record.code,
         rows=record.rows,
         effect=record.effect.auc,
-        p=p_value(record, values, noise, profile, behind) if enough else 1.0,
+        p=p_value(record, values, noise, profile) if enough else 1.0,
         score=score,
         level=ALARM,
         alarm=bool(enough and score > ALARM),

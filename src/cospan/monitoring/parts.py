@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._types import Floats, Index
+from cospan._types import Floats
 from cospan.errors import ModelFileError
 from cospan.monitoring.channels import Channel, Channels
 from cospan.monitoring.cost import Cost
@@ -93,14 +93,11 @@ def profile_parts(profile: Profile) -> tuple[dict[str, Any], Tensors]:
         one._replace(means=(one.means - mean) / unit, deviations=one.deviations / unit)
         for one in profile.windows
     ]
-    own = channels.ranks is not profile.ranks and profile.ranks
     return settings, (
         {key: np.ascontiguousarray(given[key], kept.dtype) for key, kept in OF_PROFILE.items()}
-        | _sketch_tensors((*channels.ranks, channels.cost_ranks), "ranks")
-        | (_sketch_tensors(profile.ranks, "own") if own else {})
+        | _sketch_tensors((*channels.ranks, channels.cost_ranks))
         | record_tensors(windows, np.float32)
         | scatter_parts(summary)
-        | _cost_tensors(profile)
     )
 
 
@@ -128,24 +125,12 @@ def _effect_row(effect: Effect) -> list[float]:
     return [auc.value, auc.low, auc.high, error, *finite, neither]
 
 
-def _sketch_tensors(sketches: Sequence[Ranks], name: str) -> Tensors:
+def _sketch_tensors(sketches: Sequence[Ranks]) -> Tensors:
     return {
-        f"{name}.sizes": np.array([len(one.values) for one in sketches], dtype=np.int64),
-        f"{name}.values": np.concatenate([one.values for one in sketches]),
-        f"{name}.at": np.concatenate([one.at for one in sketches]),
+        "ranks.sizes": np.array([len(one.values) for one in sketches], dtype=np.int64),
+        "ranks.values": np.concatenate([one.values for one in sketches]),
+        "ranks.at": np.concatenate([one.at for one in sketches]),
     }
-
-
-def _cost_tensors(profile: Profile) -> Tensors:
-    """What rows cost the reference: nothing where it follows from the summary, as it mostly does.
-
-    A profile that was merged with others has the costs of the first.
-    """
-    channels = profile.channels
-    if all(map(np.array_equal, profile.cost, channels.cost)):
-        return {}
-    upper = np.triu_indices(len(channels.live))
-    return {"cost.mean": channels.cost.mean, "cost.map": channels.cost.map[upper]}
 
 
 def _units(summary: Summary) -> tuple[Floats, Floats]:
@@ -183,7 +168,6 @@ def read_profile(read: Entries) -> Profile:
     summary = _summary(read, names, arrays)
     channels = _channels(read, names, summary, arrays)
     every = read.value("every", str, type(None))
-    own = "own.sizes" in read.tensors
     # The means of the reference's own windows are in units of the whole.
     mean, unit = _units(summary)
     windows = (
@@ -199,7 +183,6 @@ def read_profile(read: Entries) -> Profile:
         None if every is None else as_every(every),
         read.value("time", str),
         arrays["center"],
-        _sketches(read, "own", len(channels.numbers)) if own else channels.ranks,
     )
 
 
@@ -211,6 +194,8 @@ def _checked_plan(plan: EncodingPlan, names: tuple[str, ...]) -> EncodingPlan:
 
 def _summary(read: Entries, names: tuple[str, ...], arrays: Tensors) -> Summary:
     n = read.number("n", least=1.0)
+    if not len(arrays["rows"]):
+        raise ModelFileError("The file holds no rows of the reference; make it again.")
     return summary_of(
         n,
         read.integer("count", least=1, most=2**62),
@@ -223,14 +208,14 @@ def _summary(read: Entries, names: tuple[str, ...], arrays: Tensors) -> Summary:
 
 
 def _channels(read: Entries, names: tuple[str, ...], summary: Summary, arrays: Tensors) -> Channels:
-    *ranks, cost_ranks = _sketches(read, "ranks", len(arrays["numbers"]) + 1)
+    *ranks, cost_ranks = _sketches(read, len(arrays["numbers"]) + 1)
     shrinkage = read.number("shrinkage", most=1.0)
     found = Channels(
         names=names,
         owners=read.names("owners", len(names)) or names,
         levels=tuple(np.arange(*ends, dtype=np.intp) for ends in arrays["levels"].tolist()),
         ranks=tuple(ranks),
-        cost=_cost(read, summary, arrays["live"], shrinkage),
+        cost=Cost.of(summary, arrays["live"], shrinkage),
         cost_ranks=cost_ranks,
         far=read.number("far"),
         shrinkage=shrinkage,
@@ -251,22 +236,12 @@ def _channel(entry: Any, d: int) -> Channel:
     return found
 
 
-def _sketches(read: Entries, name: str, n: int) -> tuple[Ranks, ...]:
-    sizes = read.whole(f"{name}.sizes", n, least=1, below=2**31)
+def _sketches(read: Entries, n: int) -> tuple[Ranks, ...]:
+    sizes = read.whole("ranks.sizes", n, least=1, below=2**31)
     total = int(sizes.sum())
-    values, at = read.floats(f"{name}.values", total), read.floats(f"{name}.at", total)
+    values, at = read.floats("ranks.values", total), read.floats("ranks.at", total)
     ends = np.cumsum(sizes)[:-1]
     return tuple(map(Ranks, np.split(values, ends), np.split(at, ends)))[:n]
-
-
-def _cost(read: Entries, summary: Summary, live: Index, shrinkage: float) -> Cost:
-    """What rows cost the reference: as it is in the file, or else as the summary has it."""
-    if "cost.mean" not in read.tensors:
-        return Cost.of(summary, live, shrinkage)
-    upper = np.triu_indices(len(live))
-    matrix = np.zeros((len(live), len(live)))
-    matrix[upper] = read.floats("cost.map", len(upper[0]))
-    return Cost(read.floats("cost.mean", len(live)), matrix)
 
 
 def _records(read: Entries, sizes: dict[str, int]) -> tuple[Record, ...]:

@@ -136,7 +136,7 @@ def _misfits(
     """
     given = np.array([k for k, channel in enumerate(table) if channel.kind == "given"])
     given = given.reshape(-1, len(GIVEN))
-    away = np.abs(profile.channels.unexpected(record.means, profile.cost)) + moved[given[:, 1]]
+    away = np.abs(profile.channels.unexpected(record.means)) + moved[given[:, 1]]
     unusual = ratio[given].max(axis=1)
     away[unusual < SUSPECTS * unusual.max()] = 0.0
     order = np.argsort(-away, kind="stable").tolist()

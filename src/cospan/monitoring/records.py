@@ -52,7 +52,6 @@ def record_of(
     rows: Floats,
     *,
     cost: Cost | None = None,
-    own_rows: bool = True,
 ) -> Record:
     """Measure a window; `rows` are the reference's, and `cost` what a row costs it."""
     sample = window.sample.rows
@@ -65,7 +64,7 @@ def record_of(
         *found,
         means,
         deviations,
-        effect_of(reference, rows, window, channels.live, channels.shrinkage, own_rows=own_rows),
+        effect_of(reference, rows, window, channels.live, channels.shrinkage),
     )
 
 
@@ -93,19 +92,9 @@ def noise_of(records: Sequence[Record], channels: Channels) -> Floats:
 
 
 def reference_records(
-    windows: Sequence[tuple[int, Summary]],
-    whole: Summary,
-    channels: Channels,
-    drawn: Floats | None = None,
-    *,
-    own: bool = True,
+    windows: Sequence[tuple[int, Summary]], whole: Summary, channels: Channels
 ) -> tuple[Record, ...]:
-    """Every window of a reference against the reference without it.
-
-    `drawn` are rows that stand in for the reference's: later windows will be measured with them.
-    Without `own` the channels are those of another reference, whose ranks and costs the window has
-    no part in.
-    """
+    """Every window of a reference against the reference without it."""
     kept = [(code, part) for code, part in windows if part.count >= FEWEST_ROWS]
     if len(kept) < 2:
         return ()
@@ -117,14 +106,13 @@ def reference_records(
     beyond = _beyond_others([part.sample.rows for _, part in kept], channels)
     found = []
     for k, ((code, part), rest) in enumerate(zip(kept, others, strict=True)):
-        rows = whole.sample.rows[codes != code] if drawn is None else drawn
+        rows = whole.sample.rows[codes != code]
         if not len(rows):
             rows = whole.sample.rows
-        cost = Cost.of(rest, channels.live, channels.shrinkage) if own else None
-        record = record_of(code, part, channels, rest, rows, cost=cost, own_rows=drawn is None)
-        if own:
-            record.values[channels.odd][:: len(OF_NUMBERS)] = beyond[k]
-            record = _without_itself(record, channels, part.n / (part.n + rest.n))
+        cost = Cost.of(rest, channels.live, channels.shrinkage)
+        record = record_of(code, part, channels, rest, rows, cost=cost)
+        record.values[channels.odd][:: len(OF_NUMBERS)] = beyond[k]
+        record = _without_itself(record, channels, part.n / (part.n + rest.n))
         # To the digits that a file keeps: six are enough, and a profile is the same once read.
         found.append(record._replace(values=record.values.astype(np.float32).astype(np.float64)))
     return tuple(found)

@@ -51,11 +51,9 @@ def _factor(scatter: Floats) -> Floats:
 
 def read_scatter(read: Entries, d: int) -> Floats:
     """The scatter of a file's `d` features."""
-    varying = np.arange(d)
-    if "scatter.varying" in read.tensors:
-        varying = read.whole("scatter.varying", "varying", least=0, below=d)
-        if np.any(np.diff(varying) <= 0):
-            raise ModelFileError("The file's array 'scatter.varying' is out of its range.")
+    varying = read.whole("scatter.varying", "varying", least=0, below=d)
+    if np.any(np.diff(varying) <= 0):
+        raise ModelFileError("The file's array 'scatter.varying' is out of its range.")
     m = len(varying)
     if "scatter.factor" in read.tensors:
         factor = read.floats("scatter.factor", "rows", m)

@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from cospan._numbers import correlations, exact_number, number, pair_of, share_text
-from cospan._tolerance import NOT_ZERO
+from cospan._tolerance import COUNT_ROUNDING, NOT_ZERO
+from cospan._types import Floats
 from cospan.changes.wording import quoted
 from cospan.monitoring.channels import OF_NUMBERS, Channel
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.records import Record
-from cospan.monitoring.standing_in import fills, known_shares
 
 __all__ = ["reason_text"]
 
@@ -45,7 +45,7 @@ def reason_text(
         return f"{column} has levels that the reference does not have, in {share} of the rows."
     if channel.kind in ("missing", "levels"):
         now, before = (
-            float(known_shares(means, profile.channels, profile.plan)[j])
+            float(_known_shares(means, profile)[j])
             for means in (record.means, np.asarray(profile.summary.mean))
         )
         text = "{column} is missing in {now} of the rows, usually {before}."
@@ -66,8 +66,8 @@ def _given(channel: Channel, record: Record, profile: Profile) -> str:
     """Of a column of numbers that does not go with the others."""
     channels = profile.channels
     own = channels.numbers[channels.given].tolist().index(channel.feature)
-    unit = float(profile.cost.unit[channels.live.tolist().index(channel.feature)])
-    away = float(channels.unexpected(record.means, profile.cost)[own])
+    unit = float(channels.cost.unit[channels.live.tolist().index(channel.feature)])
+    away = float(channels.unexpected(record.means)[own])
     start = "{column} does not fit the other columns"
     if channel.second:
         start = "{column} does not fit {second} and the other columns"
@@ -86,7 +86,7 @@ def _of_rows(channel: Channel, record: Record, profile: Profile, value: float, u
     if channel.kind == "repeats":
         now, before = share_text(_share(value)), share_text(_share(usual))
         return f"{column} has one and the same value in {now} of the rows, usually in {before}."
-    known = profile.ranks[channels.numbers.tolist().index(channel.feature)].values
+    known = channels.ranks[channels.numbers.tolist().index(channel.feature)].values
     low, high = pair_of(float(known[0]), float(known[-1]))
     mean = pair_of(float(record.means[channel.feature]), float(known[-1]))[0]
     return (
@@ -135,10 +135,27 @@ def _usual(profile: Profile, j: int) -> tuple[float, float]:
     summary, indicator = profile.summary, int(profile.channels.indicators[j])
     whole = float(np.asarray(summary.mean)[j])
     gap = 0.0 if indicator < 0 else float(np.asarray(summary.mean)[indicator])
-    filled = float(fills(profile.plan, summary.n_features)[j]) - whole
+    filled = float(_fills(profile)[j]) - whole
     away = -gap * filled / max(1 - gap, NOT_ZERO)  # of the mean of those rows
     square = float(np.asarray(summary.scatter_about())[j, j]) / summary.n - gap * filled**2
     return whole + away, math.sqrt(max(square / max(1 - gap, NOT_ZERO) - away**2, 0.0))
+
+
+def _known_shares(means: Floats, profile: Profile) -> Floats:
+    """Features' means without what stands for missing values: of a level, its share of all rows."""
+    indicators = profile.channels.indicators
+    gaps = np.where(indicators >= 0, means[indicators], 0.0)
+    found = means - gaps * _fills(profile)
+    return np.where(np.abs(found) > COUNT_ROUNDING * (gaps > 0), found, 0.0)
+
+
+def _fills(profile: Profile) -> Floats:
+    """What stands for missing values, for each feature."""
+    found = np.zeros(profile.summary.n_features)
+    used = () if profile.plan is None else profile.plan.used
+    fills = [value for c in used for value in (c.fill or (0.0,) * len(c.features))]
+    found[: len(fills)] = fills
+    return found
 
 
 def _share(angle: float) -> float:
