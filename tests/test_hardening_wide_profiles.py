@@ -44,16 +44,6 @@ def test_a_tall_profile_is_kept_to_the_last_bit_and_without_zeros(tmp_path):
     np.testing.assert_array_equal(scatter(again), scatter(profile))
 
 
-def test_files_with_the_whole_triangle_are_read_still(tmp_path):
-    profile = Profile.of(wide(200, 5))
-    settings, tensors = profile_parts(profile)
-    del tensors["scatter.varying"]
-    tensors["scatter"] = scatter(profile)[np.triu_indices(10)]
-    path = tmp_path / "old.cospan"
-    path.write_bytes(packed(Parts(settings, tensors), PROFILE, FORMAT_VERSION))
-    np.testing.assert_array_equal(scatter(load_profile(path)), scatter(profile))
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
