@@ -8,9 +8,8 @@ from cospan import Profile, monitor
 from cospan.errors import InputError, ModelFileError
 from cospan.model_file.container import packed
 from cospan.model_file.parts import Parts
-from cospan.monitoring.files import FORMAT_VERSION, PROFILE, load_profile
+from cospan.monitoring.files import FORMAT_VERSION, PROFILE, load_profile, profile_parts
 from cospan.monitoring.moments import without_rows
-from cospan.monitoring.parts import profile_parts
 from cospan.summary import Summary
 
 

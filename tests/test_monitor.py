@@ -15,18 +15,16 @@ import cospan
 from cospan import Monitoring, Profile, Summary, monitor
 from cospan.errors import CospanWarning, InputError, ModelFileError
 from cospan.model_file.container import packed, unpacked
-from cospan.monitoring.cost import Cost
-from cospan.monitoring.cutting import windows_of
+from cospan.monitoring.channels import Cost, related
 from cospan.monitoring.episodes import episodes_of
 from cospan.monitoring.files import FORMAT_VERSION, PROFILE
 from cospan.monitoring.levels import _alarms, _beyond, _spread, _without_each, levels_of
 from cospan.monitoring.moments import each_left_out, without_rows
 from cospan.monitoring.ranks import legendre, legendre_means, ranks_of
 from cospan.monitoring.reading import Timed
-from cospan.monitoring.relating import related
+from cospan.monitoring.reasons import reason_text
 from cospan.monitoring.timing import as_every
-from cospan.monitoring.windows import cut
-from cospan.monitoring.wording import reason_text
+from cospan.monitoring.windows import cut, windows_of
 
 
 def days(start, count, rows, rng):

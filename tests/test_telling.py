@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cospan import JointFrame, compare, compare_many
-from cospan.comparison.telling import Telling, keys_of_two
+from cospan.comparison.scoring import Telling, keys_of_two
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cospan._warnings import warn
 from cospan.audit import LabelAudit, shares_of
 from cospan.changes import RowsToCheck
-from cospan.comparison.classes import as_text
+from cospan.comparison.reading import as_text
 from cospan.comparison.scoring import Group
 from cospan.errors import InputError
 from cospan.sources.base import listing

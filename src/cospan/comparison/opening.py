@@ -13,8 +13,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from cospan._warnings import warn
-from cospan.comparison.classes import ClassesOf, refuse_too_many
-from cospan.comparison.reading import Sets
+from cospan.comparison.reading import ClassesOf, Sets, refuse_too_many
 from cospan.errors import InputError, SourceError
 from cospan.monitoring import Profile
 from cospan.monitoring.files import is_profile_file

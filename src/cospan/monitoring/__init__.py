@@ -2,14 +2,12 @@
 
 Bottom up: ``timing`` says which window a row belongs to, ``reading`` gives rows with their times,
 ``windows`` makes a summary and a sample of each in one pass, by the workers where the rows are
-Dask's (``cutting``; ``moments`` takes summaries apart).
-``ranks``, ``cost`` and ``channels`` are what is watched: means of bounded functions that the
-reference fixes (``choosing``; ``relating`` has the correlations among them); ``effect`` compares a
-window as a whole. ``records`` are windows as they are kept, ``profile`` is a reference with its own
-windows,
-``levels`` the alarm levels that follow from them. ``judging``, ``chance``, ``reasons``,
-``wording`` and ``episodes`` say what is unusual, and since when; ``result`` holds the whole,
-``files`` (over ``parts`` and ``entries``) keeps it, ``api`` makes it.
+Dask's (``moments`` takes summaries apart).
+``ranks`` and ``channels`` are what is watched: means of bounded functions that the reference fixes
+(``choosing``). ``records`` are windows as they are measured and kept, ``profile`` is a reference
+with its own windows, ``levels`` the alarm levels that follow from them. ``judging``, ``reasons``
+and ``episodes`` say what is unusual, and since when; ``result`` holds the whole, ``files`` keeps
+it, ``api`` makes it.
 """
 
 from cospan.monitoring.api import monitor

@@ -11,8 +11,7 @@ import numpy as np
 from cospan._tolerance import constant_variance
 from cospan._types import Floats, Index
 from cospan.errors import InputError
-from cospan.monitoring.channels import GIVEN, OF_NUMBERS, SCORES, Channel, Channels
-from cospan.monitoring.cost import Cost
+from cospan.monitoring.channels import GIVEN, OF_NUMBERS, SCORES, Channel, Channels, Cost
 from cospan.monitoring.moments import without_rows
 from cospan.monitoring.ranks import Ranks, excess, legendre, ranks_of
 from cospan.summary import Summary

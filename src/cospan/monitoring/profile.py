@@ -19,10 +19,8 @@ from cospan._validate import as_count
 from cospan.errors import InputError
 from cospan.monitoring.channels import Channels
 from cospan.monitoring.choosing import center_of, channels_of
-from cospan.monitoring.cutting import windows_of
-from cospan.monitoring.effect import shrinkage_for
 from cospan.monitoring.levels import Levels, levels_of
-from cospan.monitoring.moments import sample_of, subset
+from cospan.monitoring.moments import sample_of
 from cospan.monitoring.reading import full_plan, opened, refuse_unknown, refuse_wide
 from cospan.monitoring.records import (
     RANKED_ROWS,
@@ -30,9 +28,10 @@ from cospan.monitoring.records import (
     noise_of,
     pooled_rows,
     reference_records,
+    shrinkage_for,
 )
 from cospan.monitoring.timing import Every, as_every
-from cospan.monitoring.windows import SAMPLE_ROWS
+from cospan.monitoring.windows import SAMPLE_ROWS, windows_of
 from cospan.sources import EncodingPlan
 from cospan.summary import RowSample, Summary
 
@@ -187,7 +186,7 @@ class Profile:
 def _kept(whole: Summary, pooled: Floats, n: int) -> RowSample:
     """A sample of `n` rows; windows together have more of them than the whole carries."""
     if n <= len(whole.sample):
-        return subset(whole.sample, n)
+        return whole.sample.smaller(n)
     return sample_of(pooled[:n], int(whole.n))
 
 

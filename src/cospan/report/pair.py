@@ -9,7 +9,7 @@ import numpy as np
 from cospan._numbers import count, percent
 from cospan.changes import Changes
 from cospan.changes.wording import auc_interval
-from cospan.comparison.scored_rows import scored_beside
+from cospan.comparison.text import scored_beside
 
 from . import _words
 from ._changed import DRAWN_PIXELS, MOST_RELATIONS, features_of, relations_of, untested
