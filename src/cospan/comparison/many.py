@@ -36,6 +36,13 @@ if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
 
 
+MOST_PAIRS = 45  # shown one by one, the closest ones
+MOST_TESTED = 5_000  # features over all pairs: more would take long
+MOST_NUMBERS = 600_000  # that tests look at, over all pairs
+FEWEST_ROWS = 200
+FIRST_COLUMNS = 3
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ManyComparison(View):
     """What :func:`compare_many` found out about K sets.
@@ -87,7 +94,7 @@ class ManyComparison(View):
         How usual each sample is for each set: a p-value, NaN where nothing is known.
     strange : ndarray of shape (n,)
         The p-value of belonging to any set, behind `neither`.
-    telling : KeptRows or None
+    notable : KeptRows or None
         Values of the samples that look most like another set, that no set finds usual, or that
         are between two sets; ``row_index`` says which of the samples they are.
     samples : tuple of K ndarray
@@ -127,7 +134,7 @@ class ManyComparison(View):
     pairs: Pairs
     typicality: Floats
     strange: Floats
-    telling: KeptRows | None = None
+    notable: KeptRows | None = None
     samples: tuple[Floats, ...] = ()
     merged: tuple[NDArray[np.uint64] | None, ...] = ()
 
@@ -164,7 +171,7 @@ class ManyComparison(View):
             audit=result.audited.audit,
             typicality=typicality,
             strange=np.concatenate([np.asarray(part.strange) for part in kept]),
-            telling=_kept(result.every_group),
+            notable=_kept(result.every_group),
         )
 
     # ---- per pair -----------------------------------------------------------------------------
@@ -328,7 +335,7 @@ def _sharing(groups: Sequence[Group], weights: Floats, typicality: Floats) -> tu
 
 def _kept(groups: Sequence[Group]) -> KeptRows | None:
     """The values kept of all groups, one after the other."""
-    kept = [group.telling for group in groups]
+    kept = [group.notable for group in groups]
     if any(part is None for part in kept):
         return None
     starts = np.cumsum([0, *(len(group.kept.ids) for group in groups)])
@@ -340,11 +347,7 @@ def _kept(groups: Sequence[Group]) -> KeptRows | None:
     )
 
 
-MOST_PAIRS = 45  # shown one by one, the closest ones
-MOST_TESTED = 5_000  # features over all pairs: more would take long
-MOST_NUMBERS = 600_000  # that tests look at, over all pairs
-FEWEST_ROWS = 200
-FIRST_COLUMNS = 3
+# ---- what changed between two of them ----------------------------------------------------------
 
 
 class ComparedPair(NamedTuple):

@@ -63,7 +63,8 @@ def open_pair(
         for thing, name, letter, value in ((A, names[0], "A", a), (B, names[1], "B", b))
     ]
     called = [
-        name or (str(value) if value is not None else _name_of(part, letter))
+        name
+        or (str(value) if value is not None else letter if isinstance(part, Summary) else part.name)
         for name, part, value, letter in zip(names[:2], parts, (a, b), "AB", strict=True)
     ]
     alike = _alike(parts)
@@ -82,7 +83,23 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
             "only one set is given; pass a second one, or label=, a= and b= for two classes of it."
         )
     if a is None or b is None:
-        a, b = _only_two(A, label, a, b, options)
+        found = classes_of(A, label, options)
+        if len(found) == 1:
+            raise InputError(
+                f"{label!r} holds one class only ({listing(found)}); two are needed to compare "
+                "them."
+            )
+        if len(found) != 2:
+            raise InputError(
+                f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to "
+                "compare with a= and b=."
+            )
+        first, second = found
+        if b is not None:
+            a = second if str(first) == str(b) else first
+        else:
+            a = first if a is None else a
+            b = second if str(first) == str(a) else first
     if str(a) == str(b):
         raise InputError(
             f"both sets are class {str(a)!r}; name two different classes as a= and b=."
@@ -93,28 +110,6 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
 def classes_of(A: Any, label: Any, options: Any) -> list[Any]:
     """The classes of one table."""
     return list(open_source(A, label=label, **options).classes())
-
-
-def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
-    found = classes_of(A, label, options)
-    if len(found) == 1:
-        raise InputError(
-            f"{label!r} holds one class only ({listing(found)}); two are needed to compare them."
-        )
-    if len(found) != 2:
-        raise InputError(
-            f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to compare "
-            f"with a= and b=."
-        )
-    first, second = found
-    if a is not None:
-        return a, second if str(first) == str(a) else first
-    if b is not None:
-        return (second if str(first) == str(b) else first), b
-    return first, second
-
-
-# ---- K sets ------------------------------------------------------------------------------------
 
 
 def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[str, Any]) -> Opened:
@@ -184,10 +179,6 @@ def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Par
     return open_source(thing, name=None if named else name, **classes, **options)
 
 
-def _name_of(part: Part, letter: str) -> str:
-    return letter if isinstance(part, Summary) else part.name
-
-
 def _alike(parts: Sequence[Part]) -> list[Source | Summary]:
     """The same sets with one encoding and one order of the features.
 
@@ -250,14 +241,12 @@ def _further(
 def _with_labels(Z: Any, name: str, label: Any, labels: Any, options: dict[str, Any]) -> Source:
     """Z opened; a table to score often has the column of the classes, too: there no feature."""
     opened_before = isinstance(Z, Source) or (isinstance(Z, str) and Z == "-")
+    source: Part | None = None
     if labels is None and isinstance(label, str) and not opened_before:
         with suppress(InputError, SourceError):  # it has no such column, or is no such table
-            return _opened_source(Z, name, options, label=label)
-    return _opened_source(Z, name, options, label=labels)
-
-
-def _opened_source(Z: Any, name: str, options: dict[str, Any], **classes: Any) -> Source:
-    source = _open(Z, name, options, **classes)
+            source = _open(Z, name, options, label=label)
+    if source is None:
+        source = _open(Z, name, options, label=labels)
     if not isinstance(source, Source):
         raise InputError("Z is a summary, which has no rows to score; pass the rows themselves.")
     return source

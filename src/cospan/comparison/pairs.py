@@ -1,4 +1,7 @@
-"""Every pair of sets: how far apart their rows are on its angle, and which sets join first."""
+"""Every pair of sets: how far apart their rows are on its angle, and which sets join first.
+
+And what only two sets have: a test of "no difference", and which columns and relations changed.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +41,7 @@ TESTED_ROWS = 2_500  # rows of each set that repeated fits and permutations take
 TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
 SHOWN_ROWS, SHOWN_BYTES = 1_000, 2**25  # of each of K sets; of all of them together
 FEWEST_HALVED = 4  # rows of a set, of which the halves are fitted to see how much a fit strays
+APART = 0.9  # the largest gap between the shares of rows up to a date, from which it separates
 
 
 class Pairs(NamedTuple):
@@ -188,7 +192,7 @@ def join_sets(distance: Floats, order: Sequence[int]) -> Linkage:
     return Linkage(np.column_stack([nodes, joined[:, 2:]]), places[leaves_list(joined)])
 
 
-APART = 0.9  # the largest gap between the shares of rows up to a date, from which it separates
+# ---- two sets ----------------------------------------------------------------------------------
 
 
 class PairFindings(NamedTuple):

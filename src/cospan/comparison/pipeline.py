@@ -1,7 +1,7 @@
 """A comparison of K sets, stage by stage: open, read, fit, score, compare pairs, audit, remark.
 
-Two sets are K = 2. Where a joint frame is asked for, two sets have more (`testing`: a p-value,
-what changed); where it is not, K sets have directions and an order (`pairs.join_sets`).
+Two sets are K = 2. Where a joint frame is asked for, two sets have more (`pairs.study_pair`: a
+p-value, what changed); where it is not, K sets have directions and an order (`pairs.join_sets`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from cospan.comparison.auditing import Audited, audit_rows, rows_to_check, sides
 from cospan.comparison.fitting import Model, fit_sets
 from cospan.comparison.opening import Opened
 from cospan.comparison.pairs import (
-    PairFindings,
     ScoredSets,
     join_sets,
     separate_pairs,
@@ -42,6 +41,10 @@ from cospan.sources import Chunk
 from cospan.sources.base import listing
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
+FEW_ROWS = 30
+# Of a comparison whose rows are scored with curved features.
+CURVED = "The difference is curved: means, spreads and correlations show only a part of it."
+WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 
 
 class Asked(NamedTuple):
@@ -80,6 +83,7 @@ def compare_sets(
     else:
         linkage = join_sets(pairs.matrix("value"), done.fitted.order)
         shown = [] if done.shape else shown_rows(tested, done.settings.seed)
+    differs = pair is None or pair.changes is None or pair.changes.verdict.differs
     given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
         names=names,
@@ -94,19 +98,12 @@ def compare_sets(
         feature_names=done.feature_names,
         image_shape=done.shape,
         settings={**done.settings.as_dict(), **given},
-        warnings=collect_remarks(
-            done.opened, done.fitted.model, done.every_group, audited, heard, differs=_differs(pair)
-        ),
+        warnings=_remarks(done, audited, heard, differs),
         version=VERSION,
         seconds=time.perf_counter() - started,
         samples=tuple(one.rows for one in shown),
         merged=tuple(one.merged for one in shown),
     )
-
-
-def _differs(pair: PairFindings | None) -> bool:
-    """Whether there is evidence that two sets differ, as far as they were tested."""
-    return pair is None or pair.changes is None or pair.changes.verdict.differs
 
 
 def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> ScoredSets:
@@ -127,7 +124,7 @@ def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> S
     say(stage, 1, 1)
     scorer = Scorer(fitted.model, settings.weighting)
     groups = _score_own(opened, read, scorer, settings, progress, sink)
-    further = _score_further(opened, scorer, settings, progress, sink)
+    further = _score_further(opened, scorer, progress, sink)
     return ScoredSets(settings, opened, shape, read, fitted, groups, further)
 
 
@@ -153,7 +150,7 @@ def _score_own(
 
 
 def _score_further(
-    opened: Opened, scorer: Scorer, settings: Settings, progress: Progress | None, sink: Sink | None
+    opened: Opened, scorer: Scorer, progress: Progress | None, sink: Sink | None
 ) -> Group | None:
     """Score the rows that belong to no set."""
     if opened.further is None or opened.name_z is None:
@@ -184,10 +181,7 @@ def _shape_of_images(given: tuple[int, ...] | None, opened: Opened) -> tuple[int
     return shape
 
 
-FEW_ROWS = 30
-# Of a comparison whose rows are scored with curved features.
-CURVED = "The difference is curved: means, spreads and correlations show only a part of it."
-WORTH_SAYING = 0.05  # a share of rows that deserves a remark
+# ---- what a reader should know -----------------------------------------------------------------
 
 
 @contextmanager
@@ -203,20 +197,15 @@ def heard_warnings() -> Iterator[list[Remark]]:
             warn(text)
 
 
-def collect_remarks(
-    opened: Opened,
-    model: Model,
-    groups: Sequence[Group],
-    audited: Audited,
-    heard: Sequence[Remark],
-    *,
-    differs: bool = True,
+def _remarks(
+    done: ScoredSets, audited: Audited, heard: Sequence[Remark], differs: bool
 ) -> tuple[Remark, ...]:
     """The remarks on a comparison, those of the sources first; `differs`: there is evidence."""
+    opened, model = done.opened, done.fitted.model
     sources = [*opened.sets.sources, *([opened.further] if opened.further is not None else [])]
     found = [Remark.of(note) for source in sources for note in source.notes]
     found += heard
-    for group in groups:
+    for group in done.every_group:
         found += _of_group(group, model)
     found += _constant(opened, model)
     if model.curve is not None and differs:

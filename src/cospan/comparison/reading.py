@@ -1,7 +1,7 @@
 """One pass over a set: its summary, and a uniform sample of its rows with their identifiers.
 
-A set comes as a source of its own, or as a summary that was made before; `classes` reads all
-classes of one source at once. Either way the rows can be gone through again.
+A set comes as a source of its own, or as a summary that was made before; all classes of one source
+are read at once. Either way the rows can be gone through again.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from cospan.summary import (
 SAMPLE_SEED = 0
 SAMPLE_ROWS = 20_000
 SAMPLE_BYTES = 3 * 2**24  # 48 MB a set
+MOST_SETS = 100  # more are nearly always a column of numbers taken for labels
 
 Progress = Callable[[str, int, int | None], None]  # what is being done, rows done, rows in all
 
@@ -198,7 +199,7 @@ def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[C
         progress(stage, done, done)  # now the number is known, also of a stream
 
 
-MOST_SETS = 100  # more are nearly always a column of numbers taken for labels
+# ---- all classes of one source -----------------------------------------------------------------
 
 
 class ClassesOf(Sets):

@@ -2,7 +2,9 @@
 
 A set may have a thousand rows or a billion. A :class:`Group` holds what pictures, tables and
 reports need of either: histograms of every angle, the scores of at most :data:`KEPT_ROWS` rows
-and, of two sets, the values of at most :data:`SHOWN_ROWS` of these.
+and, of two sets, the values of at most :data:`SHOWN_ROWS` of these. A report lists the rows that
+look like the other set, that neither set finds usual, and that are on the border; few of them are
+in a random sample of a large set, so they are kept first, chunk by chunk (:class:`NotableRows`).
 """
 
 from __future__ import annotations
@@ -31,7 +33,11 @@ KEPT_ROWS = 100_000  # scores kept in memory, of each of two sets
 FEWEST_KEPT = 1_000  # and of each of a hundred
 SHOWN_ROWS = 2_000  # rows whose values are kept, to be drawn
 SHOWN_BYTES = 2**25  # and no more of them than this much memory holds
-TELLING_BYTES = 2**22  # for the rows of each kind that a reader will ask about
+NOTABLE_BYTES = 2**22  # for the rows of each kind that a reader will ask about
+NOTABLE_ROWS = 100  # of each kind
+MOST_LABELS = 4  # of scored rows: those of each label are ranked by themselves
+
+Keys = dict[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +71,7 @@ class ScoredGroup:
         How many rows the set has; `n` unless `sampled`.
     labels : ndarray of shape (kept,) or None
         Labels of the kept rows, where some came with the data.
-    telling : KeptRows or None
+    notable : KeptRows or None
         Values of the rows that look most like the other set, that neither set finds usual, or
         that are on the border; `rows` is a uniform sample, these are not.
 
@@ -91,7 +97,7 @@ class ScoredGroup:
     sampled: bool
     total: int = 0
     labels: NDArray[Any] | None = None
-    telling: KeptRows | None = None
+    notable: KeptRows | None = None
 
     def __post_init__(self) -> None:
         if self.total == 0:
@@ -137,7 +143,7 @@ class Group(NamedTuple):
     pair_counts: NDArray[np.int64]
     kept: Scored  # all `n` rows, or a uniform sample of them
     angles: ScoredGroup | None = None  # what a joint frame of two sets says
-    telling: KeptRows | None = None  # values of the rows that a reader will ask about
+    notable: KeptRows | None = None  # values of the rows that a reader will ask about
 
     @property
     def sampled(self) -> bool:
@@ -168,9 +174,9 @@ class Tally:
         # The same seed, so the same draws: the rows shown are among the rows kept.
         size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
         self._shown: Reservoir[Chunk] = Reservoir(size, seed)
-        most = max(10, 2 * TELLING_ROWS // K)
-        size = rows_within(TELLING_BYTES, scorer.model.n_features, most, fewest=10)
-        self._telling = Telling(size)
+        most = max(10, 2 * NOTABLE_ROWS // K)
+        size = rows_within(NOTABLE_BYTES, scorer.model.n_features, most, fewest=10)
+        self._notable = NotableRows(size)
 
     def add(self, part: OwnRows) -> Scored:
         """Score more rows of the group, and count them."""
@@ -185,10 +191,10 @@ class Tally:
             self._counts += _histogram(scored.theta, FINE_BINS)
             self._shown.add(chunk._replace(labels=None))
             side = None if self._own is None else "AB"[self._own]
-            self._telling.add(keys_of_two(scored.alignment, side, chunk.labels), chunk.rows)
+            self._notable.add(keys_of_two(scored.alignment, side, chunk.labels), chunk.rows)
             return scored
         keys = keys_of_many(scored.weights, scored.typicality, self._own)
-        self._telling.add(keys, chunk.rows)
+        self._notable.add(keys, chunk.rows)
         for j in range(K):
             if self._own not in (None, j):
                 theta = pair_angle(scored.weights, self._own, j)
@@ -203,11 +209,11 @@ class Tally:
         kept = self._kept.result()
         total = n if total is None else total
         found = Group(name, self._own, n, total, self._nearest, self._pair_counts, kept)
-        asked, places = self._telling.among(self._kept.positions)
+        asked, places = self._notable.among(self._kept.positions)
         if not isinstance(self._scorer.model, JointFrame) or kept.alignment is None:
-            return found._replace(telling=KeptRows(asked, places, None))
+            return found._replace(notable=KeptRows(asked, places, None))
         rows = self._shown.result().rows
-        telling = KeptRows(asked, places, self._pulls(self._scorer.model, asked))
+        notable = KeptRows(asked, places, self._pulls(self._scorer.model, asked))
         angles = ScoredGroup(
             name=name,
             n=n,
@@ -221,9 +227,9 @@ class Tally:
             sampled=found.sampled,
             total=total,
             labels=kept.labels,
-            telling=telling,
+            notable=notable,
         )
-        return found._replace(angles=angles, telling=telling)
+        return found._replace(angles=angles, notable=notable)
 
     def _pulls(self, frame: JointFrame, rows: NDArray[Any]) -> Floats:
         """How far every feature pulls each row."""
@@ -234,10 +240,7 @@ def _histogram(theta: Floats, bins: int) -> NDArray[np.int64]:
     return np.histogram(np.degrees(theta), bins=bins, range=(0, 90))[0]
 
 
-Keys = dict[str, NDArray[np.float64]]
-
-TELLING_ROWS = 100  # of each kind
-MOST_LABELS = 4  # of scored rows: those of each label are ranked by themselves
+# ---- rows that a reader will ask about -----------------------------------------------------------
 
 
 class KeptRows(NamedTuple):
@@ -251,21 +254,21 @@ class KeptRows(NamedTuple):
     attribution: NDArray[np.float64] | None
 
 
-class Telling:
+class NotableRows:
     """Keeps, of all rows added, those that rank highest by any of several keys.
 
     >>> from cospan import JointFrame
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 2
     >>> frame = JointFrame.fit(A, B)
-    >>> telling = Telling(size=1)
+    >>> notable = NotableRows(size=1)
     >>> scored = frame.align(A)
-    >>> telling.add(keys_of_two(scored, "A"), A)
-    >>> bool(scored.theta.argmax() in telling.positions)
+    >>> notable.add(keys_of_two(scored, "A"), A)
+    >>> bool(scored.theta.argmax() in notable.positions)
     True
     """
 
-    def __init__(self, size: int = TELLING_ROWS) -> None:
+    def __init__(self, size: int = NOTABLE_ROWS) -> None:
         self.size, self.seen = size, 0
         self.positions: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
         self._keys: Keys = {}

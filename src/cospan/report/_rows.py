@@ -49,9 +49,9 @@ class _Group:
         self.probability = np.sin(np.radians(self.theta)) ** 2
         self.values: dict[int, tuple[Floats, Floats]] = {}
         kept = [(group.rows, group.row_index, group.attribution)]
-        telling = getattr(group, "telling", None)
-        if telling is not None:
-            kept.append(tuple(telling))
+        notable = getattr(group, "notable", None)
+        if notable is not None:
+            kept.append(tuple(notable))
         for rows, index, pulls in kept:
             if rows is None or pulls is None:
                 continue
