@@ -24,7 +24,7 @@ NEW = {
         "significance/parts.py",
     ],
     "monitoring over time, profiles": [
-        "monitoring", "cli/watching.py", "comparison/profiles.py",
+        "monitoring", "cli/watching.py",
         "report/monitoring.py",
     ],
     "other measures, and synthetic rows": ["panel"],

@@ -14,10 +14,11 @@ from scipy import stats
 import cospan
 from cospan import Monitoring, Profile, Summary, monitor
 from cospan.errors import CospanWarning, InputError, ModelFileError
-from cospan.model_file.container import packed, unpacked
+from cospan.model_file.container import packed
+from cospan.model_file.parts import Parts
 from cospan.monitoring.channels import Cost, related
 from cospan.monitoring.episodes import episodes_of
-from cospan.monitoring.files import FORMAT_VERSION, PROFILE
+from cospan.monitoring.files import FORMAT_VERSION, PROFILE, profile_parts
 from cospan.monitoring.levels import _alarms, _beyond, _spread, _without_each, levels_of
 from cospan.monitoring.moments import each_left_out, without_rows
 from cospan.monitoring.ranks import legendre, legendre_means, ranks_of
@@ -896,18 +897,17 @@ def test_a_monitoring_is_the_same_once_read(profile, later, tmp_path):
 
 @pytest.mark.parametrize("version", [1, FORMAT_VERSION - 1])
 def test_files_of_another_format_are_refused_in_a_sentence(profile, version, tmp_path):
-    path = profile.save(tmp_path / "old.cospan")
-    parts, _ = unpacked(path.read_bytes(), PROFILE, FORMAT_VERSION)
-    path.write_bytes(packed(parts, PROFILE, version))
+    path = tmp_path / "old.cospan"
+    path.write_bytes(packed(Parts(*profile_parts(profile)), PROFILE, version))
     with pytest.raises(ModelFileError, match=r"old\.cospan: .*another version.*; make it again\.$"):
         Profile.load(path)
 
 
 def test_a_file_without_rows_is_refused(profile, tmp_path):
-    path = profile.save(tmp_path / "bare.cospan")
-    parts, _ = unpacked(path.read_bytes(), PROFILE, FORMAT_VERSION)
-    parts.tensors["rows"] = parts.tensors["rows"][:0]
-    path.write_bytes(packed(parts, PROFILE, FORMAT_VERSION))
+    path = tmp_path / "bare.cospan"
+    settings, tensors = profile_parts(profile)
+    tensors["rows"] = tensors["rows"][:0]
+    path.write_bytes(packed(Parts(settings, tensors), PROFILE, FORMAT_VERSION))
     with pytest.raises(ModelFileError, match=r"bare\.cospan: The file holds no rows"):
         Profile.load(path)
 
