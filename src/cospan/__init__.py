@@ -41,7 +41,6 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.comparison import LikeNeither as LikeNeither
     from cospan.comparison import ManyComparison as ManyComparison
     from cospan.comparison import ScoredGroup as ScoredGroup
-    from cospan.comparison import Timeline as Timeline
     from cospan.comparison import compare as compare
     from cospan.comparison import compare_many as compare_many
     from cospan.decomposition import GSVD as GSVD
@@ -106,7 +105,7 @@ _NAMES = {
     "attribution": "Attribution attribute",
     "audit": "ImportanceWeights LabelAudit audit_labels importance_weights",
     "changes": "Changes FeatureTable PairTable Verdict",
-    "comparison": "Comparison LikeNeither ManyComparison ScoredGroup Timeline compare compare_many",
+    "comparison": "Comparison LikeNeither ManyComparison ScoredGroup compare compare_many",
     "decomposition": "Blocks GSVD JuliaForm LapackForm MatlabForm PartialGSVD gsvd gsvds gsvdvals",
     "distribution": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
     "posterior_ambiguity",

@@ -135,20 +135,14 @@ def profile(
     output: Annotated[Path, _output(help="Where the profile goes.")],
     columns: opt.Columns,
     windows: opt.Windows,
-    rows: Annotated[
-        int, typer.Option(min=0, help="Rows to keep, drawn at random (default: none).")
-    ] = 0,
-    like: Annotated[
-        Path | None,
-        typer.Option(metavar="PROFILE", help="Encode and sketch as this one, and merge with it."),
-    ] = None,
+    rows: Annotated[int, typer.Option(min=2, help="Rows to keep, drawn at random.")] = 1_000,
     seed: Annotated[int, typer.Option(min=0, help="For the rows that are drawn.")] = 0,
 ) -> None:
-    """Keep what a reference looks like in a small file, without its rows."""
+    """Keep what a reference looks like in a small file."""
     from cospan.cli import watching
 
     watching.profile(
-        terminal, data, output, columns.given(), windows.time, windows.every, rows, like, seed
+        terminal, data, output, columns.given(), windows.time, windows.every, rows, seed
     )
 
 

@@ -142,9 +142,6 @@ def values_of(found: Comparison | ManyComparison) -> dict[str, Judged]:
         values["effect"] = Judged(found.shift.effect.value)
     if found.changes is not None:
         values |= _of_columns(found.changes)
-    elif found.sketched is not None:
-        values["p"] = Judged(found.sketched.pvalue)
-        values["features"] = Judged(len(found.sketched.features))
     with suppress(InputError):  # raw angles and bare summaries have no typicality
         values["neither"] = Judged(float(neither(found.group_b.alignment).mean()))
     return values
@@ -181,8 +178,6 @@ def remedy_for(found: Comparison | ManyComparison) -> str:
     """How to get more numbers out of a comparison that has few; a sentence and a space."""
     if isinstance(found, ManyComparison):
         return "Compare two sets at a time. "
-    if found.group_a.drawn or found.group_b.drawn:
-        return "The profile keeps no rows; one made with --rows 2000 has it. "
     return "It takes more rows. " if found.shift is None else ""
 
 

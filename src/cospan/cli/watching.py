@@ -31,16 +31,12 @@ def profile(
     time: str | None,
     every: str | None,
     rows: int,
-    like: Path | None,
     seed: int,
 ) -> None:
     """Make a profile and write it."""
-    check_places([output], [*data, *([str(like)] if like is not None else [])])
-    first = None if like is None else Profile.load(like)
+    check_places([output], data)
     given = {"time": time, "every": every, "rows": rows, "seed": seed, **columns}
-    made = Profile.of(_one_or_all(data), like=first, name=_name(data), **given)
-    if first is not None:
-        made = first.merge(made)
+    made = Profile.of(_one_or_all(data), name=_name(data), **given)
     made.save(output)
     terminal.result(repr(made)[1:-1])
     terminal.note(f"wrote {output} ({_size(output.stat().st_size)})")
@@ -125,8 +121,6 @@ def _lines(found: Monitoring) -> Iterator[tuple[str, str]]:
     )
     yield "plain", printable(found.verdict)
     yield "plain", printable(found.promise)
-    for note in found.remarks[len(found.notes) :]:  # the others were printed as warnings
-        yield "plain", printable(note)
     alarms = [w for w in found.windows if w.alarm]
     shown = alarms[-SHOWN:] or list(found.windows[-3:])
     yield "head", "Alarms" if alarms else "The last windows"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cospan import JointFrame, compare, compare_many
-from cospan.comparison.telling import Telling, keys_of_two
+from cospan.comparison.scoring import NotableRows, keys_of_two
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +21,8 @@ def test_the_rows_most_like_the_other_set_have_values(sets):
         theta = np.asarray(group.alignment.theta)
         first = np.argsort(sign * theta, kind="stable")[:100]
         border = np.argsort(np.abs(theta - np.pi / 4), kind="stable")[:100]
-        assert set(group.telling.row_index) >= set(first) | set(border)
-    values = found.group_a.telling
+        assert set(group.notable.row_index) >= set(first) | set(border)
+    values = found.group_a.notable
     np.testing.assert_array_equal(values.rows, sets[0][values.row_index])
     assert set(range(5)) <= set(values.row_index)  # the rows that neither set finds usual
     assert values.attribution.shape == values.rows.shape
@@ -31,7 +31,7 @@ def test_the_rows_most_like_the_other_set_have_values(sets):
 def test_chunks_give_the_same_rows_as_the_whole(sets):
     frame = JointFrame.fit(*sets)
     A, labels = sets[0], np.arange(6_000) % 2
-    whole, parts = Telling(20), Telling(20)
+    whole, parts = NotableRows(20), NotableRows(20)
     whole.add(keys_of_two(frame.align(A), None, labels), A)
     for start in range(0, 6_000, 700):
         part = slice(start, start + 700)
@@ -46,8 +46,8 @@ def test_of_more_sets_too():
     sets = {name: rng.normal(k, 1, (3_000, 2)) for k, name in enumerate("xyz")}
     found = compare_many(sets, rng.normal(1, 1, (500, 2)), n_bootstrap=20)
     values = np.concatenate([*sets.values(), np.zeros((500, 2))])
-    own = found.telling.row_index < 9_000
-    np.testing.assert_array_equal(found.telling.rows[own], values[found.telling.row_index[own]])
+    own = found.notable.row_index < 9_000
+    np.testing.assert_array_equal(found.notable.rows[own], values[found.notable.row_index[own]])
     flagged = np.flatnonzero(found.audit.flagged)
     worst = flagged[np.argsort(-np.asarray(found.audit.suspicion)[flagged], kind="stable")[:20]]
-    assert set(worst) <= set(found.telling.row_index)
+    assert set(worst) <= set(found.notable.row_index)
