@@ -214,9 +214,9 @@ def test_distribution_sees_angles_only():
 
 @pytest.mark.parametrize("path", module_files(), ids=dotted)
 def test_a_module_tells_one_story(path):
-    """At most 350 lines; no function is called like its module, which an import would hide."""
+    """At most 500 lines; no function is called like its module, which an import would hide."""
     text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= 350, "look for the second story in it"
+    assert text.count("\n") <= 500, "look for the second story in it"
     named = [n.name for n in ast.parse(text).body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
     assert path.stem not in named
 
