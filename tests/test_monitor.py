@@ -899,7 +899,7 @@ def test_a_monitoring_is_the_same_once_read(profile, later, tmp_path):
 def test_files_of_another_format_are_refused_in_a_sentence(profile, version, tmp_path):
     path = tmp_path / "old.cospan"
     path.write_bytes(packed(Parts(*profile_parts(profile)), PROFILE, version))
-    with pytest.raises(ModelFileError, match=r"old\.cospan: .*format version \d.*make the file again"):
+    with pytest.raises(ModelFileError, match=r"old\.cospan: .*format version \d.*make the file"):
         Profile.load(path)
 
 
