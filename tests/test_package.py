@@ -39,7 +39,6 @@ ORDER = """
     comparison
     plots
     report
-    experiments
     cli
 """
 LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.split()}
@@ -279,9 +278,3 @@ def test_import_stays_light():
 
 def test_types_are_shipped():
     assert (SOURCE / "py.typed").exists()
-
-
-def test_the_count_of_lines_knows_every_module_that_it_names():
-    script = Path(__file__).parent.parent / "benchmarks" / "count_lines.py"
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert "lines do what" in done.stdout

@@ -13,7 +13,7 @@ from cospan._arrays import Array
 from cospan._tolerance import rank_tolerance
 from cospan._validate import as_option, as_rows, as_weights, check_names
 from cospan._warnings import warn
-from cospan.decomposition import GSVD, Blocks, decompose
+from cospan.decomposition import GSVD, Blocks, gsvd
 from cospan.model.choice import Chosen
 from cospan.model.prepared import WorkingSets, in_feature_units
 
@@ -65,7 +65,7 @@ def decomposed(chosen: Chosen) -> Decomposed:
         # a direction of its own would say nothing.
         alive = arrays.like(np.isin(np.arange(g.n_features), constant, invert=True), left)
         left, right = left * alive[None, :], right * alive[None, :]
-    factors = decompose(left, right, tol=tol, compute_uv=False)
+    factors = gsvd(left, right, tol=tol, compute_uv=False, check_finite=False)
     p, q = (part.count for part in working.prepared.summaries)
     # A centre between the means makes their difference a direction of both sets.
     between = 1 if g.center_mode == "pooled" and p + q < g.n_features else 0
@@ -113,7 +113,7 @@ def with_uv(frame: JointFrame, A: Any, B: Any, weight_a: Any, weight_b: Any) -> 
         eps = max(arrays.eps(as_rows(X, name)) for X, name in ((A, "A"), (B, "B")))
         tol = rank_tolerance(frame.n_features, frame.n_features, eps) if tol is None else tol
         basis = None
-    factors = decompose(left, right, tol=tol, compute_uv=True)
+    factors = gsvd(left, right, tol=tol, check_finite=False)
     compress = frame.shrinkage == 0 or basis is not None
     found = Decomposed.of(factors, basis, compress=compress)
     return replace(frame, U=factors.U, V=factors.V, **found._asdict())
