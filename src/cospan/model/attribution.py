@@ -78,6 +78,15 @@ class Attribution:
     measure : str
         ``"balance"``; for a curved frame ``"log odds"``: then `total` is log tan²θ less its value
         at the centre of the frame, `base` minus that value, and `directions` has no columns.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame, attribute
+    >>> rng = np.random.default_rng(0)
+    >>> frame = JointFrame.fit(rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [2, 0, 0])
+    >>> found = attribute(frame, [[2.0, 0.0, 0.0]])  # a row like those of B
+    >>> bool(found.pull[0] > 0), found.top(1)[0].feature
+    (True, '0')
     """
 
     features: Array

@@ -61,6 +61,14 @@ class JointFrame(SetModel):
     geometry, typicality, curve
         What every model of sets has: positions, units and settings; what the sets' own rows cost,
         where there were rows to leave out; costs of curved features, where those answer.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0]
+    >>> JointFrame.fit(A, B).align([[0.0, 0.0], [3.0, 0.0]]).predict().tolist()
+    [0, 1]
     """
 
     c: Array
