@@ -65,9 +65,8 @@ class JointFrame(SetModel):
     Examples
     --------
     >>> from cospan import JointFrame
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0]
-    >>> JointFrame.fit(A, B).align([[0.0, 0.0], [3.0, 0.0]]).predict().tolist()
+    >>> A = np.random.default_rng(0).normal(size=(300, 2))
+    >>> JointFrame.fit(A, A + [3, 0]).align([[0.0, 0.0], [3.0, 0.0]]).predict().tolist()
     [0, 1]
     """
 
@@ -187,11 +186,12 @@ class JointFrame(SetModel):
         size = _SAMPLED_ROWS
         plain = all(arrays.is_array(X) and not arrays.is_lazy(X) and X.ndim == 2 for X in (A, B))
         if sample_weight_a is None and sample_weight_b is None and plain:
-            # Few long rows are all in their summary anyway.
-            size = 0 if A.shape[0] + B.shape[0] + 2 < A.shape[1] else size
+            few = A.shape[0] + B.shape[0] + 2 < A.shape[1]
+            size = 0 if few else size  # they are all in their summary anyway
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
-        again = RowsAgain(((A, sample_weight_a), (B, sample_weight_b)))
+        rows = ((A, sample_weight_a), (B, sample_weight_b))
+        again = None if curve is None else RowsAgain(rows)
         frame = cls._of(a, b, settings, picture, again)
         return with_uv(frame, A, B, sample_weight_a, sample_weight_b) if keep_uv else frame
 
@@ -225,7 +225,7 @@ class JointFrame(SetModel):
         found = decomposed(chosen)
         frame = cls(geometry=chosen.geometry, **found._asdict())
         frame, tried = calibrated(frame, chosen, settings, found.inner(chosen.working))
-        return with_curve(frame, tried, settings, again)
+        return frame if settings.curve is None else with_curve(frame, tried, settings, again)
 
     def prepared(self, X: Any, side: str, *, sample_weight: Any = None) -> Array:
         """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
@@ -427,7 +427,7 @@ class JointFrame(SetModel):
                 parts_left_out(parts, own, removed, self.geometry), axis=1
             )
         else:
-            squared = self._left_out(rows, own, removed)
+            squared = self._left_out_of("AB".index(side), rows, removed)
         return self._alignment(squared[:, 0], squared[:, 1], weighting, *beside)
 
     def _check_whole(self) -> None:

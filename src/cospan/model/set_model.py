@@ -156,8 +156,7 @@ class SetModel:
         removed = removed_weights(sample_weight, len(own))
         if self.curve is not None:
             return self.curve.left_out_costs(rows, own, removed)
-        xp = arrays.namespace(rows)
-        return xp.astype(self._left_out(rows, own, removed), self._dtype(rows), copy=False)
+        return self._left_out(rows, own, removed)
 
     def trial_costs(self, trial: TrialRows | None) -> Floats | None:
         """(n, K): leave-one-out squared costs of sampled rows; None where there are none."""
@@ -171,16 +170,18 @@ class SetModel:
         return LeaveOneOutCosts(self.geometry, *self._matrices_and_maps(), self.basis)
 
     def _left_out(self, rows: Array, own: Index, removed: Floats) -> Array:
-        """In float64."""
-        g, costs = self.geometry, self.leave_one_out_costs
-        out = np.empty((len(own), g.n_sets))
+        out = np.empty((len(own), self.geometry.n_sets))
         for o in np.unique(own).tolist():
             index = np.flatnonzero(own == o)
-            member = rows if len(index) == len(own) else arrays.pick(rows, index)
-            p, off = working_rows(member, g.means[o, :], g, self.basis)
-            out[index] = arrays.to_numpy(costs.squared_costs(p, off, o, removed[index]))
-        xp = arrays.namespace(rows)
-        return arrays.like(out, xp.astype(rows[:0, :], xp.float64))
+            found = self._left_out_of(o, arrays.pick(rows, index), removed[index])
+            out[index] = arrays.to_numpy(found)
+        return arrays.like(out, arrays.namespace(rows).astype(rows[:0, :], self._dtype(rows)))
+
+    def _left_out_of(self, o: int, rows: Array, removed: Floats) -> Array:
+        """Squared costs (n, K) of rows of one set, in float64."""
+        g = self.geometry
+        p, off = working_rows(rows, g.means[o, :], g, self.basis)
+        return self.leave_one_out_costs.squared_costs(p, off, o, removed)
 
     def _dtype(self, rows: Array) -> Any:
         # Without shrinkage weak directions count as much as strong ones: float32 is too coarse.
