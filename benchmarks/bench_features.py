@@ -38,7 +38,7 @@ import pandas as pd
 from sklearn import datasets
 
 from cospan.changes import Changes, find_changes
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 from cospan.data import encode, open_source
 
 ROWS = 284

@@ -29,7 +29,7 @@ READ = """
 import re, sys, time
 from pathlib import Path
 import pyarrow.parquet as pq
-from cospan.sources import files, open_source
+from cospan.data import files, open_source
 mode, path = sys.argv[1:]
 start, busy = time.perf_counter(), time.process_time()
 rows = 0

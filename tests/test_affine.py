@@ -8,7 +8,7 @@ import scipy.stats
 
 from cospan import JointFrame, Summary, gsvd
 from cospan.errors import InputError
-from cospan.sets import SetCosts, angles_of, fit_calibration
+from cospan.model import SetCosts, angles_of, fit_calibration
 from test_frame import pair
 
 # Every choice made, so that a test is about the one it names.

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from cospan import JointFrame, Summary, attribute, gsvd
 from cospan import _arrays as arrays
 from cospan._arrays import cholesky_qr
-from cospan.sets import SetCosts
+from cospan.model import SetCosts
 
 NAMESPACES = {
     "numpy": np.asarray,

@@ -167,8 +167,8 @@ def test_many_samples_are_explained_in_chunks(digits_pair, monkeypatch):
     A, B = digits_pair
     frame = JointFrame.fit(A, B)
     whole = attribute(frame, A)
-    monkeypatch.setattr("cospan.attribution._CHUNK_BYTES", 8 * 64 * 7)
-    monkeypatch.setattr("cospan.attribution._CHUNK_ROWS", 1)
+    monkeypatch.setattr("cospan.model.attribution._CHUNK_BYTES", 8 * 64 * 7)
+    monkeypatch.setattr("cospan.model.attribution._CHUNK_ROWS", 1)
     parts = attribute(frame, A)
     np.testing.assert_allclose(parts.features, whole.features, atol=1e-14)
     np.testing.assert_allclose(parts.total, whole.total, atol=1e-14)

@@ -16,13 +16,19 @@ from cospan import (
     prototypes,
 )
 from cospan._tolerance import LANDMARKS_APART
-from cospan.curves import CurveMap, LandmarkMap, curve_map, integrated, landmark_map
-from cospan.curves.map import normals, uniforms
 from cospan.errors import InputError, ModelFileError
-from cospan.frame.fitting import RowsAgain
+from cospan.model import (
+    CurveMap,
+    LandmarkMap,
+    RowsAgain,
+    SetCosts,
+    curve_map,
+    integrated,
+    landmark_map,
+    mapped_summary,
+)
+from cospan.model.curves import normals, uniforms
 from cospan.report import to_html
-from cospan.sets import SetCosts
-from cospan.sets.curved import mapped_summary
 
 
 def ring_in_a_blob(n, d=3, seed=0):

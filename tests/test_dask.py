@@ -18,8 +18,8 @@ from numpy.testing import assert_allclose
 
 import cospan.distributed
 from cospan import JointFrame, Summary, compare
+from cospan.distributed.lazy import _for_workers
 from cospan.errors import InputError
-from cospan.frame.lazy import _for_workers
 from cospan.summary import SummaryOptions, of_chunks, of_rows
 
 # A cluster of Dask's leaves sockets to the garbage collector now and then: not ours to close.

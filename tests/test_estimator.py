@@ -24,7 +24,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from cospan import AlignmentAngleClassifier, JointFrame, Summary
 from cospan.errors import InputError
 from cospan.estimator.fitted import best_threshold
-from cospan.sets import SetCosts
+from cospan.model import SetCosts
 
 
 def test_scikit_learn_checks():

@@ -7,8 +7,8 @@ from scipy.linalg import subspace_angles
 
 from cospan import JointFrame, ManyFrame, Summary
 from cospan.errors import InputError
-from cospan.frame.higher_order import joint_rotation
-from cospan.sets import SetCosts
+from cospan.model import SetCosts
+from cospan.model.many import joint_rotation
 
 
 def planted(noise, n=300, d=50, seed=0):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from cospan import JointFrame, Summary
 from cospan.errors import InputError
-from cospan.sets import Calibration, SetCosts, calibrated_weights
+from cospan.model import Calibration, SetCosts, calibrated_weights
 
 
 def sets_of(sizes, d, seed=0):

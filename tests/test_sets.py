@@ -19,7 +19,9 @@ from cospan import (
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan.comparison.settings import Options
 from cospan.errors import CospanWarning, InputError
-from cospan.sets import (
+from cospan.model import (
+    Calibration,
+    Given,
     PreparedSets,
     SetCosts,
     Settings,
@@ -27,10 +29,7 @@ from cospan.sets import (
     fit_calibration,
     log_odds_of,
 )
-from cospan.sets.calibration import Calibration
-from cospan.sets.choice import SHRINKAGE_GRID
-from cospan.sets.settings import Given
-from cospan.sets.trials import left_out_grid, pooled_costs
+from cospan.model.choice import SHRINKAGE_GRID, left_out_grid, pooled_costs
 
 SETTINGS = {
     "chosen": {},

@@ -8,7 +8,7 @@ import cospan
 from cospan import AlignmentAngleClassifier, JointFrame, Summary, audit_labels, compare
 from cospan.changes.spreads import deviations, log_spreads
 from cospan.errors import InputError
-from cospan.sets import SetCosts
+from cospan.model import SetCosts
 
 SIZES = [1e-300, 1e-160, 1e-155, 1e150]
 

@@ -7,9 +7,8 @@ from scipy.stats import kstest
 
 from cospan import AlignmentAngleClassifier, JointFrame, Summary, compare
 from cospan._tails import tail_p_values
-from cospan.alignment import Alignment, neither
 from cospan.errors import InputError
-from cospan.typicality import Typicality, below_rate
+from cospan.model import Alignment, Typicality, below_rate, neither
 
 
 def pair(seed=0, n=200, d=4):

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from cospan import JointFrame, Summary
 from cospan.errors import InputError
-from cospan.sets import PreparedSets, SetCosts
+from cospan.model import PreparedSets, SetCosts
 
 
 def wide(p, d, seed=0, shift=0.0):

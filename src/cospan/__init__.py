@@ -6,7 +6,7 @@ How the data flows, in order:
    plan learned from all sets.
 2. `Summary` turns the rows of a set into a small thing (count, mean, triangular factor) that
    merges with others.
-3. `sets` brings K summaries into common units, chooses what is left to the data by exact
+3. `model` brings K summaries into common units, chooses what is left to the data by exact
    leave-one-out, and says what a sample costs each set.
 4. `JointFrame` decomposes two of them together, by the `gsvd`: directions that only A has, those
    both share, those only B has, and how far the means are apart along each.
@@ -25,10 +25,6 @@ from typing import TYPE_CHECKING, Any
 from cospan._version import VERSION
 
 if TYPE_CHECKING:  # `as` says that a name is meant for others, too
-    from cospan.alignment import Alignment as Alignment
-    from cospan.alignment import neither as neither
-    from cospan.attribution import Attribution as Attribution
-    from cospan.attribution import attribute as attribute
     from cospan.audit import ImportanceWeights as ImportanceWeights
     from cospan.audit import LabelAudit as LabelAudit
     from cospan.audit import audit_labels as audit_labels
@@ -41,18 +37,14 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.comparison import LikeNeither as LikeNeither
     from cospan.comparison import ManyComparison as ManyComparison
     from cospan.comparison import ScoredGroup as ScoredGroup
-    from cospan.comparison import Timeline as Timeline
     from cospan.comparison import compare as compare
     from cospan.comparison import compare_many as compare_many
     from cospan.decomposition import GSVD as GSVD
     from cospan.decomposition import Blocks as Blocks
-    from cospan.decomposition import GlsSolution as GlsSolution
-    from cospan.decomposition import GSVDStack as GSVDStack
     from cospan.decomposition import JuliaForm as JuliaForm
     from cospan.decomposition import LapackForm as LapackForm
     from cospan.decomposition import MatlabForm as MatlabForm
     from cospan.decomposition import PartialGSVD as PartialGSVD
-    from cospan.decomposition import TikhonovPath as TikhonovPath
     from cospan.decomposition import gsvd as gsvd
     from cospan.decomposition import gsvds as gsvds
     from cospan.decomposition import gsvdvals as gsvdvals
@@ -63,14 +55,18 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.distribution import hellinger as hellinger
     from cospan.distribution import posterior_ambiguity as posterior_ambiguity
     from cospan.estimator import AlignmentAngleClassifier as AlignmentAngleClassifier
-    from cospan.frame import Directions as Directions
-    from cospan.frame import JointFrame as JointFrame
-    from cospan.frame import LeaveOneOut as LeaveOneOut
-    from cospan.frame import ManyFrame as ManyFrame
-    from cospan.frame import Prototypes as Prototypes
-    from cospan.frame import extreme_directions as extreme_directions
-    from cospan.frame import prototypes as prototypes
-    from cospan.frame import shared_directions as shared_directions
+    from cospan.model import Alignment as Alignment
+    from cospan.model import Attribution as Attribution
+    from cospan.model import Directions as Directions
+    from cospan.model import JointFrame as JointFrame
+    from cospan.model import LeaveOneOut as LeaveOneOut
+    from cospan.model import ManyFrame as ManyFrame
+    from cospan.model import Prototypes as Prototypes
+    from cospan.model import attribute as attribute
+    from cospan.model import extreme_directions as extreme_directions
+    from cospan.model import neither as neither
+    from cospan.model import prototypes as prototypes
+    from cospan.model import shared_directions as shared_directions
     from cospan.model_file import load as load
     from cospan.model_file import save as save
     from cospan.monitoring import Episode as Episode
@@ -103,18 +99,15 @@ __version__ = VERSION
 # Public names and the modules they live in. They are imported on first use, so that `import
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
 _NAMES = {
-    "alignment": "Alignment neither",
-    "attribution": "Attribution attribute",
     "audit": "ImportanceWeights LabelAudit audit_labels importance_weights",
     "changes": "Changes FeatureTable PairTable Verdict",
-    "comparison": "Comparison LikeNeither ManyComparison ScoredGroup Timeline compare compare_many",
-    "decomposition": "Blocks GSVD GSVDStack GlsSolution JuliaForm LapackForm MatlabForm "
-    "PartialGSVD TikhonovPath gsvd gsvds gsvdvals",
+    "comparison": "Comparison LikeNeither ManyComparison ScoredGroup compare compare_many",
+    "decomposition": "Blocks GSVD JuliaForm LapackForm MatlabForm PartialGSVD gsvd gsvds gsvdvals",
     "distribution": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
     "posterior_ambiguity",
     "estimator": "AlignmentAngleClassifier",
-    "frame": "Directions JointFrame LeaveOneOut ManyFrame Prototypes extreme_directions prototypes "
-    "shared_directions",
+    "model": "Alignment Attribution Directions JointFrame LeaveOneOut ManyFrame Prototypes "
+    "attribute extreme_directions neither prototypes shared_directions",
     "model_file": "load save",
     "monitoring": "Episode Monitoring Profile WindowResult monitor",
     "panel": "Fidelity Measure Panel fidelity measure_panel",

@@ -210,11 +210,6 @@ EQUAL_STATISTICS = 1e-12
 # Log-odds beyond this are no surer in double precision: their probability is 1 less one eps.
 LARGEST_LOG_ODDS = 36.0
 
-
-# Principal axes of few rows are taken from the products of rows with rows where the reciprocal
-# condition of these is at least this: the axes are then orthogonal to eps over it, three digits
-# less than singular vectors are.
-PRODUCTS_KEEP_DIGITS = 3e-4
 # Stands for 0 where it would be divided by, or its logarithm taken: small enough to change no
 # other number, and far enough from the smallest double for a product with it to stay above 0.
 NOT_ZERO = 1e-300
@@ -237,9 +232,6 @@ SAME_VALUE = 1e-12
 # their squares in the normal equations. The ridge there, which keeps columns that are combinations
 # of others from failing, is far enough below it to leave no residual of its own.
 LEAST_RESIDUAL, LEAST_RIDGE = 1e-6, 1e-10
-# Directions of a root of correlations below this part of the largest are rounding: correlations are
-# good to eps, their roots to its square root, 1.5e-8, and a factor of 64 is left.
-ROOT_ROUNDING = 64 * 2.0**-26
 
 # Variance of permutation statistics, in units of all of theirs, below which they are equal but for
 # rounding: their distribution has no width to measure.
@@ -253,10 +245,6 @@ PERFECT_CORRELATION = 1e-6
 
 # c² + s² of a model file's cosines and sines is 1, up to the rounding of float32.
 FILE_COSINES = 1e-4
-
-# Probabilities this close to 0 or 1 have the same log-odds in files of cospan 0.1; those of 0 and 1
-# would be infinite.
-NARROW_PROBABILITY = 1e-12
 
 
 def singular_ridge(size: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -297,12 +285,6 @@ TIE_BREAK = 1e-6
 # share of rows that is 0 but for rounding is 0.
 COUNT_ROUNDING = 1e-9
 
-# Eigenvalues of a correlation matrix below this are 0 but for rounding (about d eps, d up to 1e6).
-LEAST_EIGENVALUE = 1e-9
-
-# Added to a mean squared cost, of order 1, before its logarithm is taken, for rows at the mean.
-LEAST_COST = 1e-9
-
 # The variance of m ones among n numbers is p(1 - p) with p = m/n, and that of other numbers from 0
 # to 1 is less: sums of a billion rows are good to this, and a single 0.5 in as many is not noticed.
 ZEROS_AND_ONES = 1e-9
@@ -313,6 +295,3 @@ WITHIN_MINUTE = 1e-6
 
 # Decimals of values that were moved and scaled, in units of their spread: equal ones stay equal.
 ALIGNED_DECIMALS = 9
-
-# Radians by which the doctor's small pair of known angles may be off, a million times its rounding.
-SELF_TEST = 1e-9

@@ -22,15 +22,15 @@ Calibrated angles need no bins. There sin²θ is the probability of B itself, so
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cospan._angles import as_angles as as_angles
-from cospan._angles import as_histograms, as_prior, in_range
-from cospan._angles import bin_index as bin_index
+from cospan._tolerance import ANGLE_ROUNDING, UNIT_SUM
 from cospan._types import Floats, Index
+from cospan._validate import as_confidence, as_count
+from cospan.errors import InputError
 
 __all__ = [
     "SmoothDistances",
@@ -45,6 +45,8 @@ __all__ = [
     "posterior_ambiguity",
     "smooth_distances",
 ]
+
+_RIGHT_ANGLE = math.pi / 2
 
 
 def angle_histogram(theta: ArrayLike, bins: int = 30) -> Floats:
@@ -216,7 +218,7 @@ def bin_posterior(P: ArrayLike, Q: ArrayLike, prior: float = 0.5) -> Floats:
     array([0.75, 0.25,  nan])
     """
     p, q = as_histograms(P, Q)
-    weight = as_prior(prior)
+    weight = as_confidence(prior, "prior")
     mixture = weight * p + (1 - weight) * q
     return np.divide(weight * p, mixture, out=np.full_like(mixture, np.nan), where=mixture > 0)
 
@@ -234,7 +236,7 @@ def posterior_ambiguity(P: ArrayLike, Q: ArrayLike, prior: float = 0.5) -> float
     (0.5, 0.0)
     """
     p, q = as_histograms(P, Q)
-    weight = as_prior(prior)
+    weight = as_confidence(prior, "prior")
     mixture = weight * p + (1 - weight) * q
     posterior = bin_posterior(p, q, weight)[mixture > 0]
     return float(np.sum(mixture[mixture > 0] * np.sqrt(posterior * (1 - posterior))))
@@ -268,3 +270,74 @@ def twice_below(a: Floats, b: Floats) -> Index:
 def _chord(p: Floats, q: Floats) -> float:
     """Straight distance of the two square-root vectors, at most √2."""
     return float(np.sqrt(np.sum((np.sqrt(p) - np.sqrt(q)) ** 2)))
+
+
+# ---- angles and histograms as users pass them, checked ----------------------------------------
+
+
+def as_angles(theta: ArrayLike, name: str) -> Floats:
+    """A flat float64 array of at least one angle, checked."""
+    angles = in_range(theta, name)
+    if angles.ndim != 1:
+        raise InputError(f"{name} must be one row of angles, but its shape is {angles.shape}.")
+    if angles.size == 0:
+        raise InputError(f"{name} is empty: at least one angle is needed.")
+    return angles
+
+
+def bin_index(angles: Floats, bins: int) -> Index:
+    """Which of ``bins`` equal bins over [0, π/2] each angle falls into."""
+    inner = np.linspace(0.0, _RIGHT_ANGLE, as_count(bins, "bins") + 1)[1:-1]
+    return np.searchsorted(inner, angles, side="right")
+
+
+def as_histograms(P: ArrayLike, Q: ArrayLike) -> tuple[Floats, Floats]:
+    """Two probability vectors of one length, checked, their sums made 1 to the last digit."""
+    p, q = _histogram(P, "P"), _histogram(Q, "Q")
+    if p.shape != q.shape:
+        raise InputError(
+            f"P has {p.size} bins and Q has {q.size}: make both histograms with the same bins."
+        )
+    return p, q
+
+
+def _numbers(values: Any, name: str, kind: str) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold {kind}, but cannot be read as numbers.") from error
+    if not np.all(np.isfinite(array)):
+        count = int(np.count_nonzero(~np.isfinite(array)))
+        raise InputError(
+            f"{name} holds {count} NaN or infinite values: drop them, or look at the rows they "
+            "come from."
+        )
+    return array
+
+
+def in_range(theta: ArrayLike, name: str) -> Floats:
+    """Angles of any shape as float64, checked."""
+    angles = _numbers(theta, name, "angles")
+    if (
+        angles.size
+        and not -ANGLE_ROUNDING <= angles.min() <= angles.max() <= _RIGHT_ANGLE + ANGLE_ROUNDING
+    ):
+        raise InputError(
+            f"{name} reaches from {angles.min():.6g} to {angles.max():.6g}, but angles lie in "
+            "[0, π/2]: pass radians, not degrees."
+        )
+    return np.clip(angles, 0.0, _RIGHT_ANGLE)
+
+
+def _histogram(values: ArrayLike, name: str) -> Floats:
+    p = _numbers(values, name, "the probabilities of a histogram")
+    if p.ndim != 1 or p.size == 0:
+        raise InputError(f"{name} must be one row of bins, but its shape is {p.shape}.")
+    if p.min() < 0:
+        raise InputError(f"{name} holds a negative probability, {p.min():.6g}.")
+    if abs(p.sum() - 1) > UNIT_SUM:
+        raise InputError(
+            f"{name} sums to {p.sum():.6g}, but a histogram of probabilities sums to 1: divide "
+            "counts by their total."
+        )
+    return np.asarray(p / p.sum())

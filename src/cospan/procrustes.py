@@ -22,9 +22,7 @@ from cospan._arrays import Array
 from cospan._validate import as_option, as_rows, check_names, feature_names_of
 from cospan._warnings import warn
 from cospan.errors import InputError
-from cospan.frame import JointFrame
-from cospan.frame.properties import in_feature_units
-from cospan.frame.truncation import shared_mask
+from cospan.model import JointFrame, in_feature_units, shared_mask
 
 __all__ = ["RelativeProcrustes", "SpanView", "relative_procrustes", "span_view"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from cospan import _arrays as arrays
 from cospan._types import Floats
 from cospan.errors import InputError
-from cospan.frame import JointFrame
+from cospan.model import JointFrame
 
 
 @dataclass(frozen=True, eq=False)

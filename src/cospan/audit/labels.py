@@ -17,9 +17,7 @@ from cospan._validate import as_rows, as_shrinkage, feature_names_of
 from cospan.audit.flips import fit_flips, fit_rate, separates
 from cospan.data import encode, open_source
 from cospan.errors import InputError
-from cospan.frame.fitting import RowsAgain
-from cospan.sets import SetCosts, calibrated_weights
-from cospan.sets.settings import Given, Settings
+from cospan.model import Given, RowsAgain, SetCosts, Settings, calibrated_weights
 from cospan.summary import Summary
 
 # A label is flagged when it is more likely flipped than not.
@@ -144,11 +142,6 @@ class LabelAudit:
             noise_rate=flips.rate(of_groups),
             inseparable=tuple((names[i], names[j]) for i, j in sorted(inseparable)),
         )
-
-    @property
-    def untold(self) -> tuple[tuple[Any, Any], ...]:
-        """The old name of `inseparable`."""
-        return self.inseparable
 
     @property
     def order(self) -> NDArray[np.intp]:

@@ -32,7 +32,7 @@ from .wording import set_name
 
 if TYPE_CHECKING:
     from cospan.data import EncodingPlan
-    from cospan.frame import JointFrame
+    from cospan.model import JointFrame
     from cospan.significance import Estimate, ShiftTest
 
 

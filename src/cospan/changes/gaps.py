@@ -25,7 +25,7 @@ from .measuring import cohen
 from .parts import spread_by_feature
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.model import JointFrame
 
 
 def more_gaps(changes: Sequence[FeatureChange]) -> Floats:

@@ -27,7 +27,7 @@ from .grouping import Column, Rows, having
 from .wording import quoted
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.model import JointFrame
 
 #: Half a standard deviation of what the others leave open is Cohen's medium effect; a column with
 #: less than a tenth of the difference is no news.

@@ -31,7 +31,7 @@ from .grouping import Column, Rows
 from .parts import FeatureParts
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.model import JointFrame
     from cospan.significance import ShiftTest
 
 KINDS = ("location", "scale", "shape", "levels", "missing")

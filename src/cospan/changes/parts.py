@@ -1,6 +1,6 @@
 """The difference of two sets, distributed over the features.
 
-D = ¼ Σ shift_i² + ½ Σ log cosh τ_i is a sum over directions (see ``cospan.frame.differences``).
+D = ¼ Σ shift_i² + ½ Σ log cosh τ_i is a sum over directions (see ``cospan.model.directions``).
 Both sums are split over features by one rule, *value times pull*:
 
 - **location**. The first sum is ¼ δᵀW⁻¹δ, with δ the difference of the means and W the sum of both
@@ -27,7 +27,7 @@ from cospan._tolerance import NO_SHARE, NOT_ZERO
 from cospan._types import Floats
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.model import JointFrame
 
 #: Directions handled at once, times features.
 _BLOCK = 2**22

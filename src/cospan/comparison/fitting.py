@@ -16,12 +16,17 @@ from cospan import _arrays as arrays
 from cospan.comparison.reading import ReadSet
 from cospan.comparison.settings import Settings
 from cospan.data import Source
-from cospan.frame import JointFrame, ManyFrame
-from cospan.sets import Calibration, SetCosts
-from cospan.sets.curved import CurvedSets, Plain
-from cospan.sets.curving import Again
+from cospan.model import (
+    Again,
+    Calibration,
+    CurvedSets,
+    JointFrame,
+    ManyFrame,
+    Plain,
+    SetCosts,
+    Typicality,
+)
 from cospan.summary import Summary
-from cospan.typicality import Typicality
 
 if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison

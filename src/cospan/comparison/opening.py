@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from cospan.comparison.classes import ClassesOf, refuse_too_many
-from cospan.comparison.profiles import KeptProfile, as_profile, with_plan
-from cospan.comparison.reading import Sets
+from cospan.comparison.reading import ClassesOf, Sets, refuse_too_many
 from cospan.data import Source, Table, check_same_features, encode, encode_by, listing, open_source
 from cospan.errors import InputError, SourceError
+from cospan.monitoring import Profile
+from cospan.monitoring.files import is_profile_file
 from cospan.summary import Summary
 
 
@@ -61,12 +61,13 @@ def open_pair(
         for thing, name, letter, value in ((A, names[0], "A", a), (B, names[1], "B", b))
     ]
     called = [
-        name or (str(value) if value is not None else _name_of(part, letter))
+        name
+        or (str(value) if value is not None else letter if isinstance(part, Summary) else part.name)
         for name, part, value, letter in zip(names[:2], parts, (a, b), "AB", strict=True)
     ]
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
-    sets = Sets(called, _alike(parts, called), _without_rows(parts))
+    sets = Sets(called, _alike(parts, called))
     further = _further(Z, names[2], sets, label, labels, options)
     name_z = None if further is None else names[2] or further.name
     return Opened(sets, further, name_z, labels is not None, (a, b))
@@ -79,7 +80,23 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
             "only one set is given; pass a second one, or label=, a= and b= for two classes of it."
         )
     if a is None or b is None:
-        a, b = _only_two(A, label, a, b, options)
+        found = classes_of(A, label, options)
+        if len(found) == 1:
+            raise InputError(
+                f"{label!r} holds one class only ({listing(found)}); two are needed to compare "
+                "them."
+            )
+        if len(found) != 2:
+            raise InputError(
+                f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to "
+                "compare with a= and b=."
+            )
+        first, second = found
+        if b is not None:
+            a = second if str(first) == str(b) else first
+        else:
+            a = first if a is None else a
+            b = second if str(first) == str(a) else first
     if str(a) == str(b):
         raise InputError(
             f"both sets are class {str(a)!r}; name two different classes as a= and b=."
@@ -89,29 +106,7 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
 
 def classes_of(A: Any, label: Any, options: Any) -> list[Any]:
     """The classes of one table."""
-    return open_source(A, label=label, **options).classes()
-
-
-def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
-    found = classes_of(A, label, options)
-    if len(found) == 1:
-        raise InputError(
-            f"{label!r} holds one class only ({listing(found)}); two are needed to compare them."
-        )
-    if len(found) != 2:
-        raise InputError(
-            f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to compare "
-            f"with a= and b=."
-        )
-    first, second = found
-    if a is not None:
-        return a, second if str(first) == str(a) else first
-    if b is not None:
-        return (second if str(first) == str(b) else first), b
-    return first, second
-
-
-# ---- K sets ------------------------------------------------------------------------------------
+    return list(open_source(A, label=label, **options).classes())
 
 
 def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[str, Any]) -> Opened:
@@ -131,7 +126,7 @@ def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[s
             raise InputError(f"There {how_many} to compare; give two or more.")
         refuse_too_many(len(things), "sets")
         parts = [_open(thing, name, options) for name, thing in things.items()]
-        opened = Sets(tuple(things), _alike(parts, list(things)), _without_rows(parts))
+        opened = Sets(tuple(things), _alike(parts, list(things)))
     further = _further(Z, name_z, opened, label, None, options)
     return Opened(opened, further, None if further is None else name_z or further.name)
 
@@ -168,22 +163,17 @@ def names_of(things: Sequence[Any]) -> list[str]:
 # ---- any number of sets ------------------------------------------------------------------------
 
 
-Part = Source | Table | Summary | KeptProfile
+Part = Source | Table | Summary | Profile
 
 
 def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Part:
     """A file keeps its own name for messages; a variable has none, so it gets the set's."""
-    if isinstance(thing, Summary):
+    if isinstance(thing, str | os.PathLike) and is_profile_file(thing):
+        return Profile.load(thing)
+    if isinstance(thing, Summary | Profile):
         return thing
-    profile = as_profile(thing)
-    if profile is not None:
-        return profile
     named = isinstance(thing, str | os.PathLike | Source | Table)
     return open_source(thing, name=None if named else name, **classes, **options)
-
-
-def _name_of(part: Part, letter: str) -> str:
-    return letter if isinstance(part, Summary) else part.name
 
 
 def _alike(parts: Sequence[Part], names: Sequence[str]) -> list[Source | Summary]:
@@ -191,24 +181,22 @@ def _alike(parts: Sequence[Part], names: Sequence[str]) -> list[Source | Summary
 
     A profile was encoded when it was made, so all others are encoded by its plan.
     """
-    plans = [part.plan for part in parts if isinstance(part, KeptProfile)]
-    if plans:
-        parts = with_plan(parts, plans, names)
-    opened = [k for k, part in enumerate(parts) if isinstance(part, Source | Table)]
-    rows: list[Any] = [parts[k] for k in opened]
-    found: dict[int, Source] = {}
-    if rows:
-        encoded = encode(rows, [names[k] for k in opened])
-        found = dict(zip(opened, encoded, strict=True))
-    return [
-        part.summary if isinstance(part, KeptProfile) else found.get(k, part)  # type: ignore[arg-type]
-        for k, part in enumerate(parts)
-    ]
-
-
-def _without_rows(parts: Sequence[Part]) -> dict[int, KeptProfile]:
-    """The profiles without rows, by the numbers of their sets."""
-    return {k: p for k, p in enumerate(parts) if isinstance(p, KeptProfile) and p.judge}
+    plans = [part.plan for part in parts if isinstance(part, Profile)]
+    if any(plan != plans[0] for plan in plans):
+        raise InputError(
+            "The profiles encode their columns differently; compare the data of one of them."
+        )
+    plan = plans[0] if plans else None
+    found: list[Any] = [part.summary if isinstance(part, Profile) else part for part in parts]
+    for k, part in enumerate(found):
+        if isinstance(part, Table) and plan is not None:
+            found[k] = encode_by(part, plan, name=names[k])
+    opened = [k for k, part in enumerate(found) if isinstance(part, Source | Table)]
+    if opened:
+        encoded = encode([found[k] for k in opened], [names[k] for k in opened])
+        for k, source in zip(opened, encoded, strict=True):
+            found[k] = source
+    return found
 
 
 def _further(
@@ -236,14 +224,12 @@ def _with_labels(
 ) -> Source | Table:
     """Z opened; a table to score often has the column of the classes, too: there no feature."""
     opened_before = isinstance(Z, Source | Table) or (isinstance(Z, str) and Z == "-")
+    source: Part | None = None
     if labels is None and isinstance(label, str) and not opened_before:
         with suppress(InputError, SourceError):  # it has no such column, or is no such table
-            return _opened_source(Z, name, options, label=label)
-    return _opened_source(Z, name, options, label=labels)
-
-
-def _opened_source(Z: Any, name: str, options: dict[str, Any], **classes: Any) -> Source | Table:
-    source = _open(Z, name, options, **classes)
+            source = _open(Z, name, options, label=label)
+    if source is None:
+        source = _open(Z, name, options, label=labels)
     if not isinstance(source, Source | Table):
         raise InputError("Z is a summary, which has no rows to score; pass the rows themselves.")
     return source

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison
     from cospan.comparison.pair import Comparison
     from cospan.comparison.scoring import ScoredGroup
+    from cospan.model import Geometry
     from cospan.panel import Panel
-    from cospan.sets import Geometry
 
 SCHEMA = 1  # raised whenever something that was there is gone or means something else
 COARSE_BINS = 90  # one degree each
@@ -59,7 +59,6 @@ def pair_dict(c: Comparison) -> dict[str, object]:
         "separation": plain(c.separation),
         "shift_test": _shift(c),
         "audit": _pair_audit(c),
-        "timelines": plain(c.timelines),
     }
 
 

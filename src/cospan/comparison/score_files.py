@@ -19,9 +19,9 @@ from cospan._files import whole_file
 from cospan._packages import needed
 from cospan._tables import without_formulas
 from cospan._types import Floats
-from cospan.alignment import score_table
 from cospan.comparison.scorer import Scored
 from cospan.errors import InputError
+from cospan.model import score_table
 
 
 def score_columns(names: Sequence[str], sets: Any, scored: Scored) -> dict[str, NDArray[Any]]:

@@ -9,13 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats
-from cospan.alignment import Alignment, strange_p, suspicion_of
 from cospan.comparison.fitting import Model
 from cospan.data import Chunk
-from cospan.frame import JointFrame
-from cospan.sets import calibrated_weights
+from cospan.model import (
+    Alignment,
+    JointFrame,
+    below_rate,
+    calibrated_weights,
+    strange_p,
+    suspicion_of,
+)
 from cospan.significance.copies import row_hashes
-from cospan.typicality import below_rate
 
 NEITHER_RATE = 0.05  # of the rows called like no set, those that may be so by mistake
 

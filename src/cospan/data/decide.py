@@ -376,7 +376,7 @@ def _constant_within(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> 
     for part in parts:
         if column.kind == "category":
             text = part.text
-            if text is None or not text.levels.exact:
+            if text is None or not text.levels.exact or not text.count:
                 return ""
             value, n, count = *max(text.levels.counts.items(), key=lambda x: x[1]), text.count
         else:

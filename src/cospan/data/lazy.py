@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.distributed import reduced
 from cospan.errors import InputError
-from cospan.summary.lazy import reduced
 
 from .base import Chunk, Options, Reader, float_type, listing, require
 from .cleaning import matches

@@ -194,7 +194,8 @@ class ColumnLearner:
                 self.torn = True
                 return
         self.families.add(kind)
-        if kind == "other":
+        if kind == "other" or (kind == "vector" and self.forced == "category"):
+            self.families.add("other")
             self.missing += array.null_count
         elif kind in ("text", "dictionary") or self.forced == "category":
             declared = kind == "dictionary" or self.forced == "category"

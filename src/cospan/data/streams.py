@@ -97,10 +97,24 @@ def _table_of(obj: Any) -> pa.Table:
         ) from error
 
 
+def _plain_type(type_: pa.DataType) -> pa.DataType:
+    """Views of text and of bytes, which few functions of Arrow take, as the plain types."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(type_):
+        return pa.large_string()
+    return pa.large_binary() if pa.types.is_binary_view(type_) else type_
+
+
 class ArrowStream(TableStream):
     """An Arrow table in memory."""
 
     def __init__(self, table: pa.Table, name: str) -> None:
+        import pyarrow as pa
+
+        views = {f.name: _plain_type(f.type) for f in table.schema}
+        if any(views[f.name] != f.type for f in table.schema):
+            table = table.cast(pa.schema([f.with_type(views[f.name]) for f in table.schema]))
         self.name = name
         self.schema = table.schema
         self.n_rows = table.num_rows

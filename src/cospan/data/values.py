@@ -102,7 +102,9 @@ def storage(array: pa.Array) -> pa.Array:
         array = array.combine_chunks()
     while isinstance(array, pa.ExtensionArray):
         array = array.storage
-    return pc.cast(array, pa.string()) if pa.types.is_string_view(array.type) else array
+    if pa.types.is_string_view(array.type):
+        return pc.cast(array, pa.large_string())
+    return pc.cast(array, pa.large_binary()) if pa.types.is_binary_view(array.type) else array
 
 
 def numbers(array: pa.Array) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from cospan import _arrays as arrays
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
-from cospan.curves import RowMap
+from cospan.distributed import class_summaries, mapped_classes
 from cospan.errors import InputError
 from cospan.estimator.fitted import (
     DTYPES,
@@ -27,14 +27,8 @@ from cospan.estimator.fitted import (
     classes_in,
     shown,
 )
-from cospan.frame import JointFrame
-from cospan.frame.fitting import RowsAgain
-from cospan.sets import SetCosts
-from cospan.sets.choice import tried_rows
-from cospan.sets.curving import Again
-from cospan.sets.lazy import mapped_classes
+from cospan.model import Again, JointFrame, RowMap, RowsAgain, SetCosts, tried_rows
 from cospan.summary import Summary
-from cospan.summary.lazy import class_summaries
 
 Model = TypeVar("Model", JointFrame, SetCosts)
 

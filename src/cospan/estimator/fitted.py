@@ -19,11 +19,8 @@ from cospan import _arrays as arrays
 from cospan._tolerance import SAME_SCORE
 from cospan._types import Floats
 from cospan._validate import as_option
-from cospan.alignment import Alignment
 from cospan.errors import InputError
-from cospan.frame import JointFrame
-from cospan.sets import SetCosts, Settings
-from cospan.sets.curving import Again
+from cospan.model import Again, Alignment, JointFrame, SetCosts, Settings
 from cospan.summary import Summary
 
 
@@ -89,18 +86,13 @@ class FittedClasses:
             return np.asarray(self.model.weights(X), dtype=np.float64)
         return np.asarray(self.align(X).posterior, dtype=np.float64)
 
-    def probabilities(self, X: Floats) -> Floats:
-        """The same: only what cospan 0.1 calibrated has probabilities beside its weights."""
-        return self.weights(X)
-
     def typicality(self, X: Floats) -> Floats:
         """(n, K): how usual each sample is for each class."""
         known = self.model.typicality
         if known is None or self.weighting == "frame":
             raise InputError(
                 "There is no typicality here: it needs leave-one-out costs of the training rows, "
-                'which weighting="frame", files of older models and single rows do '
-                "not have."
+                'which weighting="frame" and single rows do not have.'
             )
         return np.asarray(known.p_values(self.model.squared_costs(X)), dtype=np.float64)
 
@@ -213,7 +205,7 @@ class Scoring:
         Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
         """
         fitted, rows = self._for_scoring(X)
-        return fitted.probabilities(rows)
+        return fitted.weights(rows)
 
     def typicality(self, X: Any) -> Floats:
         """(n, K): how usual each sample is for each class; small for all of them: none fits.

@@ -56,7 +56,7 @@ def pictures_of_means(
 
 
 def _prototypes(c: Comparison, side: str, shape: PictureShape) -> list[str]:
-    from cospan.frame import prototypes
+    from cospan.model import prototypes
 
     try:
         points = np.asarray(prototypes(c.frame, side, min(PROTOTYPES, c.frame.rank)).points)

@@ -29,12 +29,11 @@ from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_generator, as_rows
 from cospan.errors import InputError
-from cospan.sets import Geometry, SetCosts, log_odds_of
-from cospan.sets.curved import as_fitted
+from cospan.model import Geometry, SetCosts, as_fitted, log_odds_of
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
-    from cospan.frame import JointFrame
+    from cospan.model import JointFrame
 
 # With fewer rows a half has no spread to fit.
 _FEWEST_ROWS = 4

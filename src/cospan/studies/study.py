@@ -13,8 +13,7 @@ from cospan._arrays import Array, to_numpy
 from cospan._types import Floats
 from cospan._validate import as_count, as_rows, as_seed, check_names, feature_names_of, is_real
 from cospan.errors import InputError
-from cospan.frame import JointFrame
-from cospan.sets.settings import Given, Settings
+from cospan.model import Given, JointFrame, Settings
 from cospan.studies.result import Sensitivity, change_of
 from cospan.summary import Summary
 

@@ -207,7 +207,7 @@ def of_rows(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     """Summary of rows in memory, or of a Dask collection, made by its workers."""
     builder = SummaryBuilder(options)
     if arrays.is_lazy(X):
-        from cospan.summary.lazy import summary_of  # only lazy rows need it
+        from cospan.distributed import summary_of  # is above: its workers make summaries
 
         return summary_of(X, sample_weight, options)
     rows, eps = as_rows_with_eps(X, options.name)

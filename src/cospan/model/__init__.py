@@ -1,0 +1,95 @@
+"""One model of K ≥ 2 sets: it scores samples; for two sets a joint frame shows what is behind.
+
+`settings` lists what a fit takes; `prepared` brings K summaries into common units; `choice` settles
+what was left to the data, by `leave_one_out` costs; `calibration` turns costs into probabilities
+and angles. `set_model` is the model, with `typicality` for "neither", and `curved` a model of rows
+mapped by `curves`. `frame` is the joint frame of two sets, from the GSVD of the `pair`, scored by
+`scoring` into an `alignment`; `directions`, `extreme_points` and `attribution` say what it is made
+of. `many` is the frame of K sets.
+"""
+
+from cospan.model.alignment import (
+    Alignment,
+    LeaveOneOut,
+    neither,
+    score_table,
+    strange_p,
+    suspicion_of,
+)
+from cospan.model.attribution import Attribution, Effect, attribute, integrated
+from cospan.model.calibration import (
+    Calibration,
+    angles_of,
+    calibrated_weights,
+    fit_calibration,
+    log_odds_of,
+)
+from cospan.model.choice import tried_rows
+from cospan.model.curved import Again, CurvedSets, Plain, RowsAgain, as_fitted, mapped_summary
+from cospan.model.curves import CurveMap, LandmarkMap, RowMap, curve_map, landmark_map
+from cospan.model.directions import (
+    Directions,
+    Parts,
+    extreme_directions,
+    shared_directions,
+    shared_mask,
+)
+from cospan.model.extreme_points import Prototypes, prototypes
+from cospan.model.frame import JointFrame
+from cospan.model.many import ManyFrame, set_number
+from cospan.model.prepared import Geometry, PreparedSets, in_feature_units
+from cospan.model.set_model import SetCosts, SetModel
+from cospan.model.settings import DEFAULTS, CostSettings, Given, Settings, settled
+from cospan.model.typicality import Typicality, below_rate
+
+__all__ = [
+    "DEFAULTS",
+    "Again",
+    "Alignment",
+    "Attribution",
+    "Calibration",
+    "CostSettings",
+    "CurveMap",
+    "CurvedSets",
+    "Directions",
+    "Effect",
+    "Geometry",
+    "Given",
+    "JointFrame",
+    "LandmarkMap",
+    "LeaveOneOut",
+    "ManyFrame",
+    "Parts",
+    "Plain",
+    "PreparedSets",
+    "Prototypes",
+    "RowMap",
+    "RowsAgain",
+    "SetCosts",
+    "SetModel",
+    "Settings",
+    "Typicality",
+    "angles_of",
+    "as_fitted",
+    "attribute",
+    "below_rate",
+    "calibrated_weights",
+    "curve_map",
+    "extreme_directions",
+    "fit_calibration",
+    "in_feature_units",
+    "integrated",
+    "landmark_map",
+    "log_odds_of",
+    "mapped_summary",
+    "neither",
+    "prototypes",
+    "score_table",
+    "set_number",
+    "settled",
+    "shared_directions",
+    "shared_mask",
+    "strange_p",
+    "suspicion_of",
+    "tried_rows",
+]

@@ -1,0 +1,302 @@
+"""Alignment: the angle θ of scored samples, and what it is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import RELATIONAL_SHARE
+from cospan._types import Bools, Floats
+from cospan.errors import InputError
+from cospan.model.calibration import Calibration, angles_of
+from cospan.model.typicality import Typicality, below_rate
+
+# What has an entry per sample.
+_COLUMNS = ("theta", "cost_a", "cost_b", "shares", "outside", "relational")
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Scored samples, one entry per sample.
+
+    Attributes
+    ----------
+    theta : array, (n,)
+        The alignment angle in radians: 0 = explained by A, π/2 = by B, π/4 = by both alike.
+        Calibrated, unless the frame is not: cos²θ is the probability of A.
+    cost_a, cost_b : array, (n,)
+        What it costs to explain the sample with A's rows and with B's. With
+        ``weighting="frame"`` these are ‖s∘y‖ and ‖c∘y‖.
+    shares : array, (n, 3)
+        How much of ‖y‖² lies in the directions only A has, those shared, those only B has. With
+        shrinkage every direction is shared.
+    outside : array, (n,)
+        The share of the sample's squared norm that lies outside both sets: ``‖z - Hᵀy‖²/‖z‖²``.
+    relational : array of bool, (n,)
+        Whether both sets can represent the sample. Where this is false, read θ with care: the
+        unshrunk formula gives missing directions no cost.
+    weighting : str
+        ``"cost"`` or ``"frame"``.
+    typicality : Typicality or None
+        What the sets' own rows cost: behind `typicality_a` and `typicality_b`.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame
+    >>> frame = JointFrame.fit(
+    ...     [[2.0, 0], [0, 1]], [[1.0, 0], [0, 2]], span="linear", center="none", shrinkage=0
+    ... )
+    >>> alignment = frame.align([[1.0, 0], [0, 1], [2, 1]])
+    >>> alignment.degrees.round(2)
+    array([26.57, 63.43, 34.45])
+    >>> alignment.predict()
+    array([0, 1, 0])
+    """
+
+    theta: Array
+    cost_a: Array
+    cost_b: Array
+    shares: Array
+    outside: Array
+    relational: Array
+    weighting: str
+    typicality: Typicality | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_costs(
+        cls,
+        squared_a: Array,
+        squared_b: Array,
+        weighting: str,
+        calibration: Calibration,
+        typicality: Typicality | None = None,
+        shares: Array | None = None,
+        outside: Array | None = None,
+    ) -> Alignment:
+        """From squared costs. No shares: all of it shared; no `outside`: none of it."""
+        xp = arrays.namespace(squared_a)
+        cost_a, cost_b = xp.sqrt(squared_a), xp.sqrt(squared_b)
+        theta = angles_of(squared_a, squared_b, calibration)
+        relational = xp.ones_like(theta, dtype=xp.bool)
+        if shares is None:
+            none = xp.zeros_like(theta)
+            shares = xp.stack((none, xp.ones_like(theta), none), axis=1)
+        else:
+            relational = (shares[:, 0] <= RELATIONAL_SHARE) & (shares[:, 2] <= RELATIONAL_SHARE)
+        if outside is None:
+            outside = xp.zeros_like(theta)
+        else:
+            relational = relational & (outside <= RELATIONAL_SHARE)
+        known = typicality if weighting == "cost" else None
+        return cls(theta, cost_a, cost_b, shares, outside, relational, weighting, known)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Alignment]) -> Alignment:
+        """Several alignments, one after the other, as one."""
+        if not parts:
+            raise InputError("There is no alignment to concatenate; pass at least one.")
+        if len({part.weighting for part in parts}) > 1:
+            raise InputError(
+                "These alignments have different weightings; concatenate those of one weighting."
+            )
+        if len(parts) == 1:
+            return parts[0]
+        xp = arrays.namespace(parts[0].theta)
+        joined = {name: xp.concat([getattr(part, name) for part in parts]) for name in _COLUMNS}
+        first = parts[0]
+        # Scored by different frames, rows have no common scale of what is usual.
+        same = all(part.typicality is first.typicality for part in parts)
+        return cls(
+            **joined, weighting=first.weighting, typicality=first.typicality if same else None
+        )
+
+    @property
+    def degrees(self) -> Array:
+        """θ in degrees."""
+        return self.theta * (180 / math.pi)
+
+    @property
+    def raw_theta(self) -> Array:
+        """arctan2(cost_a, cost_b): the paper's angle, before any calibration."""
+        return arrays.namespace(self.theta).atan2(self.cost_a, self.cost_b)
+
+    @property
+    def log_ratio(self) -> Array:
+        """ℓ = log(cost_a²/cost_b²), raw."""
+        xp = arrays.namespace(self.theta)
+        return 2 * (xp.log(self.cost_a) - xp.log(self.cost_b))
+
+    @property
+    def probability(self) -> Array:
+        """sin²θ: the probability of B, both sets being equally likely beforehand."""
+        return arrays.namespace(self.theta).sin(self.theta) ** 2
+
+    @property
+    def posterior(self) -> Array:
+        """(n, 2): the probabilities of A and B, ``(cos²θ, sin²θ)``."""
+        xp = arrays.namespace(self.theta)
+        theta = self.theta[:, None]  # no `stack`: Dask refuses it where a length is not yet known
+        first = arrays.like([True, False], self.relational)[None, :]
+        return xp.where(first, xp.cos(theta) ** 2, xp.sin(theta) ** 2)
+
+    @property
+    def typicality_a(self) -> Array | None:
+        """(n,): how usual each cost is among those of A's own rows, a conformal p-value.
+
+        Uniform for new rows of A; small for rows that are not like A's. None where the frame had
+        no rows to leave out. See :func:`cospan.neither`.
+        """
+        return None if self.typicality is None else self.typicality.p_value(self.cost_a, 0)
+
+    @property
+    def typicality_b(self) -> Array | None:
+        """The same for B."""
+        return None if self.typicality is None else self.typicality.p_value(self.cost_b, 1)
+
+    def predict(self, threshold: float = math.pi / 4) -> Array:
+        """0 for A where θ ≤ `threshold` (radians), else 1 for B."""
+        if not 0 <= threshold <= math.pi / 2:
+            raise InputError(f"threshold is {threshold}; it must lie in [0, π/2] radians.")
+        xp = arrays.namespace(self.theta)
+        return xp.astype(self.theta > threshold, xp.int64)
+
+    def __len__(self) -> int:
+        n = self.theta.shape[0]
+        if n != n:  # NaN: Dask does not know yet
+            raise InputError(
+                "How many samples this lazy alignment has is not known before it is computed; "
+                "take theta.compute()."
+            )
+        return int(n)
+
+    def __getitem__(self, index: Any) -> Alignment:
+        if isinstance(index, (int, np.integer)):
+            index = [range(len(self))[index]]  # out of range: an IndexError, which ends a loop
+        if isinstance(index, slice):
+            chosen = {name: getattr(self, name)[index] for name in _COLUMNS}
+        else:
+            index = np.asarray(index) if len(index) else np.zeros(0, dtype=np.int64)
+            chosen = {name: arrays.pick(getattr(self, name), index) for name in _COLUMNS}
+        return Alignment(**chosen, weighting=self.weighting, typicality=self.typicality)
+
+    def __repr__(self) -> str:
+        if arrays.is_lazy(self.theta):
+            return f"Alignment(lazy, {self.weighting!r})"
+        if not len(self):
+            return "Alignment(no samples)"
+        degrees = arrays.to_numpy(self.degrees)
+        return (
+            f"Alignment({len(self):,} samples, θ from {degrees.min():.1f}° to "
+            f"{degrees.max():.1f}°, median {np.median(degrees):.1f}°, {self.weighting!r})"
+        )
+
+
+class LeaveOneOut(NamedTuple):
+    """The training rows' own angles, each computed as if the row had not been there.
+
+    >>> from cospan import JointFrame
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + 2
+    >>> left_out = JointFrame.fit(A, B).leave_one_out(A, B)
+    >>> bool(np.median(left_out.a.degrees) < 45 < np.median(left_out.b.degrees))
+    True
+    """
+
+    a: Alignment
+    b: Alignment
+
+
+def score_table(
+    scored: Alignment, sets: Any, ids: Any, own: NDArray[np.intp] | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns of a table of scores, angles in degrees.
+
+    `sets` is what to write in the column "set", for all rows or one by one; `own` says of which
+    set each row is, or labelled with (0: A, 1: B, -1: none).
+    """
+    shares = arrays.to_numpy(scored.shares)
+    unknown = np.full(len(shares), np.nan)
+    usual = (scored.typicality_a, scored.typicality_b)
+    names = ("theta", "cost_a", "cost_b", "outside", "relational")
+    theta, cost_a, cost_b, outside, relational = (
+        arrays.to_numpy(getattr(scored, name)) for name in names
+    )
+    return {
+        "set": np.broadcast_to(np.asarray(sets), len(shares)),
+        "id": np.asarray(ids),
+        "theta": np.degrees(theta),
+        "cost_a": cost_a,
+        "cost_b": cost_b,
+        **{f"share_{key}": shares[:, k] for k, key in enumerate(("a", "shared", "b"))},
+        "outside": outside,
+        "relational": relational,
+        **{
+            f"typicality_{key}": unknown if one is None else arrays.to_numpy(one)
+            for key, one in zip("ab", usual, strict=True)
+        },
+        "suspicion": suspicion_of(arrays.to_numpy(scored.posterior), own),
+    }
+
+
+def suspicion_of(weights: Floats, own: NDArray[np.intp] | None) -> Floats:
+    """1 minus the probability of each row's own set; NaN where it has none (-1).
+
+    >>> suspicion_of(np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([0, -1]))
+    array([0.25,  nan])
+    """
+    if own is None:
+        return np.full(len(weights), np.nan)
+    return np.where(own < 0, np.nan, 1 - weights[np.arange(len(own)), own])
+
+
+def neither(alignment: Alignment, rate: float = 0.05) -> Bools:
+    """Which samples belong to neither set, with few false alarms among those named.
+
+    A sample's p-value is that of the set which finds it more usual: its typicality, continued
+    beyond the largest cost of the set's own rows by the tail of these. Benjamini and Hochberg's
+    step-up rule on the whole batch keeps the expected share of rows of A or B among the rows
+    named at `rate`.
+
+    The continuation is exact on average for tails that are powers. At a rate of 5 % a row of the
+    set itself was named in at most 1 % of batches of normal rows and 8 % of heavy-tailed ones. With
+    fewer than 15 rows in a set there are ranks only, and a batch of more than one row has none
+    named.
+
+    Parameters
+    ----------
+    alignment : Alignment
+    rate : float in (0, 1)
+        The share of false alarms that is acceptable, on average.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame, neither
+    >>> rng = np.random.default_rng(0)
+    >>> frame = JointFrame.fit(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) + 2)
+    >>> neither(frame.align([[0, 0, 0], [2, 2, 2], [30, -30, 0]]))
+    array([False, False,  True])
+    """
+    if not (isinstance(rate, (int, float, np.number)) and 0 < rate < 1):
+        raise InputError(f"rate is {rate!r}; it must be a number between 0 and 1.")
+    a, b = alignment.typicality_a, alignment.typicality_b
+    if a is None or b is None:
+        raise InputError(
+            "This alignment has no typicality: the frame had no rows to compare with (a bare "
+            'summary, a truncated frame or weighting="frame"); fit the frame to rows.'
+        )
+    return below_rate(strange_p(alignment), float(rate))
+
+
+def strange_p(alignment: Alignment) -> Floats:
+    """(n,): the p-values behind :func:`neither`; NaN where nothing is known of what is usual."""
+    if alignment.typicality is None:
+        return np.full(len(alignment), np.nan)
+    costs = [arrays.to_numpy(cost) for cost in (alignment.cost_a, alignment.cost_b)]
+    return alignment.typicality.strange(np.stack(costs, axis=1).astype(np.float64) ** 2)

@@ -1,0 +1,382 @@
+"""What is left to the data: units, degrees of freedom ν, shrinkage α and pooling γ.
+
+All are judged by one number, the leave-one-out log-loss of the calibrated probabilities: how
+surprised they are by the set a row really comes from, every set counting alike. It is a proper
+score of what the angle claims (cos²θ is the probability of A), for any number of sets, and it
+still tells good from better where the AUC is 1 for all.
+
+Each choice has a default (the units that fit the kind of data, ν = 1, α = 0.3, γ = 0) and moves
+away from it only where another value is better by more than its sampling error, paired over the
+rows. So noise chooses nothing: two draws of the same data end at the same place, and sets that do
+not differ are not made to look different by trying hard.
+
+One eigendecomposition of each set gives the costs of all rows for a whole grid of α. Pooled
+covariances have no spectrum in common: they take one Cholesky factor for every α and γ, and every
+set that rows are taken from. Where α is 0, sets may lack directions, and `leave_one_out` serves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._tolerance import FAST_SHRINKAGE, LEAST_REMAINDER, SAME_LOSS
+from cospan._types import Floats
+from cospan.model.calibration import (
+    Calibration,
+    balanced_weights,
+    fit_calibration,
+    log_losses,
+    log_odds_of,
+)
+from cospan.model.leave_one_out import (
+    LeaveOneOutCosts,
+    inside_span,
+    maps_of,
+    matrix_of,
+    same_span,
+)
+from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets
+from cospan.model.settings import Fixed
+from cospan.summary import Summary
+
+# From the smallest that a fast summary allows to nearly full shrinkage, by factors of about two as
+# long as it is weak, and by tenths around the default, where a factor of two can be felt.
+SHRINKAGE_GRID: tuple[float, ...] = (
+    *(FAST_SHRINKAGE, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1),
+    *(0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
+)
+POOLING_GRID = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+DEFAULT_SHRINKAGE = 0.3
+# Standard errors by which another value must be better. Measured on 43 pairs of real tables and
+# on pairs without a difference: below two for α and ν, leave-one-out angles of equal sets begin to
+# separate (AUC above 0.55); units are a single decision, where one is enough, and pooling, tried
+# for a few γ and α, takes something between.
+CLEARLY = 2.0
+RATHER = 1.0
+SOMEWHAT = 1.5
+# A set whose weights sum to no more than this has no row to leave out.
+AS_GOOD_AS_ONE = 1.5
+# Rows tried in all, shared among the sets.
+_TRIED_ROWS = 5000
+_MOST_OF_A_SET = 2000
+
+
+def tried_rows(n_sets: int) -> int:
+    """How many rows of each of so many sets choices are tried on."""
+    return min(_MOST_OF_A_SET, max(20, _TRIED_ROWS // n_sets))
+
+
+def more_rows(summaries: Sequence[Summary]) -> int:
+    """How many rows of each set the calibration has beyond those that choices are tried on.
+
+    It is one fit, where choices are hundreds: it takes every row that larger samples hold. A gain
+    from 2,000 rows is off by several per cent, and with it every distance of large sets.
+    """
+    longest = max(len(part.sample) for part in summaries)
+    return longest if longest > _MOST_OF_A_SET else 0
+
+
+class Chosen(NamedTuple):
+    """Sets that are prepared and chosen for."""
+
+    working: WorkingSets
+    geometry: Geometry
+    #: (n, K): leave-one-out costs of the sampled rows, where the choice computed them exactly
+    squared: Floats | None
+
+
+def choose(prepared: PreparedSets, fixed: Fixed, prefer_units: str) -> Chosen:
+    """Settle what was left to the data."""
+    working = prepared.working(fixed.units or prefer_units)
+    trial = working.trial(tried_rows(working.n_sets))
+    few = prepared.sizes.min() <= AS_GOOD_AS_ONE
+    untried = bool(fixed.pooling) and not _can_pool(working, fixed.shrinkage)
+    if trial is None or None not in fixed or few or untried or working.n_varying == 0:
+        alpha = DEFAULT_SHRINKAGE if fixed.shrinkage is None else fixed.shrinkage
+        dof = 1.0 if fixed.dof is None else fixed.dof
+        geometry = working.geometry(shrinkage=alpha, pooling=fixed.pooling or 0.0, dof=dof)
+        return Chosen(working, geometry, None)
+    found = _Search(prepared, fixed, working, Judge(trial)).found()
+    equal_weights = bool(np.all(trial.removed == trial.removed[:1]))
+    squared = found.squared.T if prepared.affine and equal_weights else None
+    working = found.working
+    if working.outlined:
+        # The other units' basis is gone by now: of many features, two would not fit in memory.
+        working = prepared.working(working.units)
+    geometry = working.geometry(shrinkage=found.shrinkage, pooling=found.pooling, dof=found.dof)
+    return Chosen(working, geometry, squared)
+
+
+# ---- which of two settings is better ----------------------------------------------------------
+
+
+class Candidate(NamedTuple):
+    """Settings that were tried, and what came of them."""
+
+    working: WorkingSets
+    shrinkage: float
+    pooling: float
+    dof: float
+    squared: Floats  # (K, n): leave-one-out squared costs
+    calibration: Calibration
+    losses: Floats  # (n,)
+
+
+class Judge:
+    """Compares candidates by the losses of the same rows, every set counting alike."""
+
+    def __init__(self, trial: TrialRows) -> None:
+        self.trial = trial
+        self.n_sets = int(trial.own.max()) + 1
+        self.weight = balanced_weights(trial.own, trial.counts, self.n_sets)
+        self.members = [np.flatnonzero(trial.own == k) for k in range(self.n_sets)]
+
+    def mean(self, candidate: Candidate) -> float:
+        return float(self.weight @ candidate.losses)
+
+    def best(self, family: Iterable[Candidate]) -> Candidate:
+        return min(family, key=self.mean)
+
+    def better(self, candidate: Candidate, current: Candidate, errors: float) -> bool:
+        """Is a candidate's loss lower by so many standard errors?"""
+        difference = current.losses - candidate.losses
+        variance = 0.0
+        for member in self.members:
+            # A row of weight 2 is two rows, also in how sure we are.
+            total = float(self.trial.counts[member].sum())
+            weight = self.trial.counts[member] / total
+            about = difference[member] - weight @ difference[member]
+            variance += float(weight @ about**2) / max(total - 1, 0.5 * total)
+        error = math.sqrt(variance) / self.n_sets
+        return float(self.weight @ difference) > errors * error + SAME_LOSS
+
+    def candidate(
+        self,
+        working: WorkingSets,
+        squared: Floats,
+        alpha: float,
+        pooling: float,
+        dof: float,
+        start: Calibration | None = None,
+    ) -> Candidate:
+        """What comes of squared costs (K, n), calibrated; `start` helps where it is near."""
+        log_odds = log_odds_of(squared.T)
+        found = fit_calibration(log_odds, self.trial.own, self.trial.counts, start)
+        losses = log_losses(log_odds, self.trial.own, found)
+        return Candidate(working, alpha, pooling, dof, squared, found, losses)
+
+    def family(
+        self, working: WorkingSets, squared: Floats, alphas: Floats, dof: float
+    ) -> list[Candidate]:
+        """Candidates for each α without pooling, from squared costs (α, K, n)."""
+        found: list[Candidate] = []
+        for cost, alpha in zip(squared, alphas.tolist(), strict=True):
+            start = found[-1].calibration if found else None
+            found.append(self.candidate(working, cost, alpha, 0.0, dof, start))
+        return found
+
+
+# ---- the way through the settings -------------------------------------------------------------
+
+
+class _Search:
+    """α and ν first, then the other units, then pooling."""
+
+    def __init__(
+        self, prepared: PreparedSets, fixed: Fixed, working: WorkingSets, judge: Judge
+    ) -> None:
+        self.prepared, self.fixed, self.working, self.judge = prepared, fixed, working, judge
+        alpha = fixed.shrinkage
+        self.alphas = np.array(SHRINKAGE_GRID if alpha is None else [alpha])
+        d = working.n_varying
+        # 1 is the plain weighted mean; with many, the cost grows with the distance as a Gaussian's
+        # does, which is what separates sets that differ in scale alone.
+        self.dofs = [1.0, float(d), 10.0 * d] if d > 1 else [1.0, 10.0]
+        if fixed.dof is not None:
+            self.dofs = [fixed.dof]
+
+    def found(self) -> Candidate:
+        """The settings that were found."""
+        working, alpha = self.working, self.fixed.shrinkage
+        if not self.prepared.affine:
+            squared = left_out_grid(working, self.judge.trial, self.alphas)
+            return self._best_alpha(self.judge.family(working, squared, self.alphas, 0.0))
+        current = self._without_pooling(working, self.judge.trial)
+        # Without shrinkage no cost depends on units.
+        if self.fixed.units is None and alpha != 0:
+            current = self._in_other_units(current)
+        if self.fixed.pooling != 0 and _can_pool(working, alpha):
+            current = self._with_pooling(current)
+        return current
+
+    def _without_pooling(self, working: WorkingSets, trial: TrialRows) -> Candidate:
+        squared = left_out_grid(working, trial, self.alphas)
+        best: Candidate | None = None
+        for dof in self.dofs:
+            family = self.judge.family(working, squared + dof, self.alphas, dof)
+            found = self._best_alpha(family)
+            if best is None or self.judge.better(found, best, CLEARLY):
+                best = found
+        assert best is not None
+        return best
+
+    def _best_alpha(self, family: list[Candidate]) -> Candidate:
+        """The α nearest to the default among those that are not clearly worse than the best."""
+        best = self.judge.best(family)
+        if self.fixed.shrinkage is not None:
+            return best
+        near = sorted(family, key=lambda one: abs(math.log(one.shrinkage / DEFAULT_SHRINKAGE)))
+        return next(one for one in near if one is best or not self.judge.better(best, one, CLEARLY))
+
+    def _in_other_units(self, current: Candidate) -> Candidate:
+        """The current candidate, or one in the other units that is better than it."""
+        common = current.working.units == "common"
+        other = self.prepared.working("own" if common else "common", outlined=True)
+        trial = other.trial(tried_rows(other.n_sets))
+        assert trial is not None  # the same rows
+        rival = self._without_pooling(other, trial)
+        # Own units make no result depend on a column's unit: they are given up for more. But they
+        # look better than they are. They are kept when rows are left out, and a row of n is a part
+        # 1/n of its own features' variances: that makes it shorter by as much, in squares. Squared
+        # lengths of normal rows vary by √(2/d), and the mean of n of them by √(2/dn).
+        flattery = math.sqrt(self.working.n_varying / (2 * float(self.prepared.sizes.min())))
+        errors = RATHER + flattery if common else CLEARLY
+        return rival if self.judge.better(rival, current, errors) else current
+
+    def _with_pooling(self, current: Candidate) -> Candidate:
+        """The current candidate, or a pooled one that is better than it."""
+        fixed, judge = self.fixed.pooling, self.judge
+        gammas = POOLING_GRID if fixed is None else (fixed,)
+        tried: dict[tuple[int, int], Candidate] = {}
+        trial = current.working.trial(tried_rows(current.working.n_sets))
+        assert trial is not None  # the search began with rows
+
+        def at(place: tuple[int, int]) -> Candidate:
+            """The best of the degrees of freedom at one place of the grid of α and γ."""
+            if place not in tried:
+                alpha, gamma = float(self.alphas[place[0]]), gammas[place[1]]
+                squared = pooled_costs(current.working, trial, alpha, gamma)
+                tried[place] = judge.best(
+                    judge.candidate(current.working, squared + dof, alpha, gamma, dof)
+                    for dof in self.dofs
+                )
+            return tried[place]
+
+        place = (int(np.argmin(np.abs(self.alphas - current.shrinkage))), len(gammas) - 1)
+        if fixed is None and judge.better(current, at(place), CLEARLY):
+            # Where pooling all the way is clearly worse, so is half of it. But of many sets each
+            # gains more from the others: a little may be better all the same.
+            place = (place[0], 0)
+            if self.working.n_sets == 2 or judge.mean(at(place)) >= judge.mean(current):
+                return current
+        while True:  # up to where no neighbour is better
+            i, j = place
+            around = [place, (i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
+            inside = [
+                (a, g) for a, g in around if 0 <= a < len(self.alphas) and 0 <= g < len(gammas)
+            ]
+            place = min(inside, key=lambda one: judge.mean(at(one)))
+            if place == (i, j):
+                break
+        best = at(place)
+        return best if fixed is not None or judge.better(best, current, SOMEWHAT) else current
+
+
+# ---- what settings would cost: leave-one-out squared costs of sampled rows ----------------------
+
+
+def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Floats:
+    """Squared costs without ν, (α, K, n): each row left out of its own set.
+
+    Exact in the affine span where all rows of a set have the same weight; in the linear span
+    centre and divisor stay.
+    """
+    prepared = working.prepared
+    if prepared.affine and not alphas.any():
+        return _unshrunk(working, trial, 0.0)[None]
+    at = working.means() if prepared.center_mode != "each" else 0 * working.means()
+    costs = np.empty((len(alphas), working.n_sets, len(trial.own)))
+    for k in range(working.n_sets):
+        values, vectors = working.spectrum(k)
+        # Squared coordinates of all rows about the mean of set k, or about the one centre.
+        projected = np.asarray(arrays.matmul(trial.rows, vectors))
+        projected += arrays.matmul(at - at[k] if prepared.affine else at, vectors)[trial.own]
+        projected *= projected
+        costs[:, k, :] = _quadratic(projected, values, alphas, alphas, trial.off)
+        mine = trial.own == k
+        n, removed, lost = 1.0, 0.0, (1 - alphas)[:, None]
+        if prepared.affine:
+            n, removed = prepared.sizes[k], trial.removed[mine].max()
+            lost = lost * removed * n / (n - removed) ** 2
+        else:
+            lost = lost * prepared.weights[k] * trial.removed[mine]
+        ridge = alphas * (n - removed) / n
+        h = (n - removed) / n * _quadratic(projected[mine], values, alphas, ridge, trial.off[mine])
+        costs[:, k, mine] = (n / (n - removed)) ** 2 * h / np.maximum(1 - lost * h, LEAST_REMAINDER)
+    return costs
+
+
+def _quadratic(
+    projected: Floats, values: Floats, alphas: Floats, ridge: Floats, off: Floats
+) -> Floats:
+    """Σ projected/((1-α)λ + ridge) for every α and row, with what lies off the span."""
+    spectrum = np.outer(values, 1 - alphas) + ridge
+    return np.asarray(arrays.matmul(projected, 1 / spectrum)).T + off / ridge[:, None]
+
+
+def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: float) -> Floats:
+    """Squared costs without ν, (K, n), for one α and one γ; exact as in `left_out_grid`."""
+    if alpha == 0:
+        return _unshrunk(working, trial, pooling)
+    K = working.n_sets
+    matrices = [arrays.to_numpy(working.matrix(k)) for k in range(K)]
+    mean = sum(matrices[1:], start=matrices[0]) / K
+    costs = np.empty((K, len(trial.own)))
+    for o in range(K):
+        member = np.flatnonzero(trial.own == o)
+        n, removed = working.prepared.sizes[o], trial.removed[member].max()
+        for k in range(K):
+            # What set o weighs in k's matrix, and what it gains there by the smaller divisor.
+            weight = (1 - alpha) * (pooling / K + (1 - pooling) * (k == o))
+            if pooling < 1 or k == 0:  # at γ = 1 there is one matrix for all sets
+                shrunk = (1 - alpha) * ((1 - pooling) * matrices[k] + pooling * mean)
+                shrunk += weight * removed / (n - removed) * matrices[o]
+                shrunk[np.diag_indices_from(shrunk)] += alpha
+                # Rows and all means, as columns, where that matrix is the identity.
+                R = arrays.cholesky(shrunk)
+                p = arrays.solve_triangular_transposed(R, trial.rows[member].T)
+                at = arrays.solve_triangular_transposed(R, working.means().T)
+            pp = np.einsum("ij,ij->j", p, p) + trial.off[member] / alpha
+            step = at[:, o] - at[:, k]
+            along = step @ p
+            # The row as k sees it is p + step; as its own set does, n/(n-1) times p.
+            pz, zz = pp + along, pp + 2 * along + step @ step
+            lost = weight * removed * n / (n - removed) ** 2
+            cost = zz + lost * pz**2 / np.maximum(1 - lost * pp, LEAST_REMAINDER)
+            costs[k, member] = cost * ((n / (n - removed)) ** 2 if k == o else 1.0)
+    return costs
+
+
+def _can_pool(working: WorkingSets, alpha: float | None) -> bool:
+    """Can covariances be pooled? Without shrinkage, where no set lacks directions of another."""
+    if alpha != 0 or not working.prepared.affine:
+        return True
+    geometry = working.geometry(shrinkage=0.0, pooling=0.0, dof=0.0)
+    return same_span(maps_of(working, geometry))
+
+
+def _unshrunk(working: WorkingSets, trial: TrialRows, pooling: float) -> Floats:
+    """Squared costs without ν, (K, n), where α is 0: by the formula for sets of any rank."""
+    geometry = working.geometry(shrinkage=0.0, pooling=pooling, dof=0.0)
+    maps, basis = maps_of(working, geometry), working.basis
+    if pooling > 0:
+        maps, inner = inside_span(maps)
+        basis = inner if basis is None else arrays.matmul(basis, inner)
+        trial = trial._replace(rows=arrays.matmul(trial.rows, arrays.to_numpy(inner)))
+    matrices = [matrix_of(arrays.to_numpy(one)) for one in maps]
+    return np.asarray(LeaveOneOutCosts(geometry, matrices, maps, basis).of_trial(trial).T)

@@ -1,0 +1,392 @@
+"""Sets of mapped rows that answer for a plain model: what samples cost them, and whether to.
+
+A curved model is an ordinary one, of rows that went through a :class:`~cospan.model.RowMap`
+first. All sets are scored by one matrix product: with M the sets' maps side by side,
+
+    y = x M        cost_k² = ν + Σ w_kj (y_j - a_kj)²
+
+For two sets one map serves both: with M_A⁻¹ M_B = U S Vᵀ it is M_A U, with the weights 1 and S².
+
+Whether curved features are worth it is a choice like the others: the leave-one-out log-loss
+decides, and the plain model stays unless the curved one is clearly better. Where the sampled rows
+are not all rows, the rest is read again, through the map: at once if it is in memory and not much
+more, else once the sampled ones have shown that it is worth it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import FAST_SHRINKAGE, expansion_keeps_digits
+from cospan._types import Floats, Index
+from cospan._validate import as_rows, as_weights
+from cospan.errors import InputError
+from cospan.model.calibration import Calibration
+from cospan.model.choice import CLEARLY, Candidate, Judge, tried_rows
+from cospan.model.curves import MOST_COLUMNS, RowMap, curve_map, landmark_map
+from cospan.model.prepared import Geometry, WorkingSets
+from cospan.model.set_model import Model, SetCosts, SetModel, Tried, chosen_sets
+from cospan.model.settings import Settings
+from cospan.model.typicality import Typicality
+from cospan.summary import RowSample, Summary
+
+#: Reads the rows of all sets once more, through the map: one summary for each set. Where it has an
+#: attribute `at_hand` that is true, the rows are in memory, and reading them costs little.
+Again = Callable[[RowMap], Sequence[Summary]]
+
+# Bytes of mapped rows computed at once. On the host they stay in the cache between the passes.
+_HOST_BYTES = 2**20
+_DEVICE_BYTES = 2**28
+# Fewer rows at once would keep matrix products waiting.
+_FEWEST_AT_ONCE = 512
+# From this many parts on, threads share them.
+_THREADED_PARTS = 32
+# Fewer rows in a set than this cannot show a curve: features are several times the columns.
+_FEWEST_ROWS = 40
+# Up to so many times the sampled rows all rows are mapped for the trial. A plain model of all rows
+# has an advantage over a curved one of a few hundred; over one of some thousands it has none.
+_MAPPED_AT_ONCE = 4
+# With fewer features than this a pooling is looked for in no time.
+_FEW_FEATURES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """What the plain model's own costs say, where a curved one answers for it."""
+
+    calibration: Calibration
+    typicality: Typicality | None
+
+
+class _Table(NamedTuple):
+    """What mapped rows, less `center`, are multiplied with; see the module."""
+
+    center: Floats  # (D,)
+    map: Floats  # (D, m)
+    at: Floats  # (K, m)
+    weights: Floats  # (K, m)
+
+
+@dataclass(frozen=True, eq=False)
+class CurvedSets:
+    """K sets of mapped rows, ready to say what a sample costs each of them."""
+
+    map: RowMap
+    costs: SetCosts = field(repr=False)  # of the mapped rows, with a calibration of their own
+    plain: Plain = field(repr=False)  # what the plain model says by itself
+
+    @property
+    def calibration(self) -> Calibration:
+        return self.costs.geometry.calibration
+
+    def squared_costs(self, rows: Array) -> Array:
+        """(n, K) squared costs of samples, in the dtype of the rows."""
+        xp = arrays.namespace(rows)
+        pieces = _pieces(rows, self.map)
+        threads = arrays.host_threads(rows) if len(pieces) >= _THREADED_PARTS else 1
+        parts = arrays.in_threads(lambda piece: self._scored(rows[piece, :]), pieces, threads)
+        squared = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
+        return xp.astype(squared, rows.dtype, copy=False)
+
+    def left_out_costs(self, rows: Array, own: Index, removed: Floats) -> Array:
+        """(n, K) squared costs of the sets' own rows, each as if it had never been there."""
+        xp = arrays.namespace(rows)
+        parts = []
+        for piece in _pieces(rows, self.map, larger=16):
+            mapped = xp.astype(self.map(rows[piece, :]), xp.float64)
+            weight = removed[piece]
+            parts.append(self.costs.left_out_costs(mapped, own[piece], sample_weight=weight))
+        squared = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
+        return xp.astype(squared, rows.dtype, copy=False)
+
+    def log_odds(self, rows: Floats) -> tuple[Floats, Floats]:
+        """log tan²θ of rows of two sets (n,), and its gradients in the columns (n, d)."""
+        center, across, at, weights = self._table
+        y = (np.asarray(self.map.exact(rows)) - center) @ across
+        away = y[:, None, :] - at
+        squared = np.sum(weights * away**2, axis=2) + self.costs.geometry.dof
+        uphill = 2 * (weights * away) @ across.T
+        a, b = (self.map.pulled_back(rows, uphill[:, k, :]) / squared[:, k, None] for k in (0, 1))
+        return self.log_odds_of(squared), self.calibration.gain * (a - b)
+
+    def log_odds_of(self, squared: Floats) -> Floats:
+        """log tan²θ from the squared costs (n, 2) of two sets."""
+        gain, zero = self.calibration.gain, self.calibration.zero
+        return np.asarray(gain * (np.log(squared[:, 0] / squared[:, 1]) - zero))
+
+    @cached_property
+    def _table(self) -> _Table:
+        g = self.costs.geometry
+        maps = [arrays.to_numpy(one) for one in self.costs.scoring_maps]
+        K, m = g.n_sets, maps[0].shape[1]
+        if K == 2:
+            turn, values, _ = np.linalg.svd(np.linalg.solve(*maps))
+            across = maps[0] @ turn
+            weights = np.stack([np.ones(m), values**2])
+        else:
+            across = np.concatenate(maps, axis=1)
+            weights = np.repeat(np.eye(K), m, axis=1)
+        if self.costs.basis is not None:
+            # Off the span of few rows every set has the variance α.
+            inside = arrays.to_numpy(self.costs.basis)
+            outside = scipy.linalg.null_space(inside.T)
+            across = np.concatenate([inside @ across, outside], axis=1)
+            constant = np.full((K, outside.shape[1]), 1 / g.shrinkage)
+            weights = np.concatenate([weights, constant], axis=1)
+        across = arrays.to_numpy(g.per_unit())[:, None] * across
+        center = arrays.to_numpy(g.center)
+        at = (arrays.to_numpy(g.means) - center) @ across
+        return _Table(center, across, at, weights)
+
+    @cached_property
+    def _laid_out(self) -> tuple[np.ndarray, ...]:
+        """What features, y² and y are multiplied with, and what is added.
+
+        y is taken about the origin, where mapped rows are of the order of 1.
+        """
+        center, across, at, weights = self._table
+        at = at + center @ across
+        constant = np.sum(weights * at**2, axis=1) + self.costs.geometry.dof
+        fine = expansion_keeps_digits(float(constant.max()), float(np.finfo(np.float32).eps))
+        found = (self.map.through(across), weights.T, -2 * (weights * at).T, constant)
+        dtype = np.float32 if fine else np.float64
+        return tuple(np.ascontiguousarray(one, dtype=dtype) for one in found)
+
+    def _scored(self, rows: Array) -> Array:
+        xp = arrays.namespace(rows)
+        features = self.map.features(rows)
+        if self._laid_out[0].dtype == np.float64:
+            features = xp.astype(features, xp.float64)
+        across, squares, linear, constant = (arrays.like(x, features) for x in self._laid_out)
+        with arrays.full_precision(features):
+            y = features @ across
+            crossed = y @ linear
+            y *= y
+            found = y @ squares
+        return xp.clip(found + crossed + constant[None, :], self.costs.geometry.dof, np.inf)
+
+
+def _pieces(rows: Array, mapping: RowMap, *, larger: int = 1) -> list[slice]:
+    """Parts of the rows to be mapped one after the other."""
+    size = _DEVICE_BYTES if arrays.on_accelerator(rows) else larger * _HOST_BYTES
+    step = max(_FEWEST_AT_ONCE, size // (4 * mapping.n_features))
+    n = rows.shape[0]
+    return [slice(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
+
+
+def as_fitted(model: SetModel, sets: Sequence[Any]) -> tuple[Geometry, list[Any]]:
+    """The geometry that answers for a model, and rows of its sets as that geometry knows them."""
+    if model.curve is None:
+        return model.geometry, list(sets)
+    mapped = [model.curve.map.exact(arrays.to_numpy(rows)) for rows in sets]
+    return model.curve.costs.geometry, mapped
+
+
+# ---- mapped rows, summarised ------------------------------------------------------------------
+
+
+def mapped_summary(rows: Array, weights: Floats | None, mapping: RowMap) -> Summary:
+    """Summary of mapped rows in memory, a piece at a time; it keeps no sample."""
+    found = None
+    for piece in _pieces(rows, mapping, larger=16):
+        weight = None if weights is None else weights[piece]
+        if weight is not None and not weight.any():
+            continue
+        part = Summary.of(mapping(rows[piece, :]), weight, exact=False, sample_size=0)
+        found = part if found is None else found + part
+    if found is None:
+        raise InputError("There are no rows to summarise; at least one sample is needed.")
+    return found
+
+
+class RowsAgain:
+    """Reads rows (and their weights) once more, through a map."""
+
+    def __init__(self, sets: Sequence[tuple[Any, Any]]) -> None:
+        self.sets = sets
+        self.at_hand = not any(arrays.is_lazy(X) for X, _ in sets)
+
+    def __call__(self, mapping: RowMap) -> list[Summary]:
+        return [self._mapped(X, weights, mapping) for X, weights in self.sets]
+
+    def _mapped(self, X: Any, weights: Any, mapping: RowMap) -> Summary:
+        if arrays.is_lazy(X):
+            from cospan.distributed import mapped_summary_of  # is above: its workers map rows
+
+            return mapped_summary_of(X, weights, mapping)
+        rows = as_rows(X, "X", d=mapping.n_columns)
+        counted = None if weights is None else as_weights(weights, rows.shape[0])
+        return mapped_summary(rows, counted, mapping)
+
+
+# ---- whether curved features are worth it -----------------------------------------------------
+
+
+def with_curve(model: Model, tried: Tried, settings: Settings, again: Again | None) -> Model:
+    """The model with a curve that answers for it, where that is better or asked for by number.
+
+    `again` is needed where the summaries' samples are not all rows.
+    """
+    size = settings.curved()
+    if size is None or not _possible(size, tried, settings, again):
+        return model
+    trials = _Trials(tried, None if size == "auto" else int(size))
+    costs = trials.fitted(settings, again, by_choice=size == "auto")
+    if costs is None:
+        return model
+    plain = Plain(model.geometry.calibration, model.typicality)
+    curve = CurvedSets(trials.mapping, costs, plain)
+    geometry = replace(model.geometry, calibration=curve.calibration)
+    return replace(model, geometry=geometry, typicality=costs.typicality, curve=curve)
+
+
+def _possible(size: int | str, tried: Tried, settings: Settings, again: Again | None) -> bool:
+    """Can the sets have a curved model? What was given by number and cannot be is an error."""
+    working, alpha = tried.working, settings.shrinkage
+    wrong = None
+    if not working.prepared.affine:
+        wrong = 'curve belongs to span="affine"; leave it out with span="linear".'
+    elif not isinstance(alpha, str) and alpha < FAST_SHRINKAGE:
+        wrong = f"curve needs a shrinkage of at least {FAST_SHRINKAGE:g}, or 'auto'."
+    elif tried.trial is None or (again is None and not _all_rows_inside(working)):
+        wrong = (
+            "curve needs the rows, and these summaries do not hold them; use fit, or give "
+            "`again`, which reads them once more."
+        )
+    elif working.n_varying == 0:
+        wrong = "curve needs features that vary."
+    if wrong and size != "auto":
+        raise InputError(wrong)
+    if wrong or size != "auto":
+        return wrong is None
+    # Who settles α, γ or ν wants the plain formula with that value.
+    free = all(x == "auto" for x in (settings.shrinkage, settings.pooling, settings.dof))
+    few = min(part.count for part in working.prepared.summaries) < _FEWEST_ROWS
+    return free and not few and settings.calibrate is not False
+
+
+def _all_rows_inside(working: WorkingSets) -> bool:
+    """Do the summaries hold all rows, in their samples or by themselves?"""
+    return all(
+        len(part.sample) == part.count or (working.basis is not None and part._holds_rows)
+        for part in working.prepared.summaries
+    )
+
+
+class _Trials:
+    """Costs of mapped rows, beside those of the plain model."""
+
+    def __init__(self, tried: Tried, size: int | None) -> None:
+        working, trial, squared = tried
+        assert trial is not None  # it is possible
+        self.working, self.trial = working, trial
+        self.summaries = list(working.prepared.summaries)
+        if working.basis is not None:  # of few long rows, trials take the rows themselves
+            self.summaries = [
+                replace(x, sample=_all_rows(x)) if x._holds_rows else x for x in self.summaries
+            ]
+        self.mapping = self._map(size)
+        self.judge = Judge(trial)
+        self.plain = None if squared is None else self._candidate(squared)
+
+    def _map(self, size: int | None) -> RowMap:
+        """The map of the sets' columns."""
+        prepared, samples = self.working.prepared, [x.sample.rows for x in self.summaries]
+        center = np.asarray(arrays.to_numpy(prepared.center), dtype=np.float64)
+        if self.working.n_varying > MOST_COLUMNS:
+            most = tried_rows(self.working.n_sets)
+            per_unit = np.asarray(arrays.to_numpy(self.working.per_unit), dtype=np.float64)
+            return landmark_map(center, per_unit, [rows[:most] for rows in samples], size)
+        # The deviation of every column over all sets; 0 for a constant.
+        unit = prepared.unit("own")
+        means = np.asarray(arrays.to_numpy(prepared.means), dtype=np.float64)
+        within = unit / np.where(unit > 0, unit, 1.0)
+        apart = (means - center) / np.where(unit > 0, unit, 1.0)
+        scale = np.asarray(unit * np.sqrt(within + np.mean(apart**2, axis=0)))
+        return curve_map(center, scale, np.concatenate(samples), size)
+
+    def fitted(self, settings: Settings, again: Again | None, by_choice: bool) -> SetCosts | None:
+        """The costs of mapped rows; None where there is a choice and the plain model is better."""
+        mapping, inside = self.mapping, _all_rows_inside(self.working)
+        # Are all rows so few more than the sampled ones that a trial can map them?
+        sampled = sum(len(x.sample) for x in self.summaries)
+        few_more = sum(x.count for x in self.summaries) <= _MAPPED_AT_ONCE * sampled
+        whole = inside or (getattr(again, "at_hand", False) and few_more)
+        if inside or not whole:
+            of_samples = [x.sample for x in self.summaries]
+            mapped = [mapped_summary(x.rows, x.weights, mapping) for x in of_samples]
+        else:
+            assert again is not None
+            mapped = list(again(mapping))
+        if by_choice and not self._promising(mapped, settings):
+            return None
+        costs, squared = self._costs(mapped, settings)
+        if by_choice and not self._better(costs, squared):
+            return None
+        if whole:
+            return costs
+        assert again is not None
+        g = costs.geometry
+        chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
+        return self._costs(again(mapping), chosen)[0]
+
+    def _costs(
+        self, mapped: Sequence[Summary], settings: Settings
+    ) -> tuple[SetCosts, Floats | None]:
+        """Costs of mapped rows, chosen and calibrated on the samples of the plain ones.
+
+        And the leave-one-out squared costs of those, where they are known.
+        """
+        whole = []
+        for part, known in zip(mapped, self.summaries, strict=True):
+            rows = self._mapped(known.sample.rows)
+            whole.append(replace(part, sample=replace(known.sample, rows=rows)))
+        settings = replace(settings, units=self.mapping.units, curve=None)
+        costs, tried = SetCosts.of_chosen(chosen_sets(whole, settings), settings)
+        return costs, tried.squared
+
+    def _promising(self, mapped: Sequence[Summary], settings: Settings) -> bool:
+        """Is it worth it to look for a pooling?
+
+        That takes a factor for every two sets. Where curves without one are clearly worse than the
+        plain model, many sets are spared it.
+        """
+        quick = self.working.n_sets == 2 or self.mapping.n_features < _FEW_FEATURES
+        if self.plain is None or quick:
+            return self.plain is not None
+        found = self._costs(mapped, replace(settings, pooling=0.0))
+        return not self.judge.better(self.plain, self._left_out(*found), CLEARLY)
+
+    def _better(self, costs: SetCosts, squared: Floats | None) -> bool:
+        assert self.plain is not None  # it was promising
+        return self.judge.better(self._left_out(costs, squared), self.plain, CLEARLY)
+
+    def _left_out(self, costs: SetCosts, squared: Floats | None) -> Candidate:
+        if squared is None:
+            most = tried_rows(len(self.summaries))
+            rows = np.concatenate([part.sample.rows[:most] for part in self.summaries])
+            mapped, removed = self._mapped(rows), self.trial.removed
+            found = costs.left_out_costs(mapped, self.trial.own, sample_weight=removed)
+            squared = arrays.to_numpy(found)
+        return self._candidate(squared)
+
+    def _candidate(self, squared: Floats) -> Candidate:
+        return self.judge.candidate(self.working, squared.T, 0.0, 0.0, 0.0)
+
+    def _mapped(self, rows: Floats) -> Floats:
+        return np.asarray(arrays.to_numpy(self.mapping(rows)), dtype=np.float64)
+
+
+def _all_rows(part: Summary) -> RowSample:
+    n = part.count
+    rows = arrays.to_numpy(part.factor_parts()[0][:n, :] + part.mean[None, :])
+    return RowSample(rows.astype(np.float64), np.ones(n), np.arange(n), np.zeros(n), n, math.inf, n)

@@ -1,0 +1,422 @@
+"""The directions of a frame: extremes, the shared band, and what the sets differ in along each.
+
+A direction is a row h of H. Its angle arctan2(s, c) says whose it is, and Theorem 2 of the paper
+says more: among all samples that both sets can represent, the first shared direction has the
+smallest angle and the last one the largest. The next extreme under the constraint that its
+coefficients be orthogonal to the earlier ones (the paper's deflation) walks through the shared
+block from its ends, so the successive extremes are simply the next rows of H.
+
+In the frame the Bhattacharyya distance of the two normal fits is a sum over directions,
+
+    D = ¼ Σ shift_i²  +  ½ Σ log cosh τ_i         τ_i = log tan θ_i = log(s_i/c_i)
+
+(the second sum is -½ Σ log sin 2θ_i). The first is the part of the means, **location**. With all
+τ_i replaced by their mean the second is the part of a common change of spread, **scale**; what
+remains, never below 0 since log cosh is convex, is the part of **shape**: spreads and relations
+that change in some directions more than in others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tables import make_dataframe
+from cospan._types import Bools, Floats, Index
+from cospan._validate import as_option, is_real
+from cospan.decomposition import Blocks
+from cospan.errors import InputError
+
+if TYPE_CHECKING:
+    from cospan.model.frame import JointFrame
+
+BLOCK_NAMES = ("A-only", "shared", "B-only")
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Some or all directions of a frame, one entry per direction.
+
+    Attributes
+    ----------
+    index : ndarray of int, (n,)
+        Which rows of the frame's H these are.
+    c, s : array, (n,)
+        What the direction weighs in A and in B; c² + s² = 1.
+    block : ndarray of str, (n,)
+        ``"A-only"``, ``"shared"`` or ``"B-only"``.
+    lengths : array, (n,)
+        ‖h‖: how much of both sets together lies along the direction.
+    feature_names : tuple of str or None
+    shifts : array, (n,)
+        How far B's mean lies from A's along the direction, in pooled spreads.
+    differences : array (n,) or None
+        The direction's part of the difference of the sets; None in the linear span.
+    x, y : array, (p, n) and (q, n), or None
+        The coefficients of Theorem 2, where the frame kept U and V: with A and B the prepared
+        rows (:meth:`JointFrame.prepared`), ``A.T @ x[:, i] = B.T @ y[:, i] = vectors[i]``, and
+        ``arctan2(‖x‖, ‖y‖)`` is the angle. NaN for directions that one set lacks: there the
+        equation has no solution.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame
+    >>> frame = JointFrame.fit(
+    ...     [[3.0, 0], [0, 1]], [[3.0, 0], [0, 4]], span="linear", center="none", shrinkage=0
+    ... )
+    >>> found = frame.directions
+    >>> found.degrees.round(2)
+    array([45.  , 75.96])
+    >>> found.vectors.round(6) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    index: np.ndarray
+    c: Array
+    s: Array
+    block: np.ndarray
+    lengths: Array
+    feature_names: tuple[str, ...] | None
+    x: Array | None = field(repr=False)
+    y: Array | None = field(repr=False)
+    shifts: Array = field(repr=False)
+    differences: Array | None = field(repr=False)
+    _rows: Array = field(repr=False)  # rows of the frame's H
+
+    @classmethod
+    def of(cls, frame: JointFrame, index: Index | None = None) -> Directions:
+        """The directions of a frame, or those at `index`, in that order."""
+        index = np.arange(frame.rank) if index is None else index
+        rows = arrays.pick(frame.H, index)
+        c, s = arrays.pick(frame.c, index), arrays.pick(frame.s, index)
+        xp = arrays.namespace(rows)
+        lengths = xp.sqrt(xp.sum(rows * rows, axis=1))
+        r, k, _ = frame.blocks
+        x = y = None
+        if frame.U is not None and frame.V is not None:
+            shared = (index >= r) & (index < r + k)
+            x = _coefficients(frame.U, index, c * lengths, shared)
+            y = _coefficients(frame.V, index - r, s * lengths, shared)
+        return cls(
+            index=index,
+            c=c,
+            s=s,
+            block=np.repeat(BLOCK_NAMES, frame.blocks)[index],
+            lengths=lengths,
+            feature_names=frame.feature_names,
+            x=x,
+            y=y,
+            shifts=arrays.pick(frame.shifts, index),
+            differences=arrays.pick(frame.differences, index) if frame.geometry.affine else None,
+            _rows=rows,
+        )
+
+    @cached_property
+    def vectors(self) -> Array:
+        """(n, d): the directions as unit vectors in feature space."""
+        return self._rows / self.lengths[:, None]
+
+    @property
+    def angles(self) -> Array:
+        """Each direction's angle in radians: 0 = only A has it, π/2 = only B."""
+        return arrays.namespace(self.c).atan2(self.s, self.c)
+
+    @property
+    def degrees(self) -> Array:
+        """The angles in degrees."""
+        return self.angles * (180 / math.pi)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, chosen: Any) -> Directions:
+        """Some of them: a slice, a mask, or positions (one position keeps a table of one)."""
+        positions = np.atleast_1d(np.arange(len(self))[chosen])
+        axes = {"c": 0, "s": 0, "lengths": 0, "shifts": 0, "differences": 0, "_rows": 0}
+        axes |= {"x": 1, "y": 1}
+        picked: dict[str, Any] = {
+            name: None
+            if (one := getattr(self, name)) is None
+            else arrays.pick(one, positions, axis)
+            for name, axis in axes.items()
+        }
+        index, block = self.index[positions], self.block[positions]
+        return replace(self, index=index, block=block, **picked)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A dataframe: index, block, degrees, c, s, shift, length, and part of the difference."""
+        columns = {
+            "direction": self.index,
+            "block": self.block,
+            "degrees": arrays.to_numpy(self.degrees),
+            "c": arrays.to_numpy(self.c),
+            "s": arrays.to_numpy(self.s),
+            "shift": arrays.to_numpy(self.shifts),
+            "length": arrays.to_numpy(self.lengths),
+        }
+        if self.differences is not None:
+            columns["difference"] = arrays.to_numpy(self.differences)
+        return make_dataframe(columns, backend)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name}: {np.sum(self.block == name)}" for name in BLOCK_NAMES)
+        return f"Directions({len(self)}; {counts})"
+
+
+def _coefficients(left: Array, columns: Index, weights: Array, shared: Bools) -> Array:
+    """u / (c‖h‖), for A = U diag(c) H makes Aᵀu = c h; NaN for directions that are not shared.
+
+    In the theorem's own scale x is u·s/c and Ax is s·h; here z has length 1. (The paper prints
+    c/s for the smallest angle. Then Ax and By differ, by the factor (c/s)².)
+    """
+    xp = arrays.namespace(left)
+    if left.shape[1] == 0:  # the set has no direction at all
+        x = arrays.zeros((left.shape[0], len(columns)), left)
+    else:
+        there = np.clip(columns, 0, left.shape[1] - 1)
+        x = arrays.pick(left, there, axis=1) / xp.where(weights > 0, weights, xp.ones_like(weights))
+    if shared.all():
+        return x
+    factor = arrays.like(np.where(shared, 1.0, np.nan), x[:1, 0] if x.shape[0] else x)
+    return x * factor[None, :]
+
+
+def extreme_directions(frame: JointFrame, side: str, n: int = 1) -> Directions:
+    """The n shared directions that are most like A, or most like B, most extreme first.
+
+    By Theorem 2 of the paper no sample that both sets can represent has a smaller angle than the
+    first one for A, or a larger one than the first one for B. Each next one is the extreme among
+    the samples whose coefficients are orthogonal to those before it.
+
+    Parameters
+    ----------
+    frame : JointFrame
+    side : {"A", "B"}
+    n : int
+        How many, at most the number of shared directions. (With shrinkage all are shared.
+        Directions that only one set has are in ``frame.directions``.)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from cospan import JointFrame, extreme_directions
+    >>> X, y = load_digits(return_X_y=True)
+    >>> frame = JointFrame.fit(X[y == 4], X[y == 9])
+    >>> extreme_directions(frame, "A", 3).degrees.round(1)
+    array([ 8.6, 10.1, 14.3])
+    >>> extreme_directions(frame, "B", 3).degrees.round(1)
+    array([83.6, 79. , 78.3])
+    """
+    side = as_option(side, "side", ("A", "B"))
+    shared = _shared_index(frame, n)
+    return Directions.of(frame, shared[:n] if side == "A" else shared[::-1][:n])
+
+
+def shared_directions(frame: JointFrame, n: int = 1) -> Directions:
+    """The n shared directions nearest to 45°, nearest first: what both sets have alike.
+
+    Under shrinkage, directions in which neither set varies lie at 45° too. Where the frame works
+    in a span (fewer rows than features), those outside it are not listed.
+
+    Parameters
+    ----------
+    frame : JointFrame
+    n : int
+
+    Examples
+    --------
+    >>> from cospan import JointFrame, shared_directions
+    >>> frame = JointFrame.fit(
+    ...     [[3.0, 0], [0, 1]], [[3.0, 0], [0, 4]], span="linear", center="none", shrinkage=0
+    ... )
+    >>> shared_directions(frame, 1).vectors.round(6) + 0.0
+    array([[1., 0.]])
+    """
+    shared = _shared_index(frame, n)
+    distance = np.abs(arrays.to_numpy(frame.angles)[shared] - math.pi / 4)
+    return Directions.of(frame, shared[np.argsort(distance, kind="stable")[:n]])
+
+
+def _shared_index(frame: JointFrame, n: int) -> Index:
+    r, k, _ = frame.blocks
+    check_count(n, k, "shared direction")
+    return np.arange(r, r + k)
+
+
+def check_count(n: object, available: int, what: str) -> None:
+    """Is n a number of directions that there are?"""
+    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
+        raise InputError(f"n is {n!r}; it must be a whole number of at least 1.")
+    if n > available:
+        raise InputError(
+            f"n is {n}, but the frame has {available} {what}{'' if available == 1 else 's'}; "
+            "ask for fewer" + (", or fit it with shrinkage > 0." if not available else ".")
+        )
+
+
+# ---- what two sets differ in ------------------------------------------------------------------
+
+
+class _Parts(NamedTuple):
+    location: float
+    scale: float
+    shape: float
+
+
+class Parts(_Parts):
+    """The Bhattacharyya distance of two sets, split: (location, scale, shape).
+
+    Attributes
+    ----------
+    location, scale, shape : float
+        The parts; none is negative, and their sum is the distance.
+    spread_ratio : float
+        How many times as wide as A the set B spreads, in the geometric mean over directions.
+
+    Examples
+    --------
+    >>> parts = Parts(0.5, 0.25, 0.0, spread_ratio=2.0)
+    >>> location, scale, shape = parts
+    >>> sum(parts) == parts.total == 0.75
+    True
+    """
+
+    spread_ratio: float
+
+    def __new__(cls, location: float, scale: float, shape: float, spread_ratio: float) -> Parts:
+        self = super().__new__(cls, location, scale, shape)
+        self.spread_ratio = spread_ratio
+        return self
+
+    def __getnewargs__(self) -> tuple[float, ...]:
+        return *self, self.spread_ratio
+
+    @property
+    def total(self) -> float:
+        """D, the whole difference."""
+        return self.location + self.scale + self.shape
+
+
+def differences_of(frame: JointFrame) -> Array:
+    """Each direction's part of D, (m,)."""
+    _refuse_linear(frame)
+    shifts = arrays.to_numpy(frame.shifts)
+    found = 0.25 * shifts**2 + 0.5 * _log_cosh(_log_ratio(frame))
+    return arrays.like(found, frame.c)
+
+
+def parts_of(frame: JointFrame) -> Parts:
+    """D by location, scale and shape."""
+    _refuse_linear(frame)
+    tau = _log_ratio(frame)
+    spread = 0.5 * float(np.sum(_log_cosh(tau)))
+    # Directions off a span are alike in both sets: they count in the mean, with τ = 0.
+    count = max(frame.geometry.n_varying, 1) if frame.shrinkage > 0 else max(len(tau), 1)
+    mean = float(np.sum(tau)) / count if math.isfinite(spread) else 0.0
+    scale = min(0.5 * count * float(_log_cosh(np.array([mean]))[0]), spread)
+    return Parts(
+        location=0.25 * float(np.sum(arrays.to_numpy(frame.shifts) ** 2)),
+        scale=scale,
+        shape=spread - scale,
+        spread_ratio=math.exp(mean),
+    )
+
+
+def _refuse_linear(frame: JointFrame) -> None:
+    if not frame.geometry.affine:
+        raise InputError(
+            'Location, scale and shape belong to span="affine", where every set has its own '
+            'centre; fit the frame without span="linear".'
+        )
+
+
+def _log_ratio(frame: JointFrame) -> Floats:
+    c, s = arrays.to_numpy(frame.c), arrays.to_numpy(frame.s)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(s) - np.log(c), dtype=np.float64)
+
+
+def _log_cosh(x: Floats) -> Floats:
+    """log cosh x, without overflow."""
+    size = np.abs(x)
+    return np.asarray(size + np.log1p(np.exp(-2 * size)) - math.log(2))
+
+
+# ---- some of the directions only --------------------------------------------------------------
+
+
+def truncated(
+    frame: JointFrame, band: float | None, n: int | None, shared_above: float | None
+) -> JointFrame:
+    """The frame with some of its directions only; see :meth:`JointFrame.truncate`."""
+    kept = _kept(frame, band, n, shared_above)
+    if not kept.any():
+        raise InputError(
+            "No direction would be left; choose a narrower band or a lower shared_above."
+        )
+    if kept.all() and (shared_above is not None or not frame.off_space_variance or band == 0):
+        return frame
+    index = np.flatnonzero(kept)
+    r, k, _ = frame.blocks
+    dropped = frame.rank - len(index)
+    core, inverse = arrays.pick(frame.core, index), arrays.pick(frame.inverse, index, axis=1)
+    basis = frame.basis
+    if basis is not None and shared_above is None and frame.off_space_variance:
+        # All directions off the span lie at exactly 45°, so the band takes them along, and the
+        # two products of scoring in a span become one.
+        dropped += frame.geometry.n_varying - int(basis.shape[1])
+        core, inverse, basis = arrays.matmul(core, basis.T), arrays.matmul(basis, inverse), None
+    return replace(
+        frame,
+        c=arrays.pick(frame.c, index),
+        s=arrays.pick(frame.s, index),
+        blocks=Blocks(*(int(part.sum()) for part in np.split(kept, [r, r + k]))),
+        core=core,
+        inverse=inverse,
+        basis=basis,
+        U=None if frame.U is None else arrays.pick(frame.U, index[index < r + k], axis=1),
+        V=None if frame.V is None else arrays.pick(frame.V, index[index >= r] - r, axis=1),
+        dropped=frame.dropped + dropped,
+        typicality=None,  # what its training rows cost, left out, is not known
+    )
+
+
+def _kept(
+    frame: JointFrame, band: float | None, n: int | None, shared_above: float | None
+) -> Bools:
+    """Mask of the directions to keep."""
+    if sum(x is not None for x in (band, n, shared_above)) != 1:
+        raise InputError("Give exactly one of band, n and shared_above.")
+    distance = np.abs(arrays.to_numpy(frame.angles) - math.pi / 4)
+    if band is not None:
+        _check_between(band, "band", math.pi / 4, "radians, for instance math.radians(10)")
+        return np.asarray(distance >= band)
+    if shared_above is not None:
+        return shared_mask(frame, shared_above)
+    check_count(n, frame.rank, "direction")
+    kept = np.zeros(frame.rank, dtype=bool)
+    if frame.geometry.affine:
+        distance = arrays.to_numpy(frame.differences)
+    # Directions that only one set has are all equally far from 45°: the longer one goes first.
+    length = np.linalg.norm(arrays.to_numpy(frame.core), axis=1)
+    kept[np.lexsort((-length, -distance))[:n]] = True
+    return kept
+
+
+def shared_mask(frame: JointFrame, shared_above: float) -> Bools:
+    """Which directions have min(c, s) above a threshold."""
+    _check_between(shared_above, "shared_above", math.sqrt(0.5), "below √½, the value at 45°")
+    weakest = np.minimum(arrays.to_numpy(frame.c), arrays.to_numpy(frame.s))
+    return np.asarray(weakest > shared_above)
+
+
+def _check_between(value: object, name: str, top: float, what: str) -> None:
+    if not is_real(value) or not 0 <= value < top:
+        raise InputError(f"{name} is {value!r}; it must lie in [0, {top:.4f}): {what}.")

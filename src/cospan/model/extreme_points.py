@@ -1,0 +1,166 @@
+"""The most A-like and the most B-like points there are.
+
+Over directions the extremes of the angle are the ends of the frame. Over *points*, which is what
+the affine angle is about, they are finite: in the coordinates (y, 1) both squared costs are
+quadratic forms,
+
+    cost_A² = (y, 1) Q_A (y, 1)ᵀ        cost_B² = (y, 1) Q_B (y, 1)ᵀ
+
+and the paper's Theorem 2 holds in d + 1 coordinates: the smallest and the largest ratio belong to
+the ends of the generalized eigenvectors of the pair, and deflation gives the next ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import NOT_ZERO, at_infinity
+from cospan._types import Floats
+from cospan._validate import as_option, as_rows
+from cospan.errors import InputError
+from cospan.model.directions import check_count
+
+if TYPE_CHECKING:
+    from cospan.model.alignment import Alignment
+    from cospan.model.frame import JointFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Prototypes:
+    """Points of feature space that are most like one set, most extreme first.
+
+    Attributes
+    ----------
+    points : array, (n, d)
+        In the units of the features; constant features have the value they have in the data.
+    alignment : Alignment
+        Their angles and costs.
+    side : str
+        ``"A"`` or ``"B"``.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame, prototypes
+    >>> rng = np.random.default_rng(0)
+    >>> frame = JointFrame.fit(rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0])
+    >>> found = prototypes(frame, "B", 1)
+    >>> found.points.shape, bool(found.alignment.degrees[0] > 80)
+    ((1, 2), True)
+    """
+
+    points: Array
+    alignment: Alignment
+    side: str
+
+    def __len__(self) -> int:
+        return int(self.points.shape[0])
+
+    def __repr__(self) -> str:
+        degrees = ", ".join(f"{x:.1f}°" for x in arrays.to_numpy(self.alignment.degrees)[:5])
+        more = ", …" if len(self) > 5 else ""
+        return f"Prototypes({len(self)} most like {self.side}: {degrees}{more})"
+
+
+def prototypes(frame: JointFrame, side: str, n: int = 1, *, start: Any = None) -> Prototypes:
+    """The n points that are most like A, or most like B.
+
+    No sample whatever has a smaller angle than the first one for A, or a larger one than the
+    first for B. Each next one is the extreme among the points whose weights are orthogonal to
+    those before it.
+
+    Parameters
+    ----------
+    frame : JointFrame
+        Of the affine span, with shrinkage.
+    side : {"A", "B"}
+    n : int
+    start : array-like (k, d), optional
+        For a curved frame, real rows to start from: the n most extreme of them are moved uphill,
+        within the range of all of them, as far as the angle rises. Without it the points are those
+        of the plain frame, and so are their angles.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame, prototypes
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(500, 2)), rng.normal(size=(500, 2)) + [2.0, 0]
+    >>> found = prototypes(JointFrame.fit(A, B), "B")
+    >>> bool(found.points[0, 0] > 2)
+    True
+    """
+    side = as_option(side, "side", ("A", "B"))
+    if start is not None:
+        return _uphill(frame, side, n, start)
+    frame = frame.plain
+    if not frame.geometry.affine:
+        raise InputError(
+            'Prototypes belong to span="affine"; in the linear span the extremes are directions: '
+            "see extreme_directions."
+        )
+    if frame.shrinkage == 0 and (frame.blocks.r or frame.blocks.t):
+        raise InputError(
+            "Prototypes need directions that both sets have; fit the frame with shrinkage."
+        )
+    check_count(n, frame.rank, "direction")
+    y = _extreme_points(frame, side)[:n]
+    center = arrays.to_numpy(frame.center)
+    points = center + y @ arrays.to_numpy(frame.H)
+    constant = frame.geometry.constant_features
+    points[:, constant] = center[constant]
+    rows = arrays.like(points, frame.center)
+    return Prototypes(rows, frame.align(rows), side)
+
+
+def _uphill(frame: JointFrame, side: str, n: int, start: Any) -> Prototypes:
+    """Real rows, moved along the gradient of the log odds."""
+    curve = frame.curve
+    if curve is None:
+        raise InputError("start belongs to curved frames; leave it out: this frame is plain.")
+    rows = as_rows(start, "start", d=frame.n_features)
+    host = np.asarray(arrays.to_numpy(rows), dtype=np.float64)
+    check_count(n, len(host), "row")
+    sign = 1.0 if side == "A" else -1.0
+    order = np.argsort(sign * curve.log_odds(host)[0], kind="stable")[:n]
+    unit = np.where(curve.map.per_unit > 0, 1 / np.maximum(curve.map.per_unit, NOT_ZERO), 1.0)
+    bounds = list(zip(host.min(axis=0) / unit, host.max(axis=0) / unit, strict=True))
+
+    def downhill(x: Floats) -> tuple[float, Floats]:
+        value, slope = curve.log_odds((x * unit)[None, :])
+        return sign * float(value[0]), sign * slope[0] * unit
+
+    found = [
+        unit * scipy.optimize.minimize(downhill, host[i] / unit, jac=True, bounds=bounds).x
+        for i in order.tolist()
+    ]
+    moved = np.stack(found)
+    best = np.argsort(sign * curve.log_odds(moved)[0], kind="stable")
+    points = arrays.like(moved[best], rows)
+    return Prototypes(points, frame.align(points), side)
+
+
+def _extreme_points(frame: JointFrame, side: str) -> Floats:
+    """Coordinates y of the extreme points, most extreme first."""
+    half = 0.5 * arrays.to_numpy(frame.shifts)
+    weights = frame.cost_weights()
+    forms = [_form(w, at, frame.dof) for w, at in zip(weights, (-half, half), strict=True)]
+    _, vectors = scipy.linalg.eigh(*(forms if side == "A" else forms[::-1]))
+    last = vectors[-1]
+    finite = np.abs(last) > at_infinity(len(last)) * np.linalg.norm(vectors, axis=0)
+    return np.asarray((vectors[:-1, finite] / last[finite]).T)
+
+
+def _form(weight: Floats, at: Floats, dof: float) -> Floats:
+    """Q with (y, 1) Q (y, 1)ᵀ = ν + Σ weight (y - at)²."""
+    m = len(weight)
+    Q = np.zeros((m + 1, m + 1))
+    Q[np.arange(m), np.arange(m)] = weight
+    Q[:m, m] = Q[m, :m] = -weight * at
+    Q[m, m] = dof + weight @ at**2
+    return Q

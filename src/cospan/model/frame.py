@@ -1,0 +1,500 @@
+"""JointFrame: two sets, prepared and decomposed together; it scores samples.
+
+One GSVD of the centred, shrunk pair gives directions H with the weights c and s. Where the rows do
+not fill the feature space (rank below d), the frame works inside their span: `basis` holds an
+orthonormal basis of it, in units, and `core` the frame in its coordinates. Under shrinkage all
+directions off the span are alike for both sets, with variance α; they enter both costs through the
+norm of what lies off the span, and are never written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Unpack, overload
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._types import Floats
+from cospan._validate import as_option, as_rows, check_names
+from cospan.decomposition import Blocks
+from cospan.errors import InputError
+from cospan.model.alignment import Alignment, LeaveOneOut
+from cospan.model.curved import Again, RowsAgain, with_curve
+from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
+from cospan.model.leave_one_out import removed_weights
+from cospan.model.pair import decomposed, prepared_rows, with_uv
+from cospan.model.prepared import in_feature_units, working_rows
+from cospan.model.scoring import Scorer, is_chunks
+from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, parts_left_out
+from cospan.model.settings import Given, Settings
+from cospan.summary import Summary
+
+# Rows of each set that a fit keeps to try its choices on.
+_SAMPLED_ROWS = 2000
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class JointFrame(SetModel):
+    """The joint frame of two sets, ready to score samples.
+
+    Make one with :meth:`fit` (from rows) or :meth:`from_summaries`.
+
+    Attributes
+    ----------
+    c, s : array, (m,)
+        Cosines, falling, and sines, rising, of the directions.
+    blocks : Blocks
+        How many directions only A has, both share, only B has.
+    core : array, (m, e)
+        The directions in working coordinates: features divided by their unit, inside `basis`.
+    inverse : array, (e, m)
+        Its pseudo-inverse.
+    basis : array (d, e) or None
+    U, V : array or None
+        Left factors of the prepared rows; only with ``fit(..., keep_uv=True)``.
+    dropped : int
+        How many directions :meth:`truncate` has left out; 0 for a whole frame.
+    geometry, typicality, curve
+        What every model of sets has: positions, units and settings; what the sets' own rows cost,
+        where there were rows to leave out; costs of curved features, where those answer.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame
+    >>> A = np.random.default_rng(0).normal(size=(300, 2))
+    >>> JointFrame.fit(A, A + [3, 0]).align([[0.0, 0.0], [3.0, 0.0]]).predict().tolist()
+    [0, 1]
+    """
+
+    c: Array
+    s: Array
+    blocks: Blocks
+    core: Array
+    inverse: Array
+    U: Array | None = None
+    V: Array | None = None
+    dropped: int = 0
+
+    # ---- fitting ------------------------------------------------------------------------------
+
+    @classmethod
+    def fit(
+        cls,
+        A: Any,
+        B: Any,
+        *,
+        span: str = "affine",
+        units: str = "auto",
+        shrinkage: float | str = "auto",
+        pooling: float | str = "auto",
+        dof: float | str = "auto",
+        calibrate: bool | None = None,
+        preset: str | None = None,
+        center: Any = "pooled",
+        balance: bool = True,
+        tol: float | None = None,
+        curve: int | str | None = None,
+        picture: bool = False,
+        sample_weight_a: Any = None,
+        sample_weight_b: Any = None,
+        keep_uv: bool = False,
+    ) -> JointFrame:
+        """Fit the frame to rows in memory.
+
+        Parameters
+        ----------
+        A, B : array-like or dataframe, (p, d) and (q, d)
+        span : {"affine", "linear"}
+            ``"affine"``: each set explains a sample as a weighted mean of its rows, about its own
+            mean. ``"linear"``: as a combination of its rows about one centre (the paper's way).
+        units : {"auto", "own", "common"}
+            What shrinkage pulls towards: each feature's own variance (tables: then no result
+            depends on the units of a column), or one variance for all (pictures, embeddings).
+        shrinkage : float in [0, 1) or "auto"
+            α: covariances become ``(1-α) Σ + α T``.
+        pooling : float in [0, 1] or "auto"
+            γ pulls the sets' covariances towards their mean; 1 leaves only a difference of means.
+        dof : float or "auto"
+            ν, the degrees of freedom: 1 is the plain weighted mean; with many, distance counts
+            as it does for normal distributions.
+        calibrate : bool, optional
+            Set the zero and the unit of θ so that cos²θ is the probability of A. By default in
+            the affine span; False gives the raw angle of the two costs.
+        preset : {"paper"}, optional
+            The paper's method: the linear span, each set centred at its own mean, no balance, no
+            shrinkage, raw angles.
+        center : {"pooled", "each", "none"} or array (d,)
+            For the linear span. ``"pooled"``: one vector is taken off A, B and every new sample,
+            the midpoint of the two means when balanced, else the mean of all rows. ``"each"``:
+            each set loses its own mean, new samples lose nothing. Or a vector.
+        balance : bool
+            For the linear span: give both sets equal weight, whatever their sizes.
+        tol : float, optional
+            As in :func:`cospan.gsvd`.
+        picture : bool
+            The features are pixels: they share one unit, also where they have names.
+        curve : None, "auto" or int
+            Score rows together with curved features of them, whose means and covariances see
+            what those of the columns do not: a ring inside a blob. They are cosines of columns or,
+            above 100 columns, how near a row is to landmarks, means of a few rows. ``"auto"``:
+            where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
+            too, as :func:`cospan.compare` and the estimator do by default. A number: always, with
+            so many features. Directions, parts and prototypes are the plain frame's.
+        sample_weight_a, sample_weight_b : array-like, optional
+            A weight of 2 counts like a row that occurs twice.
+        keep_uv : bool
+            Keep U and V, for the coefficients behind directions. They belong to the rows as
+            :meth:`prepared` gives them: under shrinkage its ridge rows have their rows in U and
+            V too, below those of the data.
+
+        Notes
+        -----
+        Whatever is ``"auto"`` is chosen by the leave-one-out log-loss of the calibrated
+        probabilities, and leaves its default (the units that fit the kind of data, α = 0.3,
+        γ = 0, ν = 1) only where that is better by more than its sampling error.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from cospan import JointFrame
+        >>> X, y = load_digits(return_X_y=True)
+        >>> fours, nines = X[y == 4], X[y == 9]
+        >>> frame = JointFrame.fit(fours[:120], nines[:120])
+        >>> frame
+        JointFrame(120 rows against 120, 64 features, rank 58, shrinkage 0.2)
+        >>> test = frame.align(fours[120:])
+        >>> float((test.predict() == 0).mean().round(3))
+        0.951
+        """
+        settings = Settings.of(
+            span=span,
+            units=units,
+            shrinkage=shrinkage,
+            pooling=pooling,
+            dof=dof,
+            calibrate=calibrate,
+            preset=preset,
+            center=center,
+            balance=balance,
+            tol=tol,
+            curve=curve,
+        )
+        size = _SAMPLED_ROWS
+        plain = all(arrays.is_array(X) and not arrays.is_lazy(X) and X.ndim == 2 for X in (A, B))
+        if sample_weight_a is None and sample_weight_b is None and plain:
+            few = A.shape[0] + B.shape[0] + 2 < A.shape[1]
+            size = 0 if few else size  # they are all in their summary anyway
+        a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
+        b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
+        rows = ((A, sample_weight_a), (B, sample_weight_b))
+        again = None if curve is None else RowsAgain(rows)
+        frame = cls._of(a, b, settings, picture, again)
+        return with_uv(frame, A, B, sample_weight_a, sample_weight_b) if keep_uv else frame
+
+    @classmethod
+    def from_summaries(
+        cls,
+        a: Summary,
+        b: Summary,
+        *,
+        picture: bool = False,
+        again: Again | None = None,
+        **settings: Unpack[Given],
+    ) -> JointFrame:
+        """Fit the frame to two summaries; settings as in :meth:`fit`.
+
+        A fast summary (``exact=False``) needs a shrinkage of at least 1e-3. Summaries without a
+        sample of rows take the defaults where a choice would need rows, and their angles are
+        calibrated by theory. A `curve` needs all rows: where the summaries' samples are not all of
+        them, `again` reads them once more. It takes a map of rows and returns two summaries of the
+        rows that went through it, made with ``exact=False``.
+        """
+        if not (isinstance(a, Summary) and isinstance(b, Summary)):
+            raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
+        return cls._of(a, b, Settings.of(**(Given(curve=None) | settings)), picture, again)
+
+    @classmethod
+    def _of(
+        cls, a: Summary, b: Summary, settings: Settings, picture: bool, again: Again | None
+    ) -> JointFrame:
+        chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
+        found = decomposed(chosen)
+        frame = cls(geometry=chosen.geometry, **found._asdict())
+        frame, tried = calibrated(frame, chosen, settings, found.inner(chosen.working))
+        return frame if settings.curve is None else with_curve(frame, tried, settings, again)
+
+    def prepared(self, X: Any, side: str, *, sample_weight: Any = None) -> Array:
+        """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
+
+        Under shrinkage the ridge is below the rows, √α times the units of the features (of a
+        basis of their span, where the frame works in one). ``prepared(A, "A")`` is U diag(c) H.
+        """
+        return prepared_rows(self, X, side, sample_weight)
+
+    # ---- properties ---------------------------------------------------------------------------
+
+    n_a = Derived(lambda f: float(f.geometry.sizes[0]), "The size of A (the sum of its weights).")
+    n_b = Derived(lambda f: float(f.geometry.sizes[1]), "The size of B.")
+    center_a = Derived[Array](lambda f: f.geometry.about(0), "What A's moments are taken about.")
+    center_b = Derived[Array](lambda f: f.geometry.about(1), "What B's moments are taken about.")
+    rank = Derived(lambda f: int(f.c.shape[0]), "The number of directions.")
+    differences = Derived[Array](
+        differences_of, "(m,): each direction's part of the Bhattacharyya distance of the two sets."
+    )
+    parts = Derived[Parts](
+        parts_of, "The difference of the two sets, split into location, scale and shape."
+    )
+    directions = Derived[Directions](
+        Directions.of,
+        "Every direction, A's first: unit vectors, angles, shifts, blocks, c, s, lengths.",
+    )
+
+    @property
+    def lam(self) -> float:
+        """Mean variance that shrinkage pulls towards, over the features that vary."""
+        unit = arrays.to_numpy(self.geometry.unit)
+        return float(np.mean(unit[unit > 0] ** 2)) if unit.any() else 0.0
+
+    @property
+    def H(self) -> Array:
+        """The frame, (m, d): its rows are the directions in feature space."""
+        return in_feature_units(self.core, self.basis, self.geometry)
+
+    @property
+    def angles(self) -> Array:
+        """Each direction's angle in radians."""
+        return arrays.namespace(self.c).atan2(self.s, self.c)
+
+    @cached_property
+    def shifts(self) -> Array:
+        """(m,): how far B's mean lies from A's along each direction, in pooled spreads."""
+        means = self.geometry.means
+        step = working_rows(means[1:, :], means[0, :], self.geometry, self.basis)[0]
+        return arrays.matmul(step, arrays.like(self.inverse, step))[0, :]
+
+    @property
+    def off_space_variance(self) -> float:
+        """α, the variance of both sets in directions off the span; 0 if there are none."""
+        return self.shrinkage if self.basis is not None else 0.0
+
+    def cost_weights(self, weighting: str = "cost") -> tuple[Floats, Floats]:
+        """What squares of coordinates count in A's cost and in B's, (m,) each; γ included."""
+        c, s = arrays.to_numpy(self.c), arrays.to_numpy(self.s)
+        if weighting == "frame":
+            return np.square(s), np.square(c)
+        gamma = self.pooling
+        if gamma > 0:
+            a, b = (1 / ((1 - gamma) * np.square(x) + gamma / 2) for x in (c, s))
+            return a, b
+        return _inverse_square(c), _inverse_square(s)
+
+    def __repr__(self) -> str:
+        curved = "" if self.curve is None else ", curved"
+        whole = f" of {self.rank + self.dropped}" if self.dropped else ""
+        return (
+            f"JointFrame({self.n_a:,.6g} rows against {self.n_b:,.6g}, {self.n_features} features, "
+            f"rank {self.rank}{whole}, shrinkage {self.shrinkage:g}{curved})"
+        )
+
+    # ---- angles of samples --------------------------------------------------------------------
+
+    def coordinates(self, Z: Any) -> Array:
+        """Coordinates (n, m) of samples in the frame: y with Hᵀy = z - center in least squares."""
+        check_names(Z, self.feature_names, "Z")
+        rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
+        return Scorer(self, rows).coordinates(rows)[0]
+
+    @overload
+    def align(self, Z: Iterator[Any], *, weighting: str = "cost") -> Iterator[Alignment]: ...
+    @overload
+    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment: ...
+    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment | Iterator[Alignment]:
+        """The alignment angle of every sample.
+
+        Parameters
+        ----------
+        Z : array-like (n, d), a Dask collection, or an iterable of chunks
+        weighting : {"cost", "frame"}
+            ``"cost"``: by what it costs each set to explain the sample. ``"frame"`` (linear span
+            only): arctan2(‖s∘y‖, ‖c∘y‖), with which the paper's table was computed.
+
+        Returns
+        -------
+        Alignment
+            For a Dask collection its arrays are lazy; for chunks, an iterator of Alignments:
+            constant memory.
+        """
+        weighting = self.as_weighting(weighting)
+        if arrays.is_lazy(Z):
+            from cospan.distributed import aligned  # is above: its workers use frames
+
+            return aligned(self, Z, weighting)
+        return self._align_chunks(Z, weighting) if is_chunks(Z) else self._aligned(Z, weighting)
+
+    def _aligned(self, Z: Any, weighting: str, first_row: int = 0) -> Alignment:
+        check_names(Z, self.feature_names, "Z")
+        rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True, first_row=first_row)
+        if self.curve is not None:
+            squared = self.curve.squared_costs(rows)
+            return self._alignment(squared[:, 0], squared[:, 1])
+        a, b, *beside = Scorer(self, rows, weighting).scores(rows)
+        return self._alignment(a, b, weighting, *beside)
+
+    def _align_chunks(self, chunks: Iterable[Any], weighting: str) -> Iterator[Alignment]:
+        seen = 0
+        for chunk in chunks:
+            found = self._aligned(chunk, weighting, seen)
+            seen += len(found)
+            yield found
+
+    def _alignment(self, a: Array, b: Array, weighting: str = "cost", *beside: Any) -> Alignment:
+        """From squared costs by A and by B, and what there is of shares and the outside."""
+        g = self.geometry
+        return Alignment.from_costs(a, b, weighting, g.calibration, self.typicality, *beside)
+
+    def as_weighting(self, weighting: str) -> str:
+        """A weighting this frame knows, checked."""
+        weighting = as_option(weighting, "weighting", ("cost", "frame"))
+        if weighting == "frame" and self.geometry.affine:
+            raise InputError(
+                'weighting="frame" belongs to the linear span; fit the frame with span="linear".'
+            )
+        return weighting
+
+    def _squared(self, rows: Array) -> Array:
+        found = Scorer(self, rows).scores(rows)
+        return arrays.namespace(rows).stack((found.squared_a, found.squared_b), axis=1)
+
+    # ---- angles of training rows, each left out -----------------------------------------------
+
+    def leave_one_out(
+        self,
+        A: Any,
+        B: Any,
+        *,
+        weighting: str = "cost",
+        sample_weight_a: Any = None,
+        sample_weight_b: Any = None,
+    ) -> LeaveOneOut:
+        """The training rows' own angles: each as if the row had never been there.
+
+        Exact, without refitting: mean, covariance and divisor change; α, the units and the
+        calibration stay. Scoring training rows with :meth:`align` flatters: every row helped
+        to build its own side. With ``center="each"`` a row is scored less the mean of its own
+        set, as it entered the frame. Without shrinkage, a row that the others of its set do not
+        span costs ∞; with no more rows than features that is every row. (With
+        ``weighting="frame"`` centre and divisor stay.)
+
+        A and B are the rows the frame was fitted to, or some of them, and their weights those used
+        in fitting; a row of weight 2 loses one of its two occurrences.
+        """
+        return LeaveOneOut(
+            self.left_out(A, "A", weighting=weighting, sample_weight=sample_weight_a),
+            self.left_out(B, "B", weighting=weighting, sample_weight=sample_weight_b),
+        )
+
+    def left_out(
+        self, X: Any, side: str, *, weighting: str = "cost", sample_weight: Any = None
+    ) -> Alignment:
+        """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
+        weighting = self.as_weighting(weighting)
+        side = as_option(side, "side", ("A", "B"))
+        if arrays.is_lazy(X):
+            from cospan.distributed import aligned  # is above: its workers use frames
+
+            return aligned(self, X, weighting, side, sample_weight)
+        check_names(X, self.feature_names, side)
+        rows = as_rows(X, side, d=self.n_features, allow_empty=True)
+        removed = removed_weights(sample_weight, rows.shape[0])
+        own = np.full(rows.shape[0], "AB".index(side))
+        if self.curve is not None:
+            squared = self.curve.left_out_costs(rows, own, removed)
+            return self._alignment(squared[:, 0], squared[:, 1])
+        beside: list[Any] = []
+        if self.basis is not None or self.blocks.r or self.blocks.t or weighting == "frame":
+            moved = rows
+            if self.center_mode == "each":
+                moved = rows - arrays.like(self.geometry.means[own[:1], :], rows)
+            part_b, part_a, *beside = Scorer(self, rows, weighting, fine=True).scores(moved)
+        if weighting == "frame":  # ‖s∘y‖² is A's cost, and B's part
+            self._check_whole()
+            parts = arrays.namespace(rows).stack((part_a, part_b), axis=1)
+            squared = arrays.namespace(rows).flip(
+                parts_left_out(parts, own, removed, self.geometry), axis=1
+            )
+        else:
+            squared = self._left_out_of("AB".index(side), rows, removed)
+        return self._alignment(squared[:, 0], squared[:, 1], weighting, *beside)
+
+    def _check_whole(self) -> None:
+        if self.dropped:
+            raise InputError(
+                "A truncated frame has no leave-one-out angles: its training rows helped to "
+                "choose which directions stay; use the whole frame, or align() on other rows."
+            )
+
+    def _matrices_and_maps(self) -> tuple[Sequence[Floats], Sequence[Array]]:
+        self._check_whole()
+        matrices, maps = [], []
+        for weight in (self.c, self.s):
+            matrix = np.array(arrays.to_numpy(arrays.gram(weight[:, None] * self.core)))
+            if self.basis is None and self.shrinkage > 0:
+                # No direction has the constant features.
+                constant = self.geometry.constant_features
+                matrix[constant, constant] = self.shrinkage
+            matrices.append(matrix)
+            divided = np.sqrt(_inverse_square(arrays.to_numpy(weight)))
+            maps.append(self.inverse * arrays.like(divided, self.inverse)[None, :])
+        return matrices, maps
+
+    def log_determinants(self) -> Floats:
+        """log|Σ̃| of both sets, pooled, up to a common constant."""
+        found = [np.sum(np.log(x[x > 0])) for x in self.cost_weights()]
+        return -np.array(found, dtype=np.float64)
+
+    # ---- some of the directions only ----------------------------------------------------------
+
+    def truncate(
+        self, *, band: float | None = None, n: int | None = None, shared_above: float | None = None
+    ) -> JointFrame:
+        """This frame with some of its directions only: it scores faster, or sees less.
+
+        Give exactly one of the three.
+
+        Parameters
+        ----------
+        band : float
+            Radians. Keep what discriminates: drop the directions within this of 45°.
+        n : int
+            Keep what discriminates: the n directions with the largest part in the difference of
+            the sets (in the linear span: those furthest from 45°).
+        shared_above : float
+            Keep what is shared: the directions with min(c, s) above this, which is 0.707 at 45°.
+
+        Returns
+        -------
+        JointFrame
+            Coordinates in the kept directions are what they were, and the others count nothing:
+            costs, θ, shares and `relational` are those of the part of a sample that lies in the
+            kept directions. `outside` still means outside both sets, not outside what was kept.
+            Directions off the span of few rows, which lie at 45°, go with the band.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from cospan import JointFrame
+        >>> X, y = load_digits(return_X_y=True)
+        >>> frame = JointFrame.fit(X[y == 4], X[y == 9])
+        >>> frame.truncate(n=17)
+        JointFrame(181 rows against 180, 64 features, rank 17 of 58, shrinkage 0.05)
+        """
+        return truncated(self.plain, band, n, shared_above)
+
+
+def _inverse_square(x: Floats) -> Floats:
+    """1/x², with 1/0 read as 0."""
+    return np.where(x > 0, 1 / np.where(x > 0, x, 1.0) ** 2, 0.0)

@@ -1,0 +1,308 @@
+"""One frame for K sets: which directions all of them have, which some, which only one.
+
+The sets, prepared as for their costs (pooling has no part in it), are decomposed by the
+higher-order GSVD, A_i = U_i diag(σ_i) H with one H for all and Σ_i σ_i² = 1 along every direction,
+in the form for sets that may lack directions (Kempf, Goulart and Duncan 2021, arXiv:2102.09822):
+
+1. The stacked rows are Q R with QᵀQ = I; Q_i are the rows of Q that belong to set i, and
+   G_i = Q_iᵀQ_i, so that Σ G_i = I.
+2. T = mean of (G_i + πI)⁻¹ with π = 1/K, which exists whatever a set lacks.
+3. T = Z diag(τ) Zᵀ, and H = ZᵀR, σ_ij = ‖Q_i z_j‖.
+
+τ is smallest, 1/(1/K + π), along directions that all sets have alike, and largest along those of
+a single set. Where eigenvalues coincide, or noise alone sets them apart, their eigenvectors are any
+basis. So among directions of equally many sets the G_i themselves choose it, and within what all
+sets have, and what one set has to itself, H is turned to orthogonal directions, strongest first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import PRESENT_SHARE, SAME_EIGENVALUE, STILL
+from cospan._types import Bools, Floats, Index
+from cospan.decomposition import gsvd
+from cospan.errors import InputError
+from cospan.model.leave_one_out import whitening_of
+from cospan.model.prepared import PreparedSets, in_feature_units
+from cospan.model.set_model import SetCosts
+from cospan.model.settings import CostSettings
+from cospan.summary import Summary
+
+KINDS = ("common", "partial", "isolated")
+# K m³: larger groups of directions are turned by one mixture of the G_i, not by all of them.
+JOINT_WORK = 2**20
+SWEEPS = 30  # Jacobi's method converges quadratically; ten are many
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ManyFrame:
+    """Directions of K sets and how strongly each set has them.
+
+    Make one with :meth:`fit` or :meth:`from_summaries`. Directions are in the order common,
+    partial, isolated, and within a kind the strongest first.
+
+    Attributes
+    ----------
+    names : tuple of K str
+    directions : array, (m, d)
+        The rows of H, in the units of the features.
+    strength : array, (m,)
+        Their lengths, every feature divided by its unit: how far the sets reach along them.
+    sigma : array, (K, m)
+        How strongly each set has each direction; the squares sum to 1 along a direction.
+    tau : array, (m,)
+        zᵀTz: from ``1/(1/K + π)``, the same in all sets, up to one set alone.
+    present : array of bool, (K, m)
+        Whether a set has a direction: its share σ² is at least a tenth of the strongest set's.
+    feature_names : tuple of str or None
+
+    Examples
+    --------
+    Three sets that share two features; each has one more to itself.
+
+    >>> rng = np.random.default_rng(0)
+    >>> sets = {}
+    >>> for own, name in enumerate("xyz", start=2):
+    ...     sets[name] = np.zeros((100, 5))
+    ...     sets[name][:, [0, 1, own]] = rng.normal(size=(100, 3))
+    >>> frame = ManyFrame.fit(sets, shrinkage=0)
+    >>> frame
+    ManyFrame(3 sets, 5 features, 5 directions: 2 common, 0 partial, 3 isolated)
+    >>> [int(np.abs(frame.directions[j]).argmax()) for j in frame.isolated("y")]
+    [3]
+    """
+
+    names: tuple[str, ...]
+    directions: Floats
+    strength: Floats
+    sigma: Floats
+    tau: Floats
+    present: Bools
+    feature_names: tuple[str, ...] | None = None
+
+    @classmethod
+    def fit(cls, sets: Any, **settings: Unpack[CostSettings]) -> ManyFrame:
+        """The frame of K sets of rows: a mapping of names to arrays, or a sequence of arrays.
+
+        Settings as for :meth:`cospan.JointFrame.fit`.
+        """
+        parts = dict(sets) if hasattr(sets, "keys") else dict(enumerate(sets, start=1))
+        names = tuple(map(str, parts))
+        summaries = [
+            Summary.of(X, name=name) for name, X in zip(names, parts.values(), strict=True)
+        ]
+        return cls.from_summaries(summaries, names, **settings)
+
+    @classmethod
+    def from_summaries(
+        cls,
+        summaries: Sequence[Summary],
+        names: Sequence[str] | None = None,
+        **settings: Unpack[CostSettings],
+    ) -> ManyFrame:
+        """The frame of K ≥ 2 summaries; settings as in :meth:`fit`."""
+        settings["curve"] = None  # directions are those of the rows as they are
+        names = names or tuple(map(str, range(1, len(summaries) + 1)))
+        _check_names(names, summaries)
+        costs = SetCosts.from_summaries(summaries, labels=names, **settings)
+        return cls.of_costs(summaries, costs, names)
+
+    @classmethod
+    def of_costs(
+        cls, summaries: Sequence[Summary], costs: SetCosts, names: Sequence[str]
+    ) -> ManyFrame:
+        """The frame of sets prepared exactly as for their costs."""
+        _check_names(names, summaries)
+        g = costs.geometry
+        # The affine span has a centre for each set; "pooled" is what was given.
+        center = g.center if g.center_mode == "given" else g.center_mode.replace("own", "pooled")
+        prepared = PreparedSets(
+            summaries, span=g.span, center=center, balance=g.balance, tol=g.tol, labels=names
+        )
+        working = prepared.working(g.units)
+        factors = [working.shrunk(k, g.shrinkage) for k in range(g.n_sets)]
+        decomposed = _pair if g.n_sets == 2 else _many
+        H, sigma, tau, present = decomposed(factors, working.tolerance())
+        strength = np.linalg.norm(H, axis=1)
+        order = np.lexsort((-strength, _kinds(present)))
+        directions = in_feature_units(arrays.like(H, g.center), working.basis, g)
+        directions = arrays.to_numpy(directions)[order]
+        largest = directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)]
+        return cls(
+            names=tuple(names),
+            directions=directions * np.where(largest < 0, -1.0, 1.0)[:, None],
+            strength=strength[order],
+            sigma=sigma[:, order],
+            tau=tau[order],
+            present=present[:, order],
+            feature_names=g.feature_names,
+        )
+
+    @property
+    def rank(self) -> int:
+        """How many directions the sets have together."""
+        return len(self.directions)
+
+    @property
+    def kind(self) -> NDArray[np.str_]:
+        """``"common"``, ``"partial"`` or ``"isolated"``: all sets have it, some, or one."""
+        return np.array(KINDS)[_kinds(self.present)]
+
+    @property
+    def common(self) -> Index:
+        """Numbers of the directions that every set has, strongest first."""
+        return np.flatnonzero(self.kind == "common")
+
+    @property
+    def partial(self) -> Index:
+        """Numbers of the directions that several sets have, but not all; strongest first."""
+        return np.flatnonzero(self.kind == "partial")
+
+    def isolated(self, name: str | int) -> Index:
+        """Numbers of the directions that only this set has, strongest first."""
+        mine = self.present[set_number(name, self.names)]
+        return np.flatnonzero((self.kind == "isolated") & mine)
+
+    def owners(self, direction: int) -> tuple[str, ...]:
+        """Names of the sets that have a direction."""
+        return tuple(self.names[k] for k in np.flatnonzero(self.present[:, direction]))
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{np.count_nonzero(self.kind == kind)} {kind}" for kind in KINDS)
+        return (
+            f"ManyFrame({len(self.names)} sets, {self.directions.shape[1]} features, "
+            f"{self.rank} directions: {kinds})"
+        )
+
+
+def _check_names(names: Sequence[str], summaries: Sequence[Summary]) -> None:
+    if len(names) != len(summaries):
+        raise InputError(f"There are {len(names)} names for {len(summaries)} sets.")
+
+
+def set_number(name: str | int, names: Sequence[str]) -> int:
+    """The number of a set that is given by its name or its number."""
+    if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
+        return int(name)
+    if not isinstance(name, str) or name not in names:
+        raise InputError(f"There is no set {name!r}; the sets are {', '.join(names)}.")
+    return names.index(name)
+
+
+# ---- the higher-order GSVD ----------------------------------------------------------------------
+
+
+class _Decomposed(NamedTuple):
+    H: Floats  # (m, e)
+    sigma: Floats  # (K, m)
+    tau: Floats  # (m,)
+    present: Bools  # (K, m)
+
+
+def _pair(factors: Sequence[Array], tol: float) -> _Decomposed:
+    """Two sets: their GSVD. (T cannot tell c from s there: it is the same for both orders.)"""
+    pair = gsvd(*factors, tol=tol, compute_uv=False)
+    sigma = np.stack([arrays.to_numpy(pair.c), arrays.to_numpy(pair.s)])
+    tau = np.mean(1 / (sigma**2 + 0.5), axis=0)
+    return _Decomposed(arrays.to_numpy(pair.H), sigma, tau, _present(sigma))
+
+
+def _many(factors: Sequence[Array], tol: float) -> _Decomposed:
+    """More than two sets, by the three steps above."""
+    inverse, spectrum = whitening_of(factors, tol)
+    # stacked = Q R: the SVD's L turns the stacked rows into Q, so R is the inverse of L.
+    L, R = arrays.to_numpy(inverse), arrays.to_numpy(inverse * spectrum[None, :] ** 2).T
+    Q = [arrays.to_numpy(factor) @ L for factor in factors]
+    grams = [part.T @ part for part in Q]
+    ridge = 1 / len(grams)
+    eye = np.eye(L.shape[1])
+    T = sum((np.linalg.inv(gram + ridge * eye) * ridge for gram in grams), np.zeros_like(eye))
+    tau, Z = arrays.eigh((T + T.T) / 2)
+    for group in _groups(tau, len(grams), ridge):
+        # The G_i commute where sets share directions exactly, and nearly so where noise blurs
+        # them. A first turn by a generic mixture does it for matrices that commute, at any size:
+        # by multiples of the golden ratio in [0, 1), of which no two means of a few agree.
+        inside = np.stack([Z[:, group].T @ gram @ Z[:, group] for gram in grams])
+        shades = np.modf(np.arange(len(grams)) * (math.sqrt(5) - 1) / 2)[0]
+        _, turn = np.linalg.eigh(np.tensordot(shades, inside, 1))
+        if len(grams) * len(group) ** 3 <= JOINT_WORK:
+            turn = turn @ joint_rotation(turn.T @ inside @ turn)
+        Z[:, group] = Z[:, group] @ turn
+    present = _present(_strengths(Q, Z))
+    kinds, strongest = _kinds(present), present.argmax(axis=0)
+    for same in [kinds == 0, *((kinds == 2) & (strongest == k) for k in range(len(Q)))]:
+        # Any rotation within the group serves as well: take the one with orthogonal directions.
+        turned, _, _ = np.linalg.svd(Z[:, same].T @ R, full_matrices=False)
+        Z[:, same] = Z[:, same] @ turned
+    return _Decomposed(Z.T @ R, _strengths(Q, Z), ((T @ Z) * Z).sum(axis=0), present)
+
+
+def _groups(tau: Floats, n_sets: int, ridge: float) -> list[Index]:
+    """Directions of about equally many sets: of one, of two and so on, judged by their τ.
+
+    Those of all sets stay the eigenvectors they are, except where eigenvalues are equal.
+    """
+    owners = np.arange(n_sets, 0, -1)
+    of_owners = (owners / (1 / owners + ridge) + (n_sets - owners) / ridge) / n_sets  # it rises
+    band = np.searchsorted((of_owners[1:] + of_owners[:-1]) / 2, tau)
+    new_run = np.diff(band) > 0
+    new_run |= (band[:-1] == 0) & (np.diff(tau) > SAME_EIGENVALUE * np.ptp(of_owners))
+    runs = np.split(np.arange(len(tau)), np.flatnonzero(new_run) + 1)
+    return [run for run in runs if len(run) > 1]
+
+
+def _strengths(Q: list[Floats], Z: Floats) -> Floats:
+    """σ: lengths of Q_i z, from the factors themselves, so that a small one has its digits."""
+    return np.stack([np.linalg.norm(part @ Z, axis=0) for part in Q])
+
+
+def _present(sigma: Floats) -> Bools:
+    share = sigma**2
+    return np.asarray(share >= PRESENT_SHARE * share.max(axis=0))
+
+
+def _kinds(present: Bools) -> Index:
+    """0 common, 1 partial, 2 isolated."""
+    owners = present.sum(axis=0)
+    return np.where(owners == len(present), 0, np.where(owners == 1, 2, 1)).astype(np.intp)
+
+
+def joint_rotation(matrices: Floats) -> Floats:
+    """Orthogonal T (m, m), so that TᵀGT is nearly diagonal for each of the `matrices` (K, m, m).
+
+    For symmetric matrices that nearly commute, by Jacobi's method for several at once: each plane
+    (p, q) is turned by the angle that takes most off the entries (p, q) of all of them. A round
+    turns planes that do not touch each other together; the rounds of a sweep meet every pair once,
+    like the players of a tournament.
+    """
+    G = matrices.copy()
+    m = G.shape[1]
+    T = np.eye(m)
+    players = np.arange(m + m % 2)
+    half = len(players) // 2
+    for _ in range(SWEEPS):
+        largest = 0.0
+        for _ in range(len(players) - 1):
+            p, q = players[:half], players[: half - 1 : -1]
+            playing = (p < m) & (q < m)
+            p, q = p[playing], q[playing]
+            apart, off = G[:, p, p] - G[:, q, q], 2 * G[:, p, q]
+            angle = np.arctan2(2 * (apart * off).sum(axis=0), (apart**2 - off**2).sum(axis=0)) / 4
+            for M in (T, G, G.transpose(0, 2, 1)):  # the columns p and q, in place
+                first, second = M[..., p], M[..., q]
+                M[..., p] = np.cos(angle) * first + np.sin(angle) * second
+                M[..., q] = np.cos(angle) * second - np.sin(angle) * first
+            largest = max(largest, float(np.abs(angle).max(initial=0.0)))
+            players = np.concatenate([players[:1], players[-1:], players[1:-1]])
+        if largest < STILL:
+            break
+    return T

@@ -1,0 +1,498 @@
+"""K summaries in common coordinates: centred, in units, and inside their span where rows are few.
+
+A sample z costs the set k
+
+    cost_k² = ν + (z - μ_k)ᵀ Σ̃_k⁻¹ (z - μ_k)        Σ̃_k = (1-α) Σ_k + α T      (span "affine")
+    cost_k² =     (z - m)ᵀ  S̃_k⁻¹ (z - m)           S̃_k = (1-α) S_k + α T      (span "linear")
+
+with Σ_k the covariance about the set's own mean and S_k the second moments about one centre m.
+T is diagonal: its square roots are the `unit` of each feature. Everything is computed on features
+divided by their unit, where T is the identity; a feature that is constant in every set has the
+unit 0 and takes no part.
+
+:class:`PreparedSets` settles what needs no choice (means, centre, variances). In given units it
+makes :class:`WorkingSets`, the sets' moments in working coordinates: with fewer rows than features
+those of an orthonormal basis of the rows' span, off which every set has the variance α.
+:class:`Geometry` is what a fitted model keeps of all this.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import SQUARES_KEEP_DIGITS, constant_variance, rank_tolerance
+from cospan._types import Floats, Index
+from cospan._validate import as_flag, as_option, check_same_library
+from cospan.errors import InputError
+from cospan.model.calibration import Calibration
+from cospan.summary import Summary, as_factors
+
+_SMALLEST_POWER = -1000  # of two: its inverse is still a number
+_SMALLEST_UNIT = 2.0**-1022
+# Entries of rows that are multiplied at once for their inner products.
+_BLOCK = 2**17
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """Positions, units and settings of K sets."""
+
+    span: str  # ``"affine"`` or ``"linear"``
+    center: Array  # (d,): the origin of coordinates; taken off every sample
+    #: ``"own"`` for the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``
+    center_mode: str
+    means: Array  # (K, d)
+    #: (d,): square roots of the diagonal of T; 0 for a feature that is constant in every set
+    unit: Array
+    units: str  # ``"own"`` or ``"common"``
+    balance: bool  # whether a set's moments are divided by its size. Always, in the affine span.
+    shrinkage: float  # α
+    pooling: float  # γ
+    dof: float  # ν
+    sizes: Floats  # (K,): sums of weights
+    tol: float | None = None
+    feature_names: tuple[str, ...] | None = None
+    #: How a table's columns became these features, as plain data, where they did
+    encoding: Mapping[str, Any] | None = None
+    #: The gain and the offsets that turn costs into probabilities
+    calibration: Calibration = field(default_factory=Calibration)
+
+    @property
+    def n_sets(self) -> int:
+        return int(self.means.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.center.shape[0])
+
+    @property
+    def affine(self) -> bool:
+        return self.span == "affine"
+
+    @property
+    def weights(self) -> Floats:
+        """(K,): what the square of one row counts in its set's moments."""
+        return 1 / self.sizes if self.balance else np.ones(self.n_sets)
+
+    @property
+    def constant_features(self) -> Index:
+        """Numbers of the features that are constant in every set."""
+        return np.flatnonzero(arrays.to_numpy(self.unit) == 0)
+
+    @property
+    def n_varying(self) -> int:
+        """How many features vary."""
+        return self.n_features - len(self.constant_features)
+
+    def origin(self, k: int) -> Array:
+        """What is taken off a sample before it is compared with set k."""
+        return self.means[k, :] if self.affine else self.center
+
+    def about(self, k: int) -> Array:
+        """What the moments of set k are taken about."""
+        return self.means[k, :] if self.center_mode in ("own", "each") else self.center
+
+    def per_unit(self) -> Array:
+        """1/unit, and 0 for constant features."""
+        return arrays.like(_inverses(arrays.to_numpy(self.unit)), self.unit)
+
+    def mixing(self) -> Floats:
+        """(K, K): what set j weighs in the pooled covariance of set k."""
+        K = self.n_sets
+        return (1 - self.pooling) * np.eye(K) + self.pooling / K
+
+
+def _inverses(unit: Floats) -> Floats:
+    return np.where(unit > 0, 1 / np.where(unit > 0, unit, 1.0), 0.0)
+
+
+def working_rows(
+    rows: Array, origin: Array, geometry: Geometry, basis: Array | None
+) -> tuple[Array, Array | None]:
+    """Rows less an origin, in units, inside the span; and their squared norms off it.
+
+    In float64: a large offset of all rows must not cost digits.
+    """
+    xp = arrays.namespace(rows)
+    rows = xp.astype(rows, xp.float64, copy=False)
+    moved = (rows - arrays.like(origin, rows)) * arrays.like(geometry.per_unit(), rows)
+    if basis is None:
+        return moved, None
+    inside = arrays.matmul(moved, arrays.like(basis, rows))
+    off = xp.sum(moved * moved, axis=1) - xp.sum(inside * inside, axis=1)
+    return inside, xp.clip(off, 0.0, math.inf)
+
+
+def in_feature_units(core: Array, basis: Array | None, geometry: Geometry) -> Array:
+    """Rows in working coordinates as rows of features; a constant feature has the unit 1."""
+    inside = core if basis is None else arrays.matmul(core, basis.T)
+    unit = arrays.to_numpy(geometry.unit)
+    return inside * arrays.like(np.where(unit > 0, unit, 1.0), inside)[None, :]
+
+
+class TrialRows(NamedTuple):
+    """Rows of all sets to try choices on, centred on their own set, in working coordinates."""
+
+    rows: Floats  # (n, e)
+    off: Floats  # (n,): squared norm outside the span
+    own: Index  # (n,): the set each belongs to
+    counts: Floats  # (n,): how often it counts
+
+    @property
+    def removed(self) -> Floats:
+        """The weight that goes with a row: a row of weight 2 loses one occurrence."""
+        return np.asarray(np.minimum(self.counts, 1.0))
+
+
+class PreparedSets:
+    """Summaries of K sets with their means, centre and variances."""
+
+    def __init__(
+        self,
+        summaries: Sequence[Summary],
+        *,
+        span: str = "affine",
+        center: Any = "pooled",
+        balance: bool = True,
+        tol: float | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        labels = labels or [f"set {k + 1}" for k in range(len(summaries))]
+        self.feature_names = _common_names(summaries, labels)
+        first = summaries[0].mean
+        for part, label in zip(summaries[1:], labels[1:], strict=True):
+            check_same_library(first, part.mean, labels[0], label)
+        self.summaries = summaries
+        self.span = as_option(span, "span", ("affine", "linear"))
+        self.affine = self.span == "affine"
+        self.balance = True if self.affine else as_flag(balance, "balance")
+        self.tol = tol
+        self.sizes = np.array([float(part.n) for part in summaries])
+        self.weights = (1 / self.sizes if self.balance else np.ones(len(summaries))).tolist()
+        xp = arrays.namespace(first)
+        self.means = xp.stack([arrays.like(part.mean, first) for part in summaries], axis=0)
+        self.center_mode, self.center = self._centered(center)
+        self.eps = max(part.eps for part in summaries)
+
+    def _centered(self, center: Any) -> tuple[str, Array]:
+        first = self.means[0, :]
+        # About the first mean, so that a large common offset costs no digits.
+        shares = self.sizes if not self.balance else np.ones(len(self.sizes))
+        steps = self.means - first[None, :]
+        middle = first + arrays.like(shares / shares.sum(), first) @ steps
+        if self.affine:
+            return "own", middle
+        if not isinstance(center, str):
+            return "given", arrays.like(_as_center(center, int(first.shape[0])), first)
+        mode = as_option(center, "center", ("pooled", "each", "none"))
+        return mode, middle if mode == "pooled" else 0 * first
+
+    def about(self, k: int) -> Array:
+        """What the moments of set k are taken about."""
+        return self.means[k, :] if self.center_mode in ("own", "each") else self.center
+
+    def working(self, units: str, *, outlined: bool = False) -> WorkingSets:
+        """The sets' moments in these units; `outlined`: to try settings on, where that saves."""
+        return WorkingSets(self, units, outlined=outlined)
+
+    # ---- units --------------------------------------------------------------------------------
+    # Spreads are a power of two (`scale`) and what remains: squares of values near 1e-160 would
+    # have no digits left, and those of one feature say nothing about the size of another.
+
+    @cached_property
+    def scale(self) -> Floats:
+        """(d,): powers of two of the size of each feature's deviations."""
+        means = arrays.to_numpy(self.means)
+        largest = np.abs(means - means[0]).max(axis=0)
+        for k, part in enumerate(self.summaries):
+            if not part.is_factored:
+                largest = np.maximum(largest, np.sqrt(self._squares(k)))
+                continue
+            xp = arrays.namespace(part.mean)
+            for one in part.factor_parts(self.about(k)):
+                if one.shape[0]:
+                    largest = np.maximum(largest, arrays.to_numpy(xp.max(xp.abs(one), axis=0)))
+        power = np.maximum(np.frexp(largest)[1], _SMALLEST_POWER)
+        return np.where(largest > 0, np.ldexp(1.0, power), 1.0)
+
+    def _squares(self, k: int) -> Floats:
+        scatter = arrays.to_numpy(self.summaries[k].scatter_about(self.about(k)))
+        return np.asarray(np.clip(np.diagonal(scatter), 0.0, None))
+
+    @cached_property
+    def variances(self) -> Floats:
+        """(K, d): the diagonals of the sets' moments, as they are weighted, over scale²."""
+        found = np.zeros((len(self.summaries), len(self.scale)))
+        for k, part in enumerate(self.summaries):
+            if not part.is_factored:
+                found[k] = self.weights[k] * self._squares(k) / self.scale / self.scale
+                continue
+            per_scale = arrays.like(1 / self.scale, part.mean)[None, :]
+            for one in part.factor_parts(self.about(k)):
+                scaled = one * per_scale
+                scaled *= scaled
+                found[k] += arrays.to_numpy(arrays.namespace(scaled).sum(scaled, axis=0))
+            found[k] *= self.weights[k]
+        return found
+
+    def unit(self, units: str) -> Floats:
+        """The unit of every feature: 0 where it is constant in all sets.
+
+        In the linear span one for all features, whether they vary or not: the paper has none.
+        """
+        within = self.variances.mean(axis=0)
+        if not self.affine:
+            return np.full(len(within), self._common(within, within >= 0) or 1.0)
+        means = arrays.to_numpy(self.means)
+        between = np.square((means - means.mean(axis=0)) / self.scale).mean(axis=0)
+        with np.errstate(over="ignore"):
+            rounding = constant_variance(np.abs(means).max(axis=0) / self.scale)
+        varies = within > rounding
+        # Constant in every set, at different values: only the means separate the sets.
+        apart = ~varies & (between > rounding)
+        if units == "own":
+            unit = self.scale * np.sqrt(np.where(varies, within, np.where(apart, between, 0.0)))
+        else:
+            level = self._common(within, varies) if varies.any() else self._common(between, apart)
+            unit = np.where(varies | apart, level, 0.0)
+        return np.where(unit > 0, np.maximum(unit, _SMALLEST_UNIT), 0.0)
+
+    def _common(self, variances: Floats, which: np.ndarray) -> float:
+        """The root of the mean variance over some of the features."""
+        if not which.any():
+            return 0.0
+        largest = self.scale[which].max()
+        mean = np.mean(variances[which] * (self.scale[which] / largest) ** 2)
+        return float(largest * math.sqrt(mean))
+
+
+class WorkingSets:
+    """The sets' moments in working coordinates.
+
+    Outlined ones have no basis of a span of few rows (see `_outlined`): enough to try settings on.
+    """
+
+    def __init__(self, prepared: PreparedSets, units: str, *, outlined: bool = False) -> None:
+        self.prepared = prepared
+        rows_inside = all(part._holds_rows for part in prepared.summaries)
+        self._may_outline = outlined and rows_inside and prepared.affine
+        self._outlined_means: Floats | None = None
+        self.units = units
+        unit = prepared.unit(units)
+        self.unit = arrays.like(unit, prepared.center)
+        self.n_varying = int(np.count_nonzero(unit))
+        self.per_unit = arrays.like(_inverses(unit), prepared.center)
+        self.basis: Array | None = None
+        self.factored = as_factors(prepared.summaries)
+        self._moments = self._factors() if self.factored else self._matrices()
+        self._spectra: dict[int, tuple[Floats, Floats]] = {}
+
+    def _factors(self) -> list[Array]:
+        p = self.prepared
+        roots = [math.sqrt(weight) for weight in p.weights]
+        parts = [part.factor_parts(p.about(k)) for k, part in enumerate(p.summaries)]
+        rows = [sum(one.shape[0] for one in factor) for factor in parts]
+        # With the means relative to the first in the span, every row lies in it; moments about
+        # another point hold the step to the mean already.
+        own_means = p.center_mode in ("own", "each")
+        between = p.means[1:, :] - p.means[:1, :] if own_means else p.means[:0, :]
+        if sum(rows) + between.shape[0] >= p.center.shape[0]:
+            xp = arrays.namespace(p.center)
+            joined = [one[0] if len(one) == 1 else xp.concat(one, axis=0) for one in parts]
+            weighted = zip(roots, joined, strict=True)
+            return [(root * self.per_unit)[None, :] * one for root, one in weighted]
+        stack = [one for factor in parts for one in factor] + [between]
+        scale = np.repeat([*roots, 1.0], [*rows, between.shape[0]])
+        ends = np.cumsum([0, *rows]).tolist()
+        if self._may_outline:
+            inside = _outlined(stack, scale, self.per_unit)
+            steps = arrays.to_numpy(inside[ends[-1] :, :])
+            self._outlined_means = np.concatenate([0 * steps[:1, :], steps])
+        else:
+            # One copy of all the rows, which becomes the basis in its own memory.
+            stacked = arrays.stacked(stack)
+            stacked *= arrays.like(scale, stacked)[:, None]
+            stacked *= self.per_unit[None, :]
+            self.basis, R = arrays.orthonormal_columns(stacked.T)
+            inside = R.T
+        return [inside[i:j, :] for i, j in itertools.pairwise(ends)]
+
+    def _matrices(self) -> list[Array]:
+        p, xp = self.prepared, arrays.namespace(self.per_unit)
+        found = []
+        for k, part in enumerate(p.summaries):
+            if part.is_factored:
+                # First in units: squares of small numbers would vanish.
+                factor = part.factor_about(p.about(k), p.weights[k])
+                found.append(arrays.gram(self.per_unit[None, :] * factor))
+            else:
+                # Of numbers so small that only other sets' factors know them it holds zeros.
+                per_unit = xp.clip(self.per_unit, 0.0, 1 / SQUARES_KEEP_DIGITS)
+                scale = per_unit[:, None] * per_unit[None, :]
+                found.append(part.scatter_about(p.about(k), p.weights[k]) * scale)
+        return found
+
+    @property
+    def outlined(self) -> bool:
+        """Is a basis missing that the sets need?"""
+        return self._outlined_means is not None
+
+    @property
+    def n_sets(self) -> int:
+        return len(self._moments)
+
+    def matrix(self, k: int) -> Array:
+        """The moments of set k in working coordinates."""
+        return arrays.gram(self._moments[k]) if self.factored else self._moments[k]
+
+    def shrunk(self, k: int, alpha: float) -> Array:
+        """A factor of (1-α) S_k + α I; not triangular where α is 0."""
+        one = self._moments[k]
+        if alpha == 0 and self.factored:
+            return one
+        if self.factored:
+            ridge = math.sqrt(alpha) * arrays.identity(one.shape[1], one)
+            rows = arrays.namespace(one).concat((math.sqrt(1 - alpha) * one, ridge), axis=0)
+            return arrays.triangular_factor(rows)
+        return arrays.cholesky((1 - alpha) * one + alpha * arrays.identity(one.shape[0], one))
+
+    def spectrum(self, k: int) -> tuple[Floats, Floats]:
+        """Eigenvalues and eigenvectors of set k's moments, on the host."""
+        if k not in self._spectra:
+            values, vectors = arrays.eigh(arrays.to_numpy(self.matrix(k)))
+            self._spectra[k] = (np.clip(values, 0.0, None), vectors)
+        return self._spectra[k]
+
+    def tolerance(self) -> float:
+        d = self.prepared.summaries[0].n_features
+        tol = self.prepared.tol
+        return rank_tolerance(d, d, self.prepared.eps) if tol is None else tol
+
+    def means(self) -> Floats:
+        """(K, e): the sets' means less the centre, in working coordinates, on the host."""
+        if self._outlined_means is not None:
+            return np.asarray(self._outlined_means - self._outlined_means.mean(axis=0))
+        moved = (self.prepared.means - self.prepared.center[None, :]) * self.per_unit[None, :]
+        inside = moved if self.basis is None else arrays.matmul(moved, self.basis)
+        return np.asarray(arrays.to_numpy(inside), dtype=np.float64)
+
+    def trial(self, most: int, inner: Array | None = None) -> TrialRows | None:
+        """Sampled rows of every set, at most so many of each; None where a set keeps none.
+
+        In the coordinates of a basis `inner` (e, m), where there is one.
+        """
+        found = [self._trial_of(k, most) for k in range(self.n_sets)]
+        if any(part is None or len(part[0]) == 0 for part in found):
+            return None
+        rows, off, count = zip(*[part for part in found if part is not None], strict=True)
+        own = np.repeat(np.arange(self.n_sets), [len(part) for part in rows])
+        joined = np.concatenate(rows)
+        if inner is not None:
+            joined = arrays.matmul(joined, arrays.to_numpy(inner))
+        return TrialRows(joined, np.concatenate(off), own, np.concatenate(count))
+
+    def _trial_of(self, k: int, most: int) -> tuple[Floats, Floats, Floats] | None:
+        part = self.prepared.summaries[k]
+        if (self.basis is not None or self.outlined) and part._holds_rows:
+            # The factor's rows are the rows themselves, less the mean.
+            rows = arrays.to_numpy(self._moments[k])[: part.count][:most]
+            one = np.ones(len(rows))
+            return rows / math.sqrt(self.prepared.weights[k]), 0 * one, one
+        sample = part.sample
+        if len(sample) == 0:
+            return None
+        per_unit = arrays.to_numpy(self.per_unit)
+        rows = (sample.rows[:most] - arrays.to_numpy(part.mean)) * per_unit
+        off = np.zeros(len(rows))
+        if self.basis is not None:
+            whole = np.einsum("ij,ij->i", rows, rows)
+            rows = arrays.matmul(rows, arrays.to_numpy(self.basis))
+            off = np.clip(whole - np.einsum("ij,ij->i", rows, rows), 0.0, None)
+        return rows, off, sample.weights[:most]
+
+    def geometry(self, *, shrinkage: float, pooling: float, dof: float) -> Geometry:
+        """What is settled, with the choices made."""
+        p = self.prepared
+        return Geometry(
+            span=p.span,
+            center=p.center,
+            center_mode=p.center_mode,
+            means=p.means,
+            unit=self.unit,
+            units=self.units,
+            balance=p.balance,
+            shrinkage=shrinkage,
+            pooling=pooling,
+            dof=dof if p.affine else 0.0,
+            sizes=p.sizes,
+            tol=p.tol,
+            feature_names=p.feature_names,
+        )
+
+
+def _outlined(parts: Sequence[Array], weights: Floats, per_unit: Array) -> Array:
+    """Coordinates (n, n) of weighted rows in some orthonormal basis of their span.
+
+    From their inner products: the same rows up to a rotation, at the cost of half the digits and
+    of next to no memory. That is enough to try settings on.
+    """
+    xp = arrays.namespace(per_unit)
+    n, d = sum(one.shape[0] for one in parts), int(per_unit.shape[0])
+    column = arrays.like(weights, per_unit)[:, None]
+    step = max(1, _BLOCK // max(n, 1))
+    total = np.zeros((n, n))
+    for start in range(0, d, step):
+        end = min(start + step, d)
+        block = xp.concat([one[:, start:end] for one in parts], axis=0)
+        block *= column
+        block *= per_unit[None, start:end]
+        total += arrays.to_numpy(arrays.matmul(block, block.T))
+    values, vectors = arrays.eigh((total + total.T) / 2)
+    return arrays.like(vectors * np.sqrt(np.clip(values, 0.0, None)), per_unit)
+
+
+def _common_names(summaries: Sequence[Summary], labels: Sequence[str]) -> tuple[str, ...] | None:
+    """The features' names that all summaries agree on, or an error that says where they do not."""
+    if len(summaries) < 2:
+        raise InputError(f"There are {len(summaries)} sets; at least two are needed.")
+    first = summaries[0]
+    names, whose = None, labels[0]
+    for part, label in zip(summaries, labels, strict=True):
+        if part.n_features != first.n_features:
+            raise InputError(
+                f"{labels[0]} has {first.n_features} features and {label} has {part.n_features}; "
+                "all sets need the same features in the same order."
+            )
+        if names is None:
+            names, whose = part.feature_names, label
+        elif part.feature_names not in (None, names):
+            pairs = zip(names, part.feature_names or (), strict=True)
+            x, y = next(pair for pair in pairs if pair[0] != pair[1])
+            raise InputError(
+                f"{whose} and {label} have different feature names (first: {x!r} and {y!r}); "
+                "bring the columns into the same order."
+            )
+    return names
+
+
+def _as_center(center: Any, d: int) -> Floats:
+    """A vector of d finite numbers."""
+    wanted = f"it must be a vector of {d} numbers, or 'pooled', 'each' or 'none'."
+    try:
+        vector = np.asarray(arrays.to_numpy(center), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"center is {center!r}; {wanted}") from None
+    if vector.shape != (d,):
+        raise InputError(f"center has shape {vector.shape}; {wanted}")
+    if not math.isfinite(float(vector.sum())):
+        raise InputError(f"center is not finite at feature {np.argmin(np.isfinite(vector))}.")
+    return vector

@@ -1,0 +1,445 @@
+"""One model of K ≥ 2 sets: what it costs each of them to explain a sample.
+
+:class:`SetModel` is what every fitted model can do: costs and probabilities of samples, and those
+of the sets' own rows, each left out. `JointFrame` meets it for two sets, by one frame for both. For
+more there is no frame that diagonalises all of them at once, but costs need none: in
+:class:`SetCosts` each set is one matrix M_k with
+
+    cost_k² = ν + ‖(z - μ_k) M_k‖²
+
+in working coordinates, so that K sets cost K factorizations, and scoring is one matrix product
+per set.
+
+Without shrinkage a set may lack directions that others have. As in a pair they are given no cost,
+and what belongs to them is read off in the metric of all sets together: with T = Σ S_k, S_k is
+inverted within the coordinates in which T is the identity. The paper's frame weighting has its
+counterpart there, w_k ∝ zᵀ T⁻¹ S̃_k T⁻¹ z, which for two sets is ‖c∘y‖² and ‖s∘y‖².
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, Unpack, overload
+
+import numpy as np
+
+from cospan import _arrays as arrays
+from cospan._arrays import Array
+from cospan._tolerance import FAST_SHRINKAGE
+from cospan._types import Floats, Index
+from cospan._validate import as_flag, as_option, as_rows, as_tol
+from cospan._warnings import warn
+from cospan.errors import InputError
+from cospan.model.calibration import (
+    calibrated_weights,
+    fit_calibration,
+    log_odds_of,
+    theoretical,
+)
+from cospan.model.choice import (
+    AS_GOOD_AS_ONE,
+    DEFAULT_SHRINKAGE,
+    Chosen,
+    choose,
+    more_rows,
+    tried_rows,
+)
+from cospan.model.leave_one_out import (
+    LeaveOneOutCosts,
+    inside_span,
+    inverse_triangle,
+    maps_of,
+    matrix_of,
+    pooled_matrices,
+    removed_weights,
+)
+from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets, working_rows
+from cospan.model.settings import Given, Settings
+from cospan.model.typicality import Typicality
+from cospan.summary import Summary
+
+if TYPE_CHECKING:
+    from cospan.model.curved import Again, CurvedSets
+
+Model = TypeVar("Model", bound="SetModel")
+T = TypeVar("T")
+
+# Bytes of samples scored at once: enough for full BLAS speed, few enough to stay in the cache.
+_SCORE_BYTES = 2**24
+
+
+class Derived(Generic[T]):
+    """What follows from a model: an attribute of its geometry, or a function of the model."""
+
+    def __init__(self, read: str | Callable[[Any], T], doc: str) -> None:
+        self._read = attrgetter(f"geometry.{read}") if isinstance(read, str) else read
+        self.__doc__ = doc
+
+    @overload
+    def __get__(self, model: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, model: object, owner: type) -> T: ...
+    def __get__(self, model: object | None, owner: type) -> Any:
+        return self if model is None else self._read(model)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SetModel:
+    """K sets that say what a sample costs each of them."""
+
+    geometry: Geometry  # positions, units and settings
+    #: (d, e): orthonormal basis of the rows' span where they are fewer than the features
+    basis: Array | None = field(repr=False, default=None)
+    #: What the sets' own rows cost, where there were rows to leave out
+    typicality: Typicality | None = field(repr=False, default=None)
+    #: Costs of curved features, where those answer: see `curve` in :meth:`cospan.JointFrame.fit`
+    curve: CurvedSets | None = field(repr=False, default=None)
+
+    span = Derived[str]("span", """``"affine"`` or ``"linear"``.""")
+    units = Derived[str]("units", """``"own"`` or ``"common"``: whose variance shrinkage uses.""")
+    shrinkage = Derived[float]("shrinkage", """The α in use, also when ``"auto"`` chose it.""")
+    pooling = Derived[float]("pooling", "The γ in use.")
+    dof = Derived[float]("dof", "The ν in use; 0 in the linear span.")
+    gain = Derived[float](
+        "calibration.gain",
+        "β: log tan²θ = β (ℓ - ℓ₀), with ℓ the log ratio of the squared costs; 1 if raw.",
+    )
+    zero = Derived[float](
+        "calibration.zero", "ℓ₀, the log ratio of squared costs at which θ is 45°."
+    )
+    center = Derived[Array](
+        "center", "The origin of coordinates: between the means in the affine span."
+    )
+    center_mode = Derived[str](
+        "center_mode",
+        """``"own"`` in the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``.""",
+    )
+    balance = Derived[bool]("balance", "Whether a set's moments are divided by its size.")
+    tol = Derived[float | None]("tol", "The tolerance given.")
+    n_features = Derived[int]("n_features", "The number of features.")
+    feature_names = Derived[tuple[str, ...] | None]("feature_names", "What features are called.")
+    constant_features = Derived[np.ndarray](
+        "constant_features", "Numbers of the features that are constant in every set."
+    )
+
+    @property
+    def plain(self) -> Self:
+        """This model without its curve: what the features as they are say of a sample."""
+        if self.curve is None:
+            return self
+        calibration, typicality = self.curve.plain.calibration, self.curve.plain.typicality
+        geometry = replace(self.geometry, calibration=calibration)
+        return replace(self, geometry=geometry, typicality=typicality, curve=None)
+
+    def squared_costs(self, Z: Any) -> Array:
+        """Squared costs (n, K) of samples."""
+        rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
+        return self._squared(rows) if self.curve is None else self.curve.squared_costs(rows)
+
+    def weights(self, Z: Any) -> Array:
+        """(n, K): the probability of each set, every set being equally likely beforehand."""
+        return calibrated_weights(self.squared_costs(Z), self.geometry.calibration)
+
+    def left_out_costs(self, X: Any, own: Any, *, sample_weight: Any = None) -> Array:
+        """Squared costs (n, K) of the sets' own rows, each as if it had never been there.
+
+        Exact, without refitting: mean, covariance and divisor change (α, T and the calibration
+        stay). `own` are the numbers of the rows' sets, `sample_weight` the weights used in fitting:
+        a row of weight 2 loses one of its two occurrences.
+        """
+        rows = as_rows(X, "X", d=self.n_features, allow_empty=True)
+        own = np.asarray(own, dtype=np.intp)
+        removed = removed_weights(sample_weight, len(own))
+        if self.curve is not None:
+            return self.curve.left_out_costs(rows, own, removed)
+        return self._left_out(rows, own, removed)
+
+    def trial_costs(self, trial: TrialRows | None) -> Floats | None:
+        """(n, K): leave-one-out squared costs of sampled rows; None where there are none."""
+        if trial is None or self.geometry.sizes.min() <= 1:
+            return None
+        return self.leave_one_out_costs.of_trial(trial)
+
+    @cached_property
+    def leave_one_out_costs(self) -> LeaveOneOutCosts:
+        """Costs of the sets' own rows in working coordinates."""
+        return LeaveOneOutCosts(self.geometry, *self._matrices_and_maps(), self.basis)
+
+    def _left_out(self, rows: Array, own: Index, removed: Floats) -> Array:
+        out = np.empty((len(own), self.geometry.n_sets))
+        for o in np.unique(own).tolist():
+            index = np.flatnonzero(own == o)
+            found = self._left_out_of(o, arrays.pick(rows, index), removed[index])
+            out[index] = arrays.to_numpy(found)
+        return arrays.like(out, arrays.namespace(rows).astype(rows[:0, :], self._dtype(rows)))
+
+    def _left_out_of(self, o: int, rows: Array, removed: Floats) -> Array:
+        """Squared costs (n, K) of rows of one set, in float64."""
+        g = self.geometry
+        p, off = working_rows(rows, g.means[o, :], g, self.basis)
+        return self.leave_one_out_costs.squared_costs(p, off, o, removed)
+
+    def _dtype(self, rows: Array) -> Any:
+        # Without shrinkage weak directions count as much as strong ones: float32 is too coarse.
+        fine = self.geometry.shrinkage < FAST_SHRINKAGE
+        return arrays.namespace(rows).float64 if fine else rows.dtype
+
+    # ---- what every kind of model has its own way for ------------------------------------------
+
+    def _squared(self, rows: Array) -> Array:
+        """Squared costs (n, K) of samples by the plain model."""
+        raise NotImplementedError
+
+    def _matrices_and_maps(self) -> tuple[Sequence[Floats], Sequence[Array]]:
+        """Σ̃_k of every set in working coordinates, and what samples are multiplied with."""
+        raise NotImplementedError
+
+    def log_determinants(self) -> Floats:
+        """(K,): log|Σ̃_k| of the pooled covariances, up to a common constant."""
+        raise NotImplementedError
+
+
+# ---- fitting ----------------------------------------------------------------------------------
+
+
+def chosen_sets(
+    summaries: Sequence[Summary],
+    settings: Settings,
+    labels: Sequence[str] | None = None,
+    picture: bool = False,
+) -> Chosen:
+    """Prepare the sets and settle what was left to the data."""
+    prepared = PreparedSets(
+        summaries,
+        span=settings.span,
+        center=settings.center,
+        balance=settings.balance,
+        tol=as_tol(settings.tol),
+        labels=labels,
+    )
+    part = next((x for x in summaries if x.count > 1 and x.n <= AS_GOOD_AS_ONE), None)
+    if part is not None:
+        message = (
+            f"The weights of {part.count:,} rows sum to {part.n:.3g}. A weight counts how "
+            "often a row occurs, so all of them count as one row, and nothing can be learned "
+            "from leaving rows out: neither the calibration of angles nor the settings."
+        )
+        remedy = "Multiply the weights so that they sum to the number of rows."
+        warn(message, code="weights sum to one row", remedy=remedy)
+    fixed = settings.fixed()
+    _check_enough(prepared, DEFAULT_SHRINKAGE if fixed.shrinkage is None else fixed.shrinkage)
+    # Before any row is looked at: a table's columns have units of their own, pixels share one.
+    table = prepared.feature_names is not None and not picture
+    return choose(prepared, fixed, "own" if table else "common")
+
+
+def _check_enough(prepared: PreparedSets, alpha: float) -> None:
+    """Do the summaries have the digits for α, and do the rows vary at all?"""
+    summaries = prepared.summaries
+    if alpha < FAST_SHRINKAGE and not all(part.exact for part in summaries):
+        lacks = "directions" if any(part.rank is not None for part in summaries) else "digits"
+        raise InputError(
+            f"A fast summary has too few {lacks} for shrinkage {alpha:g}; use at least "
+            f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True and without a rank."
+        )
+    spread = prepared.unit("common") if prepared.affine else prepared.variances
+    if alpha > 0 and not spread.any():
+        raise InputError(
+            "All rows of all sets are equal, so there is nothing to compare; check that the "
+            "features vary."
+        )
+
+
+def calibrates(settings: Settings) -> bool:
+    """Whether to calibrate: by default in the affine span; the paper's angle is raw."""
+    if settings.calibrate is None:
+        return settings.span == "affine"
+    return as_flag(settings.calibrate, "calibrate")
+
+
+class Tried(NamedTuple):
+    """Sampled rows of the sets, and their leave-one-out squared costs (n, K)."""
+
+    working: WorkingSets
+    trial: TrialRows | None
+    squared: Floats | None
+
+
+def calibrated(
+    model: Model, chosen: Chosen, settings: Settings, inner: Array | None = None
+) -> tuple[Model, Tried]:
+    """A model with its typicality and its calibration, and what these come from.
+
+    From leave-one-out costs of sampled rows, or by theory where there are none. `inner` is a basis
+    of the model's own span inside the working coordinates.
+    """
+    working, summaries = chosen.working, chosen.working.prepared.summaries
+    trial = working.trial(tried_rows(working.n_sets), inner)
+    squared = model.trial_costs(trial) if chosen.squared is None else chosen.squared
+    if trial is not None and squared is not None:
+        typicality = Typicality.of(squared, trial.own, trial.counts)
+        model = replace(model, typicality=typicality)
+    if calibrates(settings):
+        rows, costs = trial, squared
+        if most := more_rows(summaries):
+            rows = working.trial(most, inner)
+            costs = model.trial_costs(rows)
+        if rows is None or costs is None:
+            g = model.geometry
+            found = theoretical(g.dof, g.n_varying, model.log_determinants())
+        else:
+            found = fit_calibration(log_odds_of(costs), rows.own, rows.counts)
+        model = replace(model, geometry=replace(model.geometry, calibration=found))
+    return model, Tried(working, trial, squared)
+
+
+# ---- costs to K sets --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SetCosts(SetModel):
+    """K sets, ready to say what a sample costs each of them.
+
+    Make one with :meth:`from_summaries`.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from cospan import Summary
+    >>> X, y = load_iris(return_X_y=True)
+    >>> costs = SetCosts.from_summaries([Summary.of(X[y == k]) for k in range(3)])
+    >>> costs.weights(X[[0, 60, 120]]).round(2)
+    array([[1.  , 0.  , 0.  ],
+           [0.03, 0.86, 0.11],
+           [0.  , 0.03, 0.97]])
+    """
+
+    #: (e, m_k): M_k of the sets as they are, before pooling; inside `basis` where there is one
+    maps: tuple[Array, ...] = field(repr=False)
+    weighting: str = "cost"  # or, in the linear span, ``"frame"``
+
+    @classmethod
+    def from_summaries(
+        cls,
+        summaries: Sequence[Summary],
+        *,
+        labels: Sequence[str] | None = None,
+        weighting: str = "cost",
+        picture: bool = False,
+        again: Again | None = None,
+        **given: Unpack[Given],
+    ) -> SetCosts:
+        """Prepare K ≥ 2 sets; as :meth:`cospan.JointFrame.from_summaries` does two."""
+        from cospan.model.curved import with_curve  # made of these
+
+        settings = Settings.of(**given)
+        weighting = as_option(weighting, "weighting", ("cost", "frame"))
+        if weighting == "frame" and settings.span == "affine":
+            raise InputError('weighting="frame" belongs to span="linear"; give both.')
+        chosen = chosen_sets(summaries, settings, labels, picture)
+        costs, tried = cls.of_chosen(chosen, settings, weighting)
+        return costs if weighting == "frame" else with_curve(costs, tried, settings, again)
+
+    @classmethod
+    def of_chosen(
+        cls, chosen: Chosen, settings: Settings, weighting: str = "cost"
+    ) -> tuple[SetCosts, Tried]:
+        """Plain costs, and the rows they are tried on."""
+        working, geometry, _ = chosen
+        maps, basis, inner = maps_of(working, geometry, weighting), working.basis, None
+        if geometry.shrinkage == 0 and geometry.pooling > 0:
+            maps, inner = inside_span(maps)
+            basis = inner if basis is None else arrays.matmul(basis, inner)
+        costs = cls(geometry=geometry, weighting=weighting, maps=tuple(maps), basis=basis)
+        if weighting == "frame" and not calibrates(settings):
+            return costs, Tried(working, None, None)
+        costs, tried = calibrated(costs, chosen, settings, inner)
+        return (replace(costs, typicality=None) if weighting == "frame" else costs), tried
+
+    def log_determinants(self) -> Floats:
+        """Minus twice that of the map."""
+        values = [np.linalg.svd(arrays.to_numpy(x), compute_uv=False) for x in self.scoring_maps]
+        return np.array([-2 * float(np.sum(np.log(x[x > 0]))) for x in values])
+
+    @cached_property
+    def _matrices(self) -> list[Floats]:
+        return [matrix_of(arrays.to_numpy(one)) for one in self.maps]
+
+    def _matrices_and_maps(self) -> tuple[Sequence[Floats], Sequence[Array]]:
+        return self._matrices, self.maps
+
+    @cached_property
+    def scoring_maps(self) -> Sequence[Array]:
+        """The maps that samples are scored with."""
+        if self.geometry.pooling == 0:
+            return self.maps
+        pooled = pooled_matrices(self.geometry, self._matrices)
+        return [arrays.like(inverse_triangle(arrays.cholesky(one)), self.maps[0]) for one in pooled]
+
+    def _squared(self, rows: Array) -> Array:
+        g = self.geometry
+        parts = self._distances(rows, [g.origin(k) for k in range(g.n_sets)])
+        if self.weighting == "frame":
+            return _inverse(parts)
+        return parts + g.dof if g.affine else parts
+
+    def _left_out(self, rows: Array, own: Index, removed: Floats) -> Array:
+        """With the frame weighting centre and divisor stay."""
+        if self.weighting == "cost":
+            return super()._left_out(rows, own, removed)
+        g = self.geometry
+        moved = rows
+        if g.center_mode == "each":
+            moved = rows - arrays.like(arrays.to_numpy(g.means)[own], rows)
+        parts = self._distances(moved, [g.center] * g.n_sets)
+        return _inverse(parts_left_out(parts, own, removed, g))
+
+    def _distances(self, rows: Array, origins: Sequence[Array]) -> Array:
+        """‖(z - origin_k) M_k‖² (n, K), some rows at a time."""
+        step, n = max(1, _SCORE_BYTES // (8 * self.n_features)), rows.shape[0]
+        starts = range(0, max(n, 1), step)
+        parts = [self._scored(rows[i : min(i + step, n), :], origins) for i in starts]
+        return parts[0] if len(parts) == 1 else arrays.namespace(rows).concat(parts, axis=0)
+
+    def _scored(self, rows: Array, origins: Sequence[Array]) -> Array:
+        xp = arrays.namespace(rows)
+        g = self.geometry
+        base, off = working_rows(rows, g.center, g, self.basis)
+        base = xp.astype(base, self._dtype(rows), copy=False)
+        columns = []
+        for origin, one in zip(origins, self.scoring_maps, strict=True):
+            step = working_rows(origin[None, :], g.center, g, self.basis)[0]
+            mapped = arrays.matmul(base, arrays.like(one, base))
+            mapped = mapped - arrays.like(arrays.matmul(step, one), base)
+            columns.append(xp.sum(mapped * mapped, axis=1))
+        parts = xp.stack(columns, axis=1)
+        if off is None or g.shrinkage == 0:
+            return parts
+        # Off the span every set has the variance α, and T that of all K sets together.
+        variance = g.shrinkage * (len(self.maps) ** 2 if self.weighting == "frame" else 1)
+        return parts + xp.astype(off / variance, parts.dtype)[:, None]
+
+
+def parts_left_out(parts: Array, own: Index, removed: Floats, g: Geometry) -> Array:
+    """The frame weighting's parts (n, K) of the sets' own rows, each out of its own set.
+
+    With x out of S_k and T, T⁻¹x is scaled for all sets alike, and S_k loses weight·xxᵀ: what
+    remains of its part is part_k - weight·(xᵀT⁻¹x)², and xᵀT⁻¹x is the parts' sum.
+    """
+    xp = arrays.namespace(parts)
+    weight = arrays.like((1 - g.shrinkage) * removed * g.weights[own], parts[:, 0])
+    mine = arrays.like(own[:, None] == np.arange(g.n_sets)[None, :], parts) > 0
+    whole = xp.sum(xp.sort(parts, axis=1), axis=1)
+    left = xp.clip(parts - (weight * whole * whole)[:, None], 0.0, math.inf)
+    return xp.where(mine, left, parts)
+
+
+def _inverse(shares: Array) -> Array:
+    """1/share as a cost: a set without a share in a sample cannot represent it."""
+    xp = arrays.namespace(shares)
+    none = shares == 0
+    nowhere = xp.all(none, axis=1)[:, None]  # at the centre every cost is 0
+    cost = xp.where(none, xp.full_like(shares, math.inf), 1 / xp.where(none, 1.0, shares))
+    return xp.where(nowhere, xp.zeros_like(shares), cost)

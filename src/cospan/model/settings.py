@@ -1,0 +1,171 @@
+"""The settings of a fit: one list of them, with their defaults, for everything that fits.
+
+`JointFrame.fit` and the estimator spell them out; every other function that fits takes them as
+keywords (:class:`Given`, which type checkers and editors know). Inside they travel as one
+:class:`Settings`, with the preset resolved and what contradicts itself refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, TypedDict
+
+import numpy as np
+
+from cospan._validate import as_option, as_shrinkage, is_real
+from cospan.errors import InputError
+
+#: Curved features at most: their covariance has the square of this many entries.
+MOST_FEATURES = 4000
+
+
+class Given(TypedDict, total=False):
+    """Settings as keywords: any of them, for ``**settings: Unpack[Given]``."""
+
+    span: str
+    units: str
+    shrinkage: float | str
+    pooling: float | str
+    dof: float | str
+    calibrate: bool | None
+    preset: str | None
+    center: Any
+    balance: bool
+    tol: float | None
+    curve: int | str | None
+
+
+class CostSettings(Given, total=False):
+    """The same for K sets: how costs become weights, and whether rows are pictures."""
+
+    weighting: str
+    picture: bool
+
+
+class Fixed(NamedTuple):
+    """What the caller fixed (a value) and what is left to the data (None)."""
+
+    units: str | None
+    shrinkage: float | None
+    pooling: float | None
+    dof: float | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How sets are prepared, chosen for and calibrated; see :meth:`cospan.JointFrame.fit`.
+
+    >>> Settings.of(preset="paper").span
+    'linear'
+    """
+
+    span: str = "affine"
+    units: str = "auto"
+    shrinkage: float | str = "auto"
+    pooling: float | str = "auto"
+    dof: float | str = "auto"
+    calibrate: bool | None = None
+    center: Any = "pooled"
+    balance: bool = True
+    tol: float | None = None
+    curve: int | str | None = "auto"
+
+    @classmethod
+    def of(cls, **given: Any) -> Settings:
+        """The settings, with `preset` resolved where one is named."""
+        unknown = next((name for name in given if name not in (*DEFAULTS, "preset")), None)
+        if unknown is not None:
+            raise TypeError(f"there is no setting {unknown!r}; there are {', '.join(DEFAULTS)}")
+        return cls(**settled(given, DEFAULTS))
+
+    def of_the_sets(self) -> dict[str, Any]:
+        """The settings listed here, as arguments; classes that add to them have more."""
+        return {one.name: getattr(self, one.name) for one in fields(Settings)}
+
+    def fixed(self) -> Fixed:
+        """What is fixed, checked, and what is left to the data; "auto" is left to it."""
+        units = as_option(self.units, "units", ("auto", "own", "common"))
+        alpha = as_shrinkage(self.shrinkage)
+        pooling = _number(self.pooling, "pooling", 0.0, 1.0)
+        dof = _number(self.dof, "dof", 0.0, math.inf, above=True)
+        if self.span != "affine":
+            if pooling or dof is not None or units == "own":
+                name = "pooling" if pooling else "units" if units == "own" else "dof"
+                raise InputError(
+                    f'{name} belongs to span="affine"; leave it out with span="linear".'
+                )
+            units, pooling, dof = "common", 0.0, 0.0
+        return Fixed(
+            units=None if units == "auto" else units,
+            shrinkage=None if isinstance(alpha, str) else float(alpha),
+            pooling=pooling,
+            dof=dof,
+        )
+
+    def curved(self) -> int | str | None:
+        """The setting `curve`, checked: None, "auto", or a number of features."""
+        curve: Any = self.curve
+        if curve is None or (isinstance(curve, str) and curve in ("none", "auto")):
+            return None if curve == "none" else curve
+        whole = isinstance(curve, (int, np.integer)) and not isinstance(curve, bool)
+        if whole and 1 <= curve <= MOST_FEATURES:
+            return int(curve)
+        raise InputError(
+            f"curve is {str(curve)[:40]}; it must be 'auto', None, or a number of curved features "
+            f"from 1 to {MOST_FEATURES:,}."
+        )
+
+
+DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Settings)}
+# What `preset="paper"` stands for.
+PAPER = {
+    "span": "linear",
+    "center": "each",
+    "balance": False,
+    "shrinkage": 0.0,
+    "calibrate": False,
+    "curve": None,
+}
+
+
+def settled(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a fit: the preset's where one is named, the defaults' for the rest."""
+    given = dict(given)
+    preset = given.pop("preset", None)
+    if preset is None:
+        merged = {**defaults, **given}
+        for name in ("center", "balance") if merged["span"] == "affine" else ():
+            if name in given and not _same(given[name], DEFAULTS[name]):
+                raise InputError(
+                    f'{name} belongs to span="linear"; in the affine span every set has its own '
+                    f'centre and weighs the same. Leave {name} out, or give span="linear".'
+                )
+        return merged
+    if preset != "paper":
+        raise InputError(f"preset is {preset!r}; the only preset is 'paper'.")
+    for name in sorted(PAPER.keys() & given.keys()):
+        if not (_same(given[name], defaults[name]) or _same(given[name], PAPER[name])):
+            raise InputError(
+                f'preset="paper" settles {name} already; leave {name} out, or leave the preset '
+                "out and give every setting."
+            )
+    return {**defaults, **given, **PAPER}
+
+
+def _same(value: Any, default: Any) -> bool:
+    return isinstance(value, type(default)) and value == default
+
+
+def _number(
+    value: float | str, name: str, low: float, high: float, *, above: bool = False
+) -> float | None:
+    """A number in a range, or None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    lowest = math.nextafter(low, math.inf) if above else low
+    if is_real(value) and lowest <= float(value) <= high and float(value) < math.inf:
+        return float(value)
+    wanted = "a number above 0" if above else f"a number from {low:g} to {high:g}"
+    raise InputError(f"{name} is {value!r}; it must be {wanted}, or 'auto'.")
