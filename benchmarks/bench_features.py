@@ -38,8 +38,8 @@ import pandas as pd
 from sklearn import datasets
 
 from cospan.changes import Changes, find_changes
-from cospan.model import JointFrame
 from cospan.data import encode, open_source
+from cospan.model import JointFrame
 
 ROWS = 284
 SHIFT, SCALE, GONE, RELATED = 0.5, 1.5, 0.3, 0.4

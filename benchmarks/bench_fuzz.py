@@ -211,8 +211,8 @@ def injure(path: Path, rng: np.random.Generator) -> None:
 def outcome(path: Path, options: dict[str, object], target: str) -> str:
     """What came of reading: "read", "refused", or what should not have come."""
     from cospan import Profile, load
-    from cospan.errors import CospanError
     from cospan.data import open_source
+    from cospan.errors import CospanError
 
     try:
         if target in ("model", "profile"):

@@ -13,9 +13,9 @@ from cospan.changes.correlating import correlated, standard_ranks
 from cospan.changes.gaps import spread_without_gaps
 from cospan.changes.grouping import Rows, columns_of
 from cospan.changes.parts import feature_parts
+from cospan.data import encode, open_source
 from cospan.model import JointFrame
 from cospan.significance import shift_test
-from cospan.data import encode, open_source
 
 
 def encoded(a, b):

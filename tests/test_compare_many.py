@@ -17,9 +17,9 @@ from cospan import (
     compare_many,
     separation,
 )
+from cospan.data import Source, open_source
 from cospan.errors import CospanWarning, InputError
 from cospan.model import Calibration, angles_of, calibrated_weights
-from cospan.data import Source, open_source
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\n| $a$"
 

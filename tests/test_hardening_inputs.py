@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cospan.sources import check_same_features, open_source
+from cospan.sources import text as text_files
 from PIL import Image
 
 from cospan import Monitoring, Profile, compare, gsvds, load, monitor
@@ -22,8 +24,6 @@ from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import csv_text, table_file
 from cospan.errors import CospanWarning, InputError, ModelFileError, SourceError
 from cospan.model_file.container import is_file_of
-from cospan.sources import check_same_features, open_source
-from cospan.sources import text as text_files
 
 # ---- CSV ---------------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ left out, with the reason.
 
 from .base import Chunk, Note, Options, listing
 from .decide import times_between
-from .encode import check_same_features, encode, encode_by
 from .encoder import Encoder
+from .encoding import check_same_features, encode, encode_by
 from .learn import TextLearner
 from .matching import SchemaChange
 from .opening import open_source

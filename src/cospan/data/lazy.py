@@ -19,7 +19,7 @@ from cospan.errors import InputError
 
 from .base import Chunk, Options, Reader, float_type, listing, require
 from .cleaning import matches
-from .encode import encode_by
+from .encoding import encode_by
 from .learn import SetLearner, merged_learners
 from .plan import EncodingPlan
 from .profiles import SetProfile

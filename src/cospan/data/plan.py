@@ -1,7 +1,7 @@
 """The encoding plan: how the columns of a table become columns of numbers.
 
 A plan is plain data. It is learned once from all sets (``decide``), shown, stored in model files,
-and applied to rows as they come (``encode``).
+and applied to rows as they come (``encoding``).
 """
 
 from __future__ import annotations

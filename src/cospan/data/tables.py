@@ -1,6 +1,6 @@
 """Tables: a stream of Arrow batches with label, identifiers and the columns that can be features.
 
-A :class:`Table` is learned and encoded by calls (``encode``). Lists of numbers and images are rows
+A :class:`Table` is learned and encoded by calls (``encoding``). Lists of numbers and images are rows
 of their own: there is nothing to encode.
 """
 
@@ -167,13 +167,13 @@ class Table:
 
     def learn(self, name: str, forced: Mapping[str, str], alone: set[str]) -> list[SetLearner]:
         """One pass: what the columns of the set, or of each class, hold."""
-        from .encode import learn_table
+        from .encoding import learn_table
 
         return learn_table(self, name, forced, alone)
 
     def encoded(self, plan: EncodingPlan, profiles: tuple[SetProfile, ...] = ()) -> Reader:
         """The reader that applies a plan."""
-        from .encode import EncodedReader
+        from .encoding import EncodedReader
 
         return EncodedReader(self, plan, profiles)
 

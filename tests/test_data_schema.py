@@ -1,0 +1,162 @@
+"""Columns are matched by name first: what changed in the schema is told, and the rest compared."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cospan
+from cospan import compare
+from cospan.cli import run
+from cospan.data import encode, open_source
+from cospan.errors import CospanWarning, InputError
+
+
+def table(seed, n=120):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "x": rng.normal(size=n),
+            "age": rng.integers(18, 90, n),
+            "town": rng.choice(["Rome", "Oslo", "Bern"], n),
+            "price": rng.gamma(2, 3, n),
+        }
+    )
+
+
+A, B = table(0), table(1)
+CASES = {
+    "dropped": (B.drop(columns="price"), "price", "price is in A only."),
+    "added": (B.assign(more=1.5), "more", "more is in B only."),
+    "renamed": (
+        B.rename(columns={"town": "city"}),
+        "town",
+        "town is called city in B: the same values under a new name.",
+    ),
+    "retyped": (
+        B.assign(age=[f"about {age}" for age in B["age"]]),
+        "age",
+        "age is a number in A and text in B, so it is not compared.",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_changed_column_is_the_first_finding_and_the_rest_is_compared(kind):
+    other, column, sentence = CASES[kind]
+    found = compare(A, other, n_permutations=19)
+    rest = compare(A.drop(columns=column, errors="ignore"), B.drop(columns=column, errors="ignore"),
+                   n_permutations=19)  # fmt: skip
+    assert found.verdict.sentences[0] == sentence
+    assert found.verdict.sentences[1:] == rest.verdict.sentences
+    assert found.separation.auc.value == rest.separation.auc.value
+    (change,) = found.schema_changes
+    assert json.loads(found.to_json())["schema_changes"][0] == change.to_dict()
+    assert sentence in found.summary().replace("\n", " ")
+
+
+def test_the_command_tells_it_too_and_ends_well(tmp_path, capsys):
+    A.to_csv(tmp_path / "a.csv", index=False)
+    B.drop(columns="price").to_csv(tmp_path / "b.csv", index=False)
+    where = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    assert run(["compare", *where, "--permutations", "19"]) == 0
+    assert "price is in a.csv only." in capsys.readouterr().out
+
+
+def test_several_sets_say_which_have_a_column():
+    found = compare({"a": A, "b": B.drop(columns="x"), "c": table(2)})
+    assert found.sentences[0] == "x is in a and c only."
+
+
+def test_rows_to_score_and_streams_may_lack_a_column():
+    with pytest.warns(CospanWarning, match="price is not in Z; it counts as missing there"):
+        found = compare(A, B, table(2).drop(columns="price"), n_permutations=0, name_z="Z")
+    assert found.group_z is not None
+    with pytest.warns(CospanWarning, match="price is in synthetic only"):
+        cospan.fidelity(A.drop(columns="price"), B)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "match"),
+    [
+        (A[["x"]], B[["age"]], "no column in common"),
+        (np.ones((20, 4)), np.ones((20, 3)), "4 features and B has 3"),
+        (np.ones((20, 3)), B[["town"]], "columns without names, and B is a table with categories"),
+    ],
+)
+def test_nothing_in_common_is_one_sentence(a, b, match):
+    with pytest.raises(InputError, match=match):
+        compare(a, b, n_permutations=0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ({"year": 2023}, {"year": 2024}),
+        ({"site": "north"}, {"site": "south"}),
+        ({"count": np.arange(120)}, {"count": np.arange(120, 240)}),
+        ({"day": pd.Timestamp("2023-01-01")}, {"day": pd.Timestamp("2024-01-01")}),
+    ],
+)
+def test_what_gives_the_set_away_is_set_aside_unless_it_is_kept(a, b):
+    (column,) = a
+    one, two = A.assign(**a), B.assign(**b)
+    plain, _ = encode([open_source(one), open_source(two)])
+    assert plain.plan[column].kind in ("time", "set aside")
+    assert any(note.code == "set aside" and "keep=" in note.remedy for note in plain.notes)
+    kept, _ = encode([open_source(one, keep=column), open_source(two, keep=column)])
+    assert kept.plan[column].used
+
+
+def test_another_unit_or_an_offset_stays():
+    for other in (B.assign(price=B["price"] * 1000), B.assign(price=B["price"] + 1e6)):
+        found = compare(A, other, n_permutations=19)
+        assert found.features[0].name == "price"
+
+
+@pytest.mark.parametrize("absurd", [np.inf, -np.inf, 1e200, 5e-324])
+def test_one_absurd_cell_counts_as_missing_and_is_told(absurd, tmp_path):
+    other = B.copy()
+    other.loc[3, "price"] = absurd
+    other.to_csv(tmp_path / "b.csv", index=False)
+    for sets in ((A, other), (A, tmp_path / "b.csv")):
+        with pytest.warns(CospanWarning, match="count as missing: 1 in 'price'"):
+            found = compare(*sets, n_permutations=0)
+        assert found.changes is not None
+    rows = np.array(A[["x", "price"]])
+    rows[5, 1] = absurd
+    with pytest.warns(CospanWarning, match="count as missing: 1 in '1'"):
+        compare(rows, np.array(B[["x", "price"]]), n_permutations=0)
+
+
+def test_columns_of_nothing_but_odd_values_end_no_run(tmp_path):
+    odd = {"inf": np.inf, "huge": 1e17, "tiny": 5e-324, "none": np.nan}
+    with pytest.warns(CospanWarning):
+        found = compare(A.assign(**odd), B.assign(**odd), n_permutations=0)
+    found.save_html(tmp_path / "report.html")
+    assert set(found.feature_names) >= {"x", "huge"}
+
+
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz"])
+def test_packed_text_is_the_same_table(ending, tmp_path):
+    A.to_csv(tmp_path / "a.csv", index=False)
+    A.to_csv(tmp_path / f"a.csv.{ending}", index=False)
+    plain, packed = encode([open_source(tmp_path / "a.csv"),
+                            open_source(tmp_path / f"a.csv.{ending}")])  # fmt: skip
+    np.testing.assert_array_equal(plain.read().rows, packed.read().rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        (b"a,b\n1,2\n3\n", "line 3 has 1 fields where the first line has 2"),
+        (b"a,b\n1,x\n2,\xff\n", "column 'b' holds text in line 3 that is not UTF-8"),
+        (b'a,b\n1,2\n3,"4\n5,6\n', "opens a quotation mark that is never closed"),
+        (b",".join(b"c%d" % i for i in range(50_001)) + b"\n", "at most 50,000 are read"),
+    ],
+)
+def test_faults_of_text_are_said_by_line_and_column(text, match, tmp_path):
+    (tmp_path / "x.csv").write_bytes(text)
+    with pytest.raises(cospan.errors.SourceError, match=match):
+        encode([open_source(tmp_path / "x.csv")])[0].read()
