@@ -20,11 +20,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from cospan.sources.idx import read_idx
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 
 from cospan import JointFrame, attribute
+from cospan.data.arrays import read_idx
 
 DRAWS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.1, 0.05, 0.02)

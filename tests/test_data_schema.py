@@ -8,7 +8,7 @@ import pytest
 
 import cospan
 from cospan import compare
-from cospan.cli import run
+from cospan.__main__ import main
 from cospan.data import encode, open_source
 from cospan.errors import CospanWarning, InputError
 
@@ -56,11 +56,14 @@ def test_a_changed_column_is_the_first_finding_and_the_rest_is_compared(kind):
     assert sentence in found.summary().replace("\n", " ")
 
 
-def test_the_command_tells_it_too_and_ends_well(tmp_path, capsys):
+def test_the_command_tells_it_too_and_ends_well(tmp_path, capsys, monkeypatch):
     A.to_csv(tmp_path / "a.csv", index=False)
     B.drop(columns="price").to_csv(tmp_path / "b.csv", index=False)
     where = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
-    assert run(["compare", *where, "--permutations", "19"]) == 0
+    monkeypatch.setattr("sys.argv", ["cospan", "compare", *where, "--permutations", "19"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
     assert "price is in a.csv only." in capsys.readouterr().out
 
 

@@ -13,8 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cospan.sources import check_same_features, open_source
-from cospan.sources import text as text_files
 from PIL import Image
 
 from cospan import Monitoring, Profile, compare, gsvds, load, monitor
@@ -22,8 +20,10 @@ from cospan._packages import EXTRAS
 from cospan._tables import without_formulas
 from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import csv_text, table_file
+from cospan.data import text_files
 from cospan.errors import CospanWarning, InputError, ModelFileError, SourceError
 from cospan.model_file.container import is_file_of
+from opened import opened as open_source
 
 # ---- CSV ---------------------------------------------------------------------------------------
 
@@ -99,27 +99,8 @@ def test_an_unreadable_subfolder_is_not_passed_over(tmp_path, monkeypatch):
 def test_a_named_pipe_among_the_files_is_not_waited_for(tmp_path):
     pictures(tmp_path)
     os.mkfifo(tmp_path / "5.png")
-    code = "import sys; from cospan.sources import open_source; open_source(sys.argv[1]).read()"
+    code = "import sys; from cospan.data import open_source; open_source(sys.argv[1]).read()"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=600)
-
-
-@pytest.mark.parametrize("name", ["0.0", ".zattrs"])
-def test_a_pipe_in_a_zarr_store_is_refused(name, tmp_path):
-    library = pytest.importorskip("zarr")
-    library.create_array(tmp_path / "x.zarr", data=np.ones((4, 3)), zarr_format=2)
-    (tmp_path / "x.zarr" / name).unlink(missing_ok=True)
-    os.mkfifo(tmp_path / "x.zarr" / name)
-    with pytest.raises(SourceError, match="is not a regular file"):
-        open_source(tmp_path / "x.zarr")
-
-
-def test_a_pipe_in_a_saved_dataset_is_refused(tmp_path):
-    state = {"_data_files": [{"filename": "data.arrow"}]}
-    (tmp_path / "state.json").write_text(json.dumps(state))
-    (tmp_path / "dataset_info.json").write_text("{}")
-    os.mkfifo(tmp_path / "data.arrow")
-    with pytest.raises(SourceError, match=r"data\.arrow: is neither a file nor a folder"):
-        open_source(tmp_path)
 
 
 @pytest.mark.parametrize("read", [load, Profile.load, Monitoring.load])
@@ -169,32 +150,6 @@ def saved(folder, state):
     with pa.ipc.new_stream(str(folder / "data.arrow"), table.schema) as writer:
         writer.write_table(table)
     return folder
-
-
-@pytest.mark.parametrize("state", [[], 7, {}, {"_data_files": 3}, {"_data_files": []}])
-def test_an_odd_state_of_a_saved_dataset_gets_one_sentence(state, tmp_path):
-    with pytest.raises(SourceError, match=r"state\.json"):
-        open_source(str(saved(tmp_path / "x", state)))
-
-
-@pytest.mark.parametrize("split", ["../secret", "..", "/etc", "a/b"])
-def test_a_split_lies_inside_its_dataset(split, tmp_path):
-    saved(tmp_path / "secret", {"_data_files": [{"filename": "data.arrow"}]})
-    (tmp_path / "x").mkdir()
-    (tmp_path / "x" / "dataset_dict.json").write_text(json.dumps({"splits": [split]}))
-    with pytest.raises(SourceError, match="is no folder in it"):
-        open_source(str(tmp_path / "x"))
-
-
-@pytest.mark.parametrize("kind", ["F8_E4M3", "F4", "F8_E8M0", "NOTHING"])
-def test_small_floats_of_safetensors_get_one_sentence(kind, tmp_path):
-    header = {"x": {"dtype": kind, "shape": [4, 2], "data_offsets": [0, 4 if kind == "F4" else 8]}}
-    text = json.dumps(header).encode()
-    data = len(text).to_bytes(8, "little") + text + bytes(4 if kind == "F4" else 8)
-    (tmp_path / "x.safetensors").write_bytes(data)
-    with pytest.raises(SourceError) as caught:
-        open_source(str(tmp_path / "x.safetensors")).read()
-    assert "\n" not in str(caught.value)
 
 
 def test_more_dimensions_than_numpy_has_are_refused(tmp_path):

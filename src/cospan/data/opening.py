@@ -386,6 +386,9 @@ def _open_stdin(options: Options, name: str | None) -> Reader | Source | Table:
     with needed(f"{STDIN}: reading tables"):
         from .text_files import TextFiles
 
-        table = TextFiles([copy.path], STDIN, (Note("copied", text),))
+        try:
+            table = TextFiles([copy.path], STDIN, (Note("copied", text),))
+        except SourceError as error:  # of standard input, not of its copy
+            raise SourceError(str(error).replace(str(copy.path), STDIN)) from error.__cause__
     table.keeps = copy
     return table_source(table, options, name)

@@ -1,7 +1,7 @@
 """Tables: a stream of Arrow batches with label, identifiers and the columns that can be features.
 
-A :class:`Table` is learned and encoded by calls (``encoding``). Lists of numbers and images are rows
-of their own: there is nothing to encode.
+A :class:`Table` is learned and encoded by calls (``encoding``). Lists of numbers and images are
+rows of their own: there is nothing to encode.
 """
 
 from __future__ import annotations

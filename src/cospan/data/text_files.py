@@ -78,9 +78,9 @@ class TextFiles(TableStream):
     def _names(self, file: Path) -> list[str]:
         with reading(file, _KIND):
             batch = next(self._blocks(file, None), None)
-        if batch is None:
-            raise SourceError(f"{file}: has no rows below its header.")
-        return list(batch.schema.names)
+            if batch is None:
+                raise SourceError(f"{file}: has no rows below its header.")
+            return list(batch.schema.names)
 
     def _blocks(self, file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """The file's batches; where a line is longer than a block, with larger ones from there."""
