@@ -166,15 +166,6 @@ def test_more_dimensions_than_numpy_has_are_refused(tmp_path):
 # ---- names -------------------------------------------------------------------------------------
 
 
-def test_forty_thousand_names_are_checked():
-    names = [f"x{j}" for j in range(40_000)]
-    rows = np.ones((2, 40_000))
-    a = open_source(pa.table(dict(zip(names, rows.T, strict=True))), columns=names)
-    b = open_source(pa.table(dict(zip(names[::-1], rows.T, strict=True))))
-    assert a.feature_names[0] == b.feature_names[-1]  # the tables are encoded now
-    check_same_features(a, b)
-    with pytest.raises(InputError, match="twice"):
-        open_source(rows, columns=[*range(40_000), 7])
 
 
 def test_formulas_in_tables_are_text(tmp_path):
