@@ -126,7 +126,11 @@ def read_ahead(blocks: Iterator[Item]) -> Iterator[Item]:
     """
     context = copy_context()  # so that warnings reach whoever listens in this thread
     with ThreadPoolExecutor(1, thread_name_prefix="cospan-reading") as reader:
-        coming = reader.submit(context.run, next, blocks, None)
+        coming = reader.submit(context.run, _next, blocks)
         while (block := coming.result()) is not None:
-            coming = reader.submit(context.run, next, blocks, None)
+            coming = reader.submit(context.run, _next, blocks)
             yield block
+
+
+def _next(blocks: Iterator[Item]) -> Item | None:
+    return next(blocks, None)
