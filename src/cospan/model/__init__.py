@@ -38,8 +38,8 @@ from cospan.model.extreme_points import Prototypes, prototypes
 from cospan.model.frame import JointFrame
 from cospan.model.many import ManyFrame, set_number
 from cospan.model.prepared import Geometry, PreparedSets, in_feature_units
-from cospan.model.set_model import SetCosts, SetModel
-from cospan.model.settings import DEFAULTS, CostSettings, Given, Settings, settled
+from cospan.model.set_model import SetCosts
+from cospan.model.settings import DEFAULTS, Given, Settings, settled
 from cospan.model.typicality import Typicality, below_rate
 
 __all__ = [
@@ -48,7 +48,6 @@ __all__ = [
     "Alignment",
     "Attribution",
     "Calibration",
-    "CostSettings",
     "CurveMap",
     "CurvedSets",
     "Directions",
@@ -66,7 +65,6 @@ __all__ = [
     "RowMap",
     "RowsAgain",
     "SetCosts",
-    "SetModel",
     "Settings",
     "Typicality",
     "angles_of",

@@ -330,8 +330,10 @@ class _Trials:
         if by_choice and not self._promising(mapped, settings):
             return None
         costs, squared = self._costs(mapped, settings)
-        if by_choice and not self._better(costs, squared):
-            return None
+        if by_choice:
+            assert self.plain is not None  # it was promising
+            if not self.judge.better(self._left_out(costs, squared), self.plain, CLEARLY):
+                return None
         if whole:
             return costs
         assert again is not None
@@ -365,10 +367,6 @@ class _Trials:
             return self.plain is not None
         found = self._costs(mapped, replace(settings, pooling=0.0))
         return not self.judge.better(self.plain, self._left_out(*found), CLEARLY)
-
-    def _better(self, costs: SetCosts, squared: Floats | None) -> bool:
-        assert self.plain is not None  # it was promising
-        return self.judge.better(self._left_out(costs, squared), self.plain, CLEARLY)
 
     def _left_out(self, costs: SetCosts, squared: Floats | None) -> Candidate:
         if squared is None:
