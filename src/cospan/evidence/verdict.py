@@ -1,0 +1,303 @@
+"""From a model and sampled rows of two sets to what changed: one table, one list, one verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cospan import _arrays as arrays
+from cospan._types import Floats
+from cospan._validate import as_rows
+from cospan.errors import InputError
+
+from .columns import (
+    Column,
+    FeatureChange,
+    FeatureTable,
+    columns_of,
+    held_in,
+    read_columns,
+    standardised,
+)
+from .findings import Finding, Found, find
+from .parts import feature_parts
+from .quality import Quality, check_quality
+from .relations import PairTable, pair_table
+from .size import Size
+
+if TYPE_CHECKING:
+    from cospan.frame import JointFrame
+    from cospan.sources.encoding import EncodingPlan, SetProfile
+
+#: From which AUC on a difference is called so: those of two normal distributions 0.2, 0.5 and 0.8
+#: standard deviations apart, Cohen's cuts.
+SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
+
+
+class RowsToCheck(NamedTuple):
+    """How many rows are worth a look: of A like B, of B like A, of any set like neither."""
+
+    a_like_b: int = 0
+    b_like_a: int = 0
+    neither: int = 0
+
+
+NO_ROWS = RowsToCheck()
+
+
+def size_word(auc: float) -> str:
+    """How large a difference with such an AUC is.
+
+    >>> [size_word(auc) for auc in (0.5, 0.6, 0.7, 0.9)]
+    ['none', 'small', 'medium', 'large']
+    """
+    return next((word for cut, word in SIZES if auc >= cut), "none")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a comparison of two sets found. Print it.
+
+    Attributes
+    ----------
+    differs : bool
+        Whether `pvalue` is at most 0.05.
+    pvalue : float
+        Of "both sets come from one distribution".
+    rows_tested : (int, int)
+        Rows of A and of B behind the p-value.
+    size : {"none", "small", "medium", "large", "unknown"}
+        By the AUC; unknown without one.
+    auc : Size or None
+        How well the angle separates rows that had no part in its fit.
+    shares : mapping
+        What share of the difference is location, scale and shape; empty where nothing differs.
+    mostly : str
+        The largest of them.
+    findings : tuple of Finding
+        What changed, the clearest first.
+    rows : RowsToCheck
+        How many rows are worth a look.
+    sets : (str, str)
+        What the sets are called.
+
+    Examples
+    --------
+    >>> from cospan import compare
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [0, 0, 2]
+    >>> verdict = compare(A, B, n_permutations=99).verdict
+    >>> verdict.size, verdict.mostly, verdict.features
+    ('large', 'location', ('x2',))
+    """
+
+    differs: bool
+    pvalue: float
+    rows_tested: tuple[int, int]
+    size: str
+    auc: Size | None
+    mostly: str
+    shares: Mapping[str, float] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    rows: RowsToCheck = NO_ROWS
+    sets: tuple[str, str] = ("A", "B")
+    kinds: Mapping[str, str] = field(default_factory=dict, repr=False)  # of columns, by name
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Columns with a finding, the clearest first."""
+        return tuple(dict.fromkeys(one.column for one in self.findings if one.column))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The verdict in words, most important first."""
+        from cospan.wording import verdict_sentences
+
+        return verdict_sentences(self)
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only."""
+        return {
+            "differs": self.differs,
+            "pvalue": self.pvalue,
+            "rows_tested": list(self.rows_tested),
+            "size": self.size,
+            "auc": None if self.auc is None else self.auc.to_dict(),
+            "mostly": self.mostly,
+            "shares": dict(self.shares),
+            "findings": [one.to_dict() for one in self.findings],
+            "features": list(self.features),
+            "sentences": list(self.sentences),
+            "rows": self.rows._asdict(),
+        }
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What changed between two sets.
+
+    >>> from cospan import compare
+    >>> x = np.arange(60.0)[:, None]
+    >>> changes = compare(x, x + 90, n_permutations=99).changes
+    >>> changes.features[0].change, changes.verdict.mostly
+    ('mean', 'location')
+    """
+
+    p: float
+    findings: tuple[Finding, ...]
+    features: FeatureTable  # one row for each of the user's columns, changed ones first
+    feature_pairs: PairTable  # relations that were compared, the surest first
+    quality: Quality
+    verdict: Verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only, for JSON."""
+        return {
+            "verdict": self.verdict.to_dict(),
+            "features": self.features.to_dict(),
+            "feature_pairs": self.feature_pairs.to_dict(),
+            "quality": self.quality.to_dict(),
+        }
+
+
+def find_changes(
+    frame: JointFrame,
+    rows_a: Any,
+    rows_b: Any,
+    *,
+    names: Sequence[str] | None = None,
+    plan: EncodingPlan | None = None,
+    profiles: tuple[SetProfile, SetProfile] | None = None,
+    auc: Size | None = None,
+    pulls: ArrayLike | None = None,
+    set_names: tuple[str, str] = ("A", "B"),
+    to_check: RowsToCheck = NO_ROWS,
+    keys: NDArray[np.uint64] | None = None,
+    groups: NDArray[Any] | None = None,
+    permutations: int = 999,
+    seed: int = 0,
+) -> Changes:
+    """Find what changed between the two sets of a frame.
+
+    `rows_a` and `rows_b` are encoded rows of both, all of them or random samples. `names` are the
+    features' (by default the plan's, the frame's, or x0, x1, …); `plan` says how the user's columns
+    became features, else every feature is a column of numbers. `profiles` say what the columns
+    hold over all rows. `pulls` (d,) are the features' mean pulls on the angle. `keys` tell rows
+    apart that are equal only as they are encoded; `groups` are rows that belong together.
+
+    >>> from cospan import JointFrame
+    >>> from cospan.evidence import find_changes
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(30, 5, size=(300, 4)), rng.normal(30, 5, size=(300, 4))
+    >>> B[:, 2] += 3
+    >>> found = find_changes(JointFrame.fit(A, B), A, B, names=["age", "pay", "tenure", "rank"])
+    >>> [(one.name, one.change) for one in found.features.changed]
+    [('tenure', 'mean')]
+    """
+    a, b = (
+        np.asarray(arrays.to_numpy(as_rows(rows, name, d=frame.n_features)), dtype=np.float64)
+        for rows, name in ((rows_a, "A"), (rows_b, "B"))
+    )
+    columns = columns_of(plan, _names(frame, names, plan))
+    called = [column.name for column in columns]
+    with arrays.one_blas_thread():  # many small products: threads would wait for each other
+        found = find(
+            called, read_columns(columns, a), read_columns(columns, b),
+            permutations=permutations, seed=seed, groups=groups, keys=keys,
+        )  # fmt: skip
+    parts = _by_column(columns, feature_parts(frame).total)
+    own_pulls = None if pulls is None else _by_column(columns, np.asarray(pulls, dtype=np.float64))
+    table = _table(columns, (a, b), profiles, found, parts, own_pulls)
+    quality = check_quality(table, set_names)
+    whole = frame.parts
+    shares: dict[str, float] = {}
+    if found.differs and 0 < whole.total < math.inf:
+        shares = {
+            kind: getattr(whole, kind) / whole.total for kind in ("location", "scale", "shape")
+        }
+    verdict = Verdict(
+        found.differs,
+        found.p,
+        found.rows,
+        "none" if not found.differs else "unknown" if auc is None else size_word(auc),
+        auc,
+        max(shares, key=lambda kind: shares[kind], default=""),
+        shares,
+        found.findings,
+        to_check,
+        set_names,
+        {column.name: column.kind for column in columns},
+    )
+    return Changes(found.p, found.findings, table, pair_table(found), quality, verdict)
+
+
+def _table(
+    columns: Sequence[Column],
+    rows: tuple[Floats, Floats],
+    profiles: tuple[SetProfile, SetProfile] | None,
+    found: Found,
+    parts: Floats,
+    pulls: Floats | None,
+) -> FeatureTable:
+    first = {one.column: one for one in reversed(found.findings) if one.column}
+    place = {column.name: k for k, column in enumerate(columns)}
+    total = float(parts.sum())
+    made = []
+    for name in found.order:
+        k = place[name]
+        column, finding = columns[k], first.get(name)
+        a, b = (
+            held_in(column, part, None if profiles is None else profiles[side])
+            for side, part in enumerate(rows)
+        )
+        made.append(
+            FeatureChange(
+                name=name,
+                kind=column.kind,
+                changed=finding is not None,
+                change="none" if finding is None else finding.kind,
+                p_adjusted=found.column_p[name] if finding is None else finding.p,
+                difference=standardised(column, a, b),
+                a=a,
+                b=b,
+                part=float(parts[k]),
+                share=float(parts[k] / total)
+                if found.differs and 0 < total < math.inf
+                else math.nan,
+                pull=math.nan if pulls is None else float(pulls[k]),
+                finding=finding,
+            )
+        )
+    return FeatureTable(tuple(made))
+
+
+def _names(
+    frame: JointFrame, names: Sequence[str] | None, plan: EncodingPlan | None
+) -> tuple[str, ...]:
+    if names is None:
+        names = plan.feature_names if plan is not None else frame.feature_names
+    if names is None:
+        return tuple(f"x{i}" for i in range(frame.n_features))
+    if len(names) != frame.n_features:
+        raise InputError(
+            f"There are {len(names)} names for {frame.n_features} features; give one for each."
+        )
+    return tuple(names)
+
+
+def _by_column(columns: Sequence[Column], values: Floats) -> Floats:
+    """Sums over the features made of each column, its indicator too."""
+    found = [
+        float(values[list(column.features)].sum())
+        + (0.0 if column.indicator is None else float(values[column.indicator]))
+        for column in columns
+    ]
+    return np.array(found)

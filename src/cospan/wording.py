@@ -1,0 +1,258 @@
+"""Findings become sentences here, and nowhere else: one short sentence a finding.
+
+A sentence is in the user's units and has the one number that matters, or what it was and what it
+is. Sets are called by their names. No code looks into a sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from cospan._numbers import chance, correlations, exact_number, number, pair_of, shares_text
+from cospan.evidence import Finding, Size, Verdict
+
+#: Names are cut in the middle where they are longer.
+LONGEST = 40
+_WORDS = {"yes", "no", "true", "false", "none", "other", "and", "in", "of", "a", "b", ""}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def sentence(one: Finding, sets: tuple[str, str], kind: str = "number") -> str:
+    """One sentence on a finding; `kind` is that of its column.
+
+    >>> one = Finding("mean", "tenure", a=32.4, b=45.1, effect=0.5)
+    >>> sentence(one, ("January", "July"))
+    'tenure rose from 32.4 to 45.1.'
+    """
+    said = _WRITERS[one.kind](one, (set_name(sets[0]), set_name(sets[1])), kind)
+    if one.where is not None and one.kind != "inside":
+        said = f"Only where {quoted(one.where[0])} = {quoted(one.where[1])}: {said}"
+    return f"{said}."
+
+
+def _mean(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    name = quoted(one.column)
+    if kind == "date":
+        moved = "later" if one.b > one.a else "earlier"
+        x, y = (value_text(v, kind) for v in (one.a, one.b))
+        return f"{name} is {moved} in {sets[1]}: {y} on average, {x} in {sets[0]}"
+    if kind == "time of day":
+        step = (one.b - one.a + 12) % 24 - 12
+        moved = "later" if step > 0 else "earlier"
+        return f"{name} is {value_text(abs(step) / 24, 'duration')} {moved} in {sets[1]}"
+    x, y = pair_of(one.a, one.b)
+    if kind == "duration":
+        x, y = (value_text(v, kind) for v in (one.a, one.b))
+    if one.detail and not one.detail.isdigit():
+        return f"the {one.detail} of {name} went from {x} to {y} on average"
+    return f"{name} {'rose' if one.b > one.a else 'fell'} from {x} to {y}"
+
+
+def _spread(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    name = quoted(one.column)
+    if one.a == 0 or one.b == 0:
+        return f"{name} does not vary in {sets[0] if one.a == 0 else sets[1]}"
+    ratio = one.b / one.a
+    if ratio >= 2:
+        return f"{name} varies {number(ratio, 2)} times as much in {sets[1]}"
+    change = f"{abs(ratio - 1):.0%}"
+    return f"{name} varies {change} {'more' if ratio > 1 else 'less'} in {sets[1]}"
+
+
+def _shape(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    at = float(one.detail)
+    x, y = shares_text(one.a, one.b)
+    moved = "rose" if one.b > one.a else "fell"
+    value = value_text(at, kind) if kind in ("date", "time of day", "duration") else number(at)
+    return f"the share of {quoted(one.column)} up to {value} {moved} from {x} to {y}"
+
+
+def _level(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    name, level = quoted(one.column), quoted(one.detail)
+    if math.isnan(one.a):
+        return f"rare values of {name} changed their share"
+    if one.a == 0 or one.b == 0:
+        share = shares_text(one.a, one.b)[one.a == 0]
+        here, there = (sets[1], sets[0]) if one.a == 0 else sets
+        return f"{name} is {level} in {share} of {here}, and never in {there}"
+    x, y = shares_text(one.a, one.b)
+    return f"{name} = {level} {'rose' if one.b > one.a else 'fell'} from {x} to {y}"
+
+
+def _value(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    named = (
+        value_text(float(one.detail), kind) if kind != "number" else exact_number(float(one.detail))
+    )
+    x, y = shares_text(one.a, one.b)
+    moved = "rose" if one.b > one.a else "fell"
+    return f"the share of {quoted(one.column)} that is exactly {named} {moved} from {x} to {y}"
+
+
+def _missing(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    x, y = shares_text(one.a, one.b)
+    return f"{quoted(one.column)} is missing in {y} of {sets[1]} ({x} of {sets[0]})"
+
+
+def _rounding(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    x, y = shares_text(one.a, one.b)
+    what = "whole numbers" if one.detail == "1" else f"multiples of {one.detail}"
+    return f"the share of {quoted(one.column)} that are {what} went from {x} to {y}"
+
+
+def _given(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    moved = "higher" if one.b > one.a else "lower"
+    given = f"for the same {quoted(one.second)}" if one.second else "given the other columns"
+    return f"{given}, {quoted(one.column)} is {moved} in {sets[1]}"
+
+
+def _scatter(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    moved = "less" if one.b > one.a else "more"
+    others = f"{quoted(one.second)} and the other columns" if one.second else "the other columns"
+    return f"{others} say {moved} about {quoted(one.column)} in {sets[1]} than in {sets[0]}"
+
+
+def _identity(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    x, y = shares_text(one.a, one.b)
+    more, share = (sets[1], y) if one.b > one.a else (sets[0], x)
+    return f"{quoted(one.column)} follows from the other columns, but not in {share} of {more}"
+
+
+def _relation(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    x, y = correlations(one.a, one.b)
+    moved = "rose" if one.b > one.a else "fell"
+    pair = f"{quoted(one.column)} and {quoted(one.second)}"
+    return f"{pair} go together differently: their correlation {moved} from {x} to {y}"
+
+
+def _inside(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    x, y = pair_of(one.a, one.b)
+    moved = "rose" if one.b > one.a else "fell"
+    where = f"where {quoted(one.second)} = {quoted(one.detail)}"
+    return f"{where}, {quoted(one.column)} {moved} from {x} to {y}"
+
+
+def _copy(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    return f"{quoted(one.column)} is a copy of {quoted(one.second)} in one of the sets only"
+
+
+def _swap(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    return f"{quoted(one.column)} and {quoted(one.second)} look swapped in {sets[1]}"
+
+
+def _repeated(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    where = {"within A": sets[0], "within B": sets[1]}.get(one.detail)
+    rows = f"{one.a:,.0f} rows"
+    if where is None:
+        return f"{rows} of {sets[1]} are also in {sets[0]}"
+    return f"{rows} of {where} repeat another row of it"
+
+
+_WRITERS = {
+    "mean": _mean,
+    "spread": _spread,
+    "shape": _shape,
+    "level": _level,
+    "value": _value,
+    "missing": _missing,
+    "rounding": _rounding,
+    "given": _given,
+    "scatter": _scatter,
+    "identity": _identity,
+    "relation": _relation,
+    "inside": _inside,
+    "copy": _copy,
+    "swap": _swap,
+    "repeated rows": _repeated,
+}
+
+
+def value_text(value: float, kind: str) -> str:
+    """A value of a column: days as dates, hours as times of day, numbers in few digits.
+
+    >>> value_text(19723.0, "date"), value_text(13.5, "time of day"), value_text(0.25, "duration")
+    ('2024-01-01', '13:30', '6 h')
+    """
+    if not math.isfinite(value):
+        return number(value)
+    if kind == "date":
+        try:
+            moment = _EPOCH + timedelta(days=value)
+        except OverflowError:
+            return number(value)
+        return f"{moment:%Y-%m-%d}" if abs(value) >= 1 else f"{moment:%Y-%m-%d %H:%M}"
+    if kind == "time of day":
+        minutes = round(60 * value) % 1440
+        return f"{minutes // 60:02d}:{minutes % 60:02d}"
+    if kind == "duration":
+        for unit, days in (("d", 1.0), ("h", 1 / 24), ("min", 1 / 1440)):
+            if abs(value) >= days:
+                return f"{number(value / days, 2)} {unit}"
+        return f"{number(86400 * value, 2)} s"
+    return number(value)
+
+
+def quoted(name: str) -> str:
+    """A name in a sentence: cut in the middle where it is long, quoted where it has spaces."""
+    line = " ".join(name.split())
+    if len(line) > LONGEST:
+        half = LONGEST // 2
+        line = f"{line[: half - 1]}…{line[-half:]}"
+    return f"'{line}'" if " " in line or not line else line
+
+
+def set_name(name: str) -> str:
+    """A set's name in a sentence: quoted where it would be read as a word or a number of it."""
+    plain = name.strip().lower()
+    is_number = bool(plain) and not set(plain) - set("0123456789.,+-")
+    return f"'{name}'" if plain in _WORDS - {"a", "b"} or is_number else name
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Names with commas and an "and"; how many more there are."""
+    shown = [quoted(name) for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most:,} more"
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
+    """Do they differ, how much, in what: most important first."""
+    a, b = (set_name(name) for name in verdict.sets)
+    if not verdict.differs:
+        said = [f"There is no evidence that {a} and {b} differ ({chance(verdict.pvalue)})."]
+    else:
+        said = [f"{a} and {b} differ ({chance(verdict.pvalue)})."]
+    if verdict.auc is not None:
+        said.append(size_sentence(verdict.auc))
+    if verdict.mostly:
+        said.append(_MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}"))
+    kinds = verdict.kinds
+    for one in verdict.findings:
+        text = sentence(one, verdict.sets, kinds.get(one.column, "number"))
+        said.append(
+            text[:1].upper() + text[1:]
+            if not one.column or not text.startswith(one.column)
+            else text
+        )
+    return tuple(dict.fromkeys(said))
+
+
+_MADE_OF = {
+    "location": "Most of the change ({share}) is in averages.",
+    "scale": "Most of the change ({share}) is in the overall spread.",
+    "shape": "Most of the change ({share}) is in how columns vary and relate, "
+    "not in their averages.",
+}
+
+
+def size_sentence(size: Size) -> str:
+    """How well single rows can be told apart."""
+    low, high = (round(100 * x) for x in (size.low, size.high))
+    return (
+        f"Shown one row from each set, you could tell which is which {100 * size:.0f} times in 100 "
+        f"(95% interval {low} to {high}; guessing: 50)."
+    )
