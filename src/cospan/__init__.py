@@ -122,7 +122,8 @@ _NAMES = {
     "monitoring": "Episode Monitoring Profile WindowResult monitor",
     "panel": "Fidelity Measure Panel fidelity measure_panel",
     "procrustes": "RelativeProcrustes SpanView relative_procrustes span_view",
-    "significance": "Estimate Separation ShiftTest separation shift_test",
+    "significance": "Estimate",
+    "evidence": "Separation ShiftTest separation shift_test",
     "studies": "Sensitivity SettingChange sensitivity",
     "summary": "RowSample Summary",
 }

@@ -27,12 +27,41 @@ from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
 from .relations import PairChange, PairTable
 from .repeats import row_keys
+from .shift import Separation, ShiftTest, separation, shift_test
 from .size import Fold, Size, size_of
 from .verdict import Changes, RowsToCheck, Verdict, find_changes, size_word
 
 __all__ = [
-    "Changes", "Column", "FeatureChange", "FeatureParts", "FeatureTable", "Finding", "Fold",
-    "Found", "Held", "PairChange", "PairTable", "Quality", "QualityNote", "Reading",
-    "RowFunctions", "RowsToCheck", "Size", "Verdict", "columns_of", "feature_parts", "find",
-    "find_changes", "having", "plan_from", "present", "row_keys", "size_of", "size_word",
+    "Changes",
+    "Column",
+    "FeatureChange",
+    "FeatureParts",
+    "FeatureTable",
+    "Finding",
+    "Fold",
+    "Found",
+    "Held",
+    "PairChange",
+    "PairTable",
+    "Quality",
+    "QualityNote",
+    "Reading",
+    "RowFunctions",
+    "RowsToCheck",
+    "Separation",
+    "ShiftTest",
+    "Size",
+    "Verdict",
+    "columns_of",
+    "feature_parts",
+    "find",
+    "find_changes",
+    "having",
+    "plan_from",
+    "present",
+    "row_keys",
+    "separation",
+    "shift_test",
+    "size_of",
+    "size_word",
 ]  # fmt: skip

@@ -67,11 +67,11 @@ def _blamed_columns(
     while True:
         if out:
             again = _given_again(rows, out, n_a, d)
-            for k in np.flatnonzero(family == GIVEN):
-                left = min(again[first[k]], z2[k])
-                log_p[k] += float(log_tail(left) - log_tail(z2[k]))
-                z2[k] = left
-                p[k] = max(p[k], min(1.0, np.exp(log_p[k]) * evidence.effective))
+            k = np.flatnonzero(family == GIVEN)
+            left = np.minimum(again[first[k]], z2[k])
+            log_p[k] += log_tail(left) - log_tail(z2[k])
+            z2[k] = left
+            p[k] = np.maximum(p[k], np.minimum(1.0, np.exp(log_p[k]) * evidence.effective))
         blames = np.isin(first, list(out)) | np.isin(second, list(out))
         free = np.flatnonzero((family != OWN) & ~blames)
         clear = free[p[free] <= LEVEL]

@@ -305,7 +305,10 @@ def _with_others(
             detail=str(function.detail), a=means[0], b=means[1],
             effect=(means[1] - means[0]) / spread,
         )  # fmt: skip
-    values = next((v for f, v in functions.every() if f == function), np.zeros(functions.n_rows))
+    every = np.ones(len(scores.column), dtype=bool)
+    source = {"identity": functions.identities, "equal": functions.equal}
+    made = source[function.kind]() if function.kind in source else functions.given(every)
+    values = next(values for one, values in made if one == function)
     means = [float(np.mean(values[side])) for side in _sides(n_a)]
     kind = "copy" if function.kind == "equal" else function.kind
     spread = float(np.std(values)) or 1.0

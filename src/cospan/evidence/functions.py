@@ -4,8 +4,8 @@ Two sets are alike when the mean of every function of a row is alike. A :class:`
 to look at a column: its numbers, its levels, the length of its texts, the time of day of its dates.
 :class:`RowFunctions` learns from the pooled rows what is worth watching in each reading (ranks,
 levels, single values, rounding, gaps), what the other columns leave open of a column, and numbers
-inside the rows of one level, and gives the values of all these functions as blocks of a matrix F. What is
-learned never sees which set a row belongs to, so labels may be exchanged under the functions.
+inside the rows of one level, and gives the values of all these functions as blocks of a matrix F.
+What is learned never sees which set a row belongs to, so labels may be exchanged under it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
 from cospan._types import Floats
 
@@ -128,7 +128,7 @@ class RowFunctions:
         for reading, margin in zip(self.readings, self.margins, strict=True):
             yield from margin.values(reading.values)
         yield from self.given(np.ones(len(self.scores.column), dtype=bool))
-        yield from self._identities()
+        yield from self.identities()
         yield from self._inside()
         yield from self.equal()
 
@@ -146,21 +146,23 @@ class RowFunctions:
     def given(self, use: NDArray[np.bool_]) -> Iterator[tuple[Function, Floats]]:
         """What the other columns in use leave open of a column: on which side, and how far."""
         scores, used = self.scores, np.flatnonzero(use)
-        if not len(used):
+        own = scores.column[used]
+        if len(set(own.tolist())) < 2:
             return
         P = _precision(scores.correlation[np.ix_(used, used)])
-        own = scores.column[used]
-        for column in dict.fromkeys(own.tolist()):
-            J = np.flatnonzero(own == column)
-            if len(J) == len(used):
-                continue
-            left = scores.values[:, used] @ (P[:, J] @ np.linalg.inv(P[np.ix_(J, J)]))
-            for one in left.T:
-                yield Function("given", column), midranks(one)
-                far = midranks(np.round(np.abs(one), 6))
-                yield Function("scatter", column), -np.log((1 - far) / 2)
+        same = own[:, None] == own
+        if same.sum() == len(used):
+            solve = P / np.diag(P)
+        else:  # the scores of one column are left open together
+            solve = P @ np.linalg.inv(np.where(same, P, 0.0))
+        left = scores.values[:, used] @ solve.astype(np.float32)
+        sides = column_midranks(left)
+        far = -np.log((1 - column_midranks(np.round(np.abs(left), 6))) / 2)
+        for column, side, away in zip(own.tolist(), sides.T, far.T, strict=True):
+            yield Function("given", column), side
+            yield Function("scatter", column), away
 
-    def _identities(self) -> Iterator[tuple[Function, Floats]]:
+    def identities(self) -> Iterator[tuple[Function, Floats]]:
         """Rows that break what holds (nearly) exactly in most rows: a total that is no sum."""
         if not len(self.scores.column):
             return
@@ -312,6 +314,11 @@ def midranks(values: Floats, order: Floats | None = None) -> Floats:
     order = np.sort(values) if order is None else order
     below, up_to = np.searchsorted(order, values), np.searchsorted(order, values, "right")
     return np.asarray((below + up_to) / len(order) - 1)
+
+
+def column_midranks(values: NDArray[np.floating]) -> Floats:
+    """The same for every column by itself."""
+    return np.asarray((2 * stats.rankdata(values, axis=0) - 1) / len(values) - 1)
 
 
 def legendre(u: Floats) -> tuple[Floats, Floats, Floats, Floats]:
