@@ -5,14 +5,14 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SOURCES := src tests benchmarks docs
+SOURCES := src tests benchmarks paper docs
 
 # Each test worker gets one BLAS thread: two workers with two threads each would fight for cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .PHONY: help install chromium lint types tests test coverage lower core wheel docs linkcheck \
-        bench demo format clean
+        bench reproduce demo format clean
 
 help:
 	@echo "make demo       compare two groups of patients (built-in data) and write a report"
@@ -25,6 +25,7 @@ help:
 	@echo "                which extra is missing for the rest"
 	@echo "make wheel      build wheel and sdist, check them, install and run the wheel elsewhere"
 	@echo "make bench      run every script in benchmarks/, one after the other"
+	@echo "make reproduce  the paper's tables and figures again, in paper/out (COSPAN_DATA: MNIST)"
 	@echo "make format     let ruff sort imports, fix and lay out the code"
 	@echo "make install    .venv with everything that work on cospan needs"
 	@echo "make clean      remove virtual environments, caches and built files"
@@ -112,7 +113,7 @@ wheel: build/wheel/built
 	rm -rf build/elsewhere && $(PYTHON) -m venv build/elsewhere
 	build/elsewhere/bin/python -m pip install --quiet --disable-pip-version-check \
 	  "$$(ls build/wheel/*.whl)[app]"
-	cd build/elsewhere && bin/cospan demo -o demo.html --quiet && bin/cospan doctor
+	cd build/elsewhere && bin/cospan --version && bin/cospan demo -o demo.html --quiet
 
 # Warnings are errors (-W), and all of them are shown before it ends (--keep-going).
 docs: .venv/.has-docs
@@ -128,6 +129,10 @@ bench: .venv/.has-bench
 	set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
 	  echo "== $$script"; $(BIN)/python $$script; done
 
+reproduce: .venv/.has-bench
+	set -e; for script in reproduce embeddings sensitivity; do \
+	  echo "== paper/$$script.py"; $(BIN)/python paper/$$script.py; done
+
 demo: .venv/.has-demo
 	$(BIN)/cospan demo
 
@@ -137,5 +142,5 @@ format: .venv/.has-lint
 
 clean:
 	rm -rf .venv .venv-lower .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov \
-	  build dist out docs/_build docs/api docs/gallery_built docs/sg_execution_times.rst
+	  build dist out paper/out docs/_build docs/api docs/gallery_built docs/sg_execution_times.rst
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +

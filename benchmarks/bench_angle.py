@@ -18,8 +18,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from cospan import AlignmentAngleClassifier, JointFrame
-from cospan.experiments.images import load_images
-from cospan.experiments.protocol import Task
+from pictures import load_images
 
 # Test AUC of version 0.1's default on draw 0 of each pair.
 PAIRS = {
@@ -48,10 +47,7 @@ def image_pairs() -> None:
         images = load_images(name)
         rows = []
         for a, b in pairs:
-            task = Task.of(images, a, b, 0)
-            A, B = (x.astype(float) for x in task.train)
-            Z = np.concatenate(task.test).astype(float)
-            label = np.repeat([0, 1], [len(x) for x in task.test])
+            A, B, Z, label = images.pair(a, b, 0)
             frame = JointFrame.fit(A, B)
             theta = frame.align(Z).theta
             old = version_0_1(A, B).align(Z).theta
@@ -72,15 +68,8 @@ def all_pairs() -> None:
         images = load_images(name)
         found = []
         for a, b in itertools.combinations(range(10), 2):
-            task = Task.of(images, a, b, 0)
-            A, B = (x.astype(float) for x in task.train)
-            frame = JointFrame.fit(A, B)
-            hits = [
-                (frame.align(x.astype(float)).predict() == k).mean()
-                for k, x in enumerate(task.test)
-            ]
-            sizes = [len(x) for x in task.test]
-            found.append(np.average(hits, weights=sizes))
+            A, B, Z, label = images.pair(a, b, 0)
+            found.append(np.mean(JointFrame.fit(A, B).align(Z).predict() == label))
         print(f"{name}: accuracy at 45°, mean of 45 pairs {np.mean(found):.4f}", flush=True)
 
 

@@ -29,7 +29,7 @@ from sklearn.preprocessing import StandardScaler
 
 from cospan import audit_labels
 from cospan.errors import CospanError
-from cospan.experiments import load_images
+from pictures import load_images
 
 FLIPPED = 0.05
 COLUMNS = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]

@@ -3,10 +3,10 @@
     python benchmarks/bench_bad_inputs.py              all of them, some minutes
     python benchmarks/bench_bad_inputs.py 100          every fifth or so
     python benchmarks/bench_bad_inputs.py --list       what they are
-    python benchmarks/bench_bad_inputs.py --only configurations embeddings
+    python benchmarks/bench_bad_inputs.py --only embeddings
 
 Files cut short, files of one kind named like another, odd cells, odd arrays, odd options, sets that
-do not fit together; hostile configurations, models, caches and profiles (hostile.py). Each command
+do not fit together; hostile models, caches and profiles (hostile.py). Each command
 runs in a process of its own, made by forking this one, which has imported everything. What must
 hold: no traceback, no "bug in cospan", no end by a signal, less than 1 GB of memory for an input
 below 1 MB, and an end within 60 s.
@@ -19,7 +19,6 @@ import itertools
 import json
 import os
 import re
-import shutil
 import signal
 import struct
 import sys
@@ -231,7 +230,7 @@ CASES = {
     **{group.__name__: group for group in GROUPS},
     **{group.__name__: functools.partial(group, written) for group in hostile.GROUPS},
 }
-COMMANDS = ("monitor", "profile", "info")
+COMMANDS = ("monitor", "profile")
 
 
 # ---- running -----------------------------------------------------------------------------------
@@ -249,7 +248,7 @@ def run_one(make, folder):
         os.dup2(nothing, 0), os.dup2(nothing, 1), os.dup2(sink, 2)
         Path("/proc/self/clear_refs").write_text("5")  # the peak is to be this command's own
         signal.alarm(SECONDS)
-        os.chdir(folder / "here" if (folder / "here").exists() else folder)
+        os.chdir(folder)
         if arguments[0] in COMMANDS:
             sys.argv = ["cospan", *arguments]
         else:
@@ -272,7 +271,6 @@ def run_one(make, folder):
             os._exit(code)
     _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)
-    shutil.rmtree(folder / "here", ignore_errors=True)
     peak = int((folder / "peak").read_text()) if code >= 0 else 0
     return code, said.read_text(errors="replace"), peak, time.monotonic() - start
 

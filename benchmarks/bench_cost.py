@@ -23,9 +23,8 @@ import numpy as np
 from cospan import JointFrame, Summary
 rng = np.random.default_rng(0)
 if len(sys.argv) > 1 and sys.argv[1]:
-    from cospan.experiments.images import load_images
-    from cospan.experiments.protocol import Task
-    A, B = (x.astype(float) for x in Task.of(load_images("mnist", sys.argv[1]), 4, 9, 0).train)
+    from images import load_images
+    A, B, *_ = load_images("mnist").pair(4, 9, 0)
 else:
     mix = rng.normal(size=(784, 784)) * np.geomspace(1, 1e-3, 784)
     A, B = rng.normal(size=(900, 784)) @ mix, rng.normal(size=(800, 784)) @ mix + 0.1
@@ -53,7 +52,8 @@ print(json.dumps({
 
 def timed(source: Path, data: str) -> dict[str, float]:
     """The best times of one process with the package in `source`."""
-    environment = {**os.environ, "PYTHONPATH": str(source)}
+    paper = Path(__file__).resolve().parent.parent / "paper"
+    environment = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{paper}"}
     done = subprocess.run(
         [sys.executable, "-c", TASK, data],
         env=environment,

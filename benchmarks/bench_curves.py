@@ -40,6 +40,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from cospan import AlignmentAngleClassifier, JointFrame, shift_test
+from pictures import load_images
 from tables import TablePair, table_pairs
 
 # ---- sets with equal means and covariances -----------------------------------------------------
@@ -187,24 +188,14 @@ def tables(folds: int, rows: int) -> None:
 
 
 def images(pairs: int) -> None:
-    from cospan.experiments.images import load_images
-    from cospan.experiments.protocol import Task
-
     for name in ("mnist", "fashion-mnist"):
         known = load_images(name)
         found, curved = [], 0
         every = list(itertools.combinations(range(10), 2))
         for a, b in every[:: max(1, len(every) // pairs)]:
-            task = Task.of(known, a, b, 0)
-            A, B = (x.astype(float) for x in task.train)
+            A, B, Z, label = known.pair(a, b, 0)
             frame = JointFrame.fit(A, B, curve="auto")
-            sizes = [len(x) for x in task.test]
-            tests = [x.astype(float) for x in task.test]
-            hits = [
-                [(one.align(x).predict() == k).mean() for k, x in enumerate(tests)]
-                for one in (frame, frame.plain)
-            ]
-            found.append(np.average(hits, weights=sizes, axis=1))
+            found.append([np.mean(one.align(Z).predict() == label) for one in (frame, frame.plain)])
             curved += frame.curve is not None
         auto, plain = np.mean(found, axis=0)
         print(
@@ -215,8 +206,6 @@ def images(pairs: int) -> None:
 
 
 def classes() -> None:
-    from cospan.experiments.images import load_images
-
     known = load_images("mnist")
     X = np.concatenate([known.draw(k, 900, 0) for k in range(10)]).astype(float)
     Z = np.concatenate([known.test(k) for k in range(10)]).astype(float)

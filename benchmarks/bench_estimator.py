@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 
 from cospan import AlignmentAngleClassifier, JointFrame
 from cospan.errors import CospanError
-from cospan.experiments import load_images
+from pictures import load_images
 
 PAIRS = ((0, 7), (1, 5), (3, 5), (3, 9), (4, 9))
 

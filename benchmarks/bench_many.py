@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import subspace_angles
 
 from cospan import AlignmentAngleClassifier, ManyFrame, compare_many
-from cospan.experiments.images import load_images
+from pictures import load_images
 
 CONFUSED = {frozenset(pair) for pair in ("49", "35", "79", "38", "58")}
 

@@ -1,10 +1,9 @@
-"""Monitoring: false alarms, delay of detection, size, the anytime-valid alarm, real tables.
+"""Monitoring: false alarms, delay of detection, size, the gate, real tables.
 
     python benchmarks/bench_monitor.py                    all parts, small (about ten minutes)
     python benchmarks/bench_monitor.py alarms --years 500     the figures of the documentation
     python benchmarks/bench_monitor.py delay --repeats 10 [--nannyml PYTHON]
     python benchmarks/bench_monitor.py scale --rows 10000000
-    python benchmarks/bench_monitor.py stream --streams 1000 --length 20000
     python benchmarks/bench_monitor.py gate --splits 300
     python benchmarks/bench_monitor.py real --shuffles 20
 
@@ -29,9 +28,8 @@ import pandas as pd
 from scipy import stats
 
 from cospan import Profile, monitor
-from cospan.monitoring import SequentialAlarm
 
-PARTS = ("alarms", "delay", "scale", "stream", "gate", "real")
+PARTS = ("alarms", "delay", "scale", "gate", "real")
 
 
 def verdict(what, value, target, unit="", *, extra=""):
@@ -311,36 +309,6 @@ def scale(args):
         verdict("peak memory", memory, 1000, " MB")
 
 
-# ---- the alarm for streams ---------------------------------------------------------------------
-
-
-def stream(args):
-    """Streams in which nothing changes, and then a shift: how many false alarms, how soon?"""
-    rng = np.random.default_rng(0)
-    crossed, delays = 0, []
-    for seed in range(args.streams):
-        common = rng.normal(size=(2_000 + args.length, 1))
-        X = 0.6 * common + 0.8 * rng.normal(size=(2_000 + args.length, 3))
-        X[:, 2] = np.exp(X[:, 2])
-        alarm = SequentialAlarm.of(X[:2_000], level=0.05, seed=seed)
-        crossed += alarm.update(X[2_000:])
-        if seed < 50 and alarm.alarm_at is None:
-            common = rng.normal(size=(2_000, 1))
-            shifted = 0.6 * common + 0.8 * rng.normal(size=(2_000, 3)) + [1.0, 0.0, 0.0]
-            shifted[:, 2] = np.exp(shifted[:, 2])
-            alarm.update(shifted)
-            delays.append((alarm.alarm_at or np.inf) - args.length)
-    print(f"rows until a shift of 1 sd in one column is seen, after {args.length:,} quiet rows: "
-          f"median {np.median(delays):.0f}, largest {np.max(delays):.0f}")  # fmt: skip
-    verdict(
-        "null streams that ever raise an alarm",
-        100 * crossed / args.streams,
-        5,
-        " %",
-        extra=f", {args.streams:,} streams of {args.length:,} rows",
-    )
-
-
 # ---- the gate ----------------------------------------------------------------------------------
 
 RECIPE = ("column-p<0.0001", "p<0.002 and features>0")
@@ -585,8 +553,6 @@ def main():
     parser.add_argument("--reference", type=int, default=60, help="windows of reference (delay)")
     parser.add_argument("--nannyml", help="interpreter that has NannyML")
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--streams", type=int, default=50)
-    parser.add_argument("--length", type=int, default=5_000)
     args = parser.parse_args()
     for part in [args.part] if args.part else PARTS:
         print(f"-- {part}", flush=True)

@@ -16,7 +16,7 @@ from scipy.stats import kstest
 
 from cospan import JointFrame
 from cospan.errors import CospanError
-from cospan.experiments import load_images
+from pictures import load_images
 
 N, NEW, D = 2000, 2000, 5
 DRAWN = {

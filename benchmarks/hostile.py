@@ -1,7 +1,7 @@
-"""Hostile files: configurations, models for embeddings, caches, profiles, pipes, endless texts.
+"""Hostile files: models for embeddings, caches, profiles, pipes, endless texts.
 
 Groups of cases for bench_bad_inputs.py. Each case writes what it needs and gives the arguments of
-one command; a folder called "here" is where the command then runs.
+one command.
 """
 
 import hashlib
@@ -20,57 +20,6 @@ def text_file(folder):
     path = folder / "texts.txt"
     path.write_text("".join(f"a sentence about the number {i} and more\n" for i in range(20)))
     return path
-
-
-def here(folder):
-    place = folder / "here"
-    place.mkdir()
-    return place
-
-
-# ---- configurations ----------------------------------------------------------------------------
-
-
-def configurations(written):
-    """cospan.toml in the current folder: odd contents, and no file at all."""
-    contents = {
-        "deep lists": "seed = " + "[" * 5000 + "]" * 5000,
-        "deep tables": "a." * 3000 + "b = 1",
-        "a long number": "seed = " + "9" * 10_000,
-        "a large number": "seed = " + "9" * 40,
-        "not a number": "seed = nan",
-        "escapes": '"\\u001b[31mred" = 1',
-        "escapes in a value": 'units = "\\u001b[31mred"',
-        "a date": "seed = 2020-01-01",
-        "a table": "[seed]\na = 1",
-        "a list of tables": "[[compare]]\nseed = 1",
-        "a list of lists": "columns = [[1]]",
-        "no text": "\udcff\udcfe",
-        "zeros": "\0" * 100,
-        "half a line": "seed =",
-        "a scheduler": 'scheduler = "tcp://192.0.2.1:8786"',
-        "an output that is an input": 'scores = "../csv/x.csv"',
-        "an output elsewhere": 'output = "/nonexistent/r.html"',
-        "help": "help = true",
-        "an argument": 'data = "x"',
-        "empty": "",
-    }
-    for name, content in contents.items():
-
-        def make(folder, content=content):
-            (here(folder) / "cospan.toml").write_bytes(content.encode("utf-8", "surrogateescape"))
-            good = written(folder, "csv")
-            return [good, good]
-
-        yield f"configuration: {name}", make
-    for name, special in SPECIAL.items():
-
-        def make(folder, special=special):
-            special(here(folder) / "cospan.toml")
-            good = written(folder, "csv")
-            return [good, good]
-
-        yield f"configuration: {name}", make
 
 
 SPECIAL = {
@@ -380,15 +329,6 @@ def watching(written):
             return ["monitor", folder / f"profile {name}.cospan", written(folder, "npy")]
 
         yield f"profile: {name}", make
-    for name in ("summary", "junit"):
-        for kind, special in SPECIAL.items():
-
-            def make(folder, name=name, kind=kind, special=special):
-                special(folder / f"{name} {kind}")
-                good = written(folder, "npy")
-                return [good, good, f"--{name}", folder / f"{name} {kind}"]
-
-            yield f"{name}: {kind}", make
 
 
 # ---- folders -----------------------------------------------------------------------------------
@@ -477,7 +417,7 @@ def elsewhere(write, path):
 def texts(written):
     """Texts of gigabytes in kilobytes, lines without end, tables of thousands of columns."""
     for name, write in TEXTS.items():
-        for command in ("compare", "info", "profile", "compare --text s"):
+        for command in ("compare", "profile", "compare --text s"):
             if command.endswith("s") and not name.endswith("parquet"):
                 continue
 
@@ -490,7 +430,7 @@ def texts(written):
                 return [*before, folder / name, *others, *more]
 
             yield f"{command}: {name}", make
-    for option in ("--scores", "--summary"):
+    for option in ("--scores", "--save"):
 
         def make(folder, option=option):
             shutil.copy(written(folder, "csv"), folder / "own.csv")
@@ -506,4 +446,4 @@ def texts(written):
         yield f"{option} is a hard link to an input", make
 
 
-GROUPS = (configurations, embeddings, watching, folders, texts)
+GROUPS = (embeddings, watching, folders, texts)

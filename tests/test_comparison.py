@@ -350,15 +350,6 @@ def test_units_do_not_matter_to_the_raw_angle_without_shrinkage(blobs):
     )
 
 
-def test_standardize_is_the_old_name_of_units(blobs):
-    with pytest.warns(CospanWarning, match='standardize=True is now units="own"'):
-        old = compare(*blobs, standardize=True, n_permutations=0)
-    new = compare(*blobs, units="own", n_permutations=0)
-    np.testing.assert_array_equal(old.group_a.alignment.theta, new.group_a.alignment.theta)
-    with pytest.raises(InputError, match="give one of them"):
-        compare(*blobs, standardize=True, units="common")
-
-
 # ---- large data --------------------------------------------------------------------------------
 
 

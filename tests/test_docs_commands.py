@@ -18,14 +18,14 @@ PAGES = sorted(
     [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/tasks").glob("*.md")]
 )
 #: What takes an hour, a download, a model, or a machine of CI.
-ELSEWHERE = ("reproduce", "--embed", "reviews-", "--text", "doctor", "GITHUB")
-WRITTEN = {"-o", "--output", "--scores", "--save", "--junit", "--summary", "--save-profile"}
+ELSEWHERE = ("--embed", "reviews-", "--text", "GITHUB")
+WRITTEN = {"-o", "--output", "--scores", "--save", "--save-profile"}
 
 
 def commands(page):
     """The commands of a page in their order, lines that go on joined."""
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
-    verbs = "compare|audit|monitor|profile|score|panel|fidelity|info|demo"
+    verbs = "compare|audit|monitor|profile|score|fidelity|demo"
     found = re.findall(rf"^(?: {{4,6}}|\$ |)(cospan (?:{verbs}) .*)$", text, flags=re.MULTILINE)
     shown = [re.sub(r"\s+#.*$", "", line) for line in found]
     return [one for one in shown if not any(word in one for word in ELSEWHERE)]

@@ -1,7 +1,7 @@
-"""What may go into the GSVD, what may not, and that inputs are left alone."""
+"""What may go into the GSVD, what may not, and the object that comes out."""
 
-import time
 import warnings
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -30,13 +30,10 @@ def same_bits(first, second):
 
 
 def test_same_input_same_bits(pair):
-    assert same_bits(gsvd(*pair), gsvd(*pair))
-
-
-def test_same_bits_for_a_pair_large_enough_for_threads():
     rng = np.random.default_rng(1)
-    A, B = rng.standard_normal((300, 200)), rng.standard_normal((250, 200))
-    assert same_bits(gsvd(A, B), gsvd(A, B))
+    large = rng.standard_normal((300, 200)), rng.standard_normal((250, 200))
+    for given in (pair, large):
+        assert same_bits(gsvd(*given), gsvd(*given))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -70,15 +67,6 @@ def test_zeros_are_not_written_to_either():
     assert result.blocks == (0, 0, 1)
     assert not np.shares_memory(zeros, result.V)
     assert not zeros.any()
-
-
-def test_results_are_read_only_and_share_no_memory_with_the_input(pair):
-    A, B = pair
-    result = gsvd(A, B)
-    for x in (result.c, result.s, result.H, result.U, result.V):
-        assert not x.flags.writeable
-        assert not any(np.shares_memory(x, given) for given in (A, B))
-    A[...] = B[...] = -1  # and the input can be written to
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, bool])
@@ -156,7 +144,7 @@ BAD = {
     "object": (lambda x: x.astype(object), ("object",)),
     "text": (lambda x: x.astype(str), ("not numeric",)),
     "one dimension": (lambda x: x[0], ("two dimensions",)),
-    "three dimensions": (lambda x: x[None], ("stack of matrices", "single one")),
+    "three dimensions": (lambda x: x[None], ("two dimensions", "got 3")),
     "NaN": (lambda x: spoiled(x, 7, 3, np.nan), ("NaN", "row 7", "column 3")),
     "Inf": (lambda x: spoiled(x, 2, 4, np.inf), ("Inf", "row 2", "column 4")),
     "-Inf": (lambda x: spoiled(x, 0, 1, -np.inf), ("Inf", "row 0", "column 1")),
@@ -220,12 +208,145 @@ def test_our_errors_are_value_errors_too(pair):
     assert issubclass(InputError, CospanError)
 
 
+# ---- options ----------------------------------------------------------------------------------
+
+
+def test_byte_order_and_nullable_columns_keep_their_digits():
+    import pandas
+
+    rng = np.random.default_rng(8)
+    A = (rng.standard_normal((60, 12)) @ rng.standard_normal((12, 40))).astype(np.float32)
+    for given in (A.astype(">f4"), pandas.DataFrame(A).astype("Float32"), pandas.DataFrame(A)):
+        f = gsvd(given, A[:50])
+        assert f.blocks == (0, 12, 0)
+        assert f.c.dtype == np.float32
+    for given in (A.astype(">f8"), A.astype(np.float64)):
+        assert gsvd(given, given[:50]).c.dtype == np.float64
+
+
+def test_overwriting_changes_nothing_but_the_input():
+    rng = np.random.default_rng(9)
+    for order in "CF":
+        A, B = (np.array(rng.standard_normal((n, 30)), order=order) for n in (80, 90))
+        expected, first = gsvd(A, B), A.copy()
+        f = gsvd(A, B, overwrite=True)
+        assert np.array_equal(f.c, expected.c)
+        assert np.array_equal(f.H, expected.H)
+        assert np.array_equal(A, first) == (order == "C")
+
+
+def test_read_only_arrays_are_never_written_to():
+    rng = np.random.default_rng(10)
+    A, B = (np.asfortranarray(rng.standard_normal((n, 30))) for n in (80, 90))
+    before = A.copy(), B.copy()
+    A.flags.writeable = B.flags.writeable = False
+    gsvd(A, B, overwrite=True)
+    assert np.array_equal(A, before[0])
+    assert np.array_equal(B, before[1])
+
+
+@pytest.mark.parametrize("name", ["full_matrices", "overwrite", "check_finite"])
+def test_flags_are_true_or_false(name):
+    with pytest.raises(InputError, match=f"{name} is 1"):
+        gsvd(np.eye(2), np.eye(2), **{name: 1})
+
+
+def test_a_failed_divide_and_conquer_is_tried_again(monkeypatch):
+    """LAPACK's gesdd gives up on some pairs of images; gesvd does not."""
+    import scipy.linalg
+
+    rng = np.random.default_rng(11)
+    A, B = (rng.standard_normal((n, 120)) for n in (150, 140))
+    expected = gsvd(A, B)
+    svd, eigh = scipy.linalg.svd, scipy.linalg.eigh
+
+    def failing_svd(x, *args, lapack_driver="gesdd", **options):
+        if lapack_driver == "gesdd":
+            raise np.linalg.LinAlgError("SVD did not converge")
+        return svd(x, *args, lapack_driver=lapack_driver, **options)
+
+    def failing_eigh(x, *args, driver=None, **options):
+        if driver == "evd":
+            raise np.linalg.LinAlgError("did not converge")
+        return eigh(x, *args, driver=driver, **options)
+
+    monkeypatch.setattr(scipy.linalg, "svd", failing_svd)
+    monkeypatch.setattr(scipy.linalg, "eigh", failing_eigh)
+    assert np.abs(gsvd(A, B).c - expected.c).max() < 1e-14
+
+
+def test_the_images_on_which_gesdd_gave_up(mnist):
+    rng = np.random.default_rng([3, 0, 7, 1])
+    A, B = (
+        mnist.train_x[rng.permutation(np.flatnonzero(mnist.train_y == digit))[:n]] / 255
+        for digit, n in ((0, 900), (7, 800))
+    )
+    A, B = A - A.mean(axis=0), B - B.mean(axis=0)
+    f = gsvd(A, B)
+    assert f.rank == 563
+    for given, back in zip((A, B), f.reconstruct(), strict=True):
+        assert np.abs(given - back).max() < 1e-12
+
+
+def test_one_left_factor_or_none(pair):
+    both = gsvd(*pair)
+    u, v, none = (gsvd(*pair, compute_uv=sides) for sides in ("U", "V", False))
+    assert u.V is v.U is none.U is none.V is None
+    assert np.abs(u.U - both.U).max() < 1e-14
+    assert np.abs(v.V - both.V).max() < 1e-14
+    for f in (u, v, none):
+        assert np.abs(f.H - both.H).max() < 1e-13
+    with pytest.raises(InputError, match="compute_uv is 'W'"):
+        gsvd(*pair, compute_uv="W")
+    with pytest.raises(InputError, match="compute_uv=True"):
+        none.reconstruct()
+
+
+# ---- the object that comes out ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"full_matrices": True}])
+def test_factors_are_frozen_and_share_no_memory_with_the_input(pair, options):
+    f = gsvd(*pair, **options)
+    with pytest.raises(FrozenInstanceError):
+        f.c = None
+    for factor in (f.c, f.s, f.H, f.U, f.V):
+        assert not factor.flags.writeable
+        assert not any(np.shares_memory(factor, given) for given in pair)
+    pair[0][...] = pair[1][...] = -1  # and the input can be written to
+    with pytest.raises(TypeError, match=r"f\.matlab\(\)"):
+        _, _, _, _, _ = f
+
+
+def test_blocks_angles_and_the_printed_line(pair):
+    A, B = pair[0], pair[1][:3]
+    f = gsvd(A, B)
+    assert (f.blocks.r, f.blocks.k, f.blocks.t) == tuple(f.blocks) == (2, 3, 0)
+    assert repr(f) == "GSVD(rank=5, only A: 2, shared: 3, only B: 0)"
+    assert f.angles[0] == 0.0
+    assert np.array_equal(f.angles, np.arctan2(f.s, f.c))
+    assert gsvd(B, A).angles[-1] == np.pi / 2
+    with pytest.raises(TypeError):
+        gsvd(A, B, 1e-3)  # arguments after the two sets are keywords
+
+
+@pytest.mark.parametrize("compute_uv", [True, False])
+@pytest.mark.parametrize("shape", [(12, 4, 6), (3, 4, 20), (90, 80, 7), (0, 5, 4)])
+def test_largest_entry_of_each_direction_is_positive(shape, compute_uv):
+    p, q, d = shape
+    rng = np.random.default_rng([1, *shape])
+    A, B = rng.standard_normal((p, d)), rng.standard_normal((q, d))
+    H = gsvd(A, B, compute_uv=compute_uv).H
+    largest = np.take_along_axis(H, np.abs(H).argmax(axis=1)[:, None], axis=1)
+    assert np.all(largest > 0)
+    # turning every row of the data round turns U and V, not the frame
+    assert np.abs(gsvd(-A, -B, compute_uv=compute_uv).H - H).max() < 1e-12
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_large_matrix_with_one_bad_entry_is_refused_within_a_second(value):
+def test_a_large_matrix_with_one_bad_entry_is_refused(value):
     rng = np.random.default_rng(5)
     A, B = rng.standard_normal((3000, 784)), rng.standard_normal((2000, 784))
     B[1999, 783] = value
-    start = time.perf_counter()
     with pytest.raises(InputError, match=r"B .*row 1999, column 783"):
         gsvd(A, B)
-    assert time.perf_counter() - start < 1

@@ -77,12 +77,33 @@ def test_small_pairs_agree_with_sixty_digits():
     assert worst < 50 * ULP
 
 
-def test_the_small_case_of_matlabs_manual():
-    A = np.arange(1.0, 16.0).reshape(5, 3, order="F")
-    magic = np.array([[8.0, 1.0, 6.0], [3.0, 5.0, 7.0], [4.0, 9.0, 2.0]])
-    result = gsvd(A, magic)
-    assert result.blocks == (0, 2, 1)
-    assert np.round(result.c / result.s, 4).tolist() == [5.0123, 0.3325, 0.0]
+# Pairs of the test suites and manuals of others, and the cosines that they print.
+PRINTED = {
+    "MATLAB's manual": (
+        [[1, 6, 11], [2, 7, 12], [3, 8, 13], [4, 9, 14], [5, 10, 15]],
+        [[8, 1, 6], [3, 5, 7], [4, 9, 2]],
+        np.cos(np.arctan2(1, [5.0123, 0.3325, 0.0])),
+    ),
+    "pygsvd, square": (
+        [[4, 8, 1], [7, 1, 1], [2, 3, 9]],
+        [[7, 1, 8], [4, 5, 8], [10, 4, 2]],
+        [0.89024453, 0.74405777, 0.50010785],
+    ),
+    "pygsvd, rank-deficient": (
+        [[4, 1, 8, 5], [7, 1, 0, 8], [3, 0, 5, 4], [9, 6, 6, 6]],
+        [[0, 0, 0, 0], [9, 6, 5, 6], [7, 0, 2, 0], [8, 5, 2, 9]],
+        [1.0, 0.90854017, 0.60533208, 0.034184068],
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int64, np.float64, np.complex128])
+@pytest.mark.parametrize("case", PRINTED)
+def test_the_values_that_others_print(case, dtype):
+    A, B, c = PRINTED[case]
+    found = gsvd(np.array(A, dtype), np.array(B, dtype))
+    assert found.c.dtype == np.float64
+    assert np.abs(found.c - c).max() < (2e-5 if "MATLAB" in case else 1e-7)
 
 
 def test_orthonormal_stack_gives_the_singular_values_of_its_parts():
@@ -109,11 +130,22 @@ def test_squared_ratios_are_generalized_eigenvalues():
 
 
 @pytest.mark.parametrize("shape", [(9, 12, 15), (20, 10, 8), (12, 10, 20), (40, 15, 20), (3, 4, 9)])
-def test_lapack_finds_the_same_cosines(shape):
+@pytest.mark.parametrize("complex_entries", [False, True])
+def test_lapack_finds_the_same_cosines(shape, complex_entries):
     p, q, d = shape
     rng = np.random.default_rng([4, *shape])
     A, B = rng.standard_normal((p, d)), rng.standard_normal((q, d))
+    if complex_entries:
+        A = A + 1j * rng.standard_normal((p, d))
     c, s = gsvdvals(A, B)
-    expected_c, expected_s = gsvd4py.gsvdvals(A, B)
+    expected_c, expected_s = gsvd4py.gsvdvals(A, B.astype(A.dtype))
     assert np.abs(c - expected_c).max() < 1e-12
     assert np.abs(s - expected_s).max() < 1e-12
+
+
+def test_an_identity_gives_singular_values_and_a_square_B_those_of_the_quotient():
+    rng = np.random.default_rng(5)
+    for A in (rng.standard_normal((110, 100)), rng.standard_normal((80, 100))):
+        assert np.allclose(gsvd(A, np.eye(100)).values[: len(A)], svdvals(A), rtol=1e-10)
+    A, B = np.arange(1.0, 16).reshape(3, 5, order="F"), rng.standard_normal((5, 5))
+    assert np.allclose(gsvd(A, B).values[:3], svdvals(A @ np.linalg.inv(B)), rtol=0, atol=1e-12)

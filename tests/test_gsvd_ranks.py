@@ -1,4 +1,4 @@
-"""Traps: pairs on which a rank, a tiny cosine or a scale is easily got wrong."""
+"""Ranks and tolerances: pairs on which a rank, a tiny cosine or a scale is easily got wrong."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from scipy.linalg import svdvals
 from cospan import gsvd, gsvdvals
 from cospan.decomposition.cosine_sine import reorthogonalized
 from cospan.decomposition.ranks import norm2
+from cospan.errors import InputError
 from matrices import (
     ULP,
     acceptance_ratios,
@@ -220,3 +221,75 @@ def test_columns_that_nearly_lie_in_the_span_of_the_others_come_out_orthonormal(
     assert np.abs(found.T @ found - np.eye(12)).max() < 50 * ULP
     _, found = reorthogonalized(V, U[:, ::-1], s, c[::-1])
     assert np.abs(found.T @ found - np.eye(12)).max() < 50 * ULP
+
+
+# ---- tolerances -------------------------------------------------------------------------------
+
+
+def graded(seed=5):
+    rng = np.random.default_rng(seed)
+    A = with_spectrum(rng, 20, 6, [1.0, 0.5, 0.2, 1e-3, 1e-5, 1e-7])
+    return A, rng.standard_normal((20, 6))
+
+
+def test_each_matrix_can_have_a_tolerance_of_its_own():
+    A, B = graded()
+    assert gsvd(A, B, tol=(1e-4, None)).blocks == (0, 4, 2)
+    assert gsvd(A, B, tol=(None, 1e-4)).blocks == (0, 6, 0)
+    assert gsvd(B, A, tol=(None, 1e-4)).blocks == (2, 4, 0)
+    assert gsvd(A, B, tol=(1e-6, 1e-6)).blocks == gsvd(A, B, tol=1e-6).blocks == (0, 5, 1)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
+def test_absolute_tolerances_are_in_the_units_of_the_data(scale):
+    A, B = graded()
+    assert gsvd(scale * A, B, atol=(scale * 1e-4, 0)).blocks == (0, 4, 2)
+    assert gsvd(scale * A, scale * B, atol=scale * 1e-4).blocks == (0, 4, 2)
+    assert gsvd(scale * A, B, atol=(scale * 2, 0)).blocks == (0, 0, 6)
+
+
+def test_what_is_cut_off_is_all_that_is_lost():
+    A, B = graded()
+    f = gsvd(A, B, atol=(1e-4, 0.0))
+    left, right = f.reconstruct()
+    assert np.linalg.norm(left - A, 2) == pytest.approx(1e-5, rel=1e-6)
+    assert np.abs(right - B).max() < 1e-13
+
+
+def test_a_noisy_matrix_does_not_add_directions_of_its_noise():
+    """B's one row is A's first up to noise of .005; with that tolerance they share it."""
+    A, B = np.array([[1.0, 0.0]]), np.array([[0.1, 0.005]])
+    assert gsvd(A, B).blocks == (1, 0, 1)
+    assert gsvd(A, B, atol=(0.0, 0.01)).blocks == (0, 1, 0)
+
+
+@pytest.mark.parametrize("atol", [-1.0, np.inf, np.nan, "small", (1.0,), (0, True)])
+def test_absolute_tolerances_are_numbers(atol):
+    with pytest.raises(InputError, match="atol is"):
+        gsvd(np.eye(2), np.eye(2), atol=atol)
+
+
+def test_zero_tolerance_with_few_rows():
+    rng = np.random.default_rng(6)
+    for p, q, d in ((3, 3, 5), (8, 3, 5), (3, 8, 5), (2, 2, 9), (40, 3, 60)):
+        f = gsvd(rng.standard_normal((p, d)), rng.standard_normal((q, d)), tol=0)
+        for Q, rows in ((f.U, p), (f.V, q)):
+            assert Q.shape == (rows, min(rows, d))
+            assert np.abs(Q.T @ Q - np.eye(Q.shape[1])).max() < 1e-13
+
+
+@pytest.mark.parametrize("rows", [50, 1100, 5000])
+def test_half_precision_keeps_its_directions(rows):
+    rng = np.random.default_rng(7)
+    A, B = (rng.standard_normal((n, 5)).astype(np.float16) for n in (rows, rows - 10))
+    assert gsvd(A, B).blocks == (0, 5, 0)
+    flat = (rng.standard_normal((rows, 3)) @ rng.standard_normal((3, 8))).astype(np.float16)
+    assert gsvd(flat, flat[::-1]).blocks == (0, 3, 0)
+
+
+def test_gsvdvals_take_the_same_options():
+    A, B = graded()
+    f = gsvd(A, B, tol=(1e-4, None))
+    c, s = gsvdvals(A, B, tol=(1e-4, None), check_finite=False)
+    assert np.abs(c - f.c).max() < 1e-14
+    assert np.abs(s - f.s).max() < 1e-14

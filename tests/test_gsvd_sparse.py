@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from cospan import gsvd, gsvds
-from cospan.decomposition import whitening
+from cospan.decomposition import partial
 from cospan.errors import InputError
 
 
@@ -89,7 +89,7 @@ def test_directions_of_one_side_alone():
 
 
 def test_beyond_the_limits_least_squares_take_over(monkeypatch):
-    monkeypatch.setattr(whitening, "_MOST_COLUMNS", 10)
+    monkeypatch.setattr(partial, "_MOST_COLUMNS", 10)
     A, B = sparse_pair(6)
     found, full = gsvds(A, B, 3), gsvd(A.toarray(), B.toarray())
     assert np.abs(found.c - full.c[:3]).max() < 1e-12

@@ -10,7 +10,8 @@ import pytest
 
 from cospan import AlignmentAngleClassifier, JointFrame, load, save
 from cospan.cli.terminal import Terminal
-from cospan.model_file import is_model_file, to_bytes
+from cospan.model_file import to_bytes
+from cospan.model_file.container import is_file_of
 
 FUZZ = Path(__file__).parents[1] / "benchmarks" / "bench_fuzz.py"
 
@@ -59,13 +60,13 @@ def test_one_model_is_one_string_of_bytes(tmp_path):
 
 def test_a_model_file_is_known_by_its_header_alone(tmp_path):
     path = save(tmp_path / "x.cospan", next(models()))
-    assert is_model_file(path)
+    assert is_file_of(path, "cospan model")
     data = path.read_bytes()
     (tmp_path / "cut").write_bytes(data[:-8])
-    assert is_model_file(tmp_path / "cut")  # damaged, and to be told as such
+    assert is_file_of(tmp_path / "cut", "cospan model")  # damaged, and to be told as such
     (tmp_path / "huge").write_bytes((2**60).to_bytes(8, "little") + bytes(100))
-    assert not is_model_file(tmp_path / "huge")
-    assert not is_model_file(tmp_path / "nothing")
+    assert not is_file_of(tmp_path / "huge", "cospan model")
+    assert not is_file_of(tmp_path / "nothing", "cospan model")
 
 
 @pytest.mark.parametrize(

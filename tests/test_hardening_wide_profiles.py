@@ -7,10 +7,9 @@ import pytest
 from cospan import Profile, monitor
 from cospan.errors import InputError, ModelFileError
 from cospan.model_file.container import packed
-from cospan.model_file.parts import Parts
-from cospan.monitoring.files import FORMAT_VERSION, PROFILE, load_profile
+from cospan.model_file.reader import Parts
+from cospan.monitoring.files import FORMAT_VERSION, PROFILE, load_profile, profile_parts
 from cospan.monitoring.moments import without_rows
-from cospan.monitoring.parts import profile_parts
 from cospan.summary import Summary
 
 
@@ -42,16 +41,6 @@ def test_a_tall_profile_is_kept_to_the_last_bit_and_without_zeros(tmp_path):
     assert len(tensors["scatter"]) == 40 * 41 // 2  # the 40 indicators never vary
     again = Profile.load(profile.save(tmp_path / "tall.cospan"))
     np.testing.assert_array_equal(scatter(again), scatter(profile))
-
-
-def test_files_with_the_whole_triangle_are_read_still(tmp_path):
-    profile = Profile.of(wide(200, 5))
-    settings, tensors = profile_parts(profile)
-    del tensors["scatter.varying"]
-    tensors["scatter"] = scatter(profile)[np.triu_indices(10)]
-    path = tmp_path / "old.cospan"
-    path.write_bytes(packed(Parts(settings, tensors), PROFILE, FORMAT_VERSION))
-    np.testing.assert_array_equal(scatter(load_profile(path)), scatter(profile))
 
 
 @pytest.mark.parametrize(

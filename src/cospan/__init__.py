@@ -41,18 +41,14 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.comparison import LikeNeither as LikeNeither
     from cospan.comparison import ManyComparison as ManyComparison
     from cospan.comparison import ScoredGroup as ScoredGroup
-    from cospan.comparison import Timeline as Timeline
     from cospan.comparison import compare as compare
     from cospan.comparison import compare_many as compare_many
     from cospan.decomposition import GSVD as GSVD
     from cospan.decomposition import Blocks as Blocks
-    from cospan.decomposition import GlsSolution as GlsSolution
-    from cospan.decomposition import GSVDStack as GSVDStack
     from cospan.decomposition import JuliaForm as JuliaForm
     from cospan.decomposition import LapackForm as LapackForm
     from cospan.decomposition import MatlabForm as MatlabForm
     from cospan.decomposition import PartialGSVD as PartialGSVD
-    from cospan.decomposition import TikhonovPath as TikhonovPath
     from cospan.decomposition import gsvd as gsvd
     from cospan.decomposition import gsvds as gsvds
     from cospan.decomposition import gsvdvals as gsvdvals
@@ -109,9 +105,8 @@ _NAMES = {
     "attribution": "Attribution attribute",
     "audit": "ImportanceWeights LabelAudit audit_labels importance_weights",
     "changes": "Changes FeatureTable PairTable Verdict",
-    "comparison": "Comparison LikeNeither ManyComparison ScoredGroup Timeline compare compare_many",
-    "decomposition": "Blocks GSVD GSVDStack GlsSolution JuliaForm LapackForm MatlabForm "
-    "PartialGSVD TikhonovPath gsvd gsvds gsvdvals",
+    "comparison": "Comparison LikeNeither ManyComparison ScoredGroup compare compare_many",
+    "decomposition": "Blocks GSVD JuliaForm LapackForm MatlabForm PartialGSVD gsvd gsvds gsvdvals",
     "distribution": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
     "posterior_ambiguity",
     "embedding": "embed_images embed_texts",

@@ -14,10 +14,7 @@ EXTRAS = {
         *("numpy", "scipy", "scikit-learn", "array-api-compat", "array-api-extra"),
         *("safetensors", "threadpoolctl"),
     ),
-    "app": (
-        *("typer", "rich", "pyarrow", "narwhals", "Pillow"),
-        *("Jinja2", "matplotlib", "pooch"),
-    ),
+    "app": (*("typer", "rich", "pyarrow", "narwhals", "Pillow", "Jinja2", "matplotlib"),),
     "dask": ("dask", "distributed"),
     "files": ("h5py", "zarr", "numcodecs"),
     "torch": ("torch",),

@@ -210,11 +210,6 @@ EQUAL_STATISTICS = 1e-12
 # Log-odds beyond this are no surer in double precision: their probability is 1 less one eps.
 LARGEST_LOG_ODDS = 36.0
 
-
-# Principal axes of few rows are taken from the products of rows with rows where the reciprocal
-# condition of these is at least this: the axes are then orthogonal to eps over it, three digits
-# less than singular vectors are.
-PRODUCTS_KEEP_DIGITS = 3e-4
 # Stands for 0 where it would be divided by, or its logarithm taken: small enough to change no
 # other number, and far enough from the smallest double for a product with it to stay above 0.
 NOT_ZERO = 1e-300
@@ -253,10 +248,6 @@ PERFECT_CORRELATION = 1e-6
 
 # c² + s² of a model file's cosines and sines is 1, up to the rounding of float32.
 FILE_COSINES = 1e-4
-
-# Probabilities this close to 0 or 1 have the same log-odds in files of cospan 0.1; those of 0 and 1
-# would be infinite.
-NARROW_PROBABILITY = 1e-12
 
 
 def singular_ridge(size: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -313,6 +304,3 @@ WITHIN_MINUTE = 1e-6
 
 # Decimals of values that were moved and scaled, in units of their spread: equal ones stay equal.
 ALIGNED_DECIMALS = 9
-
-# Radians by which the doctor's small pair of known angles may be off, a million times its rounding.
-SELF_TEST = 1e-9

@@ -3,21 +3,29 @@
 The numerical modules are written once. They ask this module for a namespace (`namespace`), and
 for the few products and factorizations they need. Each of those is "the native call if there is
 one, else the generic one": for NumPy arrays BLAS and LAPACK (`lapack`), for every other
-namespace its ``linalg`` extension and, for tall matrices, Cholesky factors (`cholesky_qr`).
+namespace its ``linalg`` extension and, for tall matrices, Cholesky factors (`cholesky_qr`); a QR
+keeps its orthogonal factor as an operator (`householder`).
 
 To add a backend, see CONTRIBUTING; as a rule nothing is needed beyond array-api-compat.
 """
 
 from cospan._arrays.factors import (
-    Orthogonal,
     cholesky,
     eigh,
     merged_triangles,
     orthonormal_columns,
-    qr,
     solve_triangular_transposed,
     svd,
     triangular_factor,
+)
+from cospan._arrays.householder import (
+    Orthogonal,
+    complement,
+    explicit,
+    over_triangle,
+    qr,
+    stacked_qr,
+    times_triangle,
 )
 from cospan._arrays.namespaces import (
     adjoint,
@@ -64,9 +72,11 @@ __all__ = [
     "any_nonzero_columns",
     "cholesky",
     "columns",
+    "complement",
     "copied",
     "eigh",
     "eps",
+    "explicit",
     "full_precision",
     "gram",
     "grand_total",
@@ -86,6 +96,7 @@ __all__ = [
     "one_blas_thread",
     "one_thread",
     "orthonormal_columns",
+    "over_triangle",
     "pick",
     "qr",
     "real_zeros",
@@ -94,9 +105,11 @@ __all__ = [
     "solve_triangular_transposed",
     "squared_sizes",
     "stacked",
+    "stacked_qr",
     "sum_of_squares",
     "summing_to",
     "svd",
+    "times_triangle",
     "to_numpy",
     "triangular_factor",
     "zeros",

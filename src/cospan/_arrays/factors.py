@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 import scipy.linalg
 
 from cospan._arrays import cholesky_qr, lapack
 from cospan._arrays.namespaces import is_numpy, namespace
-from cospan._arrays.products import full_precision, matmul
+from cospan._arrays.products import full_precision
 from cospan._arrays.types import Array
 
 
-class Orthogonal(NamedTuple):
-    """The triangular factor of a thin QR, and the orthogonal one as an operator."""
-
-    R: Array
-    apply: Callable[[Any], Array]  # Y -> Q @ Y, arrays of the namespace of R
-
-
-def qr(x: Array) -> Orthogonal:
-    """Thin QR of x, with Q kept as Householder vectors where the namespace can."""
-    if is_numpy(x):
-        return Orthogonal(*lapack.qr(x))
-    Q, R = _thin_qr(x)
-    return Orthogonal(R, lambda Y: matmul(Q, Y))
-
-
-def _thin_qr(x: Array) -> tuple[Array, Array]:
+def thin_qr(x: Array) -> tuple[Array, Array]:
+    """Q and R of an array outside NumPy."""
     with full_precision(x):
         found = cholesky_qr.thin_qr(x) if cholesky_qr.worth_it(*x.shape) else None
         Q, R = found or namespace(x).linalg.qr(x, mode="reduced")
@@ -38,7 +23,7 @@ def _thin_qr(x: Array) -> tuple[Array, Array]:
 
 def orthonormal_columns(x: Array) -> tuple[Array, Array]:
     """Q and R of a tall x. NumPy arrays in column-major order are overwritten: no second copy."""
-    return lapack.orthonormal_columns(x) if is_numpy(x) else _thin_qr(x)
+    return lapack.orthonormal_columns(x) if is_numpy(x) else thin_qr(x)
 
 
 @overload

@@ -7,7 +7,7 @@ than `geqrf`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.linalg
@@ -128,25 +128,6 @@ def merged_triangles(a: np.ndarray, b: np.ndarray, row: np.ndarray) -> np.ndarra
     below = stacked([row, b], b.dtype, "F")
     top, *_ = tpqrt(n, min(_QR_BLOCK, n), np.asfortranarray(a), below, overwrite_b=1)
     return np.asfortranarray(np.triu(top))
-
-
-def qr(x: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """R of a thin QR and Q as the function Y -> Q Y."""
-    m, n = x.shape
-    k = min(m, n)
-    if k == 0:
-        return np.zeros((k, n), x.dtype), lambda Y: np.zeros((m, Y.shape[1]), x.dtype)
-    geqrt, gemqrt = scipy.linalg.get_lapack_funcs(("geqrt", "gemqrt"), (x,))
-    packed, blocks, _ = geqrt(min(_QR_BLOCK, k), np.asfortranarray(x))
-    vectors = packed[:, :k]
-
-    def apply(Y: np.ndarray) -> np.ndarray:
-        padded = np.zeros((m, Y.shape[1]), dtype=x.dtype, order="F")
-        padded[:k] = Y
-        product, _ = gemqrt(vectors, blocks, padded, overwrite_c=1)
-        return np.asarray(product)
-
-    return np.triu(packed[:k]), apply
 
 
 def orthonormal_columns(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -146,11 +146,6 @@ class LabelAudit:
         )
 
     @property
-    def untold(self) -> tuple[tuple[Any, Any], ...]:
-        """The old name of `inseparable`."""
-        return self.inseparable
-
-    @property
     def order(self) -> NDArray[np.intp]:
         """Row numbers, the most suspicious first."""
         return np.argsort(-self.suspicion, kind="stable")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .columns import LEVEL, FeatureTable
+from .columns import FeatureTable
 from .deciding import NO_ROWS, Decided, RowsToCheck, size_of
 from .given import GivenOthers
 from .kinds import Kinds
@@ -139,25 +139,6 @@ def make_verdict(
         tuple(dict.fromkeys(sentences)),
         rows,
     )
-
-
-def said_verdict(
-    p: float,
-    mostly: str,
-    features: Sequence[str],
-    pairs: Sequence[str],
-    reasons: Sequence[str],
-    auc: Estimate,
-    names: tuple[str, str],
-) -> Verdict:
-    """The verdict on sets that were tested without rows of both; `reasons` are sentences."""
-    decided = Decided(p <= LEVEL, p)
-    sizes = _sizes(decided.differs, auc)
-    said = [headline(decided, len(features), names), *how_much(decided.differs, sizes, auc)]
-    if not decided.differs:
-        return Verdict(False, p, *sizes, "", sentences=tuple(said))
-    found = tuple(features), tuple(pairs), (*said, *reasons)
-    return Verdict(True, p, *sizes, mostly, {}, {}, *found)
 
 
 def _sizes(differs: bool, auc: Estimate | None) -> tuple[str, str, str]:

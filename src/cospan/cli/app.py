@@ -16,10 +16,8 @@ from typing import Annotated
 import typer
 
 from cospan.cli import options as opt
-from cospan.cli import reading_options as read
-from cospan.cli.groups import with_options
-from cospan.cli.process import silence_stdout
-from cospan.cli.terminal import FAILED, THRESHOLD, Terminal
+from cospan.cli.options import with_options
+from cospan.cli.terminal import THRESHOLD, Terminal, silence_stdout
 
 __all__ = ["app", "main"]
 
@@ -31,16 +29,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-#: At the end of a command's help; an empty line is a line break there.
-EXAMPLES = {
-    "compare": "Examples:\n\ncospan compare train.csv production.csv -o report.html\n\n"
-    "cospan compare iris.csv --label species --a setosa --b virginica\n\n"
-    "cospan compare train.csv live.csv --fail-on 'auc>0.7' --json",
-    "score": "Example:\n\ncospan score model.cospan new.csv -o scores.parquet",
-    "audit": "Example:\n\ncospan audit labelled.csv --label species",
-    "monitor": "Example:\n\ncospan monitor reference.csv live.csv --time when --every week",
-}
 
 Sets = Annotated[
     list[str],
@@ -54,31 +42,23 @@ Sets = Annotated[
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
 DataFiles = Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")]
 _output = partial(typer.Option, "--output", "-o", metavar="FILE")
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")]
 
 
 def command(epilog: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command of the app; groups of options are spread out."""
+    """A command of the app, groups of options spread out; in its help an empty line is a break."""
     return lambda function: app.command(epilog=epilog)(with_options(function))
 
 
 def _print_version(asked: bool) -> None:
     if asked:
-        version()
+        from cospan._version import VERSION
+
+        typer.echo(VERSION)
         raise typer.Exit
 
 
 @app.callback()
 def root(
-    context: typer.Context,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Options from this file (default: cospan.toml here, or \\[tool.cospan] in "
-            "pyproject.toml).",
-        ),
-    ] = None,
     version: Annotated[
         bool,
         typer.Option(
@@ -87,20 +67,20 @@ def root(
     ] = False,
 ) -> None:
     """Compare datasets by their geometry: an angle for every sample, 0° = A, 90° = B."""
-    from cospan.cli.config import defaults_for
-
-    if not context.resilient_parsing:
-        context.default_map = defaults_for(context, config)
 
 
-@command(EXAMPLES["compare"])
+@command(
+    "Examples:\n\ncospan compare train.csv production.csv -o report.html\n\n"
+    "cospan compare iris.csv --label species --a setosa --b virginica\n\n"
+    "cospan compare train.csv live.csv --fail-on 'auc>0.7' --json"
+)
 def compare(
     terminal: Terminal,
     sets: Sets,
     what: opt.What,
     outputs: opt.Outputs,
     settings: opt.Settings,
-    reading: read.Reading,
+    reading: opt.Reading,
 ) -> None:
     """Compare sets: how far apart they are, where, and which rows look misplaced."""
     from cospan.cli import comparing
@@ -109,12 +89,12 @@ def compare(
         raise typer.Exit(THRESHOLD)
 
 
-@command(EXAMPLES["score"])
+@command("Example:\n\ncospan score model.cospan new.csv -o scores.parquet")
 def score(
     terminal: Terminal,
-    model: Model,
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")],
     data: Data,
-    reading: read.Files,
+    reading: opt.Files,
     output: Annotated[
         Path | None,
         _output(help="Where to write: .parquet, .arrow, .csv or .tsv (default: CSV to stdout)."),
@@ -127,14 +107,14 @@ def score(
     commands.score(terminal, model, data, output, str(weighting or "cost"), reading.given())
 
 
-@command(EXAMPLES["audit"])
+@command("Example:\n\ncospan audit labelled.csv --label species")
 def audit(
     terminal: Terminal,
     data: Data,
     label: Annotated[
         str, typer.Option(metavar="COLUMN", help="Column that holds the labels to check.")
     ],
-    reading: read.Reading,
+    reading: opt.Reading,
     output: Annotated[
         Path | None,
         _output(help="Write every row, most suspicious first: .csv, .tsv, .parquet or .arrow."),
@@ -153,26 +133,20 @@ def profile(
     terminal: Terminal,
     data: DataFiles,
     output: Annotated[Path, _output(help="Where the profile goes.")],
-    columns: read.Columns,
+    columns: opt.Columns,
     windows: opt.Windows,
-    rows: Annotated[
-        int, typer.Option(min=0, help="Rows to keep, drawn at random (default: none).")
-    ] = 0,
-    like: Annotated[
-        Path | None,
-        typer.Option(metavar="PROFILE", help="Encode and sketch as this one, and merge with it."),
-    ] = None,
+    rows: Annotated[int, typer.Option(min=2, help="Rows to keep, drawn at random.")] = 1_000,
     seed: Annotated[int, typer.Option(min=0, help="For the rows that are drawn.")] = 0,
 ) -> None:
-    """Keep what a reference looks like in a small file, without its rows."""
+    """Keep what a reference looks like in a small file."""
     from cospan.cli import watching
 
     watching.profile(
-        terminal, data, output, columns.given(), windows.time, windows.every, rows, like, seed
+        terminal, data, output, columns.given(), windows.time, windows.every, rows, seed
     )
 
 
-@command(EXAMPLES["monitor"])
+@command("Example:\n\ncospan monitor reference.csv live.csv --time when --every week")
 def monitor(
     terminal: Terminal,
     reference: Annotated[
@@ -184,7 +158,7 @@ def monitor(
     ],
     data: DataFiles,
     outputs: opt.WatchOutputs,
-    columns: read.Columns,
+    columns: opt.Columns,
     windows: opt.Windows,
     false_alarms: Annotated[
         float | None, typer.Option(help="False alarms a year that are acceptable (default: 1).")
@@ -200,27 +174,11 @@ def monitor(
 
 
 @command()
-def panel(
-    terminal: Terminal,
-    a: Data,
-    b: Annotated[str, typer.Argument(metavar="DATA", help="The other set.")],
-    reading: read.Reading,
-    rows: Annotated[int, typer.Option(min=10, help="Rows of each set, at most.")] = 2_000,
-    seed: Annotated[int, typer.Option(min=0, help="For samples and permutations.")] = 0,
-    json: opt.Json = False,
-) -> None:
-    """Show what other measures say: MMD, Fréchet distance, classifiers and more."""
-    from cospan.cli import commands
-
-    commands.other_measures(terminal, a, b, rows, seed, json, reading.given())
-
-
-@command()
 def fidelity(
     terminal: Terminal,
     real: Annotated[str, typer.Argument(metavar="REAL", help="The rows to be imitated.")],
     synthetic: Annotated[str, typer.Argument(metavar="SYNTHETIC", help="The rows made.")],
-    reading: read.Reading,
+    reading: opt.Reading,
     output: Annotated[
         Path | None,
         _output(help="Write every synthetic row's distances: .csv, .tsv, .parquet or .arrow."),
@@ -234,32 +192,6 @@ def fidelity(
 
 
 @command()
-def directions(
-    terminal: Terminal,
-    model: Model,
-    number: Annotated[int, typer.Option("-n", min=1, help="How many of each kind.")] = 3,
-    features: Annotated[int, typer.Option(min=1, help="Features named for each.")] = 5,
-    json: opt.Json = False,
-) -> None:
-    """Show the directions of a saved frame: most A-like, most shared, most B-like."""
-    from cospan.cli import model_commands
-
-    model_commands.directions(terminal, model, number, features, json)
-
-
-@command()
-def info(
-    terminal: Terminal,
-    file: Annotated[str, typer.Argument(metavar="MODEL|FILE", help="A saved frame, or data.")],
-    json: opt.Json = False,
-) -> None:
-    """Say what a saved frame or a data file holds."""
-    from cospan.cli import model_commands
-
-    model_commands.info(terminal, file, json)
-
-
-@command()
 def demo(
     terminal: Terminal,
     output: Annotated[Path, _output(help="Where the report goes.")] = Path("cospan-demo.html"),
@@ -268,34 +200,9 @@ def demo(
     ] = False,
 ) -> None:
     """Compare two groups of patients (built-in data) and write a report."""
-    from cospan.cli import comparing
+    from cospan.cli.demo import demo
 
-    comparing.demo(terminal, output, pictures)
-
-
-@command()
-def reproduce(terminal: Terminal, experiments: opt.Experiments) -> None:
-    """Repeat the paper's experiments, and show what better defaults make of them."""
-    from cospan.cli import commands
-
-    commands.reproduce(terminal, experiments)
-
-
-@command()
-def doctor(terminal: Terminal, json: opt.Json = False) -> None:
-    """Say what is installed here, and test that it works together."""
-    from cospan.cli.doctor import examine
-
-    if not examine(terminal, json):
-        raise typer.Exit(FAILED)
-
-
-@app.command()
-def version() -> None:
-    """Print the version."""
-    from cospan._version import VERSION
-
-    typer.echo(VERSION)
+    demo(terminal, output, pictures)
 
 
 def main() -> None:

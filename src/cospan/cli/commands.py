@@ -1,9 +1,9 @@
-"""``cospan score``, ``audit``, ``panel``, ``fidelity`` and ``reproduce``."""
+"""``cospan score``, ``audit`` and ``fidelity``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from cospan._json import json_text
 from cospan._text import plural, printable
-from cospan.cli.options import Chosen, Experiments
+from cospan.cli.options import Chosen
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.fitting import Model
@@ -22,7 +22,11 @@ from cospan.comparison.score_files import (
     table_file,
     with_text_ids,
 )
-from cospan.errors import InputError
+from cospan.comparison.scorer import Scorer
+from cospan.errors import InputError, ModelFileError
+from cospan.frame import JointFrame
+from cospan.model_file import load
+from cospan.sets import SetCosts
 from cospan.sources import EncodingPlan, Source, open_source
 from cospan.sources.base import listing
 
@@ -31,11 +35,9 @@ def score(
     terminal: Terminal, model: Path, data: str, output: Path | None, weighting: str, reading: Chosen
 ) -> None:
     """Score rows with a saved frame, chunk by chunk, to a file or to stdout."""
-    from cospan.cli.model_commands import load_scorer
-
     if output is not None:
         check_places([check_table_path(output)], [data, str(model)])
-    scorer, names = load_scorer(model, weighting)
+    scorer, names = _load_scorer(model, weighting)
     frame = scorer.model
     source = _open_for(frame, data, reading)
     if source.n_features != frame.n_features:
@@ -47,9 +49,13 @@ def score(
             f"has {frame.n_features:,}; score rows with the features it was fitted to.{made}"
         )
     rows, known = 0, dict.fromkeys(source.notes)
-    with _table_or_stdout(terminal, output) as write:
-        for chunk in source.chunks():
-            write(score_columns(names, source.name, scorer.score(chunk)))
+    with nullcontext() if output is None else table_file(output) as write:
+        for number, chunk in enumerate(source.chunks()):
+            found = with_text_ids(score_columns(names, source.name, scorer.score(chunk)))
+            if write is None:
+                terminal.result(csv_text(found, header=number == 0))
+            else:
+                write(found)
             rows += len(chunk.rows)
             terminal.progress(f"scoring {source.name}", rows, source.n_rows)
         if not rows:
@@ -59,6 +65,23 @@ def score(
             terminal.warn(note)
     terminal.stop_progress()
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
+
+
+def _load_scorer(path: Path, weighting: str) -> tuple[Scorer, tuple[str, ...]]:
+    """Whatever a model file holds that can score rows, and the names of more than two sets."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist; save a frame with cospan compare A B --save.")
+    found = load(path)
+    costs = getattr(found, "costs_", None)
+    if isinstance(costs, SetCosts):
+        return Scorer(costs, costs.weighting), tuple(map(str, found.classes_))
+    frame = getattr(found, "frame_", found)  # also where an estimator was saved
+    if not isinstance(frame, JointFrame):
+        raise ModelFileError(
+            f"{path} holds a {type(found).__name__} without a joint frame of two sets; "
+            "save one with cospan compare A B --save."
+        )
+    return Scorer(frame, weighting), ()
 
 
 def _open_for(frame: Model, data: str, reading: Chosen) -> Source:
@@ -77,22 +100,6 @@ def _open_for(frame: Model, data: str, reading: Chosen) -> Source:
             "with the same columns."
         )
     return source.encoded(EncodingPlan.of_numbers(names, reading.get("missing")))
-
-
-@contextmanager
-def _table_or_stdout(terminal: Terminal, path: Path | None) -> Iterator[Callable[..., None]]:
-    if path is not None:
-        with table_file(path) as write:
-            yield lambda columns: write(with_text_ids(columns))
-        return
-    started = False
-
-    def to_stdout(columns: dict[str, Any]) -> None:
-        nonlocal started
-        terminal.result(csv_text(with_text_ids(columns), header=not started))
-        started = True
-
-    yield to_stdout
 
 
 def audit(
@@ -124,25 +131,19 @@ def audit(
     if as_json:
         worst = [{key: value[i] for key, value in columns.items()} for i in listed]
         counts = {"rows": len(table.ids), "flagged": len(conflicts)}
-        pairs = found.inseparable
-        terminal.result(json_text({**counts, "worst": worst, "inseparable": pairs}))
+        terminal.result(json_text({**counts, "worst": worst, "inseparable": found.inseparable}))
     else:
         elsewhere = int(np.sum(looking_elsewhere(found).flagged))
         terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed, elsewhere))
-    _warn_of_inseparable(terminal, found.inseparable)
+    named = [" and ".join(printable(one, 28) for one in pair) for pair in found.inseparable]
+    if named:
+        more = f" and {plural(len(named) - 3, 'more pair')}" if len(named) > 3 else ""
+        terminal.warn(
+            f"no label is flagged between {', '.join(named[:3])}{more}: "
+            "left-out rows are assigned to these classes no better than by chance"
+        )
     if output is not None:
         terminal.note(f"wrote {output}")
-
-
-def _warn_of_inseparable(terminal: Terminal, pairs: Sequence[tuple[Any, Any]]) -> None:
-    if not pairs:
-        return
-    named = [" and ".join(printable(one, 28) for one in pair) for pair in pairs]
-    more = f" and {plural(len(named) - 3, 'more pair')}" if len(named) > 3 else ""
-    terminal.warn(
-        f"no label is flagged between {', '.join(named[:3])}{more}: "
-        "left-out rows are assigned to these classes no better than by chance"
-    )
 
 
 def _audit_lines(
@@ -160,36 +161,6 @@ def _audit_lines(
         rows = f"{plural(elsewhere, 'row')} of {n:,}"
         yield "plain", f"{rows} look more like another class: compare counts these, audit only"
         yield "plain", "labels that stand out: classes that overlap have such rows anyway."
-
-
-def reproduce(terminal: Terminal, asked: Experiments) -> None:
-    """The experiments: figures and a page in a folder, the tables on stdout."""
-    from cospan import experiments
-
-    common: dict[str, Any] = {
-        "data": asked.data, "quick": asked.quick, "progress": terminal.progress
-    }  # fmt: skip
-    if asked.embeddings:
-        folder = asked.output or Path("cospan-embeddings")
-        text = experiments.reproduce_embeddings(output=folder, texts=asked.texts, **common)
-    else:
-        folder = asked.output or Path("cospan-reproduction")
-        text = experiments.reproduce(output=folder, draws=asked.draws, **common)
-    terminal.stop_progress()
-    terminal.result(text)
-
-
-def other_measures(
-    terminal: Terminal, a: str, b: str, rows: int, seed: int, as_json: bool, reading: Chosen
-) -> None:
-    """Print what other measures say about two sets."""
-    from cospan.panel import measure_panel
-
-    terminal.progress("measuring", 0, None)
-    sets = [open_source(data, **reading) for data in (a, b)]
-    panel = measure_panel(*sets, rows=rows, random_state=seed)
-    terminal.stop_progress()
-    terminal.result(json_text(panel.to_dict()) if as_json else repr(panel))
 
 
 def synthetic_rows(

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from cospan._text import printable
 from cospan._warnings import heard
-from cospan.cli.gate_files import Case, add_summary, write_junit
 from cospan.cli.gates import Gate, crossed, remedy_for, values_of
 from cospan.cli.options import Chosen, Outputs, What
 from cospan.cli.places import check_places, files_among
@@ -27,6 +25,8 @@ from cospan.comparison.plain import json_of
 from cospan.comparison.score_files import check_table_path
 from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import InputError
+from cospan.model_file import save
+from cospan.report import format_of, write
 
 if TYPE_CHECKING:
     from cospan.panel import Panel
@@ -58,23 +58,17 @@ def compare(
     if outputs.panel and isinstance(found, Comparison):  # of more sets it was refused
         terminal.progress("other measures", 0, None)
         panel = found.panel()
-    _write_files(found, outputs, [*sets, *([what.score] if what.score else [])], panel)
-    _show(terminal, found, outputs, panel)
-    return _crossed(terminal, found, outputs)
-
-
-def demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
-    """Data that comes with scikit-learn, compared and reported: nothing to download."""
-    from cospan.cli import built_in
-    from cospan.report import write
-
-    _check_outputs(Outputs([output]), [])
-    story = built_in.digits() if pictures else built_in.patients()
-    terminal.result(story.text + "\n")
-    found = compare_sets(story.sets, progress=terminal.progress, **story.options)
-    _show(terminal, found, Outputs())
-    write(found, output)
-    terminal.result(f"Open the report in a browser:\n{output.resolve()}")
+    if outputs.save is not None:
+        save(outputs.save, found.model)
+    files = [*sets, *([what.score] if what.score else [])]
+    for path in outputs.output or []:
+        write(found, path, outputs.format, command=_command(), files=files, panel=panel)
+    show(terminal, found, outputs, panel)
+    values = values_of(found)
+    failed = crossed(gates, values, remedy_for(found))
+    for gate in failed:
+        terminal.error(f"--fail-on {gate}: {gate.found(values)}.")
+    return failed
 
 
 # ---- two or more -------------------------------------------------------------------------------
@@ -134,29 +128,9 @@ def _check_outputs(outputs: Outputs, inputs: Sequence[str | None]) -> None:
     reports = outputs.output or []
     if outputs.format is not None and not reports:
         raise InputError("--format is about a report; name the file to write with -o.")
-    written = (*reports, outputs.scores, outputs.save, outputs.junit, outputs.summary)
-    check_places(written, inputs)
-    if reports:
-        from cospan.report import format_of
-
-        for path in reports:
-            format_of(path, outputs.format)
-
-
-def _write_files(
-    found: Found, outputs: Outputs, files: Sequence[str], panel: Panel | None = None
-) -> None:
-    """The model and the report, where they were asked for."""
-    if outputs.save is not None:
-        from cospan.model_file import save
-
-        save(outputs.save, found.model)
-    if outputs.output:
-        from cospan.report import write
-
-        origin = {"command": _command(), "files": files, "panel": panel}
-        for path in outputs.output:
-            write(found, path, outputs.format, **origin)
+    check_places((*reports, outputs.scores, outputs.save), inputs)
+    for path in reports:
+        format_of(path, outputs.format)
 
 
 def _command() -> str | None:
@@ -167,7 +141,7 @@ def _command() -> str | None:
     return shlex.join(["cospan", *sys.argv[1:]])
 
 
-def _show(terminal: Terminal, found: Found, outputs: Outputs, panel: Panel | None = None) -> None:
+def show(terminal: Terminal, found: Found, outputs: Outputs, panel: Panel | None = None) -> None:
     """The comparison as text or JSON, and which files were written."""
     terminal.stop_progress()
     terminal.heard(found.warnings)
@@ -181,24 +155,3 @@ def _show(terminal: Terminal, found: Found, outputs: Outputs, panel: Panel | Non
     for path in (outputs.scores, outputs.save, *(outputs.output or [])):
         if path is not None:
             terminal.note(f"wrote {path}")
-
-
-def _crossed(terminal: Terminal, found: Found, outputs: Outputs) -> list[Gate]:
-    """The gates that any pair of sets crosses; what they found goes to files, too."""
-    gates, values = outputs.fail_on or [], values_of(found)
-    failed = crossed(gates, values, remedy_for(found))
-    for gate in failed:
-        terminal.error(f"--fail-on {gate}: {gate.found(values)}.")
-    on = " and ".join(printable(name, 60) for name in found.names[:4])
-    cases = [Case(str(g), on, g.found(values) if g in failed else "") for g in gates]
-    text = "\n".join(line for _, line in found.lines(100))
-    if outputs.junit is not None:
-        write_junit(outputs.junit, on, cases, text)
-    if outputs.summary is not None:
-        add_summary(outputs.summary, on, _in_short(found), cases)
-    return failed
-
-
-def _in_short(found: Found) -> str:
-    verdict = getattr(found, "verdict", None)  # of K sets there is none
-    return repr(found) if verdict is None else " ".join(str(verdict).split("\n"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,10 +17,12 @@ import typer
 
 from cospan._numbers import number
 from cospan._text import printable
+from cospan.alignment import neither
 from cospan.comparison import Comparison, ManyComparison
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
+    from cospan.changes import Changes
     from cospan.monitoring import WindowResult
 
 #: What a condition may be about, and on which side of the bound it is crossed.
@@ -39,10 +42,6 @@ SIDES = {
 OF_WINDOWS = ("effect", "auc", "p", "features", "missing", "neither", "alarm")
 #: The largest that each of them can be: a bound beyond would never be crossed, or always.
 LARGEST = {"fisher-rao": math.pi, "features": math.inf}
-_EXAMPLES = (
-    "'auc>0.7', 'fisher-rao>1', 'p<0.01', 'column-p<0.0001', 'missing>0.1', or "
-    "'p<0.01 and effect>0.6'"
-)
 
 
 class Judged(NamedTuple):
@@ -101,7 +100,7 @@ class Gate(NamedTuple):
 
 
 def parse_gate(text: str) -> Gate:
-    """A gate as written on the command line or in a configuration."""
+    """A gate as written on the command line."""
     return Gate(tuple(_clause(part, text) for part in re.split(r"\s+and\s+", text.strip())))
 
 
@@ -111,11 +110,14 @@ def _clause(part: str, text: str) -> Clause:
     names = "|".join(name for name, side in SIDES.items() if side)
     match = re.fullmatch(rf"\s*({names})\s*([<>])\s*(\S+)\s*", part)
     try:
-        bound = float("nan") if match is None else float(match[3])
+        bound = math.nan if match is None else float(match[3])
     except ValueError:
-        bound = float("nan")
-    if match is None or bound != bound or SIDES[match[1]] != match[2]:
-        raise typer.BadParameter(f"{text!r} is not a threshold; write (quoted) {_EXAMPLES}.")
+        bound = math.nan
+    if match is None or math.isnan(bound) or SIDES[match[1]] != match[2]:
+        raise typer.BadParameter(
+            f"{text!r} is not a threshold; write (quoted) 'auc>0.7', 'fisher-rao>1', 'p<0.01', "
+            "'column-p<0.0001', 'missing>0.1', or 'p<0.01 and effect>0.6'."
+        )
     most = LARGEST.get(match[1], 1.0)
     if not 0 <= bound <= most or (bound == 0 and match[2] == "<"):
         raise typer.BadParameter(
@@ -139,13 +141,9 @@ def values_of(found: Comparison | ManyComparison) -> dict[str, Judged]:
         values["p"] = Judged(found.shift.pvalue)
         values["effect"] = Judged(found.shift.effect.value)
     if found.changes is not None:
-        values |= _of_columns(found)
-    elif found.sketched is not None:
-        values["p"] = Judged(found.sketched.pvalue)
-        values["features"] = Judged(len(found.sketched.features))
-    usual = _neither(found)
-    if usual is not None:
-        values["neither"] = Judged(usual)
+        values |= _of_columns(found.changes)
+    with suppress(InputError):  # raw angles and bare summaries have no typicality
+        values["neither"] = Judged(float(neither(found.group_b.alignment).mean()))
     return values
 
 
@@ -159,10 +157,7 @@ def _farthest_pairs(found: ManyComparison) -> dict[str, Judged]:
     return values
 
 
-def _of_columns(found: Comparison) -> dict[str, Judged]:
-    changes = found.changes
-    if changes is None:
-        return {}
+def _of_columns(changes: Changes) -> dict[str, Judged]:
     names = [printable(one.name, 40) for one in changes.features.changed]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     rises = {one.name: one.b.missing - one.a.missing for one in changes.features}
@@ -179,44 +174,28 @@ def _of_columns(found: Comparison) -> dict[str, Judged]:
     }
 
 
-def _neither(found: Comparison) -> float | None:
-    from cospan.alignment import neither
-
-    try:
-        return float(neither(found.group_b.alignment).mean())
-    except InputError:  # raw angles and bare summaries have no typicality
-        return None
-
-
 def remedy_for(found: Comparison | ManyComparison) -> str:
     """How to get more numbers out of a comparison that has few; a sentence and a space."""
     if isinstance(found, ManyComparison):
         return "Compare two sets at a time. "
-    if found.group_a.drawn or found.group_b.drawn:
-        return "The profile keeps no rows; one made with --rows 2000 has it. "
     return "It takes more rows. " if found.shift is None else ""
 
 
 def values_of_window(window: WindowResult) -> dict[str, Judged]:
     """The numbers of one window of a monitoring."""
     where = f" in {window.label}"
-    auc = window.effect.value
+    auc = Judged(window.effect.value, where)
+    rise = max(0.0, window.missing - window.missing_before)
+    column = f" more than before in {printable(window.missing_column, 40)}" if rise else ""
     return {
-        "effect": Judged(auc, where),
-        "auc": Judged(auc, where),
+        "effect": auc,
+        "auc": auc,
         "p": Judged(window.p, where),
         "features": Judged(sum(ratio > 1 for ratio in window.columns.values()), where),
-        "missing": _risen(window, where),
+        "missing": Judged(rise, f"{column}{where}"),
         "neither": Judged(window.neither, where),
         "alarm": Judged(float(window.alarm), where),
     }
-
-
-def _risen(window: WindowResult, where: str) -> Judged:
-    """By how much more is missing than in the reference."""
-    rise = max(0.0, window.missing - window.missing_before)
-    column = f" more than before in {printable(window.missing_column, 40)}" if rise else ""
-    return Judged(rise, f"{column}{where}")
 
 
 def crossed(gates: Sequence[Gate], values: Mapping[str, Judged], remedy: str = "") -> list[Gate]:

@@ -1,21 +1,114 @@
-"""The options of the command line: each one's flag, help text and check, said once.
+"""The options of the command line: each one's flag, help text and check, written once.
 
-Options that travel together are fields of one dataclass; see `groups`. Those that say how to read
-the data are in `reading_options`.
+Options that travel together are fields of one dataclass. A parameter of a command typed with such a
+dataclass becomes an option for each of its fields (`with_options`); one typed :class:`Terminal`
+becomes --quiet, --verbose and --debug, and the command runs inside it.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from cospan.cli.groups import grouped
+from cospan.cli.terminal import Terminal
+
+Chosen = dict[str, Any]  # options that were given, by name
+
+# ---- groups of options -------------------------------------------------------------------------
+
+
+def grouped(*flags: str, default: Any = None, **about: Any) -> Any:
+    """A field of such a dataclass: its default, and what typer is to make of it."""
+    return dataclasses.field(default=default, metadata={"option": typer.Option(*flags, **about)})
+
+
+@dataclass(frozen=True)
+class _Talk:
+    quiet: bool = grouped("--quiet", "-q", default=False, help="Only results and errors.")
+    verbose: bool = grouped("--verbose", "-v", default=False, help="Say what is being done.")
+    debug: bool = grouped("--debug", default=False, help="Show the traceback of an error.")
+
+
+class Given:
+    """A group of options that a call takes as keyword arguments."""
+
+    def given(self) -> Chosen:
+        """Those that were given; what is left has a default."""
+        # Only the classes below, which are dataclasses, are ever made.
+        found = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return {name: _plain(value) for name, value in found.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """A choice as its word; names that were given in several options as one list."""
+    if isinstance(value, StrEnum):
+        return str(value)
+    if isinstance(value, list) and any(isinstance(one, list) for one in value):
+        return [name for names in value for name in names]
+    return value
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as typer takes it, every option a parameter of its own.
+
+    The first parameter of a command is its terminal.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
+    found: list[inspect.Parameter] = []
+    for name, parameter in list(inspect.signature(command).parameters.items())[1:]:
+        if name in groups:
+            found += _parameters(groups[name])
+        else:
+            found.append(_parameter(name, parameter.default, hints[name]))
+    found += _parameters(_Talk)
+
+    def run(**given: Any) -> None:
+        made = {name: _taken(group, given) for name, group in groups.items()}
+        talk = _taken(_Talk, given)
+        with Terminal(talk.quiet, talk.verbose, talk.debug) as terminal:
+            command(terminal, **made, **given)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in found}
+    # What typer reads; the type checker knows of no such attribute of functions.
+    run.__signature__ = inspect.Signature(found)  # type: ignore[attr-defined]
+    return run
+
+
+def _parameters(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    found = []
+    for f in dataclasses.fields(group):
+        about = f.metadata.get("option")
+        hint = hints[f.name] if about is None else Annotated[hints[f.name], about]
+        found.append(_parameter(f.name, f.default, hint))
+    return found
+
+
+def _parameter(name: str, default: Any, hint: Any) -> inspect.Parameter:
+    arguments = get_args(hint)
+    if arguments and arguments[0] in (bool, bool | None):  # a flag takes no value to mention
+        for info in arguments[1:]:
+            info.metavar = ""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def _taken(group: Any, given: dict[str, Any]) -> Any:
+    """The group made of its options, which are taken out of what is given."""
+    return group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
+
+
+# ---- what the texts of options stand for -------------------------------------------------------
 
 
 def parse_shrinkage(text: str) -> float | str:
@@ -54,6 +147,12 @@ def parse_shape(text: str) -> tuple[int, ...]:
     return shape
 
 
+def parse_size(text: str) -> tuple[int, int]:
+    """Height and width of an image."""
+    shape = parse_shape(text)
+    return shape[0], shape[-1]
+
+
 def parse_columns(text: str) -> list[str | int]:
     """Names or numbers of columns between commas."""
     return [int(name) if name.isdigit() else name for name in parse_names(text)]
@@ -74,18 +173,23 @@ def _number(text: str) -> float | None:
         return None
 
 
+# ---- the options ------------------------------------------------------------------------------
+
 Center = StrEnum("Center", ["pooled", "each", "none"])
 Weighting = StrEnum("Weighting", ["cost", "frame"])
 Span = StrEnum("Span", ["affine", "linear"])
 Units = StrEnum("Units", ["auto", "own", "common"])
 Preset = StrEnum("Preset", ["paper"])
 Format = StrEnum("Format", ["html", "md", "json"])
+Missing = StrEnum("Missing", ["indicator", "mean", "drop", "error"])
+ImageMode = StrEnum("ImageMode", {"gray": "L", "colour": "RGB"})
 
 HOW = "How to compare"
 _how = partial(grouped, rich_help_panel=HOW)
 _or_auto = partial(_how, metavar="NUMBER|auto")
 _read = partial(grouped, rich_help_panel="How to read the data")
 _column = partial(_read, metavar="COLUMN")
+_names = partial(_read, parser=parse_names, metavar="NAME,NAME,…")
 _write = partial(grouped, rich_help_panel="What to write")
 _file = partial(_write, metavar="FILE")
 
@@ -104,27 +208,6 @@ def _fail_on(when: str) -> Any:
     """The option --fail-on, for conditions such as these."""
     text = f"End with exit code 3 if {when}, or all of several joined by 'and'. May be repeated."
     return _write(parser=_gate, metavar="CONDITION", help=text)
-
-
-_junit = partial(_file, help="Write what --fail-on found as JUnit XML.")
-_summary = partial(_file, help='Add a few lines of Markdown, e.g. to "$GITHUB_STEP_SUMMARY".')
-
-
-Chosen = dict[str, Any]  # options that were given, by name
-
-
-class Given:
-    """A group of options that a call takes as keyword arguments."""
-
-    def given(self) -> Chosen:
-        """Those that were given; what is left has a default."""
-        # Only the classes below, which are dataclasses, are ever made.
-        found = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return {
-            name: str(value) if isinstance(value, StrEnum) else value
-            for name, value in found.items()
-            if value is not None
-        }
 
 
 @dataclass(frozen=True)
@@ -175,8 +258,6 @@ class Outputs:
         "'auc>X', 'effect>X', 'fisher-rao>X', 'p<X', 'column-p<X', 'features>N', 'missing>X' or "
         "'neither>X' holds"
     )
-    junit: Path | None = _junit()
-    summary: Path | None = _summary()
 
 
 @dataclass(frozen=True)
@@ -224,7 +305,6 @@ class Settings(Given):
     tol: float | None = _how(
         min=0, max=1, help="Relative tolerance of ranks (default: by the data's precision)."
     )
-    standardize: bool = _how("--standardize", default=False, help="The old name of --units own.")
     n_permutations: int = _how(
         "--permutations", default=999, min=0, help="For the p-value; 0 leaves it out."
     )
@@ -238,33 +318,6 @@ class Settings(Given):
         "--exact/--fast",
         help="QR or Gram matrices (default: exact where shrinkage is below 0.001).",
     )
-
-
-@dataclass(frozen=True)
-class Experiments:
-    """Which experiments to run, on what, and where the results go."""
-
-    data: str | None = grouped(
-        metavar="DIR",
-        help="Folder that holds mnist and fashion-mnist, or 'digits' for the small built-in "
-        "set (default: COSPAN_DATA, else a download).",
-    )
-    output: Path | None = grouped(
-        "--output",
-        "-o",
-        metavar="DIR",
-        help="Where the results go (default: cospan-reproduction or cospan-embeddings).",
-    )
-    draws: int = grouped(default=10, min=2, help="Random draws of training images.")
-    quick: bool = grouped(
-        "--quick", default=False, help="Fewer rows, draws and pairs: a first look."
-    )
-    embeddings: bool = grouped(
-        "--embeddings",
-        default=False,
-        help="Learned features instead: texts, pictures, two models (needs the extra embed).",
-    )
-    texts: int = grouped(default=500, min=50, help="Texts of each corpus, with --embeddings.")
 
 
 @dataclass(frozen=True)
@@ -291,5 +344,59 @@ class WatchOutputs:
     fail_on: list[Any] | None = _fail_on(
         "'alarm', or 'auc>X', 'p<X', 'features>N', 'missing>X', 'neither>X', holds in a new window"
     )
-    junit: Path | None = _junit()
-    summary: Path | None = _summary()
+
+
+@dataclass(frozen=True)
+class Columns(Given):
+    """Which columns to take, and as what."""
+
+    columns: str | None = _read(
+        parser=parse_columns,
+        metavar="NAME,NAME,…",
+        help="Features to take, by name or number (default: every column).",
+    )
+    categorical: list[Any] | None = _names(
+        help="Columns that are categories whatever they look like. May be repeated."
+    )
+    numeric: list[Any] | None = _names(
+        help="Columns that are numbers; other text in them is missing. May be repeated."
+    )
+    drop: list[Any] | None = _names(help="Columns that are no features. May be repeated.")
+    strict: bool = _read(
+        "--strict", default=False, help="Refuse non-numeric columns instead of encoding them."
+    )
+
+
+@dataclass(frozen=True)
+class Files(Given):
+    """How to read rows whose columns are known."""
+
+    id_column: str | None = _column(
+        "--id", help="Column that identifies a row; it is not a feature."
+    )
+    missing: Missing | None = _read(
+        help="Missing values: fill by the sets' mean with a feature that says where, or "
+        "without one; drop the rows; refuse (default: indicator for tables, else error)."
+    )
+    chunk_rows: int | None = _read(min=1, help="Rows in memory at a time (default: 32 MB).")
+    image_size: str | None = _read(
+        parser=parse_size, metavar="HxW", help="Resize images to this size."
+    )
+    image_mode: ImageMode = _read(
+        default=ImageMode.gray, help="Images in gray (L) or colour (RGB)."
+    )
+    text: str | None = _column(help="Column of texts: their embeddings are the features.")
+    embed: str | None = _read(
+        metavar="MODEL",
+        help="Model for texts or images: a folder, a package, an ONNX file (default for "
+        "texts: the one that is installed).",
+    )
+
+
+@dataclass(frozen=True)
+class Reading(Files, Columns):
+    """How to read the data."""
+
+    max_bad_images: int | None = _read(
+        min=0, help="Unreadable images to leave out before giving up (default: 10)."
+    )

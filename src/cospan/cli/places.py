@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cospan._files import check_output
-from cospan.cli.config import file_read
 from cospan.errors import InputError
 from cospan.sources.paths import folders_below, split_part
 
@@ -29,7 +28,7 @@ def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -
         ...
     cospan.errors.InputError: cannot write a.csv: it is an input; choose another name.
     """
-    given = [text for text in (*inputs, file_read.get()) if text and "\0" not in text]
+    given = [text for text in inputs if text and "\0" not in text]
     named = {name for text in given for name in (text, str(split_part(text)[0]))}
     taken: dict[str, str] = {}
     for path in outputs:

@@ -8,11 +8,13 @@ one sentence there and exit code 1. Programming errors keep their traceback out 
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Iterable
+from io import TextIOWrapper
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -20,21 +22,13 @@ import typer
 
 from cospan._packages import missing
 from cospan._text import printable
-from cospan.cli.process import (
-    Stopped,
-    never_fail_on_characters,
-    open_closed_streams,
-    silence_stdout,
-    unwinding_signals,
-)
 from cospan.errors import CospanError, CospanWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-FAILED = 1  # it could not be done
-USAGE = 2  # wrong arguments; typer's own code for them
+FAILED = 1  # it could not be done; 2 is typer's own code for wrong arguments
 THRESHOLD = 3  # done, and a --fail-on threshold was crossed
 
 PATIENCE = 2.0  # seconds before a progress bar appears
@@ -64,8 +58,9 @@ class Terminal:
 
     def __enter__(self) -> Self:
         open_closed_streams()
-        for stream in (sys.stdout, sys.stderr):
-            never_fail_on_characters(stream)
+        for stream in (sys.stdout, sys.stderr):  # one without Unicode shows '?' for an angle
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="replace")
         self._handlers = unwinding_signals()
         self._caught.__enter__()
         warnings.simplefilter("default" if self.verbose else "ignore")
@@ -175,10 +170,19 @@ class Terminal:
 
     def _start_bars(self) -> None:
         """Called by the timer, so also while a long step has nothing to tell."""
+        from rich import progress
+
         with self._lock:
             if self._timer.finished.is_set():
                 return  # stopped in the meantime
-            self._bars = _bars(_console(sys.stderr))
+            self._bars = progress.Progress(
+                progress.TextColumn("{task.description}", markup=False),
+                progress.BarColumn(),
+                progress.MofNCompleteColumn(),
+                progress.TimeRemainingColumn(),
+                console=_console(sys.stderr),
+                transient=True,
+            )
             self._bars.start()
             self._update_bars()
 
@@ -203,25 +207,6 @@ def _console(stream: TextIO) -> Console:
     return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
-def _bars(console: Console) -> Progress:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
-
-
 def _sentence(error: BaseException) -> str | None:
     """What to tell a user about an error; None for those that are not theirs to solve."""
     if isinstance(error, CospanError):
@@ -241,3 +226,55 @@ def _sentence(error: BaseException) -> str | None:
             "run again with --debug and report what it prints."
         )
     return None
+
+
+# ---- what the system hands a command -----------------------------------------------------------
+
+
+class Stopped(BaseException):
+    """A signal asked the process to end: it unwinds, so that temporary files go."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.name = signal.Signals(number).name
+        self.exit_code = 128 + number
+
+
+def unwinding_signals() -> dict[signal.Signals, Any]:
+    """Let the signals that end a process unwind it; returns the handlers to put back."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}  # only the main thread may set handlers
+
+    def stop(number: int, frame: object) -> None:
+        raise Stopped(number)
+
+    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ending = {number: signal.getsignal(number) for number in wanted}
+    ending = {n: handler for n, handler in ending.items() if handler is signal.SIG_DFL}
+    for number in ending:
+        signal.signal(number, stop)
+    return ending
+
+
+def silence_stdout() -> None:
+    """The reader of our output went away, as ``head`` does: nothing more is written there.
+
+    The command goes on to its end, so that its exit code still says what it found.
+    """
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def open_closed_streams() -> None:
+    """``cospan … >&-`` closes a stream for good: what is written to it then goes nowhere.
+
+    Its number must be taken, too, or the next file opened would get it, and the messages.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+        if getattr(sys, name) is None:
+            # Open for as long as the process lives, so no block closes it.
+            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115

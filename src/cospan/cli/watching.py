@@ -8,7 +8,6 @@ from typing import Any
 
 from cospan._json import json_text
 from cospan._text import plural, printable
-from cospan.cli.gate_files import Case, add_summary, write_junit
 from cospan.cli.gates import OF_WINDOWS, Gate, crossed, refuse_unknown, values_of_window
 from cospan.cli.options import WatchOutputs
 from cospan.cli.places import check_places
@@ -32,16 +31,12 @@ def profile(
     time: str | None,
     every: str | None,
     rows: int,
-    like: Path | None,
     seed: int,
 ) -> None:
     """Make a profile and write it."""
-    check_places([output], [*data, *([str(like)] if like is not None else [])])
-    first = None if like is None else Profile.load(like)
+    check_places([output], data)
     given = {"time": time, "every": every, "rows": rows, "seed": seed, **columns}
-    made = Profile.of(_one_or_all(data), like=first, name=_name(data), **given)
-    if first is not None:
-        made = first.merge(made)
+    made = Profile.of(_one_or_all(data), name=_name(data), **given)
     made.save(output)
     terminal.result(repr(made)[1:-1])
     terminal.note(f"wrote {output} ({_size(output.stat().st_size)})")
@@ -100,7 +95,7 @@ def _check_outputs(outputs: WatchOutputs, reference: str, data: Sequence[str]) -
     if same and is_monitoring_file(reference):
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
     pages = outputs.output or []
-    check_places((*pages, outputs.save, outputs.junit, outputs.summary), inputs)
+    check_places((*pages, outputs.save), inputs)
     for path in pages:
         if path.suffix not in (".html", ".json", *TABLES):
             raise InputError(f"{path} must end in .html, .json, .csv, .tsv, .parquet or .arrow.")
@@ -126,8 +121,6 @@ def _lines(found: Monitoring) -> Iterator[tuple[str, str]]:
     )
     yield "plain", printable(found.verdict)
     yield "plain", printable(found.promise)
-    for note in found.remarks[len(found.notes) :]:  # the others were printed as warnings
-        yield "plain", printable(note)
     alarms = [w for w in found.windows if w.alarm]
     shown = alarms[-SHOWN:] or list(found.windows[-3:])
     yield "head", "Alarms" if alarms else "The last windows"
@@ -151,21 +144,15 @@ def _line(window: WindowResult) -> str:
 
 def _judged(terminal: Terminal, found: Monitoring, outputs: WatchOutputs) -> list[Gate]:
     """The gates that a window measured now crosses."""
-    gates = outputs.fail_on or []
     failed: list[Gate] = []
-    cases: list[Case] = []
+    told: list[str] = []
     for window in found.new_windows:
         values = values_of_window(window)
-        here = crossed(gates, values)
+        here = crossed(outputs.fail_on or [], values)
         failed += [gate for gate in here if gate not in failed]
-        cases += [Case(str(g), window.label, g.found(values) if g in here else "") for g in gates]
-    bad = [case for case in cases if case.failure]
-    for case in bad[:SHOWN]:
-        terminal.error(f"--fail-on {case.gate}: {printable(case.failure)}.")
-    if len(bad) > SHOWN:
-        terminal.error(f"--fail-on: crossed {len(bad) - SHOWN:,} times more.")
-    if outputs.junit is not None:
-        write_junit(outputs.junit, found.name, cases, found.verdict)
-    if outputs.summary is not None:
-        add_summary(outputs.summary, found.name, f"{found.verdict} {found.promise}", cases)
+        told += [f"--fail-on {gate}: {printable(gate.found(values))}." for gate in here]
+    for line in told[:SHOWN]:
+        terminal.error(line)
+    if len(told) > SHOWN:
+        terminal.error(f"--fail-on: crossed {len(told) - SHOWN:,} times more.")
     return failed

@@ -87,8 +87,6 @@ def compare(
         As for :meth:`cospan.JointFrame.fit`.
     weighting : {"cost", "frame"}
         How a sample's angle is made of its coordinates; ``"frame"`` with the linear span.
-    standardize : bool
-        The old name of ``units="own"``.
     seed : int, default 0
         For permutations and intervals: the same seed gives the same numbers. Samples of rows of
         large sets do not depend on it.

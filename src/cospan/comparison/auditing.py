@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cospan._warnings import warn
 from cospan.audit import LabelAudit, shares_of
 from cospan.changes import RowsToCheck
-from cospan.comparison.classes import as_text
+from cospan.comparison.reading import as_text
 from cospan.comparison.scoring import Group
 from cospan.errors import InputError
 from cospan.sources.base import listing
@@ -40,9 +40,8 @@ def audit_rows(
     weights = np.concatenate([group.kept.weights for group in groups])
     own = np.repeat(np.arange(len(groups)), [len(group.kept.ids) for group in groups])
     if further is None or further.kept.labels is None:
-        audit = looking_elsewhere(LabelAudit.from_weights(weights, own, np.array(names)))
-        real = np.array([not group.drawn for group in groups])  # others cannot be looked at
-        return Audited(replace(audit, flagged=audit.flagged & real[own]), "sets")
+        audit = LabelAudit.from_weights(weights, own, np.array(names))
+        return Audited(looking_elsewhere(audit), "sets")
     labels = np.asarray(further.kept.labels)
     sides = sides_of_labels(labels, (names[0], names[1]), classes)
     known = sides >= 0

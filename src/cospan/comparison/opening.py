@@ -13,10 +13,10 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from cospan._warnings import warn
-from cospan.comparison.classes import ClassesOf, refuse_too_many
-from cospan.comparison.profiles import KeptProfile, as_profile, with_plan
-from cospan.comparison.reading import Sets
+from cospan.comparison.reading import ClassesOf, Sets, refuse_too_many
 from cospan.errors import InputError, SourceError
+from cospan.monitoring import Profile
+from cospan.monitoring.files import is_profile_file
 from cospan.sources import Source, check_same_features, encode_together, open_source
 from cospan.sources.base import listing
 from cospan.summary import Summary
@@ -63,13 +63,14 @@ def open_pair(
         for thing, name, letter, value in ((A, names[0], "A", a), (B, names[1], "B", b))
     ]
     called = [
-        name or (str(value) if value is not None else _name_of(part, letter))
+        name
+        or (str(value) if value is not None else letter if isinstance(part, Summary) else part.name)
         for name, part, value, letter in zip(names[:2], parts, (a, b), "AB", strict=True)
     ]
-    alike, kept = _alike(parts), _without_rows(parts)
+    alike = _alike(parts)
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
-    sets = Sets(called, alike, kept)
+    sets = Sets(called, alike)
     further = _further(Z, names[2], sets, label, labels, options)
     name_z = None if further is None else names[2] or further.name
     return Opened(sets, further, name_z, labels is not None, (a, b))
@@ -82,7 +83,23 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
             "only one set is given; pass a second one, or label=, a= and b= for two classes of it."
         )
     if a is None or b is None:
-        a, b = _only_two(A, label, a, b, options)
+        found = classes_of(A, label, options)
+        if len(found) == 1:
+            raise InputError(
+                f"{label!r} holds one class only ({listing(found)}); two are needed to compare "
+                "them."
+            )
+        if len(found) != 2:
+            raise InputError(
+                f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to "
+                "compare with a= and b=."
+            )
+        first, second = found
+        if b is not None:
+            a = second if str(first) == str(b) else first
+        else:
+            a = first if a is None else a
+            b = second if str(first) == str(a) else first
     if str(a) == str(b):
         raise InputError(
             f"both sets are class {str(a)!r}; name two different classes as a= and b=."
@@ -93,28 +110,6 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
 def classes_of(A: Any, label: Any, options: Any) -> list[Any]:
     """The classes of one table."""
     return list(open_source(A, label=label, **options).classes())
-
-
-def _only_two(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any, Any]:
-    found = classes_of(A, label, options)
-    if len(found) == 1:
-        raise InputError(
-            f"{label!r} holds one class only ({listing(found)}); two are needed to compare them."
-        )
-    if len(found) != 2:
-        raise InputError(
-            f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to compare "
-            f"with a= and b=."
-        )
-    first, second = found
-    if a is not None:
-        return a, second if str(first) == str(a) else first
-    if b is not None:
-        return (second if str(first) == str(b) else first), b
-    return first, second
-
-
-# ---- K sets ------------------------------------------------------------------------------------
 
 
 def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[str, Any]) -> Opened:
@@ -134,7 +129,7 @@ def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[s
             raise InputError(f"There {how_many} to compare; give two or more.")
         refuse_too_many(len(things), "sets")
         parts = [_open(thing, name, options) for name, thing in things.items()]
-        opened = Sets(tuple(things), _alike(parts), _without_rows(parts))
+        opened = Sets(tuple(things), _alike(parts))
     further = _further(Z, name_z, opened, label, None, options)
     return Opened(opened, further, None if further is None else name_z or further.name)
 
@@ -171,22 +166,17 @@ def names_of(things: Sequence[Any]) -> list[str]:
 # ---- any number of sets ------------------------------------------------------------------------
 
 
-Part = Source | Summary | KeptProfile
+Part = Source | Summary | Profile
 
 
 def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Part:
     """A file keeps its own name for messages; a variable has none, so it gets the set's."""
-    if isinstance(thing, Summary):
+    if isinstance(thing, str | os.PathLike) and is_profile_file(thing):
+        return Profile.load(thing)
+    if isinstance(thing, Summary | Profile):
         return thing
-    profile = as_profile(thing)
-    if profile is not None:
-        return profile
     named = isinstance(thing, (str, os.PathLike, Source))
     return open_source(thing, name=None if named else name, **classes, **options)
-
-
-def _name_of(part: Part, letter: str) -> str:
-    return letter if isinstance(part, Summary) else part.name
 
 
 def _alike(parts: Sequence[Part]) -> list[Source | Summary]:
@@ -194,24 +184,27 @@ def _alike(parts: Sequence[Part]) -> list[Source | Summary]:
 
     A profile was encoded when it was made, so all others are encoded by its plan.
     """
-    plans = [part.plan for part in parts if isinstance(part, KeptProfile)]
-    if plans:
-        parts = with_plan(parts, plans)
+    plans = [part.plan for part in parts if isinstance(part, Profile)]
+    if any(plan != plans[0] for plan in plans):
+        raise InputError(
+            "The profiles encode their columns differently; compare the data of one of them."
+        )
+    plan = plans[0] if plans else None
+    if plan is not None:
+        parts = [p.encoded(plan) if isinstance(p, Source) and not p.bound else p for p in parts]
     encoded = iter(encode_together([part for part in parts if isinstance(part, Source)]))
-    found = [next(encoded) if isinstance(part, Source) else _summary(part) for part in parts]
+    found = [
+        next(encoded)
+        if isinstance(part, Source)
+        else part.summary
+        if isinstance(part, Profile)
+        else part
+        for part in parts
+    ]
     first = next((part for part in found if isinstance(part, Source)), None)
     if first is None:
         return found
     return [check_same_features(first, p) if isinstance(p, Source) else p for p in found]
-
-
-def _without_rows(parts: Sequence[Part]) -> dict[int, KeptProfile]:
-    """The profiles without rows, by the numbers of their sets."""
-    return {k: p for k, p in enumerate(parts) if isinstance(p, KeptProfile) and p.judge}
-
-
-def _summary(part: Summary | KeptProfile) -> Summary:
-    return part.summary if isinstance(part, KeptProfile) else part
 
 
 def _further(
@@ -248,14 +241,12 @@ def _further(
 def _with_labels(Z: Any, name: str, label: Any, labels: Any, options: dict[str, Any]) -> Source:
     """Z opened; a table to score often has the column of the classes, too: there no feature."""
     opened_before = isinstance(Z, Source) or (isinstance(Z, str) and Z == "-")
+    source: Part | None = None
     if labels is None and isinstance(label, str) and not opened_before:
         with suppress(InputError, SourceError):  # it has no such column, or is no such table
-            return _opened_source(Z, name, options, label=label)
-    return _opened_source(Z, name, options, label=labels)
-
-
-def _opened_source(Z: Any, name: str, options: dict[str, Any], **classes: Any) -> Source:
-    source = _open(Z, name, options, **classes)
+            source = _open(Z, name, options, label=label)
+    if source is None:
+        source = _open(Z, name, options, label=labels)
     if not isinstance(source, Source):
         raise InputError("Z is a summary, which has no rows to score; pass the rows themselves.")
     return source

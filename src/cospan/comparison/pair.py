@@ -14,7 +14,6 @@ from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.score_files import joined
 from cospan.comparison.scoring import ScoredGroup
 from cospan.comparison.text import narrow, pair_lines
-from cospan.comparison.timelines import Timeline, timelines_of
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 
@@ -77,9 +76,7 @@ class Comparison(View):
         ``"sets"`` or ``"z"``: which rows `audit` is about.
     changes : Changes or None
         Which columns and relations changed, data quality, and the verdict; None in the linear
-        span, and where one set is a profile without rows.
-    sketched : Verdict or None
-        Where one set is a profile without rows: the verdict by its sketches.
+        span.
 
     Examples
     --------
@@ -107,7 +104,6 @@ class Comparison(View):
     feature_names: tuple[str, ...]
     audit_of: str = "sets"
     changes: Changes | None = None
-    sketched: Verdict | None = None
 
     @classmethod
     def of(cls, result: Result) -> Comparison:
@@ -152,7 +148,7 @@ class Comparison(View):
     @property
     def verdict(self) -> Verdict | None:
         """Whether the sets differ, how much, in what and how sure that is; print it."""
-        return self.sketched if self.changes is None else self.changes.verdict
+        return None if self.changes is None else self.changes.verdict
 
     @property
     def features(self) -> FeatureTable | None:
@@ -163,11 +159,6 @@ class Comparison(View):
     def feature_pairs(self) -> PairTable | None:
         """Relations between columns that changed, the surest first."""
         return None if self.changes is None else self.changes.feature_pairs
-
-    @property
-    def timelines(self) -> tuple[Timeline, ...]:
-        """Angles over the columns of dates, or over an order that the rows have."""
-        return timelines_of(self)
 
     @property
     def separated(self) -> bool:

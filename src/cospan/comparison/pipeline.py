@@ -1,37 +1,50 @@
 """A comparison of K sets, stage by stage: open, read, fit, score, compare pairs, audit, remark.
 
-Two sets are K = 2. Where a joint frame is asked for, two sets have more (`testing`: a p-value,
-what changed); where it is not, K sets have directions and an order (`pairs.join_sets`).
+Two sets are K = 2. Where a joint frame is asked for, two sets have more (`pairs.study_pair`: a
+p-value, what changed); where it is not, K sets have directions and an order (`pairs.join_sets`).
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from cospan._text import plural
 from cospan._version import VERSION
-from cospan._warnings import Remark
-from cospan.comparison.auditing import audit_rows, rows_to_check, sides_of_labels
-from cospan.comparison.fitting import fit_sets
+from cospan._warnings import Remark, heard, warn
+from cospan.comparison.auditing import Audited, audit_rows, rows_to_check, sides_of_labels
+from cospan.comparison.fitting import Model, fit_sets
 from cospan.comparison.opening import Opened
-from cospan.comparison.pairs import join_sets, separate_pairs, shown_rows, tested_rows
-from cospan.comparison.profiles import said_by_sketches
+from cospan.comparison.pairs import (
+    ScoredSets,
+    join_sets,
+    separate_pairs,
+    shown_rows,
+    study_pair,
+    tested_rows,
+)
 from cospan.comparison.reading import SAMPLE_SEED, OwnRows, Progress, ReadSet, watched
-from cospan.comparison.remarks import collect_remarks, heard_warnings
 from cospan.comparison.result import Result
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
 from cospan.comparison.settings import Settings
-from cospan.comparison.testing import PairFindings, ScoredSets, study_pair
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.sources import Chunk
+from cospan.sources.base import listing
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
+FEW_ROWS = 30
+# Of a comparison whose rows are scored with curved features.
+CURVED = "The difference is curved: means, spreads and correlations show only a part of it."
+WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 
 
 class Asked(NamedTuple):
@@ -70,7 +83,7 @@ def compare_sets(
     else:
         linkage = join_sets(pairs.matrix("value"), done.fitted.order)
         shown = [] if done.shape else shown_rows(tested, done.settings.seed)
-    heard += _of_profiles(done)
+    differs = pair is None or pair.changes is None or pair.changes.verdict.differs
     given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
         names=names,
@@ -85,19 +98,12 @@ def compare_sets(
         feature_names=done.feature_names,
         image_shape=done.shape,
         settings={**done.settings.as_dict(), **given},
-        warnings=collect_remarks(
-            done.opened, done.fitted.model, done.every_group, audited, heard, differs=_differs(pair)
-        ),
+        warnings=_remarks(done, audited, heard, differs),
         version=VERSION,
         seconds=time.perf_counter() - started,
         samples=tuple(one.rows for one in shown),
         merged=tuple(one.merged for one in shown),
     )
-
-
-def _differs(pair: PairFindings | None) -> bool:
-    """Whether there is evidence that two sets differ, as far as they were tested."""
-    return pair is None or pair.changes is None or pair.changes.verdict.differs
 
 
 def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> ScoredSets:
@@ -118,21 +124,8 @@ def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> S
     say(stage, 1, 1)
     scorer = Scorer(fitted.model, settings.weighting)
     groups = _score_own(opened, read, scorer, settings, progress, sink)
-    further = _score_further(opened, scorer, settings, progress, sink)
+    further = _score_further(opened, scorer, progress, sink)
     return ScoredSets(settings, opened, shape, read, fitted, groups, further)
-
-
-def _of_profiles(done: ScoredSets) -> list[Remark]:
-    """What is known of profiles without rows, each against the other set where there is one."""
-    names, read = done.opened.sets.names, done.read
-    found = []
-    for k, profile in done.opened.sets.without_rows.items():
-        others = [i for i in range(len(read)) if i != k]
-        other = others[0]
-        if len(others) > 1 or read[other].drawn:
-            profile = profile._replace(judge=None)
-        found.append(said_by_sketches(profile, read[other].summary, names[other]))
-    return found
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:
@@ -151,16 +144,13 @@ def _score_own(
     tallies = [Tally(scorer, k, SAMPLE_SEED) for k in range(len(read))]
     for part in opened.sets.rows(read, bool(settings.score_all), progress):
         scored = tallies[part.number].add(part)
-        if sink is not None and not read[part.number].drawn:
+        if sink is not None:
             sink(opened.sets.names, read[part.number].name, scored)
-    return [
-        tally.finish(one.name, one.rows, drawn=one.drawn)
-        for tally, one in zip(tallies, read, strict=True)
-    ]
+    return [tally.finish(one.name, one.rows) for tally, one in zip(tallies, read, strict=True)]
 
 
 def _score_further(
-    opened: Opened, scorer: Scorer, settings: Settings, progress: Progress | None, sink: Sink | None
+    opened: Opened, scorer: Scorer, progress: Progress | None, sink: Sink | None
 ) -> Group | None:
     """Score the rows that belong to no set."""
     if opened.further is None or opened.name_z is None:
@@ -189,3 +179,81 @@ def _shape_of_images(given: tuple[int, ...] | None, opened: Opened) -> tuple[int
             f"has {n:,} features; give height, width and perhaps channels."
         )
     return shape
+
+
+# ---- what a reader should know -----------------------------------------------------------------
+
+
+@contextmanager
+def heard_warnings() -> Iterator[list[Remark]]:
+    """Passes warnings on at the end, each once; the list then holds what cospan warned of."""
+    texts: list[Remark] = []
+    try:
+        with heard() as caught:
+            yield texts
+    finally:  # after an error too: a column left out may be the reason
+        texts.extend(dict.fromkeys(caught))
+        for text in texts:
+            warn(text)
+
+
+def _remarks(
+    done: ScoredSets, audited: Audited, heard: Sequence[Remark], differs: bool
+) -> tuple[Remark, ...]:
+    """The remarks on a comparison, those of the sources first; `differs`: there is evidence."""
+    opened, model = done.opened, done.fitted.model
+    sources = [*opened.sets.sources, *([opened.further] if opened.further is not None else [])]
+    found = [Remark.of(note) for source in sources for note in source.notes]
+    found += heard
+    for group in done.every_group:
+        found += _of_group(group, model)
+    found += _constant(opened, model)
+    if model.curve is not None and differs:
+        found.append(Remark("curved", CURVED))
+    flagged = float(np.mean(np.asarray(audited.audit.flagged)))
+    if flagged > WORTH_SAYING:
+        text = (
+            "{share:.0%} of the rows look more like another set.",
+            "{share:.0%} of the rows look more like the other set.",
+            "{share:.0%} of the labelled rows look more like the other set.",
+        )[2 if audited.of == "z" else int(model.geometry.n_sets == 2)]
+        found.append(Remark("rows elsewhere", text.format(share=flagged)))
+    return tuple(dict.fromkeys(found))
+
+
+def _of_group(group: Group, model: Model) -> Iterator[Remark]:
+    if group.own is not None and group.total < FEW_ROWS:
+        rows = plural(group.total, "row")
+        text = "{name} has only {rows}: expect wide intervals."
+        yield Remark("few rows", text.format(name=group.name, rows=rows))
+    if group.sampled:
+        text = "Of {name} a uniform sample of {rows} was scored, not all {total:,}."
+        rows = plural(group.n, "row")
+        remedy = "score_all=True scores every one."
+        said = text.format(name=group.name, rows=rows, total=group.total)
+        yield Remark("sampled", said, remedy)
+    if isinstance(model, JointFrame) and group.kept.alignment is not None and model.blocks.k:
+        astray = 1 - float(np.mean(np.asarray(group.kept.alignment.relational)))
+        if astray > WORTH_SAYING:
+            text = (
+                "{share:.0%} of the rows of {name} reach outside what both sets span; without "
+                "shrinkage their angles mislead."
+            )
+            remedy = 'Give shrinkage="auto".'
+            yield Remark("outside the sets", text.format(share=astray, name=group.name), remedy)
+
+
+def _constant(opened: Opened, model: Model) -> Iterator[Remark]:
+    first = opened.sets.first
+    constant = model.geometry.constant_features
+    if first is None or first.feature_names is None or first.image_shape or not len(constant):
+        return
+    plan = first.plan
+    own = set() if plan is None else {c.indicator_name for c in plan.used if c.indicator}
+    names = [first.feature_names[j] for j in constant if first.feature_names[j] not in own]
+    if not names:  # nothing is missing: no column of the user's is constant
+        return
+    text = "Constant in all sets, and kept out: {names}."
+    if model.geometry.n_sets == 2:
+        text = "Constant in both sets, and kept out: {names}."
+    yield Remark("constant columns", text.format(names=listing(names)))

@@ -59,7 +59,6 @@ def pair_dict(c: Comparison) -> dict[str, object]:
         "separation": plain(c.separation),
         "shift_test": _shift(c),
         "audit": _pair_audit(c),
-        "timelines": plain(c.timelines),
     }
 
 

@@ -1,25 +1,33 @@
 """One pass over a set: its summary, and a uniform sample of its rows with their identifiers.
 
-A set comes as a source of its own, or as a summary that was made before; `classes` reads all
-classes of one source at once. Either way the rows can be gone through again.
+A set comes as a source of its own, or as a summary that was made before; all classes of one source
+are read at once. Either way the rows can be gone through again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.comparison.profiles import KeptProfile
 from cospan.curves import RowMap
 from cospan.errors import InputError
 from cospan.sets.curved import mapped_summary
 from cospan.sources import Chunk, Source
 from cospan.sources.ahead import read_ahead
-from cospan.summary import Reservoir, Summary, SummaryOptions, of_chunks, of_rows, rows_within
+from cospan.sources.base import listing
+from cospan.summary import (
+    Reservoir,
+    Summary,
+    SummaryBuilder,
+    SummaryOptions,
+    of_chunks,
+    of_rows,
+    rows_within,
+)
 
 #: Of every sample of rows that a comparison takes. The seed that a user gives is for what chance
 #: must decide, relabellings and replicates; which rows stand for a large set it need not decide,
@@ -27,6 +35,7 @@ from cospan.summary import Reservoir, Summary, SummaryOptions, of_chunks, of_row
 SAMPLE_SEED = 0
 SAMPLE_ROWS = 20_000
 SAMPLE_BYTES = 3 * 2**24  # 48 MB a set
+MOST_SETS = 100  # more are nearly always a column of numbers taken for labels
 
 Progress = Callable[[str, int, int | None], None]  # what is being done, rows done, rows in all
 
@@ -40,7 +49,6 @@ class ReadSet(NamedTuple):
     complete: bool
     rows: int
     weights: NDArray[np.float64] | None = None  # of the sample, where rows do not count 1 each
-    drawn: bool = False  # whether the sample stands in for rows that were not kept
 
 
 class _Called(NamedTuple):
@@ -63,15 +71,9 @@ class OwnRows(NamedTuple):
 class Sets:
     """K sets to compare, each opened as a source of its own, or summarised already."""
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        parts: Sequence[Source | Summary],
-        without_rows: Mapping[int, KeptProfile] | None = None,
-    ) -> None:
+    def __init__(self, names: Sequence[str], parts: Sequence[Source | Summary]) -> None:
         self.names = tuple(names)
         self.parts = tuple(parts)
-        self.without_rows = without_rows or {}  # by the number of the set
 
     @property
     def sources(self) -> list[Source]:
@@ -94,13 +96,12 @@ class Sets:
 
     def read(self, *, exact: bool, seed: int, progress: Progress | None) -> list[ReadSet]:
         """One pass over each set. The seed is the same for all: their order does not matter."""
-        found = [
+        return [
             _kept(name, part)
             if isinstance(part, Summary)
             else _read_source(name, part, exact=exact, seed=seed, progress=progress)
             for name, part in zip(self.names, self.parts, strict=True)
         ]
-        return [_as_drawn(one) if k in self.without_rows else one for k, one in enumerate(found)]
 
     def rows(
         self, read: Sequence[ReadSet], every: bool, progress: Progress | None
@@ -186,12 +187,6 @@ def _kept(name: str, summary: Summary) -> ReadSet:
     return ReadSet(name, summary, sample, complete, int(summary.count), weights)
 
 
-def _as_drawn(one: ReadSet) -> ReadSet:
-    """Rows that stand in for others have names that say so."""
-    ids = np.array([f"drawn {number}" for number in one.sample.ids.tolist()], dtype=object)
-    return one._replace(sample=one.sample._replace(ids=ids), drawn=True)
-
-
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:
     """The chunks of a source, with a word to `progress` after each."""
     done = 0
@@ -202,3 +197,110 @@ def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[C
             progress(stage, done, source.n_rows)
     if progress is not None:
         progress(stage, done, done)  # now the number is known, also of a stream
+
+
+# ---- all classes of one source -----------------------------------------------------------------
+
+
+class ClassesOf(Sets):
+    """All classes of one labelled source; their names are known once it is read."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__((), (source,))
+        self._classes: list[Any] = []
+
+    def read(self, *, exact: bool, seed: int, progress: Progress | None) -> list[ReadSet]:
+        source = self.sources[0]
+        size = sample_size(source.n_features)
+        found: dict[Any, _Growing] = {}
+        for chunk in watched(source, f"reading {source.name}", progress):
+            for value, part in _by_label(chunk):
+                if value not in found:
+                    refuse_too_many(len(found) + 1, source.name)
+                    found[value] = _Growing(size, exact, seed)
+                found[value].add(part)
+        _refuse_too_few(found, source.name)
+        self._classes = sorted(found, key=_natural)
+        self.names = tuple(map(as_text, self._classes))
+        return [
+            found[value].finish(name, source)
+            for value, name in zip(self._classes, self.names, strict=True)
+        ]
+
+    def rows(
+        self, read: Sequence[ReadSet], every: bool, progress: Progress | None
+    ) -> Iterator[OwnRows]:
+        if not every or all(one.complete for one in read):
+            yield from (OwnRows(number, one.sample) for number, one in enumerate(read))
+            return
+        number_of = {value: k for k, value in enumerate(self._classes)}
+        for chunk in watched(self.sources[0], "scoring", progress):
+            for value, part in _by_label(chunk):
+                yield OwnRows(number_of[value], part)
+
+
+class _Growing:
+    """A class that is met chunk by chunk: its sample, and a summary that grows."""
+
+    def __init__(self, size: int, exact: bool, seed: int) -> None:
+        self.sample: Reservoir[Chunk] = Reservoir(size, seed)
+        options = SummaryOptions(exact=exact, sample_size=size, seed=seed, first_row=0)
+        self._builder = SummaryBuilder(options, small=True)
+
+    def add(self, chunk: Chunk) -> None:
+        self.sample.add(chunk)
+        self._builder.take(chunk.rows)
+
+    def finish(self, name: str, source: Source) -> ReadSet:
+        summary = replace(self._builder.finish(), feature_names=source.feature_names)
+        sample = self.sample
+        return ReadSet(name, summary, sample.result(), sample.complete, sample.seen)
+
+
+def _by_label(chunk: Chunk) -> Iterator[tuple[Any, Chunk]]:
+    """The classes in a chunk, each with its rows."""
+    if chunk.labels is None:
+        raise InputError("the rows have no labels; label= must say where the classes are.")
+    values, group = np.unique(chunk.labels, return_inverse=True)
+    for k, value in enumerate(values.tolist()):
+        index = np.flatnonzero(group == k)
+        yield value, chunk.take(index)._replace(labels=None)
+
+
+def _refuse_too_few(found: dict[Any, _Growing], name: str) -> None:
+    if len(found) < 2:
+        raise InputError(
+            f"{name}: the labels hold {len(found)} class; two or more can be compared."
+        )
+    lonely = [as_text(value) for value, part in found.items() if part.sample.seen < 2]
+    if lonely:
+        raise InputError(
+            f"{name}: of {len(found)} classes {listing(lonely, limit=3)} "
+            f"{'has' if len(lonely) == 1 else 'have'} one row; a set needs at least 2, better "
+            f"30. Take another column as label=, or two classes by a= and "
+            f"b=."
+        )
+
+
+def refuse_too_many(n: int, name: str) -> None:
+    if n > MOST_SETS:
+        raise InputError(
+            f"{name}: there are more than {MOST_SETS} sets to compare; "
+            f"choose fewer, or another column for label=."
+        )
+
+
+def _natural(value: Any) -> tuple[bool, Any]:
+    """Numbers by size, before texts by letter."""
+    return (False, value) if isinstance(value, (int, float)) else (True, str(value))
+
+
+def as_text(value: Any) -> str:
+    """3.0 and "3" are one class: labels often come as floats because one is missing.
+
+    >>> as_text(3.0), as_text("3.5")
+    ('3', '3.5')
+    """
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

@@ -16,11 +16,10 @@ import numpy as np
 from cospan._json import json_text
 from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
-from cospan.comparison.pairs import Linkage, Pairs
+from cospan.comparison.pairs import Linkage, PairFindings, Pairs
 from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scorer import LikeNeither
 from cospan.comparison.scoring import Group, Size
-from cospan.comparison.testing import PairFindings
 from cospan.frame import ManyFrame
 
 Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text

@@ -2,7 +2,9 @@
 
 A set may have a thousand rows or a billion. A :class:`Group` holds what pictures, tables and
 reports need of either: histograms of every angle, the scores of at most :data:`KEPT_ROWS` rows
-and, of two sets, the values of at most :data:`SHOWN_ROWS` of these.
+and, of two sets, the values of at most :data:`SHOWN_ROWS` of these. A report lists the rows that
+look like the other set, that neither set finds usual, and that are on the border; few of them are
+in a random sample of a large set, so they are kept first, chunk by chunk (:class:`NotableRows`).
 """
 
 from __future__ import annotations
@@ -14,18 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._tolerance import TIE_BREAK
 from cospan._types import Floats
 from cospan.alignment import Alignment
 from cospan.attribution import attribute
 from cospan.comparison.reading import OwnRows
 from cospan.comparison.scorer import Scored, Scorer, like_neither, pair_angle
-from cospan.comparison.telling import (
-    TELLING_ROWS,
-    KeptRows,
-    Telling,
-    keys_of_many,
-    keys_of_two,
-)
 from cospan.errors import InputError
 from cospan.frame import JointFrame
 from cospan.sources import Chunk
@@ -37,7 +33,11 @@ KEPT_ROWS = 100_000  # scores kept in memory, of each of two sets
 FEWEST_KEPT = 1_000  # and of each of a hundred
 SHOWN_ROWS = 2_000  # rows whose values are kept, to be drawn
 SHOWN_BYTES = 2**25  # and no more of them than this much memory holds
-TELLING_BYTES = 2**22  # for the rows of each kind that a reader will ask about
+NOTABLE_BYTES = 2**22  # for the rows of each kind that a reader will ask about
+NOTABLE_ROWS = 100  # of each kind
+MOST_LABELS = 4  # of scored rows: those of each label are ranked by themselves
+
+Keys = dict[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +71,9 @@ class ScoredGroup:
         How many rows the set has; `n` unless `sampled`.
     labels : ndarray of shape (kept,) or None
         Labels of the kept rows, where some came with the data.
-    telling : KeptRows or None
+    notable : KeptRows or None
         Values of the rows that look most like the other set, that neither set finds usual, or
         that are on the border; `rows` is a uniform sample, these are not.
-    times : ndarray of shape (shown, columns) or None
-        When `rows` are from, in days since 1970, by the columns that are times and no features.
-    drawn : bool
-        Whether these are not the set's rows, but drawn to stand in for them: there is nothing to
-        look at in any of them.
 
     Examples
     --------
@@ -102,9 +97,7 @@ class ScoredGroup:
     sampled: bool
     total: int = 0
     labels: NDArray[Any] | None = None
-    telling: KeptRows | None = None
-    times: Floats | None = None
-    drawn: bool = False
+    notable: KeptRows | None = None
 
     def __post_init__(self) -> None:
         if self.total == 0:
@@ -118,7 +111,7 @@ class ScoredGroup:
     @property
     def neither(self) -> NDArray[np.bool_]:
         """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        return like_neither(self.scored.strange) & (not self.drawn)
+        return like_neither(self.scored.strange)
 
     def __repr__(self) -> str:
         return f"ScoredGroup({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
@@ -150,8 +143,7 @@ class Group(NamedTuple):
     pair_counts: NDArray[np.int64]
     kept: Scored  # all `n` rows, or a uniform sample of them
     angles: ScoredGroup | None = None  # what a joint frame of two sets says
-    telling: KeptRows | None = None  # values of the rows that a reader will ask about
-    drawn: bool = False  # whether other rows stand in for those of the set
+    notable: KeptRows | None = None  # values of the rows that a reader will ask about
 
     @property
     def sampled(self) -> bool:
@@ -160,7 +152,7 @@ class Group(NamedTuple):
     @property
     def neither(self) -> NDArray[np.bool_]:
         """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        return like_neither(self.kept.strange) & (not self.drawn)
+        return like_neither(self.kept.strange)
 
 
 Sides = Callable[[NDArray[Any]], NDArray[np.intp]]  # the sets that labels name, by number
@@ -182,9 +174,9 @@ class Tally:
         # The same seed, so the same draws: the rows shown are among the rows kept.
         size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
         self._shown: Reservoir[Chunk] = Reservoir(size, seed)
-        most = max(10, 2 * TELLING_ROWS // K)
-        size = rows_within(TELLING_BYTES, scorer.model.n_features, most, fewest=10)
-        self._telling = Telling(size)
+        most = max(10, 2 * NOTABLE_ROWS // K)
+        size = rows_within(NOTABLE_BYTES, scorer.model.n_features, most, fewest=10)
+        self._notable = NotableRows(size)
 
     def add(self, part: OwnRows) -> Scored:
         """Score more rows of the group, and count them."""
@@ -199,17 +191,17 @@ class Tally:
             self._counts += _histogram(scored.theta, FINE_BINS)
             self._shown.add(chunk._replace(labels=None))
             side = None if self._own is None else "AB"[self._own]
-            self._telling.add(keys_of_two(scored.alignment, side, chunk.labels), chunk.rows)
+            self._notable.add(keys_of_two(scored.alignment, side, chunk.labels), chunk.rows)
             return scored
         keys = keys_of_many(scored.weights, scored.typicality, self._own)
-        self._telling.add(keys, chunk.rows)
+        self._notable.add(keys, chunk.rows)
         for j in range(K):
             if self._own not in (None, j):
                 theta = pair_angle(scored.weights, self._own, j)
                 self._pair_counts[j] += _histogram(theta, DEGREE_BINS)
         return scored
 
-    def finish(self, name: str, total: int | None = None, *, drawn: bool = False) -> Group:
+    def finish(self, name: str, total: int | None = None) -> Group:
         """The group, once all rows were added; `total` where these were only a sample."""
         n = self._kept.seen
         if n == 0:
@@ -217,12 +209,11 @@ class Tally:
         kept = self._kept.result()
         total = n if total is None else total
         found = Group(name, self._own, n, total, self._nearest, self._pair_counts, kept)
-        found = found._replace(drawn=drawn)
-        asked, places = self._telling.among(self._kept.positions)
+        asked, places = self._notable.among(self._kept.positions)
         if not isinstance(self._scorer.model, JointFrame) or kept.alignment is None:
-            return found._replace(telling=KeptRows(asked, places, None))
-        rows, _, _, times, _ = self._shown.result()
-        telling = KeptRows(asked, places, self._pulls(self._scorer.model, asked))
+            return found._replace(notable=KeptRows(asked, places, None))
+        rows = self._shown.result().rows
+        notable = KeptRows(asked, places, self._pulls(self._scorer.model, asked))
         angles = ScoredGroup(
             name=name,
             n=n,
@@ -236,11 +227,9 @@ class Tally:
             sampled=found.sampled,
             total=total,
             labels=kept.labels,
-            telling=telling,
-            times=times,
-            drawn=drawn,
+            notable=notable,
         )
-        return found._replace(angles=angles, telling=telling)
+        return found._replace(angles=angles, notable=notable)
 
     def _pulls(self, frame: JointFrame, rows: NDArray[Any]) -> Floats:
         """How far every feature pulls each row."""
@@ -249,3 +238,118 @@ class Tally:
 
 def _histogram(theta: Floats, bins: int) -> NDArray[np.int64]:
     return np.histogram(np.degrees(theta), bins=bins, range=(0, 90))[0]
+
+
+# ---- rows that a reader will ask about -----------------------------------------------------------
+
+
+class KeptRows(NamedTuple):
+    """Values of some rows of a group; `row_index` says which of its kept rows.
+
+    `attribution` is how far every feature pulls each, where two sets have a joint frame.
+    """
+
+    rows: NDArray[Any]
+    row_index: NDArray[np.intp]
+    attribution: NDArray[np.float64] | None
+
+
+class NotableRows:
+    """Keeps, of all rows added, those that rank highest by any of several keys.
+
+    >>> from cospan import JointFrame
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 2
+    >>> frame = JointFrame.fit(A, B)
+    >>> notable = NotableRows(size=1)
+    >>> scored = frame.align(A)
+    >>> notable.add(keys_of_two(scored, "A"), A)
+    >>> bool(scored.theta.argmax() in notable.positions)
+    True
+    """
+
+    def __init__(self, size: int = NOTABLE_ROWS) -> None:
+        self.size, self.seen = size, 0
+        self.positions: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+        self._keys: Keys = {}
+        self._rows: NDArray[Any] | None = None
+
+    def add(self, keys: Keys, rows: NDArray[Any]) -> None:
+        """Offer rows; those that rank high by any key stay."""
+        n = len(rows)
+        ahead = self._chosen(keys, n)  # most rows of a chunk have no chance: they are not copied
+        own = {name: key[ahead] for name, key in keys.items()}
+        positions, values = self.seen + ahead, np.asarray(rows)[ahead]
+        self.seen += n
+        if self._rows is not None:
+            held = len(self.positions)
+            for name in own.keys() | self._keys.keys():
+                old = self._keys.get(name, np.full(held, -np.inf))
+                new = own.get(name, np.full(len(ahead), -np.inf))
+                own[name] = np.concatenate([old, new])
+            positions = np.concatenate([self.positions, positions])
+            values = np.concatenate([self._rows, values])
+        best = self._chosen(own, len(positions))
+        self.positions, self._rows = positions[best], values[best]
+        self._keys = {name: key[best] for name, key in own.items()}
+
+    def among(self, kept: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """The rows whose positions were kept, and their places among these positions."""
+        assert self._rows is not None
+        place = np.searchsorted(kept, self.positions)
+        found = kept[np.minimum(place, len(kept) - 1)] == self.positions
+        return self._rows[found], place[found]
+
+    def _chosen(self, keys: Keys, n: int) -> NDArray[np.intp]:
+        """Numbers of the rows among the first `size` by any key, rising."""
+        best = np.zeros(n, dtype=bool)
+        for key in keys.values():
+            first = np.argsort(-key, kind="stable")[: self.size]
+            best[first[np.isfinite(key[first])]] = True
+        return np.flatnonzero(best)
+
+
+def keys_of_two(
+    alignment: Alignment, side: str | None = None, labels: NDArray[Any] | None = None
+) -> Keys:
+    """What makes rows worth a look: how much, under each name.
+
+    `side` is the set the rows belong to, "A" or "B"; None for rows of neither.
+    """
+    theta = np.asarray(alignment.theta, dtype=np.float64)
+    found = {"border": -np.abs(theta - np.pi / 4)}
+    if side is not None:
+        found["other"] = theta if side == "A" else -theta
+    else:
+        found |= _by_label(theta, labels)
+    if alignment.typicality_a is not None and alignment.typicality_b is not None:
+        usual = np.maximum(np.asarray(alignment.typicality_a), np.asarray(alignment.typicality_b))
+        # Of equally unusual rows the one that costs most.
+        cost = np.minimum(np.asarray(alignment.cost_a), np.asarray(alignment.cost_b))
+        found["neither"] = -usual + TIE_BREAK * cost / (1 + cost)
+    return found
+
+
+def keys_of_many(
+    weights: NDArray[np.float64], typicality: NDArray[np.float64], own: int | None
+) -> Keys:
+    """The same for rows of set number `own` of K, by their probabilities of each set."""
+    first, second = -np.sort(-weights, axis=1)[:, :2].T
+    found = {"border": second - first}
+    found["other" if own is not None else "sure"] = first if own is None else -weights[:, own]
+    if not np.isnan(typicality).any():
+        found["neither"] = -typicality.max(axis=1)
+    return found
+
+
+def _by_label(theta: NDArray[np.float64], labels: NDArray[Any] | None) -> dict[str, Any]:
+    """Both ends of the angles, of the rows of each label."""
+    if labels is None:
+        return {"a": -theta, "b": theta}
+    texts = np.asarray(labels).astype(str)
+    words = np.unique(texts)[:MOST_LABELS]
+    ends = {}
+    for word in words:
+        for end, key in (("a", -theta), ("b", theta)):
+            ends[f"{end} {word}"] = np.where(texts == word, key, -np.inf)
+    return ends

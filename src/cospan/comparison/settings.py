@@ -8,8 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from cospan._tolerance import FAST_SHRINKAGE
-from cospan._validate import as_confidence, as_count, as_flag, as_option, as_shrinkage
-from cospan._warnings import warn
+from cospan._validate import as_confidence, as_count, as_option, as_shrinkage
 from cospan.errors import InputError
 from cospan.sets import Settings as SetSettings
 from cospan.sets.settings import DEFAULTS, Given, settled
@@ -19,7 +18,6 @@ class Options(Given, total=False):
     """Settings of a comparison, and options of its sources: what may be left out of a call."""
 
     weighting: str
-    standardize: bool
     seed: int
     n_permutations: int
     confidence: float
@@ -55,17 +53,8 @@ class Settings(SetSettings):
     exact: bool | None = None
 
     @classmethod
-    def of(cls, *, standardize: bool = False, **given: Any) -> Settings:
-        """Settings as :func:`cospan.compare` takes them, the preset and the old alias resolved."""
-        if as_flag(standardize, "standardize"):
-            if given.get("units", "auto") not in ("auto", "own"):
-                raise InputError('standardize=True is units="own"; give one of them.')
-            said = (
-                "{old} is now {new}, which tables have by default: no result depends on the unit "
-                "of a column."
-            ).format(old="standardize=True", new='units="own"')
-            warn(said, code="renamed", remedy="Leave it out.")
-            given["units"] = "own"
+    def of(cls, **given: Any) -> Settings:
+        """Settings as :func:`cospan.compare` takes them, the preset resolved."""
         known = {*DEFAULTS, "preset"}
         asked = {name: value for name, value in given.items() if name in known}
         return cls(**{**given, **settled(asked, DEFAULTS)})
@@ -104,6 +93,6 @@ def split_options(given: Options) -> tuple[dict[str, Any], dict[str, Any]]:
         close = get_close_matches(name, Options.__annotations__, 1)
         meant = f"; did you mean {close[0]}=?" if close else "; help(cospan.compare) lists them."
         raise TypeError(f"A comparison has no argument {name}={meant}")
-    known = {"standardize", *(field.name for field in fields(Settings))}
+    known = {field.name for field in fields(Settings)}
     settings = {name: value for name, value in given.items() if name in known}
     return settings, {name: value for name, value in given.items() if name not in known}

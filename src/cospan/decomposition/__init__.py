@@ -20,34 +20,23 @@ here                  the paper      LAPACK ``ggsvd3``   MATLAB ``gsvd``  Julia 
 
 (MATLAB orders the values the other way round: c rising.)
 
-Where to find what: `api` has the public functions, `pair` is their arguments, `kernel` is the
-algorithm, in steps that live in `scaling`, `householder`, `ranks`, `cosine_sine` and `one_sided`,
-with `small` as its short form for small pairs; `tangent` is another algorithm, and `stacks` does
-many pairs. `result` is the object that comes out, and what follows from it is in `forms` (other
-people's notation, pseudo-inverse, null spaces) and `regularization` (with generalized least
-squares). A few directions of large sparse matrices are found by `partial`, with `whitening`
-underneath.
+Where to find what: `dense` has `gsvd` and the object that it returns, `kernel` is the algorithm,
+with steps in `ranks` and `cosine_sine`; `notation` has other people's forms. A few directions of
+large sparse matrices are found by `partial`.
 """
 
-from cospan.decomposition.api import gsvd, gsvdvals
-from cospan.decomposition.forms import JuliaForm, LapackForm, MatlabForm
-from cospan.decomposition.kernel import decompose
+from cospan.decomposition.dense import GSVD, gsvd, gsvdvals
+from cospan.decomposition.kernel import Blocks
+from cospan.decomposition.notation import JuliaForm, LapackForm, MatlabForm
 from cospan.decomposition.partial import PartialGSVD, gsvds
-from cospan.decomposition.regularization import GlsSolution, TikhonovPath
-from cospan.decomposition.result import GSVD, Blocks
-from cospan.decomposition.stacks import GSVDStack
 
 __all__ = [
     "GSVD",
     "Blocks",
-    "GSVDStack",
-    "GlsSolution",
     "JuliaForm",
     "LapackForm",
     "MatlabForm",
     "PartialGSVD",
-    "TikhonovPath",
-    "decompose",
     "gsvd",
     "gsvds",
     "gsvdvals",

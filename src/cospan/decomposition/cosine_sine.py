@@ -10,28 +10,18 @@ For ``[Q₁; Q₂]`` with orthonormal columns there is one unitary W with
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._tolerance import POLISH_BELOW
-from cospan.decomposition.householder import qr
+
+Parts = tuple[Array, Array, Array, Array | None, Array | None]  # c, s, W, U and V
 
 
-class CosineSine(NamedTuple):
-    """The factors; U and V are None where they were not asked for."""
-
-    c: Array
-    s: Array
-    W: Array
-    U: Array | None
-    V: Array | None
-
-
-def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> CosineSine:
-    """Q₁ = U diag(c) Wᴴ and Q₂ = V diag(s) Wᴴ, for [Q₁; Q₂] with orthonormal columns.
+def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> Parts:
+    """The decomposition above; U and V are None where they are not wanted.
 
     The eigenvalues of Q₁ᴴQ₁ - Q₂ᴴQ₂ are cos 2θ. Where c or s is small they know it only to
     eps/c, so there the columns Q₁W (or Q₂W) are decomposed once more by themselves.
@@ -69,17 +59,15 @@ def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> Cosin
     c, s = c / h, s / h
     c = xp.concat((other(s_end), c, c_end))
     s = xp.concat((s_end, s, other(c_end)))
-    return CosineSine(c, s, W, U, V)
+    return c, s, W, U, V
 
 
 def _normalized(Q: Array, W: Array) -> tuple[Array, Array]:
     """Q W with its columns at length 1, and the lengths they had."""
     X = arrays.matmul(Q, W)
     lengths = row_norms(X.T)
-    if arrays.is_numpy(X):
-        X /= lengths
-        return X, lengths
-    return X / lengths[None, :], lengths
+    X /= lengths[None, :]
+    return X, lengths
 
 
 def _polished(Q: Array, W: Array, want_left: bool, *, rising: bool) -> tuple[Array, Array, Array]:
@@ -88,7 +76,7 @@ def _polished(Q: Array, W: Array, want_left: bool, *, rising: bool) -> tuple[Arr
     n = W.shape[1]
     if n == 0:
         return arrays.real_zeros((0,), Q), W, Q[:, :0]
-    factor = qr(arrays.matmul(Q, W))
+    factor = arrays.qr(arrays.matmul(Q, W))
     left, values, right = arrays.svd(factor.R)
     # The values belong to W's columns: fewer rows than columns leave the last ones at 0.
     missing = n - values.shape[0]
@@ -145,27 +133,29 @@ def _orthogonal_to(X: Array, rest: Array, size: Array) -> Array:
     # X was orthonormal in itself. Taking off parts of size eps/c changes that by their square.
     if float(size[-1]) > math.sqrt(arrays.eps(X)):
         return X
-    return orthonormalized(_less_its_part_in(orthonormalized(X), rest))
+    return _orthonormalized(_less_its_part_in(_orthonormalized(X), rest))
 
 
 def _less_its_part_in(X: Array, rest: Array) -> Array:
     return X - arrays.matmul(rest, arrays.matmul(arrays.adjoint(rest), X))
 
 
-def orthonormalized(X: Array) -> Array:
+def _orthonormalized(X: Array) -> Array:
     """Gram-Schmidt on the columns of X, done by a QR whose R has a positive diagonal."""
-    xp = arrays.namespace(X)
-    factor = qr(X)
-    diagonal = xp.linalg.diagonal(factor.R)
-    size = xp.abs(diagonal)
-    phases = xp.where(size == 0, xp.ones_like(diagonal), diagonal / xp.where(size == 0, 1.0, size))
-    return factor.apply(arrays.identity(X.shape[1], X)) * phases[None, :]
+    factor = arrays.qr(X)
+    diagonal = arrays.namespace(X).linalg.diagonal(factor.R)
+    return factor.apply(arrays.identity(X.shape[1], X)) * phases(diagonal)[None, :]
+
+
+def phases(x: Array) -> Array:
+    """x/|x|, the signs of real numbers, and 1 for 0."""
+    xp = arrays.namespace(x)
+    size = xp.abs(x)
+    return xp.where(size == 0, xp.ones_like(x), x / xp.where(size == 0, 1.0, size))
 
 
 def other(x: Array) -> Array:
     """√(1 - x²) without cancellation."""
-    if arrays.is_numpy(x):
-        return np.asarray(np.sqrt((1 - x) * (1 + x)))
     return arrays.namespace(x).sqrt((1 - x) * (1 + x))
 
 

@@ -1,13 +1,11 @@
 """The algorithm, on validated arrays: scale, reduce, factor the stack, split its orthogonal factor.
 
-1. Leave out columns that are zero in both; scale A and B to like norms (`scaling`).
+1. Leave out columns that are zero in both; scale A and B to like norms.
 2. Few rows: work in their span. Many rows: replace each matrix by its triangular factor.
 3. QR of the stack, with a rank-revealing step only where it is nearly singular (`ranks`).
 4. The two halves of its orthogonal factor at once (`cosine_sine`).
-5. Decide which directions A and B have; make those of one alone unique (`one_sided`).
+5. Decide which directions A and B have; make those of one alone unique.
 6. Undo 2 and 1.
-
-Small pairs take a shorter way to the same factors (`small`).
 """
 
 from __future__ import annotations
@@ -16,13 +14,18 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from cospan import _arrays as arrays
 from cospan._arrays import Array
-from cospan.decomposition import one_sided, small
-from cospan.decomposition.cosine_sine import cosines_and_sines, reorthogonalized, row_norms
-from cospan.decomposition.forms import completed
-from cospan.decomposition.householder import explicit, over_triangle, qr, stacked_qr, times_triangle
-from cospan.decomposition.pair import Tolerances, Wanted, default_tolerances
+from cospan._tolerance import SQUARES_ARE_SAFE
+from cospan.decomposition.cosine_sine import (
+    cosines_and_sines,
+    other,
+    phases,
+    reorthogonalized,
+    row_norms,
+)
 from cospan.decomposition.ranks import (
     above,
     full_rank,
@@ -32,19 +35,102 @@ from cospan.decomposition.ranks import (
     surely_regular,
     well_conditioned,
 )
-from cospan.decomposition.result import GSVD, Blocks
-from cospan.decomposition.scaling import (
-    keep_columns,
-    living_columns,
-    scaled,
-    signed,
-    unscaled,
-    with_columns,
-)
+from cospan.errors import InputError
+
+# Exponents of scales that no product with a frame of norm about 1 can overflow, in any dtype.
+_HARMLESS = 60
+# Rows that are brought into column order at once: these stay in the cache.
+_TILE_ROWS = 512
+
+
+class Blocks(NamedTuple):
+    """How many directions only A has (r), both share (k), and only B has (t).
+
+    Examples
+    --------
+    >>> from cospan import gsvd
+    >>> gsvd(np.eye(3)[:2], np.eye(3)[1:]).blocks
+    Blocks(r=1, k=1, t=1)
+    """
+
+    r: int
+    k: int
+    t: int
+
+
+class Tolerances(NamedTuple):
+    """Relative ones for the rank of the stack, of A and of B, and absolute ones for A and B.
+
+    With `separate` A and B are each cut by their own before they meet.
+    """
+
+    stack: float
+    a: float
+    b: float
+    absolute_a: float = 0.0
+    absolute_b: float = 0.0
+    separate: bool = False
+
+
+class Wanted(NamedTuple):
+    """Which left factors to compute, whether square ones, and whether A and B may be written to.
+
+    Without `frame` only c and s count: H is left as it is on the way.
+    """
+
+    u: bool = True
+    v: bool = True
+    full: bool = False
+    overwrite: bool = False
+    frame: bool = True
+
+
+class Factors(NamedTuple):
+    """``A = U diag(c) H`` and ``B = V diag(s) H``, as `cospan.GSVD` explains them."""
+
+    c: Array
+    s: Array
+    H: Array
+    U: Array | None
+    V: Array | None
+    blocks: Blocks
 
 
 class _RankInDoubtError(Exception):
     """How many directions a set has does not show in the stack."""
+
+
+def decompose(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Factors:
+    """The GSVD of two arrays of one dtype."""
+    if A.shape[1] == 0 or A.shape[0] + B.shape[0] == 0:
+        return _of_nothing(A, B, wanted)
+    # Exactly zero columns, dead pixels say, have no part in any direction.
+    alive = _living_columns(A, B)
+    if alive is not None:
+        index = arrays.namespace(alive).nonzero(alive)[0]
+        A, B = arrays.columns(A, index), arrays.columns(B, index)
+    A, exponent_a = _scaled(A, wanted.overwrite)
+    B, exponent_b = _scaled(B, wanted.overwrite)
+    exponents = exponent_a, exponent_b
+    core = _in_steps(A, B, tolerances, wanted, exponents)
+    if not wanted.frame:
+        c, s, H = _unscaled(core._replace(H=0 * core.H), *exponents)
+        return Factors(c, s, H, None, None, core.blocks)
+    return _restored(core, alive, exponents, wanted)
+
+
+def _of_nothing(A: Array, B: Array, wanted: Wanted) -> Factors:
+    """The GSVD of a pair without rows or without columns: no directions."""
+    none = arrays.real_zeros((0,), A)
+    U, V = (
+        arrays.identity(X.shape[0], X) if wanted.full else arrays.zeros((X.shape[0], 0), X)
+        for X in (A, B)
+    )
+    H = arrays.zeros((0, A.shape[1]), A)
+    return Factors(none, none, H, U if wanted.u else None, V if wanted.v else None, Blocks(0, 0, 0))
+
+
+# ---- a smaller pair ---------------------------------------------------------------------------
 
 
 class _Reduced(NamedTuple):
@@ -54,60 +140,19 @@ class _Reduced(NamedTuple):
     restore: Callable[[Array], Array]  # small left factor -> left factor of the original rows
 
 
-def decompose(
-    A: Array,
-    B: Array,
-    *,
-    tol: float | None = None,
-    compute_uv: bool = True,
-    eps: float | None = None,
-    tolerances: Tolerances | None = None,
-    wanted: Wanted | None = None,
-) -> GSVD:
-    """`gsvd` on validated arrays of one dtype. `eps` is that of the data, if not the arrays'."""
-    wanted = wanted or Wanted(compute_uv, compute_uv)
-    if tolerances is None:
-        tolerances = default_tolerances(A.shape, B.shape, arrays.eps(A) if eps is None else eps)
-        if tol is not None:
-            tolerances = Tolerances(tol, tol, tol)
-    if A.shape[1] == 0 or A.shape[0] + B.shape[0] == 0:
-        return _of_nothing(A, B, wanted)
-    # Exactly zero columns, dead pixels say, have no part in any direction.
-    alive = living_columns(A, B)
-    A, exponent_a = scaled(keep_columns(A, alive), overwrite=wanted.overwrite_a)
-    B, exponent_b = scaled(keep_columns(B, alive), overwrite=wanted.overwrite_b)
-    exponents = exponent_a, exponent_b
-    core = None if tolerances.separate else small.decompose(A, B, *tolerances[:3])
-    if core is None:
-        core = _in_steps(A, B, tolerances, wanted, exponents)
-    return _restored(core, alive, exponents, wanted)
-
-
-def _of_nothing(A: Array, B: Array, wanted: Wanted) -> GSVD:
-    """The GSVD of a pair without rows or without columns: no directions."""
-    none = arrays.real_zeros((0,), A)
-    U, V = (
-        arrays.identity(X.shape[0], X) if wanted.full else arrays.zeros((X.shape[0], 0), X)
-        for X in (A, B)
-    )
-    H = arrays.zeros((0, A.shape[1]), A)
-    return GSVD(none, none, H, U if wanted.u else None, V if wanted.v else None, Blocks(0, 0, 0))
-
-
 def _in_steps(
     A: Array, B: Array, tolerances: Tolerances, wanted: Wanted, exponents: tuple[int, int]
-) -> GSVD:
+) -> Factors:
     """The GSVD of a scaled pair, by way of a smaller one."""
     if A.shape[0] + B.shape[0] <= A.shape[1] and not tolerances.separate:
-        core = one_sided.of_independent_rows(A, B, tolerances.stack, frame=wanted.frame)
+        core = _of_independent_rows(A, B, tolerances.stack, wanted.frame)
         if core is not None:
             return core
     # Few rows: the frame lives in their span, so work there.
     A, B, span = _into_row_space(A, B)
     # Many rows: each matrix may be replaced by its triangular factor.
     tall = A.shape[0] + B.shape[0] > 3 * A.shape[1]
-    a = _reduced(A) if tall else _Reduced(A, _unchanged)
-    b = _reduced(B) if tall else _Reduced(B, _unchanged)
+    a, b = (_reduced(X, tall) for X in (A, B))
     try:
         if tolerances.separate:
             core, a, b = _cut_separately(a, b, tolerances, wanted, exponents)
@@ -117,68 +162,69 @@ def _in_steps(
         a = _with_rows(a, *full_rank(a.matrix, tolerances.a))
         b = _with_rows(b, *full_rank(b.matrix, tolerances.b))
         core = _joint(a.matrix, b.matrix, tolerances, wanted, ranks_known=True)
-    H = core.H
     if span is not None and wanted.frame:
-        H = arrays.matmul(H, arrays.adjoint(span))
+        core = core._replace(H=arrays.matmul(core.H, arrays.adjoint(span)))
     U = None if core.U is None else a.restore(core.U)
     V = None if core.V is None else b.restore(core.V)
-    return GSVD(core.c, core.s, H, U, V, core.blocks)
+    return core._replace(U=U, V=V)
 
 
-def _joint(
-    A: Array, B: Array, tolerances: Tolerances, wanted: Wanted, *, ranks_known: bool = False
-) -> GSVD:
-    """The GSVD of a scaled and reduced pair.
+def _of_independent_rows(A: Array, B: Array, tol: float, frame: bool) -> Factors | None:
+    """The GSVD of a pair whose rows all are independent, or None if they are not.
 
-    With `ranks_known` both have as many rows as their rank, and there is no doubt.
+    Then nothing is shared, and H is made of the principal axes of A and of B.
     """
-    Q1, Q2, T, triangular = _orthogonal_stack(A, B, tolerances.stack)
-    c, s, W, U, V = cosines_and_sines(Q1, Q2, wanted.u, wanted.v)
-    flipped = arrays.adjoint(W)
-    H = times_triangle(flipped, T) if triangular else arrays.matmul(flipped, T)
-    m = H.shape[0]
-    rank_a, rank_b = min(A.shape[0], m), min(B.shape[0], m)
-    if not ranks_known:
-        lengths = row_norms(H)
-        shown = rank_shown(A, c * lengths, tolerances.a), rank_shown(B, s * lengths, tolerances.b)
-        if shown[0] is None or shown[1] is None:
-            raise _RankInDoubtError
-        rank_a, rank_b = shown
-    if rank_a + rank_b < m:  # a direction that neither has: the tolerances disagree
-        raise _RankInDoubtError
-    blocks = Blocks(m - rank_b, rank_a + rank_b - m, m - rank_a)
-    return _in_blocks(GSVD(c, s, H, U, V, blocks), wanted.frame)
+    xp = arrays.namespace(A, B)
+    stack = xp.concat((A, B), axis=0)
+    if not surely_regular(arrays.triangular_factor(arrays.adjoint(stack)), tol):
+        return None
+    p, q = A.shape[0], B.shape[0]
+    c = arrays.real_zeros((p + q,), A)
+    ones = xp.ones_like(c)
+    c, s = xp.concat((ones[:p], c[p:])), xp.concat((c[:p], ones[p:]))
+    blocks = Blocks(p, 0, q)
+    if not frame:
+        return Factors(c, s, stack, None, None, blocks)
+    return _ordered(Factors(c, s, stack, arrays.identity(p, A), arrays.identity(q, A), blocks))
 
 
-def _in_blocks(f: GSVD, frame: bool) -> GSVD:
-    """Exact 0 and 1 outside the shared block, the rest of U and V cut off, and order in H."""
-    (r, _, t), m = f.blocks, f.rank
-    xp = arrays.namespace(f.c)
-    ones, none = xp.ones_like(f.c), xp.zeros_like(f.c)
-    c = xp.concat((ones[:r], f.c[r : m - t], none[m - t :]))
-    s = xp.concat((none[:r], f.s[r : m - t], ones[m - t :]))
-    U = None if f.U is None else f.U[:, : m - t]
-    V = None if f.V is None else f.V[:, r:]
-    U, V = reorthogonalized(U, V, c[: m - t], s[r:])
-    H, U, V = one_sided.ordered(f.H, U, V, f.blocks) if frame else (f.H, U, V)
-    return GSVD(c, s, H, U, V, f.blocks)
+def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:
+    """For p + q < d: both matrices in an orthonormal basis of their rows, and that basis."""
+    p, q = A.shape[0], B.shape[0]
+    if p + q >= A.shape[1]:
+        return A, B, None
+    xp = arrays.namespace(A, B)
+    with arrays.one_thread(A):
+        factor = arrays.qr(arrays.adjoint(xp.concat((A, B), axis=0)))
+    coordinates = arrays.adjoint(factor.R)
+    return coordinates[:p, :], coordinates[p:, :], arrays.explicit(factor)
+
+
+def _reduced(X: Array, tall: bool) -> _Reduced:
+    if not tall or X.shape[0] <= X.shape[1]:
+        return _Reduced(X, lambda left: left)
+    with arrays.one_thread(X):
+        factor = arrays.qr(X, overwrite=True)  # X is a scaled copy of the rows
+    return _Reduced(factor.R, factor.apply)
+
+
+def _with_rows(a: _Reduced, basis: Array, matrix: Array) -> _Reduced:
+    """As many rows as the rank, instead of more: then nothing is left to decide."""
+    return _Reduced(matrix, lambda Y: a.restore(arrays.matmul(basis, Y)))
 
 
 def _cut_separately(
     a: _Reduced, b: _Reduced, tolerances: Tolerances, wanted: Wanted, exponents: tuple[int, int]
-) -> tuple[GSVD, _Reduced, _Reduced]:
+) -> tuple[Factors, _Reduced, _Reduced]:
     """A and B without what lies below their own tolerances, then the pair.
 
     The stack is judged with each matrix in units of its tolerance: every direction that A or B
     still has is longer than 1 there, so that the rank of the stack agrees with theirs.
     """
     xp = arrays.namespace(a.matrix)
-    cut_a, cut_b = (
-        _ldexp(absolute, -exponent)
-        for absolute, exponent in zip(
-            (tolerances.absolute_a, tolerances.absolute_b), exponents, strict=True
-        )
-    )
+    with np.errstate(over="ignore"):  # an infinite tolerance cuts everything
+        cut_a = float(np.ldexp(tolerances.absolute_a, -exponents[0]))
+        cut_b = float(np.ldexp(tolerances.absolute_b, -exponents[1]))
     a = _with_rows(a, *above(a.matrix, tolerances.a, cut_a))
     b = _with_rows(b, *above(b.matrix, tolerances.b, cut_b))
     floor = max(sum(a.matrix.shape), sum(b.matrix.shape)) * arrays.eps(a.matrix)
@@ -193,70 +239,35 @@ def _cut_separately(
     basis = arrays.adjoint(right[:m, :])
     left, rest = arrays.matmul(a.matrix, basis), arrays.matmul(b.matrix, basis)
     core = _joint(left, rest, Tolerances(0.0, 0.0, 0.0), wanted, ranks_known=True)
-    H = arrays.matmul(core.H, arrays.adjoint(basis))
-    return GSVD(core.c, core.s, H, core.U, core.V, core.blocks), a, b
+    return core._replace(H=arrays.matmul(core.H, arrays.adjoint(basis))), a, b
 
 
-def _ldexp(x: float, exponent: int) -> float:
-    try:
-        return math.ldexp(x, exponent)
-    except OverflowError:
-        return math.inf
+# ---- the pair ---------------------------------------------------------------------------------
 
 
-def _with_rows(a: _Reduced, basis: Array, matrix: Array) -> _Reduced:
-    """As many rows as the rank, instead of more: then nothing is left to decide."""
-    return _Reduced(matrix, lambda Y: a.restore(arrays.matmul(basis, Y)))
+def _joint(
+    A: Array, B: Array, tolerances: Tolerances, wanted: Wanted, *, ranks_known: bool = False
+) -> Factors:
+    """The GSVD of a scaled and reduced pair.
 
-
-def _restored(core: GSVD, alive: Array | None, exponents: tuple[int, int], wanted: Wanted) -> GSVD:
-    """The GSVD of the rows as they were given: all columns, their scale, signs."""
-    if not wanted.frame:
-        c, s, H = unscaled(core.c, core.s, 0 * core.H, core.blocks, *exponents)
-        return GSVD(c, s, H, None, None, core.blocks)
-    H, phases = signed(core.H)
-    U, V, (r, k, _) = core.U, core.V, core.blocks
-    U, V = U if wanted.u else None, V if wanted.v else None
-    if U is not None:
-        U = _times_columns(U, phases[: r + k])
-        U = completed(U) if wanted.full else U
-    if V is not None:
-        V = _times_columns(V, phases[r:])
-        V = completed(V) if wanted.full else V
-    c, s, H = unscaled(core.c, core.s, H, core.blocks, *exponents)
-    return GSVD(c, s, with_columns(H, alive), U, V, core.blocks)
-
-
-def _times_columns(X: Array, factors: Array) -> Array:
-    """X with its columns multiplied; NumPy's in place, as nobody else has it yet."""
-    if arrays.is_numpy(X):
-        X *= factors
-        return X
-    return X * factors[None, :]
-
-
-def _unchanged(left: Array) -> Array:
-    return left
-
-
-def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:
-    """For p + q < d: both matrices in an orthonormal basis of their rows, and that basis."""
-    p, q = A.shape[0], B.shape[0]
-    if p + q >= A.shape[1]:
-        return A, B, None
-    xp = arrays.namespace(A, B)
-    with arrays.one_thread(A):
-        factor = qr(arrays.adjoint(xp.concat((A, B), axis=0)))
-    coordinates = arrays.adjoint(factor.R)
-    return coordinates[:p, :], coordinates[p:, :], explicit(factor)
-
-
-def _reduced(X: Array) -> _Reduced:
-    if X.shape[0] <= X.shape[1]:
-        return _Reduced(X, _unchanged)
-    with arrays.one_thread(X):
-        factor = qr(X, overwrite=True)  # X is a scaled copy of the rows
-    return _Reduced(factor.R, factor.apply)
+    With `ranks_known` both have as many rows as their rank, and there is no doubt.
+    """
+    Q1, Q2, T, triangular = _orthogonal_stack(A, B, tolerances.stack)
+    c, s, W, U, V = cosines_and_sines(Q1, Q2, wanted.u, wanted.v)
+    flipped = arrays.adjoint(W)
+    H = arrays.times_triangle(flipped, T) if triangular else arrays.matmul(flipped, T)
+    m = H.shape[0]
+    rank_a, rank_b = min(A.shape[0], m), min(B.shape[0], m)
+    if not ranks_known:
+        lengths = row_norms(H)
+        shown = rank_shown(A, c * lengths, tolerances.a), rank_shown(B, s * lengths, tolerances.b)
+        if shown[0] is None or shown[1] is None:
+            raise _RankInDoubtError
+        rank_a, rank_b = shown
+    if rank_a + rank_b < m:  # a direction that neither has: the tolerances disagree
+        raise _RankInDoubtError
+    blocks = Blocks(m - rank_b, rank_a + rank_b - m, m - rank_a)
+    return _in_blocks(Factors(c, s, H, U, V, blocks), wanted.frame)
 
 
 def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Array, bool]:
@@ -268,7 +279,7 @@ def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Arr
     # Rounding errors of these two come back in the angles, magnified by the condition of H;
     # those of all later steps do not.
     with arrays.one_thread(B if p == 0 else A):
-        factor = stacked_qr(A, B)
+        factor = arrays.stacked_qr(A, B)
         T = factor.R
         smallest = smallest_singular_value(T) if T.shape[0] == T.shape[1] else 0.0
         triangular = smallest > 0 and surely_regular(T, tol, smallest)
@@ -276,6 +287,180 @@ def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Arr
     triangles = A.shape == B.shape == T.shape  # whose orthogonal factor is cheap already
     if triangular and p and B.shape[0] and not triangles and well_conditioned(T, smallest):
         # As orthonormal as it has to be, at a third of the price.
-        return over_triangle(A, T), over_triangle(B, T), T, triangular
-    Q = explicit(factor) if inner is None else factor.apply(inner)
+        return arrays.over_triangle(A, T), arrays.over_triangle(B, T), T, triangular
+    Q = arrays.explicit(factor) if inner is None else factor.apply(inner)
     return Q[:p, :], Q[p:, :], T, triangular
+
+
+def _in_blocks(f: Factors, frame: bool) -> Factors:
+    """Exact 0 and 1 outside the shared block, the rest of U and V cut off, and order in H."""
+    (r, _, t), m = f.blocks, sum(f.blocks)
+    xp = arrays.namespace(f.c)
+    ones, none = xp.ones_like(f.c), xp.zeros_like(f.c)
+    c = xp.concat((ones[:r], f.c[r : m - t], none[m - t :]))
+    s = xp.concat((none[:r], f.s[r : m - t], ones[m - t :]))
+    U = None if f.U is None else f.U[:, : m - t]
+    V = None if f.V is None else f.V[:, r:]
+    U, V = reorthogonalized(U, V, c[: m - t], s[r:])
+    f = Factors(c, s, f.H, U, V, f.blocks)
+    return _ordered(f) if frame else f
+
+
+def _ordered(f: Factors) -> Factors:
+    """Both one-sided blocks of H along their own principal axes, with U and V turned along.
+
+    In the first r directions c is 1 and in the last t it is 0, so any rotation among them leaves
+    a GSVD a GSVD, and which one rounding picks depends on the number of threads. With rows
+    orthogonal to each other, the longest first, only those of equal length remain free.
+    """
+    (r, k, t), H, U, V = f.blocks, f.H, f.U, f.V
+    xp = arrays.namespace(H)
+    if r > 1:
+        turn, lengths, axes = arrays.svd(H[:r, :])
+        H = xp.concat((lengths[:, None] * axes, H[r:, :]), axis=0)
+        if U is not None:
+            U = xp.concat((arrays.matmul(U[:, :r], turn), U[:, r:]), axis=1)
+    if t > 1:
+        turn, lengths, axes = arrays.svd(H[r + k :, :])
+        H = xp.concat((H[: r + k, :], lengths[:, None] * axes), axis=0)
+        if V is not None:
+            V = xp.concat((V[:, :k], arrays.matmul(V[:, k:], turn)), axis=1)
+    return f._replace(H=H, U=U, V=V)
+
+
+# ---- dead columns, signs and scales -----------------------------------------------------------
+
+
+def _living_columns(A: Array, B: Array) -> Array | None:
+    """Mask of the columns that are not zero in both, or None where that is all of them."""
+    if arrays.is_numpy(A) and A.shape[0] and bool(A[0].all()):
+        return None  # one row without a zero is enough to know
+    alive = arrays.any_nonzero_columns(A, B)
+    return None if bool(arrays.namespace(alive).all(alive)) else alive
+
+
+def _restored(
+    core: Factors, alive: Array | None, exponents: tuple[int, int], wanted: Wanted
+) -> Factors:
+    """The GSVD of the rows as they were given: all columns, their scale, signs.
+
+    The largest entry of each row of H becomes positive; U and V take its phase.
+    """
+    xp, (r, k, _) = arrays.namespace(core.H), core.blocks
+    phase = arrays.zeros((0,), core.H)
+    if core.H.shape[0]:
+        largest = xp.argmax(xp.abs(core.H), axis=1)[:, None]
+        phase = phases(xp.take_along_axis(core.H, largest, axis=1)[:, 0])
+    U = _left(core.U, phase[: r + k], wanted.full) if wanted.u else None
+    V = _left(core.V, phase[r:], wanted.full) if wanted.v else None
+    turned = core.H * arrays.adjoint(phase[None, :])
+    c, s, H = _unscaled(core._replace(H=turned), *exponents)
+    if alive is not None:  # zero columns are put back
+        position = xp.cumulative_sum(xp.astype(alive, xp.int64)) - 1
+        padded = xp.concat((H, arrays.zeros((H.shape[0], 1), H)), axis=1)
+        H = arrays.columns(padded, xp.where(alive, position, H.shape[1]))
+    return Factors(c, s, H, U, V, core.blocks)
+
+
+def _left(X: Array | None, phase: Array, full: bool) -> Array | None:
+    """A left factor with the phases of its directions, completed to a square one if asked for."""
+    if X is None:
+        return None
+    X *= phase[None, :]
+    if not full or X.shape[0] == X.shape[1]:
+        return X
+    return arrays.namespace(X).concat((X, arrays.complement(X)), axis=1)
+
+
+def _scaled(X: Array, overwrite: bool) -> tuple[Array, int]:
+    """X divided by a power of two near its norm, and the exponent of that power.
+
+    So neither matrix drowns in the other and no square overflows or vanishes; and dividing by a
+    power of two is exact. A copy, unless `overwrite` allows to write into X and X is laid out in
+    LAPACK's order.
+    """
+    length = norm(X)
+    if 1 / SQUARES_ARE_SAFE < length < SQUARES_ARE_SAFE:  # no square was lost, then
+        exponent = math.frexp(length)[1]
+        return _quotient(X, exponent, overwrite), exponent
+    xp = arrays.namespace(X)
+    largest = 0.0
+    if math.prod(X.shape):
+        parts = (xp.real(X), xp.imag(X)) if arrays.is_complex(X) else (X,)
+        largest = max(float(xp.max(xp.abs(part))) for part in parts)
+    if largest == 0:
+        return _quotient(X, 0, overwrite), 0
+    # Kept inside the normal range of the dtype: neither the power nor its inverse overflows.
+    limit = 1 - math.frexp(float(xp.finfo(X.dtype).smallest_normal))[1]
+    first = min(max(math.frexp(largest)[1], -limit), limit)
+    X = _quotient(X, first, overwrite)
+    second = math.frexp(norm(X))[1]
+    return _quotient(X, second, overwrite=True), first + second
+
+
+def _quotient(X: Array, exponent: int, overwrite: bool) -> Array:
+    """X over a power of two; NumPy's in LAPACK's column order."""
+    divisor = math.ldexp(1.0, exponent)
+    if not arrays.is_numpy(X):
+        return X / divisor
+    divisor = X.real.dtype.type(divisor)
+    if overwrite and X.flags.f_contiguous and X.flags.writeable:
+        return np.asarray(np.divide(X, divisor, out=X))
+    out = np.empty(X.shape, X.dtype, order="F")
+    for first in range(0, X.shape[0], _TILE_ROWS):
+        rows = slice(first, first + _TILE_ROWS)
+        np.divide(X[rows], divisor, out=out[rows])
+    return out
+
+
+def _unscaled(f: Factors, a: int, b: int) -> tuple[Array, Array, Array]:
+    """c, s and H of 2ᵃA and 2ᵇB: 2ᵃ U c H is U (2ᵃ c / h) (h H) with h that makes c² + s² = 1.
+
+    Directions of one set take that set's scale as it is. Where the scales of a shared one are
+    further apart than the dtype reaches, the smaller of c and s comes out as 0.
+    """
+    c, s, H, (r, k, _) = f.c, f.s, f.H, f.blocks
+    xp = arrays.namespace(c)
+    top = max(a, b)
+    if a == b:  # nothing to weigh against each other
+        (c, s), H = _in_order(c, s), _product(H, top)
+    else:
+        shared = slice(r, r + k)
+        x, y, h = _rescaled(c[shared], s[shared], a - top, b - top)
+        c = xp.concat((c[:r], x, c[r + k :]))
+        s = xp.concat((s[:r], y, s[r + k :]))
+        only_a, only_b = _product(H[:r, :], a), _product(H[r + k :, :], b)
+        H = xp.concat((only_a, _product(H[shared, :] * h[:, None], top), only_b), axis=0)
+    if top >= _HARMLESS and not bool(xp.all(xp.isfinite(H))):
+        raise InputError(
+            f"A and B have norms up to 2**{top}, beyond the range of {H.dtype}; "
+            "divide both by a large number."
+        )
+    return c, s, H
+
+
+def _rescaled(c: Array, s: Array, a: int, b: int) -> tuple[Array, Array, Array]:
+    """2ᵃc and 2ᵇs over h, brought back to c² + s² = 1. (One of a and b is 0, the other below.)"""
+    xp = arrays.namespace(c)
+    x, y = math.ldexp(1.0, a) * c, math.ldexp(1.0, b) * s
+    h = xp.hypot(x, y)
+    x, y = x / h, y / h
+    # The smaller one keeps its relative accuracy, the larger one follows from it.
+    first = x > y
+    x, y = xp.where(first, other(xp.where(first, y, 0 * y)), x), xp.where(first, y, other(x))
+    return *_in_order(x, y), h
+
+
+def _in_order(c: Array, s: Array) -> tuple[Array, Array]:
+    """Rounding may have swapped neighbours by one unit: c falls and s rises, as promised."""
+    xp = arrays.namespace(c, s)
+    return xp.flip(xp.sort(c)), xp.sort(s)
+
+
+def _product(X: Array, exponent: int) -> Array:
+    """X times a power of two, which itself need not be a number of X's dtype."""
+    if abs(exponent) < _HARMLESS:
+        return X * math.ldexp(1.0, exponent)
+    half = exponent // 2
+    with np.errstate(over="ignore"):  # reported by `_unscaled`
+        return (X * math.ldexp(1.0, half)) * math.ldexp(1.0, exponent - half)

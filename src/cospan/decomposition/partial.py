@@ -1,26 +1,45 @@
 """A few extreme directions of large sparse matrices or operators: `gsvds`.
 
-The directions are the eigenvectors of one symmetric operator with eigenvalues between the two
-extremes, and SciPy's Lanczos method (``eigsh``, ARPACK) finds those at an end from products with
-it. How the products are made is chosen in `whitening`. What is returned then comes from A and B
-themselves: with x a direction's vector, c and s are ‖A x‖ and ‖B x‖ scaled to c² + s² = 1, so that
-a small tangent has its digits, u = A x / c, v = B x / s, and h = Aᴴu c + Bᴴv s.
+The directions are the eigenvectors of one symmetric operator, and SciPy's Lanczos method
+(``eigsh``, ARPACK) finds those at an end from products with it. With A and B scaled to like norms
+and M = AᴴA + BᴴB, the eigenvalues of
+
+    W (AᴴA - BᴴB) Wᴴ        Wᴴ W = M⁻¹
+
+are cos 2θ. Where the entries are known and columns are few enough, W comes from M itself
+(`_BySquares`). Otherwise nothing is squared and nothing stored: the eigenvalues of y -> A x(y),
+x(y) being the least-squares solution of [A; B] x = [y; 0], are cos²θ, and LSMR finds each x(y)
+(`_ByLeastSquares`).
+
+What is returned then comes from A and B themselves, so that squaring costs no digits of it: with x
+a direction's vector, c and s are ‖A x‖ and ‖B x‖ scaled to c² + s² = 1, u = A x / c, v = B x / s,
+and h = Aᴴu c + Bᴴv s.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
+import scipy.sparse
 import scipy.sparse.linalg
 
-from cospan._tolerance import rank_tolerance
-from cospan._validate import as_count, as_flag, as_option, as_seed
-from cospan.decomposition.whitening import Operator, as_operators, whitened
+from cospan._tolerance import GRAM_RANK, LSMR_ACCURACY, rank_tolerance
+from cospan._validate import as_count, as_flag, as_option, as_rows_with_eps, as_seed
 from cospan.errors import InputError
 
 _EPS = 2.0**-52
+# Random vectors from which the size of an operator is estimated.
+_PROBES = 8
+# Columns up to which a square matrix of them is stored (1.2 GB in double precision), and products
+# up to which it is summed: about a minute.
+_MOST_COLUMNS = 12_000
+_MOST_PRODUCTS = 3e10
+# Rows whose products are summed at once.
+_ROWS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +92,8 @@ class PartialGSVD:
 
     def __repr__(self) -> str:
         low, high = np.rad2deg(self.angles[[0, -1]])
-        worst = self.residuals.max()
         span = f"{len(self.c)} directions, {low:.4g}° to {high:.4g}°"
-        return f"PartialGSVD({span}, residuals ≤ {worst:.1e})"
+        return f"PartialGSVD({span}, residuals ≤ {self.residuals.max():.1e})"
 
 
 def gsvds(
@@ -136,10 +154,10 @@ def gsvds(
         raise InputError(f"tol is {tol!r}; it must be a number in [0, 1).")
     rng = np.random.default_rng(as_seed(random_state))
     compute_uv = as_flag(compute_uv, "compute_uv")
-    a, b, alive = as_operators(A, B)
+    a, b, alive = _as_operators(A, B)
     if a.shape[1] == 0:
         raise InputError("A and B are zero: there is no direction to find.")
-    space = whitened(a, b)
+    space = _whitened(a, b)
     if k >= space.dimension - 1:
         raise InputError(
             f"k is {k} where A and B have {space.dimension} directions; "
@@ -155,7 +173,12 @@ def gsvds(
 
 
 def _extremes(
-    space: Any, side: str, count: int, tol: float, maxiter: int | None, rng: np.random.Generator
+    space: _BySquares | _ByLeastSquares,
+    side: str,
+    count: int,
+    tol: float,
+    maxiter: int | None,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """Vectors x of the directions nearest to one side."""
     operator = space.operator(side)
@@ -177,11 +200,11 @@ def _extremes(
             f"{len(stopped.eigenvalues)} of {count} directions were found within maxiter "
             "restarts; raise maxiter, or ask for a coarser tol such as 1e-8."
         ) from None
-    return np.asarray(space.directions(side, vectors))
+    return space.directions(side, vectors)
 
 
 def _finished(
-    a: Operator, b: Operator, X: np.ndarray, alive: np.ndarray | None, compute_uv: bool
+    a: _Operator, b: _Operator, X: np.ndarray, alive: np.ndarray | None, compute_uv: bool
 ) -> PartialGSVD:
     """Everything else from A, B and the vectors."""
     AX, BX = a.times(X), b.times(X)
@@ -189,8 +212,8 @@ def _finished(
     whole = np.hypot(lengths_a, lengths_b)
     c, s = lengths_a / whole, lengths_b / whole
     order = np.lexsort((s, -c))
-    c, s, X, AX, BX = c[order], s[order], X[:, order], AX[:, order], BX[:, order]
-    X, AX, BX = (x / whole[order] for x in (X, AX, BX))
+    c, s = c[order], s[order]
+    X, AX, BX = (x[:, order] / whole[order] for x in (X, AX, BX))
     from_a, from_b = a.adjoint_times(AX), b.adjoint_times(BX)
     H = from_a + from_b
     # Aᴴu = c h times c: AᴴA x - c² h, and likewise for B; one is minus the other.
@@ -199,23 +222,245 @@ def _finished(
     c = np.where(c * reach > rank_tolerance(*a.shape, _EPS) * a.norm, c, 0.0)
     s = np.where(s * reach > rank_tolerance(*b.shape, _EPS) * b.norm, s, 0.0)
     c, s = np.where(s == 0, 1.0, c), np.where(c == 0, 1.0, s)
-    sizes = [
-        off / np.where(x == 0, np.inf, x) / norm if norm else 0 * off
-        for x, norm in ((c, a.norm), (s, b.norm))
-    ]
+    over_c, over_s = (np.where(x == 0, np.inf, x) for x in (c, s))
+    residuals = np.maximum(
+        off / over_c / a.norm if a.norm else 0 * off, off / over_s / b.norm if b.norm else 0 * off
+    )
     largest = H[np.abs(H).argmax(axis=0), np.arange(H.shape[1])]
-    phase = largest / np.abs(largest)
-    X, AX, BX, H = (x * phase.conj() for x in (X, AX, BX, H))
-    U = AX / np.where(c == 0, np.inf, c) if compute_uv else None
-    V = BX / np.where(s == 0, np.inf, s) if compute_uv else None
+    phase = (largest / np.abs(largest)).conj()
+    X, AX, BX, H = (x * phase for x in (X, AX, BX, H))
+    U, V = (AX / over_c, BX / over_s) if compute_uv else (None, None)
     rows = np.ascontiguousarray(H.conj().T)
-    return PartialGSVD(c, s, _spread(X, alive), _spread(rows.T, alive).T, U, V, np.maximum(*sizes))
+    if alive is not None:  # columns of A and B that were left out come back
+        X, rows = _spread(X, alive), _spread(rows.T, alive).T
+    return PartialGSVD(c, s, X, rows, U, V, residuals)
 
 
-def _spread(X: np.ndarray, alive: np.ndarray | None) -> np.ndarray:
-    """Rows put back where columns of A and B were left out."""
-    if alive is None:
-        return X
+def _spread(X: np.ndarray, alive: np.ndarray) -> np.ndarray:
     full = np.zeros((len(alive), X.shape[1]), X.dtype)
     full[alive] = X
     return full
+
+
+# ---- matrices that are only multiplied with ---------------------------------------------------
+
+
+class _Operator(NamedTuple):
+    """Products with a matrix and its adjoint, for blocks of columns, and its Frobenius norm."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    times: Callable[[np.ndarray], np.ndarray]
+    adjoint_times: Callable[[np.ndarray], np.ndarray]
+    norm: float
+    entries: Any  # a sparse or dense matrix, or None where nobody knows them
+
+
+def _as_operators(A: Any, B: Any) -> tuple[_Operator, _Operator, np.ndarray | None]:
+    """Both as operators on the columns that are not zero in both, and the mask of those."""
+    known = [_entries(X, name) for X, name in ((A, "A"), (B, "B"))]
+    p, q = (
+        X.shape if matrix is None else matrix.shape for X, matrix in zip((A, B), known, strict=True)
+    )
+    if p[1] != q[1]:
+        raise InputError(
+            f"A has {p[1]} columns and B has {q[1]}; both need the same features in the same order."
+        )
+    alive = None
+    if all(matrix is not None for matrix in known):
+        alive = sum(abs(matrix).sum(axis=0) for matrix in known) != 0
+        alive = None if alive.all() else alive
+    a, b = (
+        _of_operator(X, name) if matrix is None else _of_matrix(matrix, alive)
+        for X, matrix, name in zip((A, B), known, "AB", strict=True)
+    )
+    dtype = np.result_type(a.dtype, b.dtype)
+    return a._replace(dtype=dtype), b._replace(dtype=dtype), alive
+
+
+def _entries(X: Any, name: str) -> Any:
+    """X as a sparse matrix in rows, a dense one, or None for an operator."""
+    if isinstance(X, scipy.sparse.linalg.LinearOperator):
+        return None
+    if not scipy.sparse.issparse(X):
+        return as_rows_with_eps(_doubled(np.asarray(X)), name, allow_complex=True)[0]
+    if X.ndim != 2 or 0 in X.shape:
+        raise InputError(f"{name} has shape {X.shape}; it needs rows and columns.")
+    matrix = _doubled(scipy.sparse.csr_array(X))
+    if not np.isfinite(matrix.data).all():
+        raise InputError(f"{name} contains NaN or Inf; drop those rows or fill them in.")
+    return matrix
+
+
+def _doubled(X: Any) -> Any:
+    """In double precision: ARPACK's single one stalls long before the residuals are small."""
+    if X.dtype.kind not in "biufc":
+        return X  # whose dtype is complained about elsewhere
+    return X.astype(np.complex128 if X.dtype.kind == "c" else np.float64, copy=False)
+
+
+def _of_matrix(X: Any, alive: np.ndarray | None) -> _Operator:
+    if alive is not None:
+        X = X[:, alive]
+    adjoint = X.conj().T.tocsr() if scipy.sparse.issparse(X) else X.conj().T
+    values = X.data if scipy.sparse.issparse(X) else X
+    norm = float(np.sqrt(np.vdot(values, values).real))
+    return _Operator(X.shape, X.dtype, lambda Y: X @ Y, lambda Y: adjoint @ Y, norm, X)
+
+
+def _of_operator(X: Any, name: str) -> _Operator:
+    complex_entries = np.dtype(X.dtype or float).kind == "c"
+    dtype = np.dtype(np.complex128 if complex_entries else np.float64)
+    probes = np.random.default_rng(0).standard_normal((X.shape[1], _PROBES))
+    # The mean square length of images of random vectors is the sum of all squares.
+    images = X.matmat(probes)
+    if not np.isfinite(images).all():
+        raise InputError(f"{name} maps finite vectors to NaN or Inf; check the operator.")
+    norm = float(np.linalg.norm(images) / np.sqrt(_PROBES))
+    return _Operator(X.shape, dtype, X.matmat, X.rmatmat, norm, None)
+
+
+# ---- the symmetric operator whose extreme eigenvectors are the extreme directions -------------
+
+
+def _whitened(a: _Operator, b: _Operator) -> _BySquares | _ByLeastSquares:
+    """The way that suits the pair."""
+    weights = 1 / (a.norm or 1.0), 1 / (b.norm or 1.0)
+    if a.entries is None or b.entries is None or a.shape[1] > _MOST_COLUMNS:
+        return _ByLeastSquares(a, b, weights)
+    if _products(a.entries) + _products(b.entries) > _MOST_PRODUCTS:
+        return _ByLeastSquares(a, b, weights)
+    return _BySquares(a, b, weights)
+
+
+def _products(X: Any) -> float:
+    if scipy.sparse.issparse(X):
+        return float((np.diff(X.indptr).astype(float) ** 2).sum())
+    return float(X.shape[0] * X.shape[1] ** 2 / 20)  # dense ones run that much faster
+
+
+def _gram(X: Any) -> np.ndarray:
+    """XᴴX as a dense matrix."""
+    if not scipy.sparse.issparse(X):
+        return np.asarray(X.conj().T @ X)
+    total = np.zeros((X.shape[1], X.shape[1]), X.dtype, order="F")
+    for first in range(0, X.shape[0], _ROWS):
+        rows = X[first : first + _ROWS]
+        product = (rows.conj().T.tocsr() @ rows).tocoo()
+        total[product.row, product.col] += product.data
+    return total
+
+
+class _BySquares:
+    """W from M = AᴴA + BᴴB: a Cholesky factor, or eigenvectors where M is nearly singular.
+
+    Squaring costs half the digits of what is weak in the stack, but not of the result.
+    """
+
+    def __init__(self, a: _Operator, b: _Operator, weights: tuple[float, float]) -> None:
+        self._a, self._b, self._weights = a, b, weights
+        total = weights[0] ** 2 * _gram(a.entries) + weights[1] ** 2 * _gram(b.entries)
+        total = np.asfortranarray(total)
+        factor = _cholesky(total)
+        self._triangular = factor is not None
+        # Wᴴ is the inverse of the one, and the other itself.
+        self._root: np.ndarray = _inverse_root(total) if factor is None else factor
+        self.dimension = self._root.shape[1]
+
+    def _back(self, z: np.ndarray) -> np.ndarray:
+        """Wᴴ z."""
+        if not self._triangular:
+            return np.asarray(self._root @ z)
+        return np.asarray(scipy.linalg.solve_triangular(self._root, z, check_finite=False))
+
+    def _forth(self, x: np.ndarray) -> np.ndarray:
+        """W x."""
+        if not self._triangular:
+            return np.asarray(self._root.conj().T @ x)
+        solved = scipy.linalg.solve_triangular(self._root, x, trans="C", check_finite=False)
+        return np.asarray(solved)
+
+    def operator(self, side: str) -> Any:
+        sign = 1.0 if side == "A" else -1.0
+        alpha, beta = (sign * weight**2 for weight in self._weights)
+
+        def times(z: np.ndarray) -> np.ndarray:
+            x = self._back(z.ravel())[:, None]
+            image = alpha * self._a.adjoint_times(self._a.times(x))
+            image -= beta * self._b.adjoint_times(self._b.times(x))
+            return self._forth(image.ravel())
+
+        shape = (self.dimension, self.dimension)
+        return scipy.sparse.linalg.LinearOperator(shape, matvec=times, dtype=self._a.dtype)
+
+    def directions(self, side: str, vectors: np.ndarray) -> np.ndarray:
+        """The x that belong to eigenvectors."""
+        return self._back(vectors)
+
+
+def _cholesky(total: np.ndarray) -> np.ndarray | None:
+    """The upper triangular factor, or None where the matrix is nearly singular."""
+    try:
+        factor = scipy.linalg.cholesky(total, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    diagonal = np.abs(np.diagonal(factor))
+    regular = diagonal.min() > GRAM_RANK * diagonal.max()
+    return np.asarray(factor) if regular else None
+
+
+def _inverse_root(total: np.ndarray) -> np.ndarray:
+    """E Λ^(-1/2) for the eigenvalues Λ that are more than rounding."""
+    values, vectors = scipy.linalg.eigh(total, driver="evd", check_finite=False)
+    keep = values > GRAM_RANK**2 * values[-1]
+    return np.asarray(vectors[:, keep] / np.sqrt(values[keep]))
+
+
+class _ByLeastSquares:
+    """Least squares with the stack, each solved by LSMR."""
+
+    def __init__(self, a: _Operator, b: _Operator, weights: tuple[float, float]) -> None:
+        self._a, self._b, self._weights = a, b, weights
+        self.dimension = min(a.shape[1], a.shape[0] + b.shape[0])
+        p, (alpha, beta) = a.shape[0], weights
+
+        def times(x: np.ndarray) -> np.ndarray:
+            x = x.ravel()[:, None]
+            return np.concatenate((alpha * a.times(x), beta * b.times(x))).ravel()
+
+        def adjoint_times(y: np.ndarray) -> np.ndarray:
+            y = y.ravel()[:, None]
+            image = alpha * a.adjoint_times(y[:p]) + beta * b.adjoint_times(y[p:])
+            return image.ravel()
+
+        shape = (p + b.shape[0], a.shape[1])
+        self._stack = scipy.sparse.linalg.LinearOperator(
+            shape, matvec=times, rmatvec=adjoint_times, dtype=a.dtype
+        )
+
+    def _solved(self, side: str, y: np.ndarray) -> np.ndarray:
+        """x with [A; B] x nearest to [y; 0], or to [0; y] for the side of B."""
+        target = np.zeros(self._stack.shape[0], self._a.dtype)
+        target[slice(0, len(y)) if side == "A" else slice(-len(y), None)] = y
+        found = scipy.sparse.linalg.lsmr(
+            self._stack,
+            target,
+            atol=LSMR_ACCURACY,
+            btol=LSMR_ACCURACY,
+            conlim=0,
+            maxiter=10 * min(self._stack.shape),
+        )
+        return np.asarray(found[0])
+
+    def operator(self, side: str) -> Any:
+        own = self._a if side == "A" else self._b
+        weight = self._weights[0 if side == "A" else 1]
+
+        def times(y: np.ndarray) -> np.ndarray:
+            return weight * own.times(self._solved(side, y.ravel())[:, None]).ravel()
+
+        shape = (own.shape[0], own.shape[0])
+        return scipy.sparse.linalg.LinearOperator(shape, matvec=times, dtype=own.dtype)
+
+    def directions(self, side: str, vectors: np.ndarray) -> np.ndarray:
+        return np.stack([self._solved(side, y) for y in vectors.T], axis=1)

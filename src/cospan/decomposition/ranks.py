@@ -19,11 +19,8 @@ from cospan._tolerance import DOUBTFUL, WELL_CONDITIONED, rank_tolerance, surely
 def norm(x: Array) -> float:
     """Root of the sum of the squares, of entries whose squares neither overflow nor vanish."""
     if isinstance(x, np.ndarray):
-        flat = x.ravel(order="K")
-        if x.size < 256:  # looking the routine up would take longer than the sum
-            return math.sqrt(np.vdot(flat, flat).real)
         (nrm2,) = scipy.linalg.get_blas_funcs(("nrm2",), (x,))
-        return float(nrm2(flat))
+        return float(nrm2(x.ravel(order="K"))) if x.size else 0.0
     xp = arrays.namespace(x)
     return float(xp.sqrt(xp.sum(arrays.squared_sizes(x))))
 
@@ -75,8 +72,6 @@ def rank_shown(X: Array, strength: Array, tol: float) -> int | None:
 
 
 def _count(strength: Array, limit: float) -> int:
-    if isinstance(strength, np.ndarray):
-        return int(np.count_nonzero(strength > limit))
     return int(arrays.namespace(strength).count_nonzero(strength > limit))
 
 

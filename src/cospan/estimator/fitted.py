@@ -89,18 +89,13 @@ class FittedClasses:
             return np.asarray(self.model.weights(X), dtype=np.float64)
         return np.asarray(self.align(X).posterior, dtype=np.float64)
 
-    def probabilities(self, X: Floats) -> Floats:
-        """The same: only what cospan 0.1 calibrated has probabilities beside its weights."""
-        return self.weights(X)
-
     def typicality(self, X: Floats) -> Floats:
         """(n, K): how usual each sample is for each class."""
         known = self.model.typicality
         if known is None or self.weighting == "frame":
             raise InputError(
                 "There is no typicality here: it needs leave-one-out costs of the training rows, "
-                'which weighting="frame", files of older models and single rows do '
-                "not have."
+                'which weighting="frame" and single rows do not have.'
             )
         return np.asarray(known.p_values(self.model.squared_costs(X)), dtype=np.float64)
 
@@ -213,7 +208,7 @@ class Scoring:
         Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
         """
         fitted, rows = self._for_scoring(X)
-        return fitted.probabilities(rows)
+        return fitted.weights(rows)
 
     def typicality(self, X: Any) -> Floats:
         """(n, K): how usual each sample is for each class; small for all of them: none fits.

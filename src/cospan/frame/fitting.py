@@ -15,7 +15,7 @@ from cospan._tolerance import rank_tolerance
 from cospan._validate import as_option, as_rows, as_weights, check_names
 from cospan._warnings import warn
 from cospan.curves import RowMap
-from cospan.decomposition import GSVD, decompose
+from cospan.decomposition import GSVD, gsvd
 from cospan.frame.properties import in_feature_units
 from cospan.sets import Geometry, Settings, WorkingSets, lazy
 from cospan.sets.asking import chosen_sets
@@ -64,9 +64,9 @@ def fitted(
         # a direction of its own would say nothing.
         alive = arrays.like(np.isin(np.arange(geometry.n_features), constant, invert=True), left)
         left, right = left * alive[None, :], right * alive[None, :]
-        factors = decompose(left, right, tol=tol, compute_uv=False)
+        factors = gsvd(left, right, tol=tol, compute_uv=False, check_finite=False)
         return Fitted(working, geometry, squared, factors, None)
-    factors = decompose(left, right, tol=tol, compute_uv=False)
+    factors = gsvd(left, right, tol=tol, compute_uv=False, check_finite=False)
     return Fitted(working, geometry, squared, *compressed(factors, working.basis))
 
 
@@ -163,7 +163,7 @@ def with_left_factors(
         eps = max(arrays.eps(as_rows(X, name)) for X, name in ((A, "A"), (B, "B")))
         tol = rank_tolerance(frame.n_features, frame.n_features, eps) if tol is None else tol
         basis = None
-    factors = decompose(left, right, tol=tol, compute_uv=True)
+    factors = gsvd(left, right, tol=tol, check_finite=False)
     U, V = factors.U, factors.V
     if frame.shrinkage == 0 or basis is not None:
         factors, basis = compressed(factors, basis)

@@ -1,22 +1,14 @@
 """Models in files that are safe to pass on: save, load.
 
-A model file is a safetensors file: named arrays, and a header with text. `container` writes
-and reads whole files (format version, digest), `parts` takes frames and
-costs apart and puts them together again, `estimators` does so for fitted estimators, `reader`
-checks every entry, and `first_format` reads what cospan 0.1 wrote. Reading a model file executes
-nothing and unpickles nothing, and it holds no rows of the data: what a frame needs are positions
-and directions, and for "neither" what its own rows cost, one number for each of up to 4,096 rows
-in the order of their size. (Of rows with a single column that number tells the distance from the
-mean; pass on models of one column as you would its values.)
+A model file is a safetensors file: named arrays, and a header with text. `container` writes and
+reads whole files (format version, digest), `parts` takes frames and costs apart and puts them
+together again, `estimators` does so for fitted estimators, and `reader` checks every entry. Reading
+a model file executes nothing and unpickles nothing, and it holds no rows of the data: what a frame
+needs are positions and directions, and for "neither" what its own rows cost, one number for each of
+up to 4,096 rows in the order of their size. (Of rows with a single column that number tells the
+distance from the mean; pass on models of one column as you would its values.)
 """
 
-from cospan.model_file.container import (
-    FORMAT_VERSION,
-    from_bytes,
-    is_model_file,
-    load,
-    save,
-    to_bytes,
-)
+from cospan.model_file.container import FORMAT_VERSION, from_bytes, load, save, to_bytes
 
-__all__ = ["FORMAT_VERSION", "from_bytes", "is_model_file", "load", "save", "to_bytes"]
+__all__ = ["FORMAT_VERSION", "from_bytes", "load", "save", "to_bytes"]

@@ -18,18 +18,18 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 from cospan._files import check_output, whole_file
+from cospan._text import printable
 from cospan._version import VERSION
 from cospan.errors import ModelFileError
-from cospan.model_file.parts import Parts, put_together, take_apart
+from cospan.frame import JointFrame
+from cospan.model_file.parts import model_parts, read_model
+from cospan.model_file.reader import Parts, Reader
+from cospan.sets import SetCosts
 
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
-    from cospan.frame import JointFrame
-    from cospan.sets import SetCosts
 
-
-# 1: cospan 0.1, one centre and raw angles. 2: the geometry of K sets, each with its own mean,
-# units, calibration and costs of its own rows.
+# 2: the geometry of K sets, each with its own mean, units, calibration and costs of its own rows.
 FORMAT_VERSION = 2
 _FORMAT = "cospan model"
 _NO_DIGEST = "0" * 64
@@ -37,150 +37,16 @@ _NO_DIGEST = "0" * 64
 _LENGTH_BYTES = 8
 # A header above this is not ours: names of a million features take less.
 _MAX_HEADER = 2**27
-_NOT_OURS = "This is not a cospan model file."
+_NOT_OURS = "This is not a cospan model file, or a damaged one."
 
-
-def to_bytes(model: Any) -> bytes:
-    """A model as the bytes of a model file; the same model gives the same bytes."""
-    return packed(take_apart(model), _FORMAT, FORMAT_VERSION)
-
-
-def packed(parts: Parts, kind: str, version: int) -> bytes:
-    """Settings and arrays as the bytes of a file of this kind."""
-    metadata = {
-        "format": kind,
-        "format_version": str(version),
-        "written_by": f"cospan {VERSION}",
-        "settings": json.dumps(parts.settings, allow_nan=False, sort_keys=True),
-        "sha256": _NO_DIGEST,
-    }
-    blank = _in_order(write_tensors(parts.tensors, metadata))
-    digest = hashlib.sha256(blank).hexdigest()
-    return blank.replace(_digest_entry(_NO_DIGEST), _digest_entry(digest), 1)
-
-
-def from_bytes(data: bytes) -> Any:
-    """The model in the bytes of a model file."""
-    return put_together(*unpacked(data, _FORMAT, FORMAT_VERSION))
-
-
-def unpacked(data: bytes, kind: str, newest: int) -> tuple[Parts, int]:
-    """Settings, arrays and format version of a file of this kind, its digest checked."""
-    metadata = _metadata(data, kind)
-    version = _version(metadata, newest)
-    _check_digest(data, metadata["sha256"])
-    try:
-        settings = json.loads(metadata["settings"], object_pairs_hook=_without_repeats)
-        tensors = read_tensors(data)
-    except (ValueError, KeyError, SafetensorError, RecursionError):
-        raise ModelFileError(_NOT_OURS) from None
-    if not isinstance(settings, dict):
-        raise ModelFileError(_NOT_OURS)
-    return Parts(settings, tensors), version
-
-
-def file_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a regular file: a pipe would be waited for, a device would never end."""
-    name = os.fspath(path)
-    try:
-        if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-            raise ModelFileError(f"Cannot read {name}: it is not a regular file.")
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"Cannot read {name}: {error.strerror or error}.") from error
-    except ValueError as error:  # a zero byte in the name
-        raise ModelFileError(f"Cannot read {name!r}: {error}.") from error
-
-
-def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file's header says that it is a model of ours; the rest is not read."""
-    return is_file_of(path, _FORMAT)
-
-
-def is_file_of(path: str | os.PathLike[str], kind: str) -> bool:
-    """Whether a file's header says that it is one of ours of this kind."""
-    try:
-        if not Path(path).is_file():
-            return False
-        with Path(path).open("rb") as stream:
-            length = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
-            header = json.loads(stream.read(length)) if length < _MAX_HEADER else {}
-        return bool(header["__metadata__"]["format"] == kind)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return False
-
-
-def _in_order(data: bytes) -> bytes:
-    """The file with its header's entries in order: safetensors shuffles the text entries."""
-    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
-    header = json.loads(data[_LENGTH_BYTES : _LENGTH_BYTES + length])
-    text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % _LENGTH_BYTES)  # the arrays begin at a multiple of 8
-    return len(text).to_bytes(_LENGTH_BYTES, "little") + text + data[_LENGTH_BYTES + length :]
-
-
-def _metadata(data: bytes, kind: str) -> dict[str, str]:
-    """The text in the header, or an error where there is no header of ours."""
-    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
-    if len(data) < _LENGTH_BYTES or length > len(data) - _LENGTH_BYTES:
-        raise ModelFileError("This is not a cospan model file, or only the beginning of one.")
-    try:
-        text = data[_LENGTH_BYTES : _LENGTH_BYTES + length].decode("utf-8")
-        header = json.loads(text, object_pairs_hook=_without_repeats)
-        found = header["__metadata__"]
-        if found["format"] != kind:
-            written = str(found["format"]).startswith("cospan ")
-            raise ModelFileError(
-                f"This is a {found['format']} file, not a {kind} file."
-                if written
-                else "This safetensors file was not written by cospan."
-            )
-        return {name: str(found[name]) for name in ("format_version", "settings", "sha256")}
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise ModelFileError("This is not a cospan model file, or a damaged one.") from None
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; of two entries with one name, two readers may take different ones."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("A name occurs twice.")
-    return found
-
-
-def _version(metadata: dict[str, str], newest: int) -> int:
-    version = metadata["format_version"]
-    if not re.fullmatch("[1-9][0-9]{0,8}", version):
-        raise ModelFileError("The file is damaged: its format version is not a version number.")
-    if int(version) > newest:
-        raise ModelFileError(
-            f"The file has format version {version} and this cospan reads up to {newest}; "
-            "upgrade cospan."
-        )
-    return int(version)
-
-
-def _check_digest(data: bytes, digest: str) -> None:
-    entry = _digest_entry(digest) if re.fullmatch("[0-9a-f]{64}", digest) else None
-    if entry is None or data.count(entry) != 1:
-        raise ModelFileError("The file is damaged: its digest is not where it should be.")
-    blank = data.replace(entry, _digest_entry(_NO_DIGEST), 1)
-    if hashlib.sha256(blank).hexdigest() != digest:
-        raise ModelFileError("The file is damaged: its contents do not match its digest.")
-
-
-def _digest_entry(digest: str) -> bytes:
-    return f'"sha256":"{digest}"'.encode()
-
-
-Model = TypeVar("Model", "JointFrame", "SetCosts", "AlignmentAngleClassifier")
+Model = TypeVar("Model", JointFrame, SetCosts, "AlignmentAngleClassifier")
 
 
 def save(path: str | os.PathLike[str], model: Any) -> Path:
     """Write a frame, costs to several sets, or a fitted estimator to a file.
 
-    The file appears whole or not at all: an older one of that name stays until then. Saving the
-    same model twice gives the same bytes.
+    The file appears whole or not at all: one of that name stays until then. Saving the same model
+    twice gives the same bytes.
 
     Parameters
     ----------
@@ -218,7 +84,7 @@ def load(path: str | os.PathLike[str], kind: type[Model]) -> Model: ...
 @overload
 def load(path: str | os.PathLike[str], kind: None = None) -> Any: ...
 def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
-    """Read what :func:`save` wrote, also what that of cospan 0.1 wrote.
+    """Read what :func:`save` wrote.
 
     Parameters
     ----------
@@ -235,7 +101,7 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
     Raises
     ------
     ModelFileError
-        If the file cannot be read, is damaged or truncated, comes from a newer version, or is
+        If the file cannot be read, is damaged or truncated, has another format version, or is
         something else.
 
     Examples
@@ -260,3 +126,139 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
             "load it without a kind, or pass another file."
         )
     return model
+
+
+# ---- models as bytes ---------------------------------------------------------------------------
+
+
+def to_bytes(model: Any) -> bytes:
+    """A model as the bytes of a model file; the same model gives the same bytes."""
+    if isinstance(model, JointFrame | SetCosts):
+        return packed(model_parts(model), _FORMAT, FORMAT_VERSION)
+    from cospan.model_file.estimators import estimator_parts  # it imports scikit-learn
+
+    return packed(estimator_parts(model), _FORMAT, FORMAT_VERSION)
+
+
+def from_bytes(data: bytes) -> Any:
+    """The model in the bytes of a model file."""
+    reader = Reader(*unpacked(data, _FORMAT, FORMAT_VERSION))
+    if reader.choice("kind", "frame", "costs", "classifier") != "classifier":
+        return read_model(reader)
+    from cospan.model_file.estimators import read_estimator
+
+    return read_estimator(reader)
+
+
+# ---- files of any kind of ours -----------------------------------------------------------------
+
+
+def packed(parts: Parts, kind: str, version: int) -> bytes:
+    """Settings and arrays as the bytes of a file of this kind."""
+    metadata = {
+        "format": kind,
+        "format_version": str(version),
+        "written_by": f"cospan {VERSION}",
+        "settings": json.dumps(parts.settings, allow_nan=False, sort_keys=True),
+        "sha256": _NO_DIGEST,
+    }
+    data = write_tensors(parts.tensors, metadata)
+    # safetensors shuffles the text entries of the header; they are put in order.
+    header, arrays = _split(data)
+    text = json.dumps(
+        json.loads(header), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    ).encode()
+    text += b" " * (-len(text) % _LENGTH_BYTES)  # the arrays begin at a multiple of 8
+    blank = len(text).to_bytes(_LENGTH_BYTES, "little") + text + arrays
+    digest = hashlib.sha256(blank).hexdigest()
+    return blank.replace(_digest_entry(_NO_DIGEST), _digest_entry(digest), 1)
+
+
+def unpacked(data: bytes, kind: str, version: int) -> Parts:
+    """Settings and arrays of a file of this kind and format version, its digest checked."""
+    metadata = _metadata(data, kind)
+    found = metadata["format_version"]
+    if found != str(version):
+        raise ModelFileError(
+            f"The file has format version {printable(found, 20)} and this cospan reads "
+            f"version {version}; make the file again with this cospan."
+        )
+    _check_digest(data, metadata["sha256"])
+    try:
+        settings = json.loads(metadata["settings"], object_pairs_hook=_without_repeats)
+        tensors = read_tensors(data)
+    except (ValueError, KeyError, SafetensorError, RecursionError):
+        raise ModelFileError(_NOT_OURS) from None
+    if not isinstance(settings, dict):
+        raise ModelFileError(_NOT_OURS)
+    return Parts(settings, tensors)
+
+
+def file_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a regular file: a pipe would be waited for, a device would never end."""
+    name = os.fspath(path)
+    try:
+        if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+            raise ModelFileError(f"Cannot read {name}: it is not a regular file.")
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"Cannot read {name}: {error.strerror or error}.") from error
+    except ValueError as error:  # a zero byte in the name
+        raise ModelFileError(f"Cannot read {name!r}: {error}.") from error
+
+
+def is_file_of(path: str | os.PathLike[str], kind: str) -> bool:
+    """Whether a file's header says that it is one of ours of this kind; the rest is not read."""
+    try:
+        if not Path(path).is_file():
+            return False
+        with Path(path).open("rb") as stream:
+            length = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
+            header = json.loads(stream.read(length)) if length < _MAX_HEADER else {}
+        return bool(header["__metadata__"]["format"] == kind)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
+def _split(data: bytes) -> tuple[bytes, bytes]:
+    """The header of a file, and its arrays."""
+    end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little")
+    if not _LENGTH_BYTES <= end <= len(data):
+        raise ModelFileError("This is not a cospan model file, or only the beginning of one.")
+    return data[_LENGTH_BYTES:end], data[end:]
+
+
+def _metadata(data: bytes, kind: str) -> dict[str, str]:
+    """The text in the header, or an error where there is no header of ours."""
+    try:
+        header = json.loads(_split(data)[0].decode(), object_pairs_hook=_without_repeats)
+        found = header["__metadata__"]
+        written = str(found["format"])
+        if written == kind:
+            return {name: str(found[name]) for name in ("format_version", "settings", "sha256")}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ModelFileError(_NOT_OURS) from None
+    if written.startswith("cospan "):
+        raise ModelFileError(f"This is a {printable(written, 40)} file, not a {kind} file.")
+    raise ModelFileError("This safetensors file was not written by cospan.")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of two entries with one name, two readers may take different ones."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("A name occurs twice.")
+    return found
+
+
+def _check_digest(data: bytes, digest: str) -> None:
+    entry = _digest_entry(digest) if re.fullmatch("[0-9a-f]{64}", digest) else None
+    if entry is None or data.count(entry) != 1:
+        raise ModelFileError("The file is damaged: its digest is not where it should be.")
+    blank = data.replace(entry, _digest_entry(_NO_DIGEST), 1)
+    if hashlib.sha256(blank).hexdigest() != digest:
+        raise ModelFileError("The file is damaged: its contents do not match its digest.")
+
+
+def _digest_entry(digest: str) -> bytes:
+    return f'"sha256":"{digest}"'.encode()

@@ -1,79 +1,38 @@
-"""Frames and costs as named tensors and plain settings, and back.
+"""Frames and costs to several sets as named arrays and plain settings, and back.
 
-Taking apart is easy; putting together trusts nothing: every entry is asked for by name and
-checked (`reader`), so that a file that is not a model gives one clear error and never a half-built
-object. Rows of data are no part of any model: of the rows that typicality compares with, a file
-holds what each cost its own set, in order, and no more than 4,096 of them.
+Rows of data are no part of any model: of the rows that typicality compares with, a file holds what
+each cost its own set, in order, and no more than 4,096 of them. The map of a curve is written as it
+is, so that no generator of random numbers has to give the same ones again; landmarks are means of
+several rows.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
-from cospan._tolerance import FILE_COSINES
+from cospan._tolerance import FAST_SHRINKAGE, FILE_COSINES, NOT_ZERO
+from cospan.curves import CurveMap, LandmarkMap, RowMap
 from cospan.decomposition import Blocks
 from cospan.errors import ModelFileError
 from cospan.frame import JointFrame
-from cospan.model_file.curves import Parts, curve_parts, read_curve
-from cospan.model_file.reader import ABOVE_0, BELOW_1, Reader
+from cospan.model_file.reader import ABOVE_0, BELOW_1, Parts, Reader
 from cospan.sets import Calibration, Geometry, SetCosts
-from cospan.sets.curved import CurvedSets
+from cospan.sets.curved import CurvedSets, Plain
 from cospan.typicality import Typicality
-
-__all__ = [
-    "Directions",
-    "Parts",
-    "host",
-    "put_together",
-    "read_directions",
-    "read_model",
-    "take_apart",
-]
 
 _LINEAR_CENTERS = ("pooled", "each", "none", "given")
 # More sets than any machine holds.
 _MOST_SETS = 2**31
 # Costs of a set's own rows in a file: summaries sample 2,000 rows, and these are kept as they are.
 _MOST_COSTS = 4096
-
-
-def take_apart(model: object) -> Parts:
-    """The parts of a frame, of costs to several sets, or of a fitted estimator."""
-    if isinstance(model, JointFrame):
-        return _frame_parts(model)
-    if isinstance(model, SetCosts):
-        return _costs_parts(model)
-    from cospan.model_file import estimators  # it imports scikit-learn
-
-    return estimators.take_apart(model)
-
-
-def put_together(parts: Parts, version: int) -> Any:
-    """The model these parts were taken from, or a ModelFileError."""
-    reader = Reader(parts.settings, parts.tensors)
-    kind = reader.value("kind", str)
-    if kind == "classifier":
-        from cospan.model_file import estimators
-
-        return estimators.put_together(reader, version)
-    if kind not in ("frame", "costs"):
-        raise ModelFileError(f"The file holds a {kind!r}, which this version cannot read.")
-    return read_model(reader, version)
-
-
-def read_model(read: Reader, version: int) -> JointFrame | SetCosts:
-    """A frame or costs, as this format version holds them."""
-    kind = read.choice("kind", "frame", "costs")
-    if version == 1:
-        from cospan.model_file import first_format
-
-        return first_format.frame(read) if kind == "frame" else first_format.costs(read)
-    return _frame(read) if kind == "frame" else _costs(read)
+# The arrays of a curve's map.
+_COLUMNS: tuple[str, ...] = ("center", "per_unit", "frequencies", "phases")
+_LANDMARKS = ("center", "per_unit", "axes", "landmarks", "mixing")
 
 
 def host(x: Any) -> NDArray[np.float64]:
@@ -81,13 +40,82 @@ def host(x: Any) -> NDArray[np.float64]:
     return np.ascontiguousarray(arrays.to_numpy(x), dtype=np.float64)
 
 
+def model_parts(model: JointFrame | SetCosts) -> Parts:
+    """The parts of a frame, or of costs to several sets."""
+    settings, tensors = _geometry_parts(model.geometry)
+    if isinstance(model, JointFrame):
+        tensors |= {name: host(getattr(model, name)) for name in ("c", "s", "core", "inverse")}
+        settings |= {
+            "kind": "frame",
+            "blocks": [int(n) for n in model.blocks],
+            "dropped": int(model.dropped),
+        }
+    else:
+        tensors |= {f"map{k}": host(one) for k, one in enumerate(model.maps)}
+        settings |= {"kind": "costs", "sets": len(model.maps), "weighting": model.weighting}
+    if model.basis is not None:
+        tensors["basis"] = host(model.basis)
+    tensors |= _typicality_parts(model.typicality)
+    found = Parts(settings, tensors)
+    return found if model.curve is None else found | _curve_parts(model.curve).inside("curve")
+
+
+def read_model(read: Reader) -> JointFrame | SetCosts:
+    """The frame, or the costs, that these parts were taken from."""
+    return _frame(read) if read.choice("kind", "frame", "costs") == "frame" else _costs(read)
+
+
+def _frame(read: Reader) -> JointFrame:
+    geometry = _geometry(read, 2)
+    d = geometry.n_features
+    c = read.tensor("c", None, least=0.0)
+    m = len(c)
+    s = read.tensor("s", m, least=0.0)
+    if np.any(np.abs(c**2 + s**2 - 1) > FILE_COSINES):
+        raise ModelFileError("The model's arrays 'c' and 's' are not cosines and sines.")
+    blocks = read.value("blocks", list)
+    if len(blocks) != 3 or not all(type(n) is int and n >= 0 for n in blocks) or sum(blocks) != m:
+        raise ModelFileError("The model's blocks do not add up to its directions.")
+    basis = read.optional_tensor("basis", d, None)
+    e = d if basis is None else basis.shape[1]
+    return JointFrame(
+        geometry=geometry,
+        c=c,
+        s=s,
+        blocks=Blocks(*blocks),
+        core=read.tensor("core", m, e),
+        inverse=read.tensor("inverse", e, m),
+        basis=basis,
+        dropped=read.integer("dropped", most=d),
+        typicality=_typicality(read, 2),
+        curve=_curve(read, geometry),
+    )
+
+
+def _costs(read: Reader) -> SetCosts:
+    n_sets = read.integer("sets", least=2, most=_MOST_SETS)
+    geometry = _geometry(read, n_sets)
+    weighting = read.choice("weighting", *(("cost",) if geometry.affine else ("cost", "frame")))
+    basis = read.optional_tensor("basis", geometry.n_features, None)
+    e = geometry.n_features if basis is None else basis.shape[1]
+    # Shrunk moments are invertible; they are found again as the inverses of their maps.
+    square = weighting == "cost" and (geometry.shrinkage > 0 or geometry.pooling > 0)
+    return SetCosts(
+        geometry=geometry,
+        weighting=weighting,
+        maps=tuple(read.tensor(f"map{k}", e, e if square else None) for k in range(n_sets)),
+        basis=basis,
+        typicality=_typicality(read, n_sets),
+        curve=_curve(read, geometry),
+    )
+
+
 # ---- the geometry -----------------------------------------------------------------------------
 
 
 def _geometry_parts(g: Geometry) -> Parts:
     tensors = {name: host(getattr(g, name)) for name in ("center", "means", "unit", "sizes")}
-    if g.calibration.offsets:
-        tensors["offsets"] = host(np.asarray(g.calibration.offsets))
+    tensors |= _offsets(g.calibration)
     settings: dict[str, Any] = {
         "span": g.span,
         "center_mode": g.center_mode,
@@ -109,10 +137,10 @@ def _geometry(read: Reader, n_sets: int) -> Geometry:
     unit = read.tensor("unit", d, least=0.0)
     if np.any((unit > 0) & (unit < sys.float_info.min)) or not (affine or unit.all()):
         raise ModelFileError("The model's array 'unit' is out of its range.")
-    offsets = read.optional_tensor("offsets", n_sets)
     balance = read.value("balance", bool)
     if affine and not balance:
         raise ModelFileError("The model's setting 'balance' is out of its range.")
+    without_tol = read.value("tol", float, int, type(None)) is None
     return Geometry(
         span="affine" if affine else "linear",
         center=center,
@@ -125,13 +153,20 @@ def _geometry(read: Reader, n_sets: int) -> Geometry:
         pooling=read.number("pooling", most=1.0 if affine else 0.0),
         dof=read.number("dof", ABOVE_0) if affine else read.number("dof", most=0.0),
         sizes=read.tensor("sizes", n_sets, least=ABOVE_0),
-        tol=read.tolerance(),
+        tol=None if without_tol else read.number("tol", most=1.0),
         feature_names=read.names("feature_names", d),
-        encoding=read.value("encoding", dict, type(None)) if "encoding" in read.settings else None,
-        calibration=Calibration(
-            read.number("gain"), () if offsets is None else tuple(offsets.tolist())
-        ),
+        encoding=read.value("encoding", dict, type(None)),
+        calibration=_calibration(read, n_sets),
     )
+
+
+def _offsets(calibration: Calibration) -> dict[str, NDArray[Any]]:
+    return {"offsets": host(np.asarray(calibration.offsets))} if calibration.offsets else {}
+
+
+def _calibration(read: Reader, n_sets: int) -> Calibration:
+    offsets = read.optional_tensor("offsets", n_sets)
+    return Calibration(read.number("gain"), () if offsets is None else tuple(offsets.tolist()))
 
 
 # ---- what the sets' own rows cost --------------------------------------------------------------
@@ -158,106 +193,49 @@ def _typicality(read: Reader, n_sets: int) -> Typicality | None:
     return Typicality(tuple(costs), tuple(above))
 
 
-def _with_curve(
-    settings: dict[str, Any], tensors: dict[str, NDArray[Any]], curve: CurvedSets | None
-) -> Parts:
-    if curve is None:
-        return Parts(settings, tensors)
-    inside = curve_parts(
-        curve, _costs_parts(curve.costs), _typicality_parts(curve.plain.typicality)
+# ---- curves -----------------------------------------------------------------------------------
+
+
+def _curve_parts(curve: CurvedSets) -> Parts:
+    plain, names = curve.plain, _COLUMNS
+    settings: dict[str, Any] = {"map": "columns", "gain": float(plain.calibration.gain)}
+    if isinstance(curve.map, LandmarkMap):
+        settings |= {"map": "landmarks", "width": float(curve.map.width)}
+        names = _LANDMARKS
+    tensors = {name: host(getattr(curve.map, name)) for name in names}
+    tensors |= _typicality_parts(plain.typicality) | _offsets(plain.calibration)
+    return Parts(settings, tensors) | model_parts(curve.costs).inside("costs")
+
+
+def _curve(read: Reader, geometry: Geometry) -> CurvedSets | None:
+    """The curve of a model with this geometry, if it has one."""
+    if "curve" not in read.settings:
+        return None
+    inside = read.section("curve")
+    mapping = _map(inside, geometry.n_features)
+    costs = _costs(inside.section("costs"))
+    g = costs.geometry
+    fits = (
+        g.n_sets == geometry.n_sets
+        and g.n_features == mapping.n_features
+        and g.affine
+        and geometry.affine
+        and g.shrinkage >= FAST_SHRINKAGE
+        and costs.curve is None
     )
-    return Parts(settings | inside.settings, tensors | inside.tensors)
+    if not fits:
+        raise ModelFileError("The model's curve does not belong to its sets; save it again.")
+    plain = Plain(_calibration(inside, g.n_sets), _typicality(inside, g.n_sets))
+    return CurvedSets(mapping, costs, plain)
 
 
-# ---- frames -----------------------------------------------------------------------------------
-
-
-def _frame_parts(frame: JointFrame) -> Parts:
-    settings, tensors = _geometry_parts(frame.geometry)
-    tensors |= {name: host(getattr(frame, name)) for name in ("c", "s", "core", "inverse")}
-    if frame.basis is not None:
-        tensors["basis"] = host(frame.basis)
-    tensors |= _typicality_parts(frame.typicality)
-    settings |= {
-        "kind": "frame",
-        "blocks": [int(n) for n in frame.blocks],
-        "dropped": int(frame.dropped),
-    }
-    return _with_curve(settings, tensors, frame.curve)
-
-
-def _frame(read: Reader) -> JointFrame:
-    geometry = _geometry(read, 2)
-    return JointFrame(
-        geometry=geometry,
-        typicality=_typicality(read, 2),
-        curve=read_curve(read, geometry, _costs, _typicality),
-        **read_directions(read, geometry.n_features)._asdict(),
-    )
-
-
-class Directions(NamedTuple):
-    """What a frame has beside its geometry, in the coordinates of the file."""
-
-    c: NDArray[np.float64]
-    s: NDArray[np.float64]
-    blocks: Blocks
-    core: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-    basis: NDArray[np.float64] | None
-    dropped: int
-
-
-def read_directions(read: Reader, d: int) -> Directions:
-    """The directions of a frame of d features."""
-    c = read.tensor("c", None, least=0.0)
-    m = len(c)
-    s = read.tensor("s", m, least=0.0)
-    if np.any(np.abs(c**2 + s**2 - 1) > FILE_COSINES):
-        raise ModelFileError("The model's arrays 'c' and 's' are not cosines and sines.")
-    blocks = read.value("blocks", list)
-    if len(blocks) != 3 or not all(type(n) is int and n >= 0 for n in blocks) or sum(blocks) != m:
-        raise ModelFileError("The model's blocks do not add up to its directions.")
-    basis = read.optional_tensor("basis", d, None)
-    e = d if basis is None else basis.shape[1]
-    return Directions(
-        c=c,
-        s=s,
-        blocks=Blocks(*blocks),
-        core=read.tensor("core", m, e),
-        inverse=read.tensor("inverse", e, m),
-        basis=basis,
-        dropped=read.integer("dropped", most=d),
-    )
-
-
-# ---- costs to several sets --------------------------------------------------------------------
-
-
-def _costs_parts(costs: SetCosts) -> Parts:
-    settings, tensors = _geometry_parts(costs.geometry)
-    tensors |= {f"map{k}": host(one) for k, one in enumerate(costs.maps)}
-    if costs.basis is not None:
-        tensors["basis"] = host(costs.basis)
-    tensors |= _typicality_parts(costs.typicality)
-    settings |= {"kind": "costs", "sets": len(costs.maps), "weighting": costs.weighting}
-    return _with_curve(settings, tensors, costs.curve)
-
-
-def _costs(read: Reader) -> SetCosts:
-    n_sets = read.integer("sets", least=2, most=_MOST_SETS)
-    geometry = _geometry(read, n_sets)
-    weighting = read.choice("weighting", *(("cost",) if geometry.affine else ("cost", "frame")))
-    basis = read.optional_tensor("basis", geometry.n_features, None)
-    e = geometry.n_features if basis is None else basis.shape[1]
-    # Shrunk moments are invertible; they are found again as the inverses of their maps.
-    square = weighting == "cost" and (geometry.shrinkage > 0 or geometry.pooling > 0)
-    maps = tuple(read.tensor(f"map{k}", e, e if square else None) for k in range(n_sets))
-    return SetCosts(
-        geometry=geometry,
-        weighting=weighting,
-        maps=maps,
-        basis=basis,
-        typicality=_typicality(read, n_sets),
-        curve=read_curve(read, geometry, _costs, _typicality),
-    )
+def _map(inside: Reader, d: int) -> RowMap:
+    center, per_unit = inside.tensor("center", d), inside.tensor("per_unit", d, least=0.0)
+    if inside.choice("map", "columns", "landmarks") == "columns":
+        frequencies = inside.tensor("frequencies", None, d)
+        return CurveMap(center, per_unit, frequencies, inside.tensor("phases", len(frequencies)))
+    axes = inside.tensor("axes", d, None)
+    landmarks = inside.tensor("landmarks", None, axes.shape[1])
+    mixing = inside.tensor("mixing", len(landmarks), None)
+    width = inside.number("width", least=NOT_ZERO)
+    return LandmarkMap(center, per_unit, axes, landmarks, mixing, width)

@@ -1,11 +1,15 @@
-"""Entries of a model file, asked for by name and checked for their kind, range and shape."""
+"""What a model is in a file (settings and arrays), and how an entry of it is asked for.
+
+Reading trusts nothing: every entry is asked for by name and checked for its kind, range and shape,
+so that a file that is not a model gives one clear error and never a half-built object.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +20,32 @@ _LARGEST = sys.float_info.max
 ABOVE_0, BELOW_1 = math.ulp(0.0), math.nextafter(1.0, 0.0)
 
 
+class Parts(NamedTuple):
+    """A model as it is written: settings as JSON values, arrays by name."""
+
+    settings: dict[str, Any]
+    tensors: dict[str, NDArray[Any]]
+
+    def inside(self, name: str) -> Parts:
+        """The same as a part of another model, which calls it by this name."""
+        return Parts({name: self.settings}, {f"{name}.{k}": v for k, v in self.tensors.items()})
+
+    def __or__(self, other: Parts) -> Parts:
+        return Parts(self.settings | other.settings, self.tensors | other.tensors)
+
+
 class Reader:
     """Asks for entries and says what is wrong with them."""
 
     def __init__(self, settings: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> None:
         self.settings = settings
         self.tensors = tensors
+
+    def section(self, name: str) -> Reader:
+        """What the file holds of a model inside the model."""
+        start = name + "."
+        inside = {k.removeprefix(start): v for k, v in self.tensors.items() if k.startswith(start)}
+        return Reader(self.value(name, dict), inside)
 
     def value(self, name: str, *kinds: type) -> Any:
         """A setting of one of these kinds."""
@@ -35,20 +59,13 @@ class Reader:
     def number(self, name: str, least: float = 0.0, most: float = _LARGEST) -> float:
         value = self.value(name, float, int)
         if not least <= value <= most:
-            raise _out_of_range(name)
+            raise ModelFileError(f"The model's setting {name!r} is out of its range.")
         return float(value)
 
     def integer(self, name: str, *, least: int = 0, most: int) -> int:
         value: int = self.value(name, int)
-        if not least <= value <= most:
-            raise _out_of_range(name)
+        self.number(name, least, most)
         return value
-
-    def tolerance(self) -> float | None:
-        """The setting tol: None or a number."""
-        if self.value("tol", float, int, type(None)) is None:
-            return None
-        return self.number("tol", most=1.0)
 
     def choice(self, name: str, *options: str) -> str:
         value = self.value(name, str)
@@ -56,22 +73,12 @@ class Reader:
             raise ModelFileError(f"The model's setting {name!r} is {value!r}, which is unknown.")
         return str(value)
 
-    def section(self, name: str) -> Reader:
-        """What the file holds of a model inside the model."""
-        prefix = name + "."
-        inside = {
-            k.removeprefix(prefix): v for k, v in self.tensors.items() if k.startswith(prefix)
-        }
-        return Reader(self.value(name, dict), inside)
-
     def names(self, name: str, count: int) -> tuple[str, ...] | None:
         """None, or one text for each feature."""
         found = self.value(name, list, type(None))
         if found is None:
             return None
-        if not all(type(x) is str for x in found):
-            raise ModelFileError(f"The model's setting {name!r} holds more than text.")
-        if len(found) != count:
+        if len(found) != count or not all(type(x) is str for x in found):
             raise ModelFileError("The model does not have one name for each feature.")
         return tuple(found)
 
@@ -94,7 +101,3 @@ class Reader:
     def optional_tensor(self, name: str, *shape: int | None) -> NDArray[np.float64] | None:
         """The same, or None where there is none of this name."""
         return self.tensor(name, *shape) if name in self.tensors else None
-
-
-def _out_of_range(name: str) -> ModelFileError:
-    return ModelFileError(f"The model's setting {name!r} is out of its range.")

@@ -2,15 +2,12 @@
 
 Bottom up: ``timing`` says which window a row belongs to, ``reading`` gives rows with their times,
 ``windows`` makes a summary and a sample of each in one pass, by the workers where the rows are
-Dask's (``cutting``; ``moments`` takes summaries apart).
-``ranks``, ``cost`` and ``channels`` are what is watched: means of bounded functions that the
-reference fixes (``choosing``; ``relating`` has the correlations among them); ``effect`` compares a
-window as a whole. ``records`` are windows as they are kept, ``profile`` is a reference with its own
-windows (``standing_in`` draws rows for one without any),
-``levels`` the alarm levels that follow from them. ``judging``, ``chance``, ``reasons``,
-``wording`` and ``episodes`` say what is unusual, and since when; ``result`` holds the whole,
-``files`` (over ``parts`` and ``entries``) keeps it, ``api`` makes it.
-``sequential`` (over ``martingale``) is the alarm for rows that come one by one.
+Dask's (``moments`` takes summaries apart).
+``ranks`` and ``channels`` are what is watched: means of bounded functions that the reference fixes
+(``choosing``). ``records`` are windows as they are measured and kept, ``profile`` is a reference
+with its own windows, ``levels`` the alarm levels that follow from them. ``judging``, ``reasons``
+and ``episodes`` say what is unusual, and since when; ``result`` holds the whole, ``files`` keeps
+it, ``api`` makes it.
 """
 
 from cospan.monitoring.api import monitor
@@ -20,7 +17,6 @@ from cospan.monitoring.levels import Levels
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.reasons import Reason
 from cospan.monitoring.result import Monitoring
-from cospan.monitoring.sequential import SequentialAlarm
 
 __all__ = [
     "Episode",
@@ -28,7 +24,6 @@ __all__ = [
     "Monitoring",
     "Profile",
     "Reason",
-    "SequentialAlarm",
     "WindowResult",
     "monitor",
 ]

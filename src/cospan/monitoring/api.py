@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,20 @@ import numpy as np
 from cospan._arrays import one_blas_thread
 from cospan._warnings import heard, warn
 from cospan.errors import InputError
-from cospan.monitoring.cutting import windows_of
 from cospan.monitoring.files import is_monitoring_file, is_profile_file
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.reading import opened, refuse_unknown
 from cospan.monitoring.records import Record, record_of
 from cospan.monitoring.result import Monitoring
 from cospan.monitoring.timing import Every, as_every
-from cospan.monitoring.windows import SAMPLE_ROWS
+from cospan.monitoring.windows import windows_of
 from cospan.summary import Summary
 
 Progress = Callable[[str, int, int | None], None]
+
+_HOW_LONG = (
+    'How long is a window? Say it with every=, for instance every="day" or every="1000-rows".'
+)
 
 
 def monitor(
@@ -84,7 +88,7 @@ def monitor(
             allowed = _as_alarms(1.0 if false_alarms is None else false_alarms)
             profile = _profile(reference, time, every, seed, options)
         length = _same_every(profile, every)
-        profile = profile if profile.every else _with_every(profile, length)
+        profile = replace(profile, every=length)
         records, called = _measured(profile, data, time, length, seed, progress, options)
         if past is not None:
             records = _after(past, records, length)
@@ -123,12 +127,6 @@ def _after(past: Monitoring, records: list[Record], length: Every) -> list[Recor
     return records
 
 
-def _how_long() -> str:
-    return (
-        'How long is a window? Say it with every=, for instance every="day" or every="1000-rows".'
-    )
-
-
 def _as_alarms(value: Any) -> float:
     number = isinstance(value, int | float | np.integer | np.floating)
     if isinstance(value, bool) or not number or not 0 < value <= sys.float_info.max:
@@ -146,17 +144,17 @@ def _profile(reference: Any, time: Any, every: Any, seed: int, options: dict[str
     if isinstance(reference, Profile):
         return reference
     if every is None:
-        raise InputError(_how_long())
+        raise InputError(_HOW_LONG)
     if isinstance(time, str | None):
-        return Profile.of(reference, time=time, every=every, rows=SAMPLE_ROWS, seed=seed, **options)
-    return Profile.of(reference, rows=SAMPLE_ROWS, seed=seed, **options)  # its times are not given
+        return Profile.of(reference, time=time, every=every, seed=seed, **options)
+    return Profile.of(reference, seed=seed, **options)  # its times are not given
 
 
 def _same_every(profile: Profile, every: Any) -> Every:
     """How long windows are: as asked, and as the reference's are."""
     if every is None:
         if profile.every is None:
-            raise InputError(_how_long())
+            raise InputError(_HOW_LONG)
         return profile.every
     length = as_every(every)
     if profile.every is not None and profile.every != length:
@@ -165,12 +163,6 @@ def _same_every(profile: Profile, every: Any) -> Every:
             f"{length.plural}; make both the same."
         )
     return length
-
-
-def _with_every(profile: Profile, length: Every) -> Profile:
-    from dataclasses import replace
-
-    return replace(profile, every=length)
 
 
 def _measured(
@@ -221,7 +213,7 @@ class _Measured:
 
     def _measure(self, code: int, part: Summary) -> Record:
         own = self.profile
-        return record_of(code, part, own.channels, own.summary, own.rows, own_rows=own.keeps_rows)
+        return record_of(code, part, own.channels, own.summary, own.summary.sample.rows)
 
 
 def _check_width(profile: Profile, source: Any) -> None:

@@ -18,11 +18,125 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan import _arrays as arrays
+from cospan._tolerance import NOT_ZERO, PERFECT_CORRELATION, constant_variance
 from cospan._types import Floats, Index
-from cospan.monitoring.cost import Cost
+from cospan.changes.correlating import VARIED_ROWS, side_of
 from cospan.monitoring.ranks import Ranks, excess, legendre_means
-from cospan.monitoring.relating import Related, related
 from cospan.summary import Summary
+
+
+class Cost(NamedTuple):
+    """What a row costs a set: the squared distance (x - mean)ᵀ (shrunk covariance)⁻¹ (x - mean)."""
+
+    mean: Floats
+    map: Floats  # (live, live): the distance is the length of (x - mean) @ map
+
+    @classmethod
+    def of(cls, summary: Summary, live: Index, shrinkage: float) -> Cost:
+        """Of the live features of a set, in their own units."""
+        covariance = np.asarray(summary.scatter_about())[np.ix_(live, live)] / summary.n
+        unit = np.sqrt(np.maximum(np.diag(covariance), NOT_ZERO))
+        relation = covariance / unit[:, None] / unit[None, :]
+        mixed = (1 - shrinkage) * relation + shrinkage * np.eye(len(live))
+        root = arrays.cholesky(mixed)
+        inverse = np.asarray(arrays.solve_triangular_transposed(root, np.eye(len(live)))).T
+        return cls(np.asarray(summary.mean)[live], inverse / unit[:, None])
+
+    def squared(self, rows: Floats) -> Floats:
+        along = (rows - self.mean) @ self.map
+        return np.asarray(np.einsum("ij,ij->i", along, along))
+
+    def away(self, rows: Floats) -> tuple[Floats, Floats]:
+        """The squared cost, and how far each feature is from what the others let expect.
+
+        In standard deviations of that: with the precision P it is (P (x - mean))ⱼ / √Pⱼⱼ.
+        """
+        along = (rows - self.mean) @ self.map
+        return (
+            np.asarray(np.einsum("ij,ij->i", along, along)),
+            np.asarray(along @ (self.map.T * self.unit)),
+        )
+
+    @property
+    def unit(self) -> Floats:
+        """The standard deviation of each feature given the others."""
+        return np.asarray(1 / np.sqrt(np.einsum("ij,ij->i", self.map, self.map)))
+
+
+class Related(NamedTuple):
+    """Of each two columns: their correlation, its variance a row, the rows, and those that vary.
+
+    `varied` are the rows that differ from a column's usual value, those of the column with fewer.
+    """
+
+    r: Floats
+    influence: Floats
+    rows: Floats
+    varied: Floats
+
+    def noise(self, usual: Floats) -> Floats:
+        """The variance of a window's correlations, if they are the `usual` ones but for chance.
+
+        As Fisher's scale has it, or as it is, whichever says less; see :func:`correlating.apart`.
+        A few rows with both of two rare levels make a large correlation, and a large variance.
+        """
+        free = np.maximum(1 - self.r**2, PERFECT_CORRELATION)
+        direct = np.maximum(self.influence, (1 - ((self.r + usual) / 2) ** 2) ** 2)
+        fisher = self.influence * ((1 - usual**2) / free) ** 2
+        return np.asarray(np.minimum(fisher, direct) / self.rows)
+
+    @property
+    def known(self) -> Floats:
+        """Which correlations are the matter of more than a few rows."""
+        return np.asarray(self.varied >= VARIED_ROWS)
+
+    def of(self, i: Index | int, j: Index | int) -> Related:
+        """The same of some pairs."""
+        return Related(*(field[i, j] for field in self))
+
+
+def related(values: Floats, there: Floats | None) -> Related:
+    """Correlations of columns of ranks and shares; `there` is 0 where a value is missing.
+
+    Examples
+    --------
+    >>> x = np.column_stack([np.arange(60.0) / 60, np.arange(60)[::-1] / 60])
+    >>> x[:10, 0] = 0.5  # stands for missing values
+    >>> there = np.repeat([[0.0, 1.0], [1.0, 1.0]], [10, 50], axis=0)
+    >>> found = related(x, there).of(0, 1)
+    >>> float(found.r.round(6)), int(found.rows), bool(found.known)
+    (-1.0, 50, True)
+    """
+    there = None if there is None or there.all() else there
+    held = np.ones(values.shape) if there is None else there
+    n = np.maximum(held.sum(axis=0), 1.0)
+    u = (values - (values * held).sum(axis=0) / n) * held
+    variance = np.einsum("ij,ij->j", u, u) / n
+    u = u / np.sqrt(np.maximum(variance, NOT_ZERO))
+    u[:, variance <= constant_variance(1.0)] = 0.0  # ranks and shares are at most 1
+    side = side_of(u, np.arange(u.shape[1]), there)
+    differ = _off_the_median(values, held)
+    if there is None:
+        varied = np.where(u.any(axis=0), differ.sum(axis=0), 0.0)
+        rows = np.full(side.r.shape, float(len(u)))
+        return Related(side.r, side.influence, rows, np.minimum.outer(varied, varied))
+    rows = np.maximum(there.T @ there, 1.0)
+    mean = u.T @ there / rows
+    left = np.maximum((u * u).T @ there / rows - mean**2, 0.0)  # of a column's variance
+    varied = (differ.T @ there) * np.minimum(left, 1.0)
+    size = np.sqrt(np.maximum(left * left.T, constant_variance(1.0)))
+    r = np.clip((u.T @ u / rows - mean * mean.T) / size, -1.0, 1.0)
+    return Related(r, side.influence, rows, np.minimum(varied, varied.T))
+
+
+def _off_the_median(values: Floats, there: Floats) -> Floats:
+    """1 where a value is not the median: where most rows have one value, it is that."""
+    ordered = np.sort(np.where(there > 0, values, np.inf), axis=0)
+    middle = (there.sum(axis=0) // 2).astype(np.intp)
+    usual = np.take_along_axis(ordered, np.minimum(middle, len(values) - 1)[None], axis=0)
+    return np.asarray((values != usual) * there)
+
 
 #: Scores of number columns, in the order of `ranks.legendre`.
 SCORES = ("mean", "spread", "shape", "shape")
@@ -59,11 +173,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Channels:
-    """The functions, and their variances over the rows of the profile they are part of.
-
-    A profile made like another has its functions, to be merged with it: their ranks and costs are
-    those of the first one. The `variance` is always the profile's own.
-    """
+    """The functions, and their variances over the rows of the profile they are part of."""
 
     names: tuple[str, ...]  # every feature that rows have, indicators of missing values last
     owners: tuple[str, ...]  # the user's column of each
@@ -228,10 +338,10 @@ class Channels:
         known = [ranks.values for ranks in self.ranks]
         return np.array([x[0] for x in known]), np.array([x[-1] for x in known])
 
-    def unexpected(self, means: Floats, cost: Cost) -> Floats:
+    def unexpected(self, means: Floats) -> Floats:
         """How far means of all features are from what the others let expect, of those numbers."""
         own = np.searchsorted(self.live, self.numbers[self.given])
-        return np.asarray(cost.away(means[None, self.live])[1][0, own])
+        return np.asarray(self.cost.away(means[None, self.live])[1][0, own])
 
     def given_variance(self, rows: Floats) -> Floats:
         """The variance over single rows of the channels of numbers given the others."""
@@ -295,11 +405,6 @@ def _most_frequent(values: Floats) -> float:
     if len(starts) == len(values) - 1:  # all differ, as measurements do
         return 1 / len(values)
     return float(np.diff([0, *starts, len(values)]).max()) / len(values)
-
-
-def angle_share(angle: Floats) -> Floats:
-    """The share that such an angle stands for."""
-    return np.asarray(np.sin(np.clip(angle, 0.0, np.pi) / 2) ** 2)
 
 
 def share_angle(share: Floats) -> Floats:

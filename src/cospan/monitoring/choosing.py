@@ -11,8 +11,7 @@ import numpy as np
 from cospan._tolerance import constant_variance
 from cospan._types import Floats, Index
 from cospan.errors import InputError
-from cospan.monitoring.channels import GIVEN, OF_NUMBERS, SCORES, Channel, Channels
-from cospan.monitoring.cost import Cost
+from cospan.monitoring.channels import GIVEN, OF_NUMBERS, SCORES, Channel, Channels, Cost
 from cospan.monitoring.moments import without_rows
 from cospan.monitoring.ranks import Ranks, excess, legendre, ranks_of
 from cospan.summary import Summary
@@ -137,18 +136,6 @@ def _variance(channels: Channels, rows: Floats, relations: Floats) -> Floats:
         ]
     )
     return np.asarray(np.maximum(found, _LEAST_VARIANCE))
-
-
-def of_other_rows(channels: Channels, rows: Floats) -> Channels:
-    """The same functions, with the variances that they have over these rows."""
-    start = channels.ranked + channels.shared
-    noise = channels.variance[start : start + len(channels.pairs)]
-    if len(channels.pairs):
-        features, places = np.unique(channels.pairs, return_inverse=True)
-        i, j = places.reshape(channels.pairs.shape).T
-        found = channels.relations(rows, features).of(i, j)
-        noise = np.where(found.known, found.influence, noise)
-    return replace(channels, variance=_variance(channels, rows, noise))
 
 
 def sketches_of(rows: Floats, numbers: Index, gaps: Index) -> tuple[Ranks, ...]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from cospan._numbers import p_text
 from cospan._types import Floats
-from cospan.monitoring.chance import p_value
+from cospan.changes.twosample import log_fisher
 from cospan.monitoring.channels import Channel
 from cospan.monitoring.levels import Levels
 from cospan.monitoring.profile import Profile
@@ -19,7 +21,6 @@ from cospan.monitoring.reasons import ALARM, Reason, reasons_of
 from cospan.monitoring.records import FEWEST_ROWS, Record, noise_of
 from cospan.significance import Estimate
 
-PARTS = ("location", "scale", "shape")
 _SMALLEST = 1e-300
 _PART_OF = {
     "mean": "location",
@@ -131,21 +132,17 @@ class WindowResult:
         return found
 
 
-def judge(
-    records: Sequence[Record], profile: Profile, levels: Levels, behind: int | None = None
-) -> list[WindowResult]:
-    """Judge windows by the reference's levels; `behind`: rows that the reference's ranks are of."""
+def judge(records: Sequence[Record], profile: Profile, levels: Levels) -> list[WindowResult]:
+    """Judge windows by the reference's levels."""
     if not records:
         return []
-    behind = behind or profile.ranked_rows
     values = np.array([np.append(one.values, one.effect.auc.value) for one in records])
     noise = noise_of(records, profile.channels)
     z = levels.standardised(values, noise)
     # Rows that are separated worse than the reference's own are no alarm.
     z[:, -1] = np.maximum(z[:, -1], 0.0)
     return [
-        _judged(one, z[i], values[i], noise[i], profile, levels, behind)
-        for i, one in enumerate(records)
+        _judged(one, z[i], values[i], noise[i], profile, levels) for i, one in enumerate(records)
     ]
 
 
@@ -156,7 +153,6 @@ def _judged(
     noise: Floats,
     profile: Profile,
     levels: Levels,
-    behind: int,
 ) -> WindowResult:
     every = profile.every
     enough = record.rows >= FEWEST_ROWS
@@ -172,7 +168,7 @@ def _judged(
         code=record.code,
         rows=record.rows,
         effect=record.effect.auc,
-        p=p_value(record, values, noise, profile, behind) if enough else 1.0,
+        p=_p_value(record, values, noise, profile) if enough else 1.0,
         score=score,
         level=ALARM,
         alarm=bool(enough and score > ALARM),
@@ -204,3 +200,28 @@ def _missing(record: Record, profile: Profile) -> tuple[float, float, str]:
     worst = places[int(np.argmax(rises if max(rises) > 0 else shares))]
     share = float(record.means[worst.feature])
     return share, float(usual[worst.feature]), worst.column if share > 0 else ""
+
+
+def _p_value(record: Record, values: Floats, noise: Floats, profile: Profile) -> float:
+    """The smallest p-value of the channels of columns and relations, times their number.
+
+    Shares by Fisher's exact test of the counts; all others are means of bounded functions, close
+    to normal. What is beyond the range, and what repeats, is left out: both are larger in few rows
+    than in many. So are numbers given the others and whole rows, whose geometry was fitted to the
+    profile's rows and so fits others less well; and the share of levels without a feature of their
+    own, since those with one were chosen for being frequent in the profile's rows.
+    """
+    channels, n = profile.channels, profile.summary.n
+    error = np.sqrt(noise[:-1] + channels.variance / min(n, profile.ranked_rows))
+    z = (values[:-1] - profile.center[:-1]) / error
+    log_p = math.log(2) + stats.norm.logsf(np.abs(z))
+    here = np.round(channels.share_values(record.means) * record.rows)
+    there = np.round(channels.share_values(np.asarray(profile.summary.mean)) * n)
+    start = channels.ranked
+    log_p[start : start + channels.shared] = log_fisher(here, record.rows, there, n)
+    columns = () if profile.plan is None else profile.plan.used
+    chosen = [column.features[-1] for column in columns if column.other]
+    log_p[start + np.flatnonzero(np.isin(np.array(channels.names)[channels.shares], chosen))] = 0.0
+    log_p = log_p[: channels.odd.start]
+    smallest = float(log_p.min()) + math.log(len(log_p))
+    return math.exp(min(0.0, max(smallest, math.log(sys.float_info.min))))

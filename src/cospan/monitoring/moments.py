@@ -133,13 +133,3 @@ def without_rows(whole: Summary, rows: Floats) -> Summary:
         eps=whole.eps,
         names=whole.feature_names,
     )
-
-
-def thinned(summary: Summary, size: int) -> Summary:
-    """The same summary with a smaller sample, which is still a uniform one."""
-    return replace(summary, sample=subset(summary.sample, size))
-
-
-def subset(sample: RowSample, size: int) -> RowSample:
-    """The rows of the smallest priorities: a uniform sample of a uniform sample."""
-    return sample.smaller(size)

@@ -2,12 +2,11 @@
 
 Up to `POINTS` values with their mid-ranks, the share of smaller values plus half of the equal ones,
 scaled to [-1, 1]. Values that many rows have (zero, the limits of an instrument) are points of
-their own, so that their rank is exact; between points it is interpolated. Two sketches merge.
+their own, so that their rank is exact; between points it is interpolated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
 
-__all__ = ["Ranks", "excess", "legendre", "legendre_means", "merged_ranks", "ranks_of"]
+__all__ = ["Ranks", "excess", "legendre", "legendre_means", "ranks_of"]
 
 
 POINTS = 192
@@ -23,8 +22,6 @@ POINTS = 192
 #: far from the next.
 _ENDS = 1 - np.geomspace(2e-5, 1e-2, 8)
 _EVEN = np.sort(np.concatenate([np.linspace(-1, 1, POINTS // 2), _ENDS, -_ENDS]))
-#: Ranks further apart than those of points that are spread evenly: a value that many rows have.
-_WIDE = 1.1 * 2 / (POINTS // 2)
 #: Ranges of the reference that a value is counted beyond it, at most: two rows are no alarm yet.
 _FURTHEST = 1e3
 
@@ -50,42 +47,6 @@ class Ranks(NamedTuple):
         """The values of ranks: the other way round."""
         return np.asarray(np.interp(u, self.at, self.values))
 
-    def drawn(self, u: Floats) -> Floats:
-        """Values with this distribution for `u` uniform on [-1, 1].
-
-        Where ranks are wide apart a value has many rows, and nothing lies between it and the next.
-
-        Examples
-        --------
-        >>> ranks_of(np.array([0.0] * 8 + [1.0, 1.0])).drawn(np.array([-1.0, 0.0, 0.5, 0.7]))
-        array([0., 0., 0., 1.])
-        """
-        return np.asarray(np.interp(u, *self._steps()))
-
-    def largest_share(self) -> float:
-        """The share of the value that most rows have; 0 where no value stands out.
-
-        Examples
-        --------
-        >>> ranks_of(np.array([0.0] * 8 + [1.0, 1.0])).largest_share()
-        0.8
-        """
-        edges, values = self._steps()
-        flat = np.diff(edges)[np.diff(values) == 0]
-        return float(flat.max(initial=0.0)) / 2
-
-    def _steps(self) -> tuple[list[float], list[float]]:
-        """Ranks and the values there, rising between them or the same."""
-        at, edges, values = self.at.tolist(), [-1.0], [float(self.values[0])]
-        left = -1.0  # where the rows of the value at hand begin
-        for k in range(len(at) - 1):
-            apart = at[k + 1] - at[k] > _WIDE
-            end = min(max(2 * at[k] - left, at[k]), at[k + 1]) if apart else at[k]
-            edges += [end, end if apart else at[k + 1]]
-            values += [float(self.values[k]), float(self.values[k + 1])]
-            left = end
-        return [*edges, 1.0], [*values, values[-1]]
-
 
 def ranks_of(x: Floats) -> Ranks:
     """The sketch of some values, one at least."""
@@ -104,24 +65,6 @@ def _thinned(values: Floats, at: Floats, mass: Floats) -> Ranks:
         kept = np.unique(kept.clip(0, len(values) - 1))
         values, at = values[kept], at[kept]
     return Ranks(values.astype(np.float64), at)
-
-
-def merged_ranks(parts: Sequence[Ranks], weights: Sequence[float]) -> Ranks:
-    """The sketch of several sets together; `weights` are their numbers of rows.
-
-    Examples
-    --------
-    >>> a, b = ranks_of(np.array([1.0, 2.0])), ranks_of(np.array([3.0]))
-    >>> merged_ranks([a, b], [2, 1]).at.round(2) + 0.0
-    array([-0.67,  0.  ,  0.67])
-    """
-    if not sum(weights) > 0:  # no row has a value
-        weights = [1.0] * len(parts)
-    total = float(sum(weights))
-    values = np.unique(np.concatenate([part.values for part in parts]))
-    at = sum((w / total) * part.of(values) for part, w in zip(parts, weights, strict=True))
-    at = np.maximum.accumulate(np.asarray(at))
-    return _thinned(values, at, np.gradient(at) if len(at) > 1 else np.ones(1))
 
 
 def excess(values: Floats, low: Floats, high: Floats, width: Floats | None = None) -> Floats:

@@ -143,21 +143,20 @@ def full_plan(sources: Sequence[Source]) -> EncodingPlan | None:
 
 def _filled(plan: EncodingPlan, source: Source) -> EncodingPlan:
     """Something to put in for missing values of columns that had none: the first rows' mean."""
-    bare = _with_fill(plan, np.zeros(plan.n_features), only_missing=True)
+    bare = _with_fill(plan, np.zeros(plan.n_features))
     first = next(timed_rows([source], bare, None), None)
     if first is None:
         raise InputError(f"{source.name} has no rows; check the file and its filters.")
-    return _with_fill(plan, first.rows.mean(axis=0), only_missing=True)
+    return _with_fill(plan, first.rows.mean(axis=0))
 
 
-def _with_fill(plan: EncodingPlan, means: Floats, *, only_missing: bool) -> EncodingPlan:
+def _with_fill(plan: EncodingPlan, means: Floats) -> EncodingPlan:
     columns, place = [], 0
     for column in plan.columns:
         width = len(column.features)
         if column.used:
             own = tuple(float(x) for x in means[place : place + width])
-            fill = column.fill if column.fill and only_missing else own
-            column = replace(column, fill=fill, indicator=True)
+            column = replace(column, fill=column.fill or own, indicator=True)
         columns.append(column)
         place += width
     return EncodingPlan(tuple(columns), "indicator")

@@ -21,10 +21,6 @@ from cospan.monitoring.records import FEWEST_ROWS, Record
 __all__ = ["Monitoring"]
 
 _NOT_JUDGED = "{windows} of fewer than {fewest} rows cannot be judged."
-_DRAWN = (
-    "The reference's profile keeps no rows, so each AUC is measured against rows drawn from its "
-    "summary: against the rows themselves it would differ by a few hundredths."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +117,6 @@ class Monitoring:
         return text.format(rate=stated, n=levels.windows, most=windows * levels.promised)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """What a reader should know: the notes, and against what the AUCs are measured."""
-        return self.notes if self.profile.keeps_rows else (*self.notes, _DRAWN)
-
-    @property
     def headline(self) -> str:
         """How many windows raise an alarm."""
         n, alarms = len(self.windows), len(self.alarms)
@@ -164,7 +155,7 @@ class Monitoring:
             "reference_windows": self.levels.windows,
             "windows": [window.to_dict() for window in self.windows],
             "episodes": [episode.to_dict() for episode in self.episodes],
-            "notes": list(self.remarks),
+            "notes": list(self.notes),
         }
 
     def columns(self) -> dict[str, Any]:

@@ -7,18 +7,20 @@ and where windows are many or rows are wide all samples are halved until they fi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan._types import Floats
-from cospan._warnings import warn
+from cospan._warnings import Remark, heard, warn
 from cospan.errors import InputError
-from cospan.monitoring.moments import padded, thinned
-from cospan.monitoring.reading import Timed
+from cospan.monitoring.moments import padded
+from cospan.monitoring.reading import Timed, check_columns, timed_rows
 from cospan.monitoring.timing import Every
+from cospan.sources import EncodingPlan, Source
 from cospan.sources.ahead import read_ahead
 from cospan.summary import Summary
 
@@ -65,7 +67,10 @@ class Windows:
         most = max(16, SAMPLE_BYTES // (8 * width * max(1, len(self.parts))))
         if most < self.sample_rows:
             self.sample_rows = max(16, self.sample_rows // 2)
-            self.parts = {k: thinned(part, self.sample_rows) for k, part in self.parts.items()}
+            self.parts = {
+                code: replace(part, sample=part.sample.smaller(self.sample_rows))
+                for code, part in self.parts.items()
+            }
 
     def merge(self, other: Windows) -> None:
         """Add the windows of further rows, of which some may be here already."""
@@ -160,3 +165,68 @@ def _groups(rows: Floats, codes: NDArray[np.int64]) -> Iterator[tuple[int, Float
     for start, stop in itertools.pairwise(edges):
         if stop > start:
             yield int(codes[start]), rows[start:stop]
+
+
+#: Partitions merged by one task.
+FAN_IN = 4
+#: Every partition may have the same to say.
+MOST_REMARKS = 5
+
+
+def windows_of(
+    sources: Sequence[Source],
+    plan: EncodingPlan | None,
+    time: Any,
+    every: Every,
+    *,
+    seed: int = 0,
+    name: str = "data",
+    passed: Passed | None = None,
+) -> Windows:
+    """All rows of the sources as windows, in one pass; `passed` is as in `windows.cut`."""
+    apart: list[Any] = [getattr(source.table, "partitions", None) for source in sources]
+    if plan is None or not every.timed or not isinstance(time, str) or None in apart:
+        blocks = timed_rows(sources, plan, time, bare=True)
+        width = 0 if plan is None else plan.n_features
+        return cut(blocks, every, seed=seed, name=name, width=width, passed=passed)
+    for source in sources:
+        check_columns(source, plan)  # before the workers begin
+    columns = list(dict.fromkeys([*plan.inputs, time]))
+    parts = [part for partitions in apart for part in partitions(columns)]
+    found, remarks = _by_workers(parts, plan, time, every, seed, name)
+    for remark in list(dict.fromkeys(remarks))[:MOST_REMARKS]:
+        warn(remark)
+    return finished(found, name)
+
+
+def _by_workers(
+    parts: Sequence[Any], plan: EncodingPlan, time: str, every: Every, seed: int, name: str
+) -> tuple[Windows, list[Remark]]:
+    import dask
+
+    leaf, node = dask.delayed(_cut, pure=False), dask.delayed(_merged, pure=False)
+    tasks = [leaf(part, plan, time, every, seed, name) for part in parts]
+    while len(tasks) > 1:
+        tasks = [node(tasks[i : i + FAN_IN]) for i in range(0, len(tasks), FAN_IN)]
+    found: tuple[Windows, list[Remark]] = dask.compute(tasks[0])[0]
+    return found
+
+
+def _cut(
+    part: Any, plan: EncodingPlan, time: str, every: Every, seed: int, name: str
+) -> tuple[Windows, list[Remark]]:
+    """The windows of one partition, and what was remarked; called on a worker."""
+    from cospan.sources.encoding.lazy import local
+
+    with heard() as remarks:
+        blocks = timed_rows([local(part, name)], plan, time, bare=True) if len(part) else ()
+        found = gathered(blocks, every, seed=seed, width=plan.n_features)
+    return found, remarks
+
+
+def _merged(parts: list[tuple[Windows, list[Remark]]]) -> tuple[Windows, list[Remark]]:
+    first, remarks = parts[0]
+    for other, more in parts[1:]:
+        first.merge(other)
+        remarks = [*remarks, *more]
+    return first, remarks

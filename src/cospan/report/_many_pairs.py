@@ -35,7 +35,6 @@ SCATTERED = 60
 #: Options with a value that a command for all sets has for itself.
 OF_THE_WHOLE = (
     "-o", "--output", "--format", "--score", "--scores", "--labels", "--save", "--fail-on",
-    "--junit", "--summary",
 )  # fmt: skip
 
 

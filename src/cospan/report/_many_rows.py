@@ -37,11 +37,11 @@ class ManyRows:
         called = c.feature_names or tuple(f"x{j}" for j in range(d))
         self.columns = Columns(called, c.costs.geometry.encoding, [np.zeros((0, d))] * 2)
         self.means = np.asarray(c.costs.geometry.means, dtype=np.float64)
-        telling = c.telling
+        notable = c.notable
         self.values: dict[int, NDArray[np.float64]] = {}
-        if telling is not None:
-            rows = np.asarray(telling.rows, dtype=np.float64)
-            self.values = dict(zip(telling.row_index.tolist(), rows, strict=True))
+        if notable is not None:
+            rows = np.asarray(notable.rows, dtype=np.float64)
+            self.values = dict(zip(notable.row_index.tolist(), rows, strict=True))
         self.shape = None if c.image_shape is None else PictureShape.of(c.image_shape, 32)
         self.limits = limits_of([] if self.shape is None else list(self.values.values()))
         self.strange, self.theta, self.nearest = c.neither, c.theta, c.nearest

@@ -49,9 +49,9 @@ class _Group:
         self.probability = np.sin(np.radians(self.theta)) ** 2
         self.values: dict[int, tuple[Floats, Floats]] = {}
         kept = [(group.rows, group.row_index, group.attribution)]
-        telling = getattr(group, "telling", None)
-        if telling is not None:
-            kept.append(tuple(telling))
+        notable = getattr(group, "notable", None)
+        if notable is not None:
+            kept.append(tuple(notable))
         for rows, index, pulls in kept:
             if rows is None or pulls is None:
                 continue
@@ -128,8 +128,6 @@ def _flagged(c: Comparison, key: str) -> list[int]:
 
 def _astray(c: Comparison, own: _Group) -> list[int]:
     """Rows that look like the other set, those that do most first."""
-    if own.group.drawn:
-        return []
     if c.audit_of == "sets":
         return _flagged(c, own.key)
     if not c.separated:
@@ -143,7 +141,6 @@ def _border(groups: dict[str, _Group]) -> list[Chosen]:
     found = [
         (abs(float(own.theta[i]) - 45), key, int(i))
         for key, own in groups.items()
-        if not own.group.drawn
         for i in np.flatnonzero(np.minimum(own.probability, 1 - own.probability) > BORDER)
     ]
     return [(key, i) for _, key, i in sorted(found)]
@@ -151,7 +148,7 @@ def _border(groups: dict[str, _Group]) -> list[Chosen]:
 
 def _spread(own: _Group, n: int) -> NDArray[np.intp]:
     """Rows with values, evenly spread over the angles in order."""
-    known = np.flatnonzero(own.known & (not own.group.drawn))
+    known = np.flatnonzero(own.known)
     order = known[np.argsort(own.theta[known], kind="stable")]
     if len(order) <= n:
         return order

@@ -8,17 +8,16 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from cospan._numbers import chance, count, p_text, percent
+from cospan._numbers import chance, count, p_text
 from cospan.changes import size_of, wording
 from cospan.changes.wording import auc_interval
 from cospan.significance import MEASURES
 
 from ._text import clean
-from .pieces import Measure, SetInfo, TimeChart
+from .pieces import Measure, SetInfo
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
-    from cospan.comparison.timelines import Moment
     from cospan.significance import Estimate
 
 LONGEST_IN_SENTENCE = 60
@@ -127,30 +126,6 @@ def fallback_verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
         f"correctly ({auc_interval(auc)})."
     )
     return differs, size_of(auc.value), (first, second)
-
-
-def time_words(one: TimeChart) -> str:
-    """What the angles over time are."""
-    kept = ", of the rows that were kept with their values" if one.sampled else ""
-    found = ("The median angle of the rows of each set, and the range that holds the middle "
-                f"half of them; 0° looks like A, 90° like B{kept}.")  # fmt: skip
-    if one.column:
-        found += " " + ("Columns that tell the time are left out of these angles: they would "
-                           "separate the sets by themselves.")  # fmt: skip
-    return found
-
-
-def filled(chart: TimeChart, k: int) -> bool:
-    """Whether any set has rows in a window."""
-    return any(row[k] is not None for row in chart.moments.values())
-
-
-def time_cells(moment: Moment | None) -> tuple[str, str, str]:
-    """Rows of a window, their median angle and quartiles, how many of them look like B."""
-    if moment is None:
-        return "", "", ""
-    angles = "{median:.1f}° ({low:.1f}° to {high:.1f}°)".format(**vars(moment))
-    return count(moment.rows), angles, percent(moment.like_b)
 
 
 def measures(c: Comparison) -> tuple[Measure, ...]:

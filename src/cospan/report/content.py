@@ -45,8 +45,6 @@ class ReportContent:
     #: Names and kinds of the columns that the rows' values speak of
     columns: tuple[tuple[str, str], ...] = ()
     tabs: tuple[pieces.Tab, ...] = ()
-    #: Angles over time, or over the order of the rows, where there is one
-    timelines: tuple[pieces.TimeChart, ...] = ()
     patterns: pieces.Patterns | None = None
     #: Charts that need no place of their own, in the order in which their sections show them
     charts: tuple[pieces.Chart, ...] = ()

@@ -20,8 +20,8 @@ from cospan._numbers import count, p_text, percent
 from cospan._packages import needed
 from cospan._text import harmless
 
-from . import svg, svg_many, svg_time
-from ._words import change_text, filled, of_hundred, time_cells, time_words
+from . import svg, svg_many
+from ._words import change_text, of_hundred
 from .content import ReportContent
 
 if TYPE_CHECKING:
@@ -86,12 +86,12 @@ def _environment() -> Environment:
     def drawn(chart: Any) -> Any:
         return lambda *given, **numbers: safe(chart(*given, **numbers))
 
-    modules = (svg, svg_many, svg_time)
+    modules = (svg, svg_many)
     drawings = {name: drawn(getattr(one, name)) for one in modules for name in one.__all__}
     made.globals.update(drawings)
     made.globals["draw"] = lambda content, one: drawings[one.drawing](content, **one.numbers)
-    made.globals.update(map_place=svg.map_place, heat=_heat, time_cells=time_cells)
-    made.globals.update(short_names=_short_names, filled=filled, time_words=time_words)
+    made.globals.update(map_place=svg.map_place, heat=_heat)
+    made.globals.update(short_names=_short_names)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
     made.filters.update(unbroken=_unbroken, change=change_text)
     return made

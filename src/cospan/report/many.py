@@ -12,8 +12,8 @@ from cospan._numbers import count, percent
 from cospan._text import plural
 from cospan.changes import size_of
 from cospan.changes.wording import set_name
-from cospan.comparison.pair_changes import MOST_PAIRS
-from cospan.comparison.scored_rows import scored_beside
+from cospan.comparison.many import MOST_PAIRS
+from cospan.comparison.text import scored_beside
 
 from . import _words
 from ._made import Origin, made_of

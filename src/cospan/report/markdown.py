@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cospan._numbers import count, p_text, percent
 
-from ._words import both, change_text, filled, time_cells, time_words
+from ._words import both, change_text
 from .content import ReportContent
 from .pieces import Feature, Pair, Row, Tab
 
 MOST_ROWS = 50
-TIME_HEADS = ("rows", "median angle (quartiles)", "like B")
 # What could become a tag, a link, emphasis, code, a formula, a mention or a table cell.
 _SPECIAL = re.compile(r"://|[\\`*_\[\]|~<>&#$@]")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", "://": "&#58;//"}
@@ -52,7 +51,6 @@ def _lines(content: ReportContent) -> Iterator[str]:
     yield from _pairs(content)
     yield from _angles(content)
     yield from _rows(content)
-    yield from _timelines(content)
     yield from _patterns(content)
     yield from _made(content)
 
@@ -206,24 +204,6 @@ def _tab(content: ReportContent, tab: Tab) -> Iterator[str]:
             for r in rows
         ),
     )  # fmt: skip
-
-
-def _timelines(content: ReportContent) -> Iterator[str]:
-    for one in content.timelines:
-        title = f"Over {escaped(one.column)}" if one.column else ""
-        yield from (f"## {title or 'Over the order of the rows'}", "")
-        yield from (time_words(one), "")
-        yield from _items(one.sentences)
-        keys = list(one.moments)
-        head = [f"{content.named[key]}: {what}" for key in keys for what in TIME_HEADS]
-        yield from _table(
-            " | ".join(["window", *map(escaped, head)]),
-            (
-                (when, *(cell for key in keys for cell in time_cells(one.moments[key][k])))
-                for k, when in enumerate(one.windows)
-                if filled(one, k)
-            ),
-        )
 
 
 def _patterns(content: ReportContent) -> Iterator[str]:

@@ -8,9 +8,8 @@ import numpy as np
 
 from cospan._numbers import count, percent
 from cospan.changes import Changes
-from cospan.changes.wording import auc_interval, set_name
-from cospan.comparison.scored_rows import scored_beside
-from cospan.comparison.timelines import sentences
+from cospan.changes.wording import auc_interval
+from cospan.comparison.text import scored_beside
 
 from . import _words
 from ._changed import DRAWN_PIXELS, MOST_RELATIONS, features_of, relations_of, untested
@@ -21,7 +20,7 @@ from ._pictures import PictureShape
 from ._rows import Listing, list_rows
 from ._text import called, clean
 from .content import ReportContent
-from .pieces import Angles, Bare, Chart, Feature, Note, Part, Relation, Tile, TimeChart
+from .pieces import Angles, Bare, Chart, Feature, Note, Part, Relation, Tile
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
@@ -77,7 +76,6 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
         rows=listing.rows,
         columns=columns.named if shape is None else (),
         tabs=listing.tabs,
-        timelines=_timelines(c, names),
         patterns=patterns_of(c, shape),
         charts=(Chart("patterns", "direction_dots", caption=DIRECTION_WORDS),),
         quality=_quality(c, names),
@@ -184,20 +182,6 @@ def _parts(c: Comparison) -> tuple[Part, ...]:
         Part(name, PART_WORDS.get(name, ""), round(float(share), 4), p.get(name))
         for name, share in found
         if share >= LEAST_PART
-    )
-
-
-def _timelines(c: Comparison, names: tuple[str, ...]) -> tuple[TimeChart, ...]:
-    told = dict(zip("ABZ", map(set_name, names), strict=False))
-    return tuple(
-        TimeChart(
-            clean(one.column) if one.column else "",
-            _words.spoken(sentences(one, told), [*names, *filter(None, [one.column])]),
-            one.windows,
-            one.moments,
-            one.sampled,
-        )
-        for one in c.timelines
     )
 
 

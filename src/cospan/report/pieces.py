@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cospan.comparison.timelines import Moment
-
 
 @dataclass(frozen=True)
 class SetInfo:
@@ -167,17 +165,6 @@ class Tab:
     meaning: str
     total: int
     rows: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class TimeChart:
-    """Angles over a column of times, or the order of the rows: a timeline and its words."""
-
-    column: str
-    sentences: tuple[str, ...]
-    windows: tuple[str, ...]
-    moments: Mapping[str, tuple[Moment | None, ...]]
-    sampled: bool
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,53 @@
+"""The rows a reader will ask about keep their values, however many rows the set has."""
+
+import numpy as np
+import pytest
+
+from cospan import JointFrame, compare, compare_many
+from cospan.comparison.scoring import NotableRows, keys_of_two
+
+
+@pytest.fixture(scope="module")
+def sets():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(6_000, 3)), rng.normal(size=(5_000, 3)) + np.array([1.5, 0, 0])
+    A[:5] = [40, -40, 0]
+    return A, B
+
+
+def test_the_rows_most_like_the_other_set_have_values(sets):
+    found = compare(*sets, n_permutations=0)
+    for group, sign in ((found.group_a, -1), (found.group_b, 1)):
+        theta = np.asarray(group.alignment.theta)
+        first = np.argsort(sign * theta, kind="stable")[:100]
+        border = np.argsort(np.abs(theta - np.pi / 4), kind="stable")[:100]
+        assert set(group.notable.row_index) >= set(first) | set(border)
+    values = found.group_a.notable
+    np.testing.assert_array_equal(values.rows, sets[0][values.row_index])
+    assert set(range(5)) <= set(values.row_index)  # the rows that neither set finds usual
+    assert values.attribution.shape == values.rows.shape
+
+
+def test_chunks_give_the_same_rows_as_the_whole(sets):
+    frame = JointFrame.fit(*sets)
+    A, labels = sets[0], np.arange(6_000) % 2
+    whole, parts = NotableRows(20), NotableRows(20)
+    whole.add(keys_of_two(frame.align(A), None, labels), A)
+    for start in range(0, 6_000, 700):
+        part = slice(start, start + 700)
+        parts.add(keys_of_two(frame.align(A[part]), None, labels[part]), A[part])
+    np.testing.assert_array_equal(whole.positions, parts.positions)
+    rows, place = parts.among(np.arange(0, 6_000, 2))
+    np.testing.assert_array_equal(rows, A[2 * place])
+
+
+def test_of_more_sets_too():
+    rng = np.random.default_rng(0)
+    sets = {name: rng.normal(k, 1, (3_000, 2)) for k, name in enumerate("xyz")}
+    found = compare_many(sets, rng.normal(1, 1, (500, 2)), n_bootstrap=20)
+    values = np.concatenate([*sets.values(), np.zeros((500, 2))])
+    own = found.notable.row_index < 9_000
+    np.testing.assert_array_equal(found.notable.rows[own], values[found.notable.row_index[own]])
+    flagged = np.flatnonzero(found.audit.flagged)
+    worst = flagged[np.argsort(-np.asarray(found.audit.suspicion)[flagged], kind="stable")[:20]]
+    assert set(worst) <= set(found.notable.row_index)
