@@ -7,15 +7,23 @@ is. Sets are called by their names. No code looks into a sentence.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from cospan._numbers import chance, correlations, exact_number, number, pair_of, shares_text
-from cospan.evidence import Finding, Size, Verdict
+from cospan._numbers import (
+    chance,
+    correlations,
+    exact_number,
+    number,
+    pair_of,
+    share_text,
+    shares_text,
+)
+from cospan._text import listed, plural, quoted, set_name
+from cospan.evidence import Finding, QualityNote, Size, Verdict
 
-#: Names are cut in the middle where they are longer.
-LONGEST = 40
-_WORDS = {"yes", "no", "true", "false", "none", "other", "and", "in", "of", "a", "b", ""}
+#: Findings that a verdict has a sentence for.
+MOST_FINDINGS = 8
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -193,52 +201,33 @@ def value_text(value: float, kind: str) -> str:
     return number(value)
 
 
-def quoted(name: str) -> str:
-    """A name in a sentence: cut in the middle where it is long, quoted where it has spaces."""
-    line = " ".join(name.split())
-    if len(line) > LONGEST:
-        half = LONGEST // 2
-        line = f"{line[: half - 1]}…{line[-half:]}"
-    return f"'{line}'" if " " in line or not line else line
-
-
-def set_name(name: str) -> str:
-    """A set's name in a sentence: quoted where it would be read as a word or a number of it."""
-    plain = name.strip().lower()
-    is_number = bool(plain) and not set(plain) - set("0123456789.,+-")
-    return f"'{name}'" if plain in _WORDS - {"a", "b"} or is_number else name
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Names with commas and an "and"; how many more there are."""
-    shown = [quoted(name) for name in names[:most]]
-    if len(names) > most:
-        return f"{', '.join(shown)} and {len(names) - most:,} more"
-    if len(shown) < 2:
-        return "".join(shown)
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
 def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     """Do they differ, how much, in what: most important first."""
     a, b = (set_name(name) for name in verdict.sets)
-    if not verdict.differs:
-        said = [f"There is no evidence that {a} and {b} differ ({chance(verdict.pvalue)})."]
+    if math.isnan(verdict.pvalue):
+        lines = [f"There are too few rows to test whether {a} and {b} differ."]
+    elif not verdict.differs:
+        lines = [f"There is no evidence that {a} and {b} differ ({chance(verdict.pvalue)})."]
     else:
-        said = [f"{a} and {b} differ ({chance(verdict.pvalue)})."]
+        lines = [f"{a} and {b} differ ({chance(verdict.pvalue)})."]
     if verdict.auc is not None:
-        said.append(size_sentence(verdict.auc))
+        lines.append(size_sentence(verdict.auc))
     if verdict.mostly:
-        said.append(_MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}"))
-    kinds = verdict.kinds
-    for one in verdict.findings:
-        text = sentence(one, verdict.sets, kinds.get(one.column, "number"))
-        said.append(
-            text[:1].upper() + text[1:]
-            if not one.column or not text.startswith(one.column)
-            else text
-        )
-    return tuple(dict.fromkeys(said))
+        lines.append(_MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}"))
+    kinds, findings = verdict.kinds, verdict.findings
+    lines += [
+        _capital(sentence(one, verdict.sets, kinds.get(one.column, "number")), one)
+        for one in findings[:MOST_FINDINGS]
+    ]
+    more = len({one.column for one in findings[MOST_FINDINGS:]})
+    if more:
+        lines.append(f"{plural(more, 'more column')} changed.")
+    return tuple(dict.fromkeys(lines))
+
+
+def _capital(text: str, one: Finding) -> str:
+    """A sentence begins with a capital, unless it begins with a name."""
+    return text if one.column and text.startswith(quoted(one.column)) else text[:1].upper() + text[1:]
 
 
 _MADE_OF = {
@@ -250,9 +239,47 @@ _MADE_OF = {
 
 
 def size_sentence(size: Size) -> str:
-    """How well single rows can be told apart."""
-    low, high = (round(100 * x) for x in (size.low, size.high))
+    """How well single rows can be told apart.
+
+    >>> size_sentence(Size(0.853))
+    'Shown one row from each set, you could tell which is which 85 times in 100 (guessing: 50).'
+    """
     return (
-        f"Shown one row from each set, you could tell which is which {100 * size:.0f} times in 100 "
-        f"(95% interval {low} to {high}; guessing: 50)."
+        "Shown one row from each set, you could tell which is which "
+        f"{of_hundred(size)} times in 100 (guessing: 50)."
     )
+
+
+def of_hundred(auc: float) -> str:
+    """An AUC as a count of 100, never rounded to certainty.
+
+    >>> of_hundred(0.812), of_hundred(0.998), of_hundred(1.0)
+    ('81', 'over 99', '100')
+    """
+    if 0 < auc < 0.005:
+        return "under 1"
+    return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
+
+
+def size_interval(size: Size) -> str:
+    """The interval of a size in the same words."""
+    return f"95% interval {of_hundred(size.low)} to {of_hundred(size.high)}; guessing: 50"
+
+
+def note_sentence(note: QualityNote, sets: tuple[str, str]) -> str:
+    """One sentence on an oddity of the data.
+
+    >>> note_sentence(QualityNote("new levels", "city", True, 0.0, 0.05, ("Ulm",)), ("A", "B"))
+    'city has values in B that A does not have: Ulm (5% of the rows).'
+    """
+    a, b = (set_name(name) for name in sets)
+    name = quoted(note.column)
+    if note.code in ("new levels", "vanished levels"):
+        here, there, share = (b, a, note.b) if note.code == "new levels" else (a, b, note.a)
+        return (
+            f"{name} has values in {here} that {there} does not have: {listed(note.levels)} "
+            f"({share_text(share)} of the rows)."
+        )
+    if not note.differs:
+        return f"{name} is {exact_number(note.a)} in every row."
+    return f"{name} does not vary in {a if note.a == 0 else b}."

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from cospan._warnings import warn
 from cospan.audit import LabelAudit, shares_of
-from cospan.changes import RowsToCheck
 from cospan.comparison.reading import as_text
 from cospan.comparison.scoring import Group
 from cospan.errors import InputError
+from cospan.evidence import RowsToCheck
 from cospan.sources.base import listing
 
 LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own

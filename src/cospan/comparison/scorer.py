@@ -13,7 +13,6 @@ from cospan.alignment import Alignment, strange_p, suspicion_of
 from cospan.comparison.fitting import Model
 from cospan.frame import JointFrame
 from cospan.sets import calibrated_weights
-from cospan.significance.copies import row_hashes
 from cospan.sources import Chunk
 from cospan.typicality import below_rate
 
@@ -28,7 +27,6 @@ class Scored(NamedTuple):
     alignment: Alignment | None  # what a joint frame of two sets says besides
     ids: NDArray[Any]
     labels: NDArray[Any] | None
-    kinds: NDArray[np.uint64] | None = None  # a hash of its values, where it is known
     strange: Floats | None = None  # (n,): the p-value of belonging to any set
     own: NDArray[np.intp] | None = None  # (n,): the number of its set or label; -1: none
 
@@ -38,7 +36,6 @@ class Scored(NamedTuple):
         alignment: Alignment,
         ids: NDArray[Any],
         labels: NDArray[Any] | None,
-        kinds: NDArray[np.uint64] | None = None,
         own: NDArray[np.intp] | None = None,
     ) -> Scored:
         """What a joint frame of two sets says."""
@@ -46,7 +43,7 @@ class Scored(NamedTuple):
         a, b = alignment.typicality_a, alignment.typicality_b
         usual = None if a is None or b is None else np.column_stack([a, b])
         strange = strange_p(alignment)
-        return cls(weights, _known(usual, weights), alignment, ids, labels, kinds, strange, own)
+        return cls(weights, _known(usual, weights), alignment, ids, labels, strange, own)
 
     @property
     def theta(self) -> Floats:
@@ -82,11 +79,10 @@ class Scorer(NamedTuple):
 
     def score(self, chunk: Chunk, own: int | None = None, removed: Floats | None = None) -> Scored:
         """Score rows; those of set number `own` as if they had never been part of it."""
-        kinds = None if own is None else row_hashes(chunk.rows)
         place = None if own is None else np.full(len(chunk.rows), own, dtype=np.intp)
         if isinstance(self.model, JointFrame):
             alignment = self._aligned(self.model, chunk.rows, own, removed)
-            return Scored.of(alignment, chunk.ids, chunk.labels, kinds, place)
+            return Scored.of(alignment, chunk.ids, chunk.labels, place)
         if place is None:
             squared = self.model.squared_costs(chunk.rows)
         else:
@@ -98,7 +94,7 @@ class Scorer(NamedTuple):
         strange = np.full(len(weights), np.nan)
         if usual is not None:
             strange = usual.strange(np.asarray(squared, dtype=np.float64))
-        return Scored(weights, typicality, None, chunk.ids, chunk.labels, kinds, strange, place)
+        return Scored(weights, typicality, None, chunk.ids, chunk.labels, strange, place)
 
     def _aligned(
         self, frame: JointFrame, rows: NDArray[Any], own: int | None, removed: Floats | None

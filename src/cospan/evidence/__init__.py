@@ -21,7 +21,7 @@ from .columns import (
     plan_from,
     present,
 )
-from .findings import Finding, Found, find
+from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, Found, find
 from .functions import Reading, RowFunctions
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
@@ -32,6 +32,8 @@ from .size import Fold, Size, size_of
 from .verdict import Changes, RowsToCheck, Verdict, find_changes, size_word
 
 __all__ = [
+    "FEWEST_LABELLINGS",
+    "FEWEST_ROWS",
     "Changes",
     "Column",
     "FeatureChange",

@@ -9,14 +9,14 @@ significant, the column that explains most of what is left is blamed, and it goe
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from cospan._types import Floats
 
-from .functions import GIVEN, OWN, PAIR, Function, Reading, RowFunctions
+from .functions import GIVEN, OWN, PAIR, Function, Reading, RowFunctions, in_common
 from .test import Evidence, log_tail
 
 #: The familywise level at which columns are named.
@@ -26,7 +26,7 @@ CHANCE = 9.0
 #: "Only where": |z| of the difference inside less outside, z² that nothing outside may reach, and
 #: the fewest rows (their harmonic half) on each side.
 CLEARLY, OUTSIDE, FEWEST = 4.0, 12.0, 5
-#: A copy: equal in more than this share of one set, and less than that of the other.
+#: A copy: equal (beyond chance) in more than this share of one set, and less than that of the other.
 EQUAL, UNEQUAL = 0.9, 0.5
 #: Columns among which swapped ones are looked for, and the Kolmogorov-Smirnov distance at 1 %.
 SWAPPED, KOLMOGOROV = 6, 1.63
@@ -49,7 +49,10 @@ class Blamed:
 def blame(rows: RowFunctions, evidence: Evidence, n_a: int) -> tuple[list[Blamed], list[int]]:
     """The columns to blame, the clearest first; and all columns, the most suspicious first."""
     found, order = _blamed_columns(rows, evidence, n_a)
-    blamed = [_explained(rows, evidence, n_a, *one) for one in found]
+    copies = _copies(rows, n_a) if found else {}
+    blamed = [
+        replace(_explained(rows, evidence, n_a, *one), copy_of=copies.get(one[0])) for one in found
+    ]
     return _with_swaps(rows, n_a, blamed), order
 
 
@@ -120,7 +123,6 @@ def _explained(
     return Blamed(
         column, p, alone, function, float(evidence.z[best]),
         where=_only_where(rows, n_a, column) if inside else None,
-        copy_of=_copied(rows, n_a, column),
     )  # fmt: skip
 
 
@@ -155,14 +157,40 @@ def _only_where(rows: RowFunctions, n_a: int, column: int) -> tuple[int, str] | 
     return found
 
 
-def _copied(rows: RowFunctions, n_a: int, column: int) -> int | None:
-    """The column that this one equals in one set, and not in the other."""
+def _copies(rows: RowFunctions, n_a: int) -> dict[int, int]:
+    """Columns that equal another in one set and not in the other, beyond chance (Cohen's kappa)."""
+    found: dict[int, int] = {}
+    read = {one.column: one for one in rows.readings if one.part == ""}
     for function, same in rows.equal():
-        if column in (function.column, function.second):
-            low, high = sorted((float(same[:n_a].mean()), float(same[n_a:].mean())))
-            if high > EQUAL and low < UNEQUAL:
-                return function.column if function.second == column else function.second
-    return None
+        sides = slice(None, n_a), slice(n_a, None)
+        shares = [float(same[side].mean()) for side in sides]
+        if max(shares) <= EQUAL:
+            continue
+        ends = read[function.column], read[function.second]
+        kappa = []
+        for side, share in zip(sides, shares, strict=True):
+            x, y = (one._replace(values=one.values[side]) for one in ends)
+            chance = _agreement(x, y)
+            kappa.append((share - chance) / (1 - chance) if chance < 1 else 0.0)
+        if max(kappa) > EQUAL and min(kappa) < UNEQUAL:
+            found.setdefault(function.column, function.second)
+            found.setdefault(function.second, function.column)
+    return found
+
+
+def _agreement(first: Reading, second: Reading) -> float:
+    """How often two columns would be equal if they had nothing to do with each other."""
+    x, y = _shares(first, first.values), _shares(second, second.values)
+    return sum(share * y.get(value, 0.0) for value, share in x.items())
+
+
+def _shares(reading: Reading, values: Floats) -> dict[Any, float]:
+    """What share of the known values each value or level has."""
+    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    names = found.tolist()
+    if reading.levels is not None:
+        names = [reading.levels[int(code)] for code in found]
+    return dict(zip(names, (counts / max(1, counts.sum())).tolist(), strict=True))
 
 
 def _with_swaps(rows: RowFunctions, n_a: int, blamed: list[Blamed]) -> list[Blamed]:
@@ -192,10 +220,5 @@ def _distance(first: Reading, second: Reading, n_a: int) -> float:
         return 1.0
     if first.levels is None or second.levels is None:
         return float(stats.ks_2samp(x, y).statistic)
-    shares: dict[str, NDArray[np.float64]] = {}
-    for k, (reading, values) in enumerate(((first, x), (second, y))):
-        assert reading.levels is not None
-        codes, counts = np.unique(values, return_counts=True)
-        for code, count in zip(codes, counts, strict=True):
-            shares.setdefault(reading.levels[int(code)], np.zeros(2))[k] = count / len(values)
-    return max(abs(float(a - b)) for a, b in shares.values())
+    shares = _shares(first, x), _shares(second, y)
+    return max(abs(shares[0].get(v, 0.0) - shares[1].get(v, 0.0)) for v in shares[0] | shares[1])

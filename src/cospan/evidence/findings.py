@@ -23,8 +23,8 @@ from .test import Evidence, Labellings, weigh
 
 #: Rows of a set behind the labellings; differences of single columns are those of all rows.
 SAMPLE = 2_500
-#: Power at which "what would have been seen" is stated.
-POWER = 0.8
+#: With fewer rows in a set, or relabellings, no p-value can be at most 0.05.
+FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,8 @@ def find(
     n = len(a[0].values), len(b[0].values)
     repeated = repeated_rows(a, b, keys, permutations, seed)
     kept = repeated.kept_a, repeated.kept_b
+    if min(map(len, kept)) < FEWEST_ROWS:  # hardly anything but copies
+        kept = np.arange(n[0]), np.arange(n[1])
     rng = np.random.default_rng(seed)
     drawn = [
         rows if len(rows) <= SAMPLE else np.sort(rng.choice(rows, SAMPLE, replace=False))
@@ -288,7 +290,7 @@ def _with_others(
             scores.values[:, k] ** (2 if "²" in lv else 1)
             for k, lv in zip(places, levels, strict=True)
         )
-        r = [float(np.corrcoef(x[side], y[side])[0, 1]) for side in _sides(n_a)]
+        r = [correlation(x[side], y[side]) for side in _sides(n_a)]
         return replace(
             base, kind="relation", detail=" and ".join(filter(None, levels)), a=r[0], b=r[1],
             effect=_fisher(r[1]) - _fisher(r[0]),
@@ -313,6 +315,13 @@ def _with_others(
     kind = "copy" if function.kind == "equal" else function.kind
     spread = float(np.std(values)) or 1.0
     return replace(base, kind=kind, a=means[0], b=means[1], effect=(means[1] - means[0]) / spread)
+
+
+def correlation(x: NDArray[np.floating], y: NDArray[np.floating]) -> float:
+    """Of two columns; 0 where one does not vary."""
+    x, y = x - x.mean(), y - y.mean()
+    size = math.sqrt(float(x @ x) * float(y @ y))
+    return float(x @ y) / size if size else 0.0
 
 
 def _fisher(r: float) -> float:

@@ -10,6 +10,7 @@ What is learned never sees which set a row belongs to, so labels may be exchange
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -37,8 +38,9 @@ RIDGE = 0.02
 MOST_SCORES = 1_000
 #: Numbers inside one level: at most so many functions, and at least so many rows in the level.
 MOST_INSIDE, FEWEST_INSIDE = 2_000, 20
-#: Columns with equal values are looked for among numbers whose scores are correlated this far.
-NEAR_EQUAL = 0.2
+#: Columns with equal values are looked for among numbers whose scores are correlated this far, in
+#: at most so many pairs.
+NEAR_EQUAL, MOST_EQUAL = 0.2, 1_000
 #: Identities are looked for in so many columns, those that the others predict best and this well;
 #: a row breaks one where it is so many times further off than three quarters of the rows are.
 MOST_IDENTITIES, PREDICTED, BREAKS = 10, 0.7, 20.0
@@ -226,22 +228,28 @@ class RowFunctions:
 
     def equal(self) -> Iterator[tuple[Function, Floats]]:
         """Equal values in two columns."""
+        for first, second in self._alike():
+            same = in_common(first, second)
+            if OFTEN < same.mean() < 1 - OFTEN:
+                yield Function("equal", second.column, first.column), same.astype(np.float64)
+
+    def _alike(self) -> Iterator[tuple[Reading, Reading]]:
+        """Two categories, or two numbers that are correlated: the most correlated ones first."""
         related = [one for one in self.readings if one.related and one.part == ""]
-        best = np.full((len(self.names), len(self.names)), 1.0)
-        numbers = [k for k, level in enumerate(self.scores.level) if level == ""]
-        for i in numbers:
-            best[self.scores.column[i], self.scores.column[numbers]] = np.abs(
-                self.scores.correlation[i, numbers]
-            )
-        for b, second in enumerate(related):
-            for first in related[:b]:
-                if (first.levels is None) != (second.levels is None):
-                    continue
-                if first.levels is None and best[first.column, second.column] < NEAR_EQUAL:
-                    continue
-                same = _in_common(first, second)
-                if OFTEN < same.mean() < 1 - OFTEN:
-                    yield Function("equal", second.column, first.column), same.astype(np.float64)
+        categories = [one for one in related if one.levels is not None]
+        yield from itertools.islice(itertools.combinations(categories, 2), MOST_EQUAL)
+        of = {one.column: one for one in related if one.levels is None}
+        scores = self.scores
+        place = [
+            k
+            for k, (c, level) in enumerate(zip(scores.column.tolist(), scores.level, strict=True))
+            if c in of and not level
+        ]
+        r = np.abs(scores.correlation[np.ix_(place, place)])
+        i, j = np.triu_indices(len(place), 1)
+        order = np.argsort(-r[i, j], kind="stable")[:MOST_EQUAL]
+        for k in order[r[i, j][order] >= NEAR_EQUAL]:
+            yield of[int(scores.column[place[i[k]]])], of[int(scores.column[place[j[k]]])]
 
     def levels(self) -> Iterator[tuple[int, str, NDArray[np.bool_]]]:
         """The levels that take part in relations: column, level, and the rows that have it."""
@@ -407,7 +415,7 @@ def _broken(y: Floats, X: Floats) -> NDArray[np.bool_] | None:
     return off if off.any() else None
 
 
-def _in_common(first: Reading, second: Reading) -> NDArray[np.bool_]:
+def in_common(first: Reading, second: Reading) -> NDArray[np.bool_]:
     if first.levels is None or second.levels is None:
         return np.asarray(first.values == second.values)
     place = {level: code for code, level in enumerate(second.levels)}

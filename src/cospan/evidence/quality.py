@@ -48,7 +48,7 @@ class Quality(tuple[QualityNote, ...]):
         return rows
 
 
-def check_quality(features: FeatureTable, sets: tuple[str, str]) -> Quality:
+def check_quality(features: FeatureTable) -> Quality:
     """Look through the columns."""
     notes = [note for one in features for note in _notes(one)]
     return Quality(sorted(notes, key=lambda note: not note.differs))

@@ -10,7 +10,7 @@ import numpy as np
 from cospan._tables import make_dataframe
 
 from .blame import LEVEL
-from .findings import Found
+from .findings import Found, correlation
 from .functions import PAIR
 
 #: Pairs that are listed, the surest first.
@@ -107,12 +107,7 @@ def pair_table(found: Found) -> PairTable:
             for c, level, j in zip((one.column, one.second), levels, places, strict=True)
         )
         u, v = scores.values[:, x], scores.values[:, y]
-        r = [
-            float(np.nan_to_num(np.corrcoef(u[side], v[side])[0, 1]))
-            if u[side].std() and v[side].std()
-            else 0.0
-            for side in (slice(None, n_a), slice(n_a, None))
-        ]
+        r = [correlation(u[side], v[side]) for side in (slice(None, n_a), slice(n_a, None))]
         names = functions.names[c1], functions.names[c2]
         first, second = (f"{n}: {lv}" if lv else n for n, lv in zip(names, (l1, l2), strict=True))
         z, q = float(evidence.z[k]), p[ends]

@@ -21,12 +21,9 @@ from cospan.distribution import (
 )
 from cospan.errors import InputError
 
-from .findings import Finding, find
+from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, find
 from .functions import Reading
 from .size import Fold, Size, size_of
-
-#: With fewer rows in a set there are too few labellings.
-FEWEST_ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ def shift_test(
     A, B
         Two sets of rows with the same features, at least four rows each, without missing values.
     n_permutations
-        Relabellings behind the p-value; its smallest value is 1 / (1 + n_permutations).
+        Relabellings behind the p-value, at least 19; its smallest value is 1 / (1 + n_permutations).
     groups
         One label for each row, A's first: rows of one group belong together (a patient, a day),
         and whole groups are relabelled. Without it rows are taken as drawn independently.
@@ -110,7 +107,7 @@ def shift_test(
             f"groups has shape {belongs.shape}; give one label for each of the "
             f"{len(a) + len(b)} rows, A's first."
         )
-    count = as_count(n_permutations, "n_permutations")
+    count = as_count(n_permutations, "n_permutations", least=FEWEST_LABELLINGS)
     with one_blas_thread():
         found = find(
             names or [f"x{j}" for j in range(a.shape[1])], _read(a), _read(b),

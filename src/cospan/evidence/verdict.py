@@ -24,7 +24,7 @@ from .columns import (
     read_columns,
     standardised,
 )
-from .findings import Finding, Found, find
+from .findings import FEWEST_ROWS, Finding, Found, find
 from .parts import feature_parts
 from .quality import Quality, check_quality
 from .relations import PairTable, pair_table
@@ -127,7 +127,7 @@ class Verdict:
         """Plain types only."""
         return {
             "differs": self.differs,
-            "pvalue": self.pvalue,
+            "pvalue": None if math.isnan(self.pvalue) else self.pvalue,
             "rows_tested": list(self.rows_tested),
             "size": self.size,
             "auc": None if self.auc is None else self.auc.to_dict(),
@@ -207,76 +207,93 @@ def find_changes(
         for rows, name in ((rows_a, "A"), (rows_b, "B"))
     )
     columns = columns_of(plan, _names(frame, names, plan))
-    called = [column.name for column in columns]
-    with arrays.one_blas_thread():  # many small products: threads would wait for each other
-        found = find(
-            called, read_columns(columns, a), read_columns(columns, b),
-            permutations=permutations, seed=seed, groups=groups, keys=keys,
-        )  # fmt: skip
-    parts = _by_column(columns, feature_parts(frame).total)
-    own_pulls = None if pulls is None else _by_column(columns, np.asarray(pulls, dtype=np.float64))
-    table = _table(columns, (a, b), profiles, found, parts, own_pulls)
-    quality = check_quality(table, set_names)
-    whole = frame.parts
-    shares: dict[str, float] = {}
-    if found.differs and 0 < whole.total < math.inf:
-        shares = {
-            kind: getattr(whole, kind) / whole.total for kind in ("location", "scale", "shape")
-        }
+    found = None
+    if min(len(a), len(b)) >= FEWEST_ROWS:
+        with arrays.one_blas_thread():  # many small products: threads would wait for each other
+            found = find(
+                [column.name for column in columns], read_columns(columns, a),
+                read_columns(columns, b), permutations=permutations, seed=seed, groups=groups,
+                keys=keys,
+            )  # fmt: skip
+    shares = _shares(frame, found)
+    table = _table(columns, (a, b), profiles, found, _parts(frame, columns, found), pulls)
+    p, findings = (math.nan, ()) if found is None else (found.p, found.findings)
+    differs = found is not None and found.differs
     verdict = Verdict(
-        found.differs,
-        found.p,
-        found.rows,
-        "none" if not found.differs else "unknown" if auc is None else size_word(auc),
-        auc,
-        max(shares, key=lambda kind: shares[kind], default=""),
-        shares,
-        found.findings,
-        to_check,
-        set_names,
-        {column.name: column.kind for column in columns},
+        differs=differs,
+        pvalue=p,
+        rows_tested=(0, 0) if found is None else found.rows,
+        size="none" if not differs else "unknown" if auc is None else size_word(auc),
+        auc=auc,
+        mostly=max(shares, key=lambda kind: shares[kind], default=""),
+        shares=shares,
+        findings=findings,
+        rows=to_check,
+        sets=set_names,
+        kinds={column.name: column.kind for column in columns},
     )
-    return Changes(found.p, found.findings, table, pair_table(found), quality, verdict)
+    pairs = PairTable((), 0, 0) if found is None else pair_table(found)
+    return Changes(p, findings, table, pairs, check_quality(table), verdict)
+
+
+def _shares(frame: JointFrame, found: Found | None) -> dict[str, float]:
+    """What share of the difference is location, scale and shape; the linear span has no parts."""
+    if found is None or not found.differs or not frame.geometry.affine:
+        return {}
+    whole = frame.parts
+    if not 0 < whole.total < math.inf:
+        return {}
+    return {kind: getattr(whole, kind) / whole.total for kind in ("location", "scale", "shape")}
+
+
+def _parts(frame: JointFrame, columns: Sequence[Column], found: Found | None) -> Floats:
+    """Each column's part of the difference; NaN where there is none to divide."""
+    if found is None or not frame.geometry.affine:
+        return np.full(len(columns), math.nan)
+    return _by_column(columns, feature_parts(frame).total)
 
 
 def _table(
     columns: Sequence[Column],
     rows: tuple[Floats, Floats],
     profiles: tuple[SetProfile, SetProfile] | None,
-    found: Found,
+    found: Found | None,
     parts: Floats,
-    pulls: Floats | None,
+    pulls: ArrayLike | None,
 ) -> FeatureTable:
-    first = {one.column: one for one in reversed(found.findings) if one.column}
+    findings = () if found is None else found.findings
+    first = {one.column: one for one in reversed(findings) if one.column}
     place = {column.name: k for k, column in enumerate(columns)}
-    total = float(parts.sum())
-    made = []
-    for name in found.order:
+    pull = np.full(len(columns), math.nan)
+    if pulls is not None:
+        pull = _by_column(columns, np.asarray(pulls, dtype=np.float64))
+    total = float(parts.sum()) if found is not None and found.differs else math.nan
+    table = []
+    for name in place if found is None else found.order:
         k = place[name]
         column, finding = columns[k], first.get(name)
         a, b = (
             held_in(column, part, None if profiles is None else profiles[side])
             for side, part in enumerate(rows)
         )
-        made.append(
+        p = math.nan if found is None else found.column_p[name]
+        table.append(
             FeatureChange(
                 name=name,
                 kind=column.kind,
                 changed=finding is not None,
                 change="none" if finding is None else finding.kind,
-                p_adjusted=found.column_p[name] if finding is None else finding.p,
+                p_adjusted=p if finding is None else finding.p,
                 difference=standardised(column, a, b),
                 a=a,
                 b=b,
                 part=float(parts[k]),
-                share=float(parts[k] / total)
-                if found.differs and 0 < total < math.inf
-                else math.nan,
-                pull=math.nan if pulls is None else float(pulls[k]),
+                share=float(parts[k] / total) if 0 < total < math.inf else math.nan,
+                pull=float(pull[k]),
                 finding=finding,
             )
         )
-    return FeatureTable(tuple(made))
+    return FeatureTable(tuple(table))
 
 
 def _names(

@@ -11,7 +11,7 @@ from cospan._text import plural
 from cospan._types import Floats
 from cospan._validate import as_count, as_option, as_seed
 from cospan.errors import InputError
-from cospan.significance.copies import both_merged, row_kinds
+from cospan.evidence import row_keys
 from cospan.sources import Source, encode_together, open_source
 from cospan.summary import random_rows
 
@@ -67,11 +67,15 @@ def read_pair(
     rng = np.random.default_rng(seed)
     kept = [random_rows(len(one), most, rng) for one in sets]
     a, b = (one[index] for one, index in zip(sets, kept, strict=True))
-    merged = (
-        None if one.merged is None else one.merged[index]
+    merged = [
+        one.merged[index]
         for one, index in zip(found, kept, strict=True)
-    )
-    kinds = row_kinds(np.vstack([a, b]), both_merged(*merged))
+        if one.merged is not None
+    ]
+    keys = row_keys(list(np.vstack([a, b]).T))
+    if len(merged) == 2:  # rare levels that share a feature
+        keys = keys + np.concatenate(merged)
+    kinds = np.unique(keys, return_inverse=True)[1]
     if units == "own":
         pooled = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
         spread = np.where(a.std(axis=0) > 0, a.std(axis=0), pooled) if first_alone else pooled
