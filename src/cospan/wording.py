@@ -19,7 +19,7 @@ from cospan._numbers import (
     shares_text,
 )
 from cospan._text import listed, plural, quoted, set_name
-from cospan.evidence import Finding, QualityNote, Size, Verdict
+from cospan.evidence import Finding, PairChange, QualityNote, Size, Verdict
 
 #: Findings that a verdict has a sentence for.
 MOST_FINDINGS = 8
@@ -134,6 +134,16 @@ def _relation(one: Finding, sets: tuple[str, str], kind: str) -> str:
     return f"{pair} go together differently: their correlation {moved} from {x} to {y}"
 
 
+def pair_sentence(pair: PairChange) -> str:
+    """One sentence on a relation of two columns, or of levels of them."""
+    x, y = correlations(pair.r_a, pair.r_b)
+    moved = "rose" if pair.r_b > pair.r_a else "fell"
+    return (
+        f"The correlation of {quoted(pair.first)} and {quoted(pair.second)} {moved} "
+        f"from {x} to {y}."
+    )
+
+
 def _inside(one: Finding, sets: tuple[str, str], kind: str) -> str:
     x, y = pair_of(one.a, one.b)
     moved = "rose" if one.b > one.a else "fell"
@@ -227,7 +237,9 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
 
 def _capital(text: str, one: Finding) -> str:
     """A sentence begins with a capital, unless it begins with a name."""
-    return text if one.column and text.startswith(quoted(one.column)) else text[:1].upper() + text[1:]
+    return (
+        text if one.column and text.startswith(quoted(one.column)) else text[:1].upper() + text[1:]
+    )
 
 
 _MADE_OF = {

@@ -305,9 +305,7 @@ class Settings(Given):
     tol: float | None = _how(
         min=0, max=1, help="Relative tolerance of ranks (default: by the data's precision)."
     )
-    n_permutations: int = _how(
-        "--permutations", default=999, min=19, help="For the p-value."
-    )
+    n_permutations: int = _how("--permutations", default=999, min=19, help="For the p-value.")
     seed: int = _how(default=0, min=0, help="For permutations.")
     score_all: bool | None = _how(
         "--all-rows/--sample",

@@ -215,7 +215,9 @@ def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
 
 def _times_apart(changes: Changes) -> tuple[Remark, ...]:
     """Dates that separate the sets by themselves, as those of training and production do."""
-    found = [one.name for one in changes.features if one.kind == "date" and abs(one.difference) >= APART]
+    found = [
+        one.name for one in changes.features if one.kind == "date" and abs(one.difference) >= APART
+    ]
     return tuple(
         Remark(
             "times apart",

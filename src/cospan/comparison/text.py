@@ -98,7 +98,7 @@ def _neither(c: Comparison | ManyComparison, sets: str) -> Iterator[Line]:
     found = c.rows_like_neither
     rows = list(zip(found.sets, found.ids, found.typicality, strict=True))
     lines = [
-        f"  {_short(name)}  in {_short(group)}: at most {100 * float(usual.max()):.2g} % of the "
+        f"  {_short(name)}  in {_short(group)}: at most {100 * float(usual.max()):.2g}% of the "
         "rows of any set are as unusual"
         for group, name, usual in rows[:TOP_ROWS]
     ]

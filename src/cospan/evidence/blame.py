@@ -16,7 +16,7 @@ from scipy import stats
 
 from cospan._types import Floats
 
-from .functions import GIVEN, OWN, PAIR, Function, Reading, RowFunctions, in_common
+from .functions import GIVEN, OWN, PAIR, Function, Reading, RowFunctions
 from .test import Evidence, log_tail
 
 #: The familywise level at which columns are named.
@@ -26,7 +26,8 @@ CHANCE = 9.0
 #: "Only where": |z| of the difference inside less outside, z² that nothing outside may reach, and
 #: the fewest rows (their harmonic half) on each side.
 CLEARLY, OUTSIDE, FEWEST = 4.0, 12.0, 5
-#: A copy: equal (beyond chance) in more than this share of one set, and less than that of the other.
+#: A copy: equal, beyond chance, in more than this share of one set, and less than that of the
+#: other.
 EQUAL, UNEQUAL = 0.9, 0.5
 #: Columns among which swapped ones are looked for, and the Kolmogorov-Smirnov distance at 1 %.
 SWAPPED, KOLMOGOROV = 6, 1.63
@@ -38,7 +39,6 @@ class Blamed:
 
     column: int
     p: float
-    alone: bool  # significant by itself, not only with others
     function: Function
     z: float  # A less B
     where: tuple[int, str] | None = None  # only where this column has this level
@@ -50,9 +50,17 @@ def blame(rows: RowFunctions, evidence: Evidence, n_a: int) -> tuple[list[Blamed
     """The columns to blame, the clearest first; and all columns, the most suspicious first."""
     found, order = _blamed_columns(rows, evidence, n_a)
     copies = _copies(rows, n_a) if found else {}
-    blamed = [
-        replace(_explained(rows, evidence, n_a, *one), copy_of=copies.get(one[0])) for one in found
-    ]
+    ends = np.array([one[1:3] for one in evidence.functions]).reshape(-1, 2)
+    alone = np.array([one.family == OWN for one in evidence.functions])
+    blamed = []
+    for column, p, by_itself in found:
+        mine = np.flatnonzero((ends == column).any(axis=1) & (alone == by_itself))
+        best = mine[np.argmax(np.abs(evidence.z[mine]))]
+        function = evidence.functions[best]
+        inside = by_itself or function.kind.endswith("inside")
+        where = _only_where(rows, n_a, column) if inside else None
+        z = float(evidence.z[best])
+        blamed.append(Blamed(column, p, function, z, where, copies.get(column)))
     return _with_swaps(rows, n_a, blamed), order
 
 
@@ -108,26 +116,11 @@ def _given_again(rows: RowFunctions, out: set[int], n_a: int, d: int) -> Floats:
     return found
 
 
-def _explained(
-    rows: RowFunctions, evidence: Evidence, n_a: int, column: int, p: float, alone: bool
-) -> Blamed:
-    """A blamed column's strongest function; the one level where it changed; what it now equals."""
-    mine = [
-        k
-        for k, one in enumerate(evidence.functions)
-        if (one.family == OWN) == alone and column in (one.column, one.second)
-    ]
-    best = mine[int(np.argmax(np.abs(evidence.z[mine])))]
-    function = evidence.functions[best]
-    inside = alone or function.kind.endswith("inside")
-    return Blamed(
-        column, p, alone, function, float(evidence.z[best]),
-        where=_only_where(rows, n_a, column) if inside else None,
-    )  # fmt: skip
-
-
 def _only_where(rows: RowFunctions, n_a: int, column: int) -> tuple[int, str] | None:
     """The level inside which a column changed, and not outside it; None where there is none."""
+    levels = [one for one in rows.levels() if one[0] != column]
+    if not levels:
+        return None
     own = [
         np.nan_to_num(values - np.nanmean(values)) / max(float(np.nanstd(values)), 1e-9)
         for reading, margin in zip(rows.readings, rows.margins, strict=True)
@@ -140,10 +133,10 @@ def _only_where(rows: RowFunctions, n_a: int, column: int) -> tuple[int, str] | 
     F = np.column_stack(own)
     in_a = np.arange(len(F)) < n_a
     found, best = None, 0.0
-    for other, level, inside in rows.levels():
+    for other, level, inside in levels:
         sides = [(in_a & part, ~in_a & part) for part in (inside, ~inside)]
         weight = [a.sum() * b.sum() / max(a.sum() + b.sum(), 1) for a, b in sides]
-        if other == column or min(weight) < FEWEST:
+        if min(weight) < FEWEST:
             continue
         step = [F[a].mean(axis=0) - F[b].mean(axis=0) for a, b in sides]
         error = [

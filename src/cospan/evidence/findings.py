@@ -309,8 +309,8 @@ def _with_others(
         )  # fmt: skip
     every = np.ones(len(scores.column), dtype=bool)
     source = {"identity": functions.identities, "equal": functions.equal}
-    made = source[function.kind]() if function.kind in source else functions.given(every)
-    values = next(values for one, values in made if one == function)
+    shown = source[function.kind]() if function.kind in source else functions.given(every, column)
+    values = next(values for one, values in shown if one == function)
     means = [float(np.mean(values[side])) for side in _sides(n_a)]
     kind = "copy" if function.kind == "equal" else function.kind
     spread = float(np.std(values)) or 1.0

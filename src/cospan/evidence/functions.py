@@ -41,9 +41,10 @@ MOST_INSIDE, FEWEST_INSIDE = 2_000, 20
 #: Columns with equal values are looked for among numbers whose scores are correlated this far, in
 #: at most so many pairs.
 NEAR_EQUAL, MOST_EQUAL = 0.2, 1_000
-#: Identities are looked for in so many columns, those that the others predict best and this well;
-#: a row breaks one where it is so many times further off than three quarters of the rows are.
-MOST_IDENTITIES, PREDICTED, BREAKS = 10, 0.7, 20.0
+#: Identities are looked for in so many columns, those that the others predict best and this well,
+#: where there are at most so many; a row breaks one where it is so many times further off than
+#: three quarters of the rows are.
+MOST_IDENTITIES, PREDICTED, MOST_TERMS, BREAKS = 10, 0.7, 100, 20.0
 #: Middle half of a normal distribution in its standard deviations, and where columns are cut.
 IQR, FAR = 1.35, 5.0
 #: Values of functions are made in blocks of about this size.
@@ -145,8 +146,13 @@ class RowFunctions:
                 sums.append((len(there), there.sum(), there @ there))
         return functions, np.array(sums, dtype=np.float64).T
 
-    def given(self, use: NDArray[np.bool_]) -> Iterator[tuple[Function, Floats]]:
-        """What the other columns in use leave open of a column: on which side, and how far."""
+    def given(
+        self, use: NDArray[np.bool_], of: int | None = None
+    ) -> Iterator[tuple[Function, Floats]]:
+        """What the other columns in use leave open of a column: on which side, and how far.
+
+        Of all of them, or of one.
+        """
         scores, used = self.scores, np.flatnonzero(use)
         own = scores.column[used]
         if len(set(own.tolist())) < 2:
@@ -157,6 +163,8 @@ class RowFunctions:
             solve = P / np.diag(P)
         else:  # the scores of one column are left open together
             solve = P @ np.linalg.inv(np.where(same, P, 0.0))
+        if of is not None:
+            solve, own = solve[:, own == of], own[own == of]
         left = scores.values[:, used] @ solve.astype(np.float32)
         sides = column_midranks(left)
         far = -np.log((1 - column_midranks(np.round(np.abs(left), 6))) / 2)
@@ -177,7 +185,7 @@ class RowFunctions:
         numbers = [one for one in self.readings if one.levels is None and one.related]
         whole = [one for one in numbers if not np.isnan(one.values).any()]
         likely = [j for j, one in enumerate(whole) if well.get(one.column, 0.0) > PREDICTED]
-        if len(whole) < 2 or not likely:
+        if not likely or not 2 <= len(whole) <= MOST_TERMS:
             return
         X = np.column_stack([one.values for one in whole])
         X = X - np.median(X, axis=0)

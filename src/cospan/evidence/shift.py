@@ -68,7 +68,7 @@ def shift_test(
     A, B
         Two sets of rows with the same features, at least four rows each, without missing values.
     n_permutations
-        Relabellings behind the p-value, at least 19; its smallest value is 1 / (1 + n_permutations).
+        Relabellings behind the p-value, at least 19; it is at least 1 / (1 + n_permutations).
     groups
         One label for each row, A's first: rows of one group belong together (a patient, a day),
         and whole groups are relabelled. Without it rows are taken as drawn independently.

@@ -32,7 +32,7 @@ from cospan.sources import EncodingPlan
 from cospan.summary import Summary
 
 #: A length, or the name of one: one that is known, or else what the first array of it has.
-Size = int | str
+Length = int | str
 
 
 class Kept(NamedTuple):
@@ -42,8 +42,8 @@ class Kept(NamedTuple):
     """
 
     dtype: type[np.generic]
-    shape: tuple[Size, ...]
-    within: tuple[int, Size] = (0, 2**31)
+    shape: tuple[Length, ...]
+    within: tuple[int, Length] = (0, 2**31)
     exact: bool = True
 
 

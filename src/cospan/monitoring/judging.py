@@ -221,7 +221,7 @@ def _p_value(record: Record, values: Floats, noise: Floats, profile: Profile) ->
     here = np.round(channels.share_values(record.means) * record.rows)
     there = np.round(channels.share_values(np.asarray(profile.summary.mean)) * n)
     start = channels.ranked
-    log_p[start : start + channels.shared] = _log_fisher(here, record.rows, there, n)
+    log_p[start : start + channels.shared] = _log_fisher(here, record.rows, there, round(n))
     columns = () if profile.plan is None else profile.plan.used
     chosen = [column.features[-1] for column in columns if column.other]
     log_p[start + np.flatnonzero(np.isin(np.array(channels.names)[channels.shares], chosen))] = 0.0

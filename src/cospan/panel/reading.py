@@ -68,9 +68,7 @@ def read_pair(
     kept = [random_rows(len(one), most, rng) for one in sets]
     a, b = (one[index] for one, index in zip(sets, kept, strict=True))
     merged = [
-        one.merged[index]
-        for one, index in zip(found, kept, strict=True)
-        if one.merged is not None
+        one.merged[index] for one, index in zip(found, kept, strict=True) if one.merged is not None
     ]
     keys = row_keys(list(np.vstack([a, b]).T))
     if len(merged) == 2:  # rare levels that share a feature
