@@ -416,7 +416,8 @@ def halves(draws):
             whole += found.p <= LEVEL
             done += 1
     print(
-        f"random halves: a column called in {called / done:.1%}, p ≤ .05 in {whole / done:.1%} of {done}"
+        f"random halves: a column called in {called / done:.1%}, "
+        f"p ≤ .05 in {whole / done:.1%} of {done}"
     )
 
 
@@ -445,7 +446,9 @@ def table(n, seed, repeat=0.0):
     m = int(repeat * n)
     T.iloc[:m] = T.iloc[m : 2 * m].to_numpy()
     return T
-cases = {"2 x 1,000 x 20": (1000, 0.0), "2 x 15,000 x 20": (15000, 0.0), "30 % repeated": (1000, 0.3)}
+cases = {
+    "2 x 1,000 x 20": (1000, 0.0), "2 x 15,000 x 20": (15000, 0.0), "30 % repeated": (1000, 0.3)
+}
 compare(table(100, 0), table(100, 1))
 out = {}
 for name, (n, repeat) in cases.items():

@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 from sklearn import datasets
 
-from cospan.changes import Changes, find_changes
+from cospan.evidence import Changes, find_changes
 from cospan.frame import JointFrame
 from cospan.sources import encode_together, open_source
 

@@ -182,7 +182,7 @@ def test_options_reach_the_call(pair):
 
 
 def test_options_of_the_affine_span_reach_the_call(pair):
-    options = ("--units", "common", "--pooling", "0.5", "--dof", "4", "--permutations", "0")
+    options = ("--units", "common", "--pooling", "0.5", "--dof", "4", "--permutations", "19")
     told = json.loads(run("compare", *pair, "--json", *options).stdout)
     chosen = {key: told["frame"][key] for key in ("span", "units", "pooling", "dof")}
     assert chosen == {"span": "affine", "units": "common", "pooling": 0.5, "dof": 4.0}
@@ -242,7 +242,7 @@ def test_scores_of_every_row(ending, folder, pair, tables, tmp_path):
     table = read(path)
     sets = ["old.csv"] * 120 + ["new.csv"] * 90 + ["old.csv (scored)"] * 120
     assert table["set"].to_pylist() == sets
-    theta = compare(*tables, n_permutations=0).group_a.alignment.degrees
+    theta = compare(*tables, n_permutations=19).group_a.alignment.degrees
     np.testing.assert_allclose(table["theta"].to_numpy()[:120], theta, atol=1e-9)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -312,7 +312,7 @@ def test_score_streams_what_the_frame_gives(folder, rows, tables, tmp_path):
     path = tmp_path / "scores.parquet"
     run("score", folder / "pair.cospan", folder / "pets.csv", "-o", path, "--chunk-rows", "7")
     theta = parquet.read_table(path)["theta"].to_numpy()
-    frame = compare(*tables, n_permutations=0).frame
+    frame = compare(*tables, n_permutations=19).frame
     np.testing.assert_allclose(theta, frame.align(np.concatenate(rows)).degrees, atol=1e-9)
 
 
@@ -575,7 +575,7 @@ def test_a_model_for_nothing_to_embed_is_refused(noted):
 @pytest.mark.parametrize(("missing", "rows"), [("error", 0), ("drop", 38), ("mean", 40)])
 def test_score_treats_missing_values_as_told(noted, missing, rows):
     model, out = noted / "m.cospan", noted / "out.csv"
-    fewer = ("--drop", "note", "--permutations", "0", "-q")
+    fewer = ("--drop", "note", "--permutations", "19", "-q")
     run("compare", noted / "a.csv", noted / "b.csv", *fewer, "--save", model)
     code = 0 if rows else 1
     result = run("score", model, noted / "z.csv", "--missing", missing, "-o", out, code=code)

@@ -65,7 +65,7 @@ def test_all_classes_of_a_table_are_compared(folder, files):
 
 
 def test_two_classes_of_a_table_stay_a_pair(folder):
-    wanted = ("--label", "kind", "--a", "red", "--b", "blue", "--permutations", "0")
+    wanted = ("--label", "kind", "--a", "red", "--b", "blue", "--permutations", "19")
     assert "red (A) against blue (B)" in run("compare", folder / "all.csv", *wanted).stdout
 
 

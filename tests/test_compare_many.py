@@ -65,7 +65,7 @@ def test_two_sets_agree_with_compare(settings):
     """The same pair, the same distance and the same interval: two sets are K = 2."""
     A, B = sets_of((60, 45), 7)
     many = compare_many({"A": A, "B": B}, **settings)
-    pair = compare(A, B, n_permutations=0, **settings)
+    pair = compare(A, B, n_permutations=19, **settings)
     assert many.shrinkage == pair.frame.shrinkage
     expected, found = pair.separation.fisher_rao, many.distance("A", "B")
     assert found.confidence == expected.confidence
@@ -81,7 +81,7 @@ def test_an_extra_column_of_rows_to_score_is_left_out_by_both(four):
     tables = {name: pd.DataFrame(X, columns=list("uvwxyz")) for name, X in four.items()}
     Z = tables["s"].head(9).assign(more=1.0)
     with pytest.warns(CospanWarning, match="'more'"):
-        pair = compare(tables["p"], tables["q"], Z, n_permutations=0)
+        pair = compare(tables["p"], tables["q"], Z, n_permutations=19)
     with pytest.warns(CospanWarning, match="'more'"):
         many = compare_many({name: tables[name] for name in "pqr"}, Z)
     plain = compare_many({name: tables[name] for name in "pqr"}, tables["s"].head(9))
@@ -386,7 +386,7 @@ def test_hostile_names_stay_one_line_of_text(four):
 
 def test_many_sets_are_shown_as_far_as_they_fit():
     sets = {f"a long name number {k}": X for k, X in enumerate(sets_of((25,) * 20, 3))}
-    text = compare_many(sets, n_bootstrap=20).summary()
+    text = compare_many(sets).summary()
     assert "more sets" in text
     assert max(map(len, text.splitlines())) <= 100
 
@@ -416,7 +416,7 @@ def test_figures_show_the_sets(four):
     for ax in (drawn, tree, plot_pair_matrix(found.names, found.fisher_rao)):
         ax.figure.canvas.draw()
     with pytest.raises(InputError, match="three corners"):
-        plot_ternary(compare_many(four, n_bootstrap=20))
+        plot_ternary(compare_many(four))
 
 
 def test_bad_sets_are_refused_with_a_reason(four):
@@ -427,7 +427,7 @@ def test_bad_sets_are_refused_with_a_reason(four):
     with pytest.raises(InputError, match="6 features and"):
         compare_many([four["p"], four["q"][:, :3]])
     with pytest.raises(InputError, match="no set 'x'"):
-        compare_many(four, n_bootstrap=20).distance("x", "p")
+        compare_many(four).distance("x", "p")
     with pytest.raises(InputError, match="hold 1 class"):
         compare_many(four["p"], label=np.zeros(60))
     with pytest.raises(InputError, match="more than 100 sets"):
@@ -457,7 +457,7 @@ def test_digits_are_told_apart_as_by_the_estimator():
 
 def test_the_closest_digits_of_mnist_are_those_people_confuse(mnist):
     sets = {str(k): mnist.draw(k, 600, seed=0) for k in range(10)}
-    found = compare_many(sets, n_bootstrap=20)
+    found = compare_many(sets)
     confused = {frozenset(pair) for pair in ("49", "35", "79", "38", "58")}
     assert {frozenset(pair) for pair in found.closest(3)} <= confused
 
@@ -532,7 +532,7 @@ def test_every_row_of_a_dask_collection_is_scored_where_asked_for():
     lazy = {**sets, "a": da.from_array(rows, chunks=(7_000, 2))}
     found, other = (
         # calibrated on a sample of the rows, and Dask draws another one
-        compare_many(s, shrinkage=0.1, calibrate=False, pooling=0, dof=1, n_bootstrap=1)
+        compare_many(s, shrinkage=0.1, calibrate=False, pooling=0, dof=1)
         for s in (sets, lazy)
     )
     assert found.scored == other.scored == (30_000, 40, 50)

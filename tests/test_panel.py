@@ -29,7 +29,6 @@ from cospan.panel import (
     sliced_wasserstein,
 )
 from cospan.panel.levels import misfits
-from cospan.significance.copies import settle_copies
 
 
 @pytest.fixture
@@ -381,18 +380,6 @@ def test_equal_rows_are_counted_as_they_were_read(with_rare_levels):
     unknown = replace(many, merged=())  # then the rows do not tell
     notes = unknown.changes("real", "made").quality
     assert not any(note.code in ("duplicates", "shared rows") for note in notes)
-
-
-def test_chance_that_rows_meet_knows_levels_that_share_a_feature():
-    """With thousands of names two rows are hardly ever equal by chance: equal ones are copies."""
-    rng = np.random.default_rng(1)
-    rows = np.column_stack([np.ones(400), rng.integers(0, 2, 400)]).astype(float)  # all are "other"
-    merged = rng.integers(0, 2**60, 400).astype(np.uint64)
-    rows[300:], merged[300:] = rows[:100], merged[:100]
-    a, b = rows[:350], rows[350:]
-    assert len(settle_copies(a, b, "auto").rows) == 400
-    assert len(settle_copies(a, b, "auto", merged).rows) == 300
-    assert len(settle_copies(a, b, "auto", np.zeros(400, dtype=np.uint64)).rows) == 400
 
 
 def births(rng, n):

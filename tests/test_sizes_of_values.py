@@ -6,7 +6,6 @@ import pytest
 
 import cospan
 from cospan import AlignmentAngleClassifier, JointFrame, Summary, audit_labels, compare
-from cospan.changes.spreads import deviations, log_spreads
 from cospan.errors import InputError
 from cospan.sets import SetCosts
 
@@ -74,7 +73,7 @@ def test_estimator_audit_and_many_sets_are_the_same_in_every_unit(size, which):
         found.append(np.column_stack([model.predict_proba(X * x), many, audit]))
     np.testing.assert_allclose(found[1], found[0], atol=1e-7)
     sets = {"A": A * scale, "B": B * scale, "C": A * scale}
-    assert cospan.compare_many(sets, n_permutations=0).names == ("A", "B", "C")
+    assert cospan.compare_many(sets, n_permutations=19).names == ("A", "B", "C")
 
 
 def test_a_column_that_is_small_in_one_set_and_constant_in_the_other():
@@ -110,13 +109,6 @@ def test_a_monitor_takes_no_part_in_columns_too_small_for_it():
     assert len(cospan.monitor(A * scale, B * scale, every=20).windows) == 4
     with pytest.raises(InputError, match="nothing to watch"):
         cospan.monitor(A * 1e-160, B * 1e-160, every=20)
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_spreads_of_columns_in_every_unit(size):
-    A, B = pair()
-    np.testing.assert_allclose(deviations(A * size) / size, A.std(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(log_spreads(A * size, B * size), log_spreads(A, B), rtol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e160, 1e300])

@@ -34,79 +34,90 @@ def sentence(one: Finding, sets: tuple[str, str], kind: str = "number") -> str:
     >>> sentence(one, ("January", "July"))
     'tenure rose from 32.4 to 45.1.'
     """
-    said = _WRITERS[one.kind](one, (set_name(sets[0]), set_name(sets[1])), kind)
+    text = _WRITERS[one.kind](one, (set_name(sets[0]), set_name(sets[1])), kind)
     if one.where is not None and one.kind != "inside":
-        said = f"Only where {quoted(one.where[0])} = {quoted(one.where[1])}: {said}"
-    return f"{said}."
+        return f"Only where {quoted(one.where[0])} = {quoted(one.where[1])}: {text}."
+    named = text.startswith(tuple(quoted(name) for name in (one.column, one.second) if name))
+    return f"{text if named else text[:1].upper() + text[1:]}."
+
+
+def _name(one: Finding) -> str:
+    """The column; one number of a vector by its place."""
+    return quoted(f"{one.column}[{one.detail}]" if one.detail.isdigit() else one.column)
+
+
+def _moved(one: Finding) -> str:
+    return "rose" if one.b > one.a else "fell"
 
 
 def _mean(one: Finding, sets: tuple[str, str], kind: str) -> str:
-    name = quoted(one.column)
+    name = _name(one)
     if kind == "date":
-        moved = "later" if one.b > one.a else "earlier"
+        when = "later" if one.b > one.a else "earlier"
         x, y = (value_text(v, kind) for v in (one.a, one.b))
-        return f"{name} is {moved} in {sets[1]}: {y} on average, {x} in {sets[0]}"
+        return f"{name} is {when} in {sets[1]}: {y} on average, {x} in {sets[0]}"
     if kind == "time of day":
         step = (one.b - one.a + 12) % 24 - 12
-        moved = "later" if step > 0 else "earlier"
-        return f"{name} is {value_text(abs(step) / 24, 'duration')} {moved} in {sets[1]}"
+        when = "later" if step > 0 else "earlier"
+        return f"{name} is {value_text(abs(step) / 24, 'duration')} {when} in {sets[1]}"
     x, y = pair_of(one.a, one.b)
     if kind == "duration":
         x, y = (value_text(v, kind) for v in (one.a, one.b))
     if one.detail and not one.detail.isdigit():
-        return f"the {one.detail} of {name} went from {x} to {y} on average"
-    return f"{name} {'rose' if one.b > one.a else 'fell'} from {x} to {y}"
+        return f"the {one.detail} of {quoted(one.column)} {_moved(one)} from {x} to {y} on average"
+    return f"{name} {_moved(one)} from {x} to {y}"
 
 
 def _spread(one: Finding, sets: tuple[str, str], kind: str) -> str:
-    name = quoted(one.column)
+    name = _name(one)
     if one.a == 0 or one.b == 0:
         return f"{name} does not vary in {sets[0] if one.a == 0 else sets[1]}"
     ratio = one.b / one.a
     if ratio >= 2:
         return f"{name} varies {number(ratio, 2)} times as much in {sets[1]}"
-    change = f"{abs(ratio - 1):.0%}"
+    change = share_text(abs(ratio - 1))
     return f"{name} varies {change} {'more' if ratio > 1 else 'less'} in {sets[1]}"
 
 
 def _shape(one: Finding, sets: tuple[str, str], kind: str) -> str:
     at = float(one.detail)
     x, y = shares_text(one.a, one.b)
-    moved = "rose" if one.b > one.a else "fell"
     value = value_text(at, kind) if kind in ("date", "time of day", "duration") else number(at)
-    return f"the share of {quoted(one.column)} up to {value} {moved} from {x} to {y}"
+    return f"the share of {quoted(one.column)} up to {value} {_moved(one)} from {x} to {y}"
 
 
 def _level(one: Finding, sets: tuple[str, str], kind: str) -> str:
     name, level = quoted(one.column), quoted(one.detail)
     if math.isnan(one.a):
         return f"rare values of {name} changed their share"
-    if one.a == 0 or one.b == 0:
-        share = shares_text(one.a, one.b)[one.a == 0]
-        here, there = (sets[1], sets[0]) if one.a == 0 else sets
-        return f"{name} is {level} in {share} of {here}, and never in {there}"
     x, y = shares_text(one.a, one.b)
-    return f"{name} = {level} {'rose' if one.b > one.a else 'fell'} from {x} to {y}"
+    if one.a == 0 or one.b == 0:
+        here, there, share = (sets[1], sets[0], y) if one.a == 0 else (*sets, x)
+        return f"{name} is {level} in {share} of {here}, and never in {there}"
+    return f"{name} = {level} {_moved(one)} from {x} to {y}"
 
 
 def _value(one: Finding, sets: tuple[str, str], kind: str) -> str:
-    named = (
-        value_text(float(one.detail), kind) if kind != "number" else exact_number(float(one.detail))
-    )
+    value = float(one.detail)
+    named = value_text(value, kind) if kind != "number" else exact_number(value)
     x, y = shares_text(one.a, one.b)
-    moved = "rose" if one.b > one.a else "fell"
-    return f"the share of {quoted(one.column)} that is exactly {named} {moved} from {x} to {y}"
+    return (
+        f"the share of {quoted(one.column)} that is exactly {named} {_moved(one)} from {x} to {y}"
+    )
 
 
 def _missing(one: Finding, sets: tuple[str, str], kind: str) -> str:
-    x, y = shares_text(one.a, one.b)
-    return f"{quoted(one.column)} is missing in {y} of {sets[1]} ({x} of {sets[0]})"
+    name, (x, y) = quoted(one.column), shares_text(one.a, one.b)
+    if one.a == 0 or one.b == 0:
+        here, there, share = (sets[1], sets[0], y) if one.a == 0 else (*sets, x)
+        return f"{name} is missing in {share} of {here}, and never in {there}"
+    return f"{name} is missing in {y} of {sets[1]} ({x} of {sets[0]})"
 
 
 def _rounding(one: Finding, sets: tuple[str, str], kind: str) -> str:
     x, y = shares_text(one.a, one.b)
-    what = "whole numbers" if one.detail == "1" else f"multiples of {one.detail}"
-    return f"the share of {quoted(one.column)} that are {what} went from {x} to {y}"
+    what = "a whole number" if one.detail == "1" else f"a multiple of {one.detail}"
+    return f"the share of {quoted(one.column)} that is {what} {_moved(one)} from {x} to {y}"
 
 
 def _given(one: Finding, sets: tuple[str, str], kind: str) -> str:
@@ -118,7 +129,7 @@ def _given(one: Finding, sets: tuple[str, str], kind: str) -> str:
 def _scatter(one: Finding, sets: tuple[str, str], kind: str) -> str:
     moved = "less" if one.b > one.a else "more"
     others = f"{quoted(one.second)} and the other columns" if one.second else "the other columns"
-    return f"{others} say {moved} about {quoted(one.column)} in {sets[1]} than in {sets[0]}"
+    return f"{others} say {moved} about {quoted(one.column)} in {sets[1]}"
 
 
 def _identity(one: Finding, sets: tuple[str, str], kind: str) -> str:
@@ -129,34 +140,30 @@ def _identity(one: Finding, sets: tuple[str, str], kind: str) -> str:
 
 def _relation(one: Finding, sets: tuple[str, str], kind: str) -> str:
     x, y = correlations(one.a, one.b)
-    moved = "rose" if one.b > one.a else "fell"
     pair = f"{quoted(one.column)} and {quoted(one.second)}"
-    return f"{pair} go together differently: their correlation {moved} from {x} to {y}"
+    return f"the correlation of {pair} {_moved(one)} from {x} to {y}"
 
 
 def pair_sentence(pair: PairChange) -> str:
     """One sentence on a relation of two columns, or of levels of them."""
-    x, y = correlations(pair.r_a, pair.r_b)
-    moved = "rose" if pair.r_b > pair.r_a else "fell"
-    return (
-        f"The correlation of {quoted(pair.first)} and {quoted(pair.second)} {moved} "
-        f"from {x} to {y}."
-    )
+    one = Finding("relation", pair.first, pair.second, a=pair.r_a, b=pair.r_b)
+    return sentence(one, ("", ""))
 
 
 def _inside(one: Finding, sets: tuple[str, str], kind: str) -> str:
     x, y = pair_of(one.a, one.b)
-    moved = "rose" if one.b > one.a else "fell"
     where = f"where {quoted(one.second)} = {quoted(one.detail)}"
-    return f"{where}, {quoted(one.column)} {moved} from {x} to {y}"
+    return f"{where}, {quoted(one.column)} {_moved(one)} from {x} to {y}"
 
 
 def _copy(one: Finding, sets: tuple[str, str], kind: str) -> str:
-    return f"{quoted(one.column)} is a copy of {quoted(one.second)} in one of the sets only"
+    where = sets[1] if one.b > one.a else sets[0]
+    return f"{quoted(one.column)} is a copy of {quoted(one.second)} in {where}"
 
 
 def _swap(one: Finding, sets: tuple[str, str], kind: str) -> str:
-    return f"{quoted(one.column)} and {quoted(one.second)} look swapped in {sets[1]}"
+    first, second = sorted((quoted(one.column), quoted(one.second)))
+    return f"{first} and {second} look swapped in {sets[1]}"
 
 
 def _repeated(one: Finding, sets: tuple[str, str], kind: str) -> str:
@@ -226,20 +233,13 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
         lines.append(_MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}"))
     kinds, findings = verdict.kinds, verdict.findings
     lines += [
-        _capital(sentence(one, verdict.sets, kinds.get(one.column, "number")), one)
+        sentence(one, verdict.sets, kinds.get(one.column, "number"))
         for one in findings[:MOST_FINDINGS]
     ]
     more = len({one.column for one in findings[MOST_FINDINGS:]})
     if more:
         lines.append(f"{plural(more, 'more column')} changed.")
     return tuple(dict.fromkeys(lines))
-
-
-def _capital(text: str, one: Finding) -> str:
-    """A sentence begins with a capital, unless it begins with a name."""
-    return (
-        text if one.column and text.startswith(quoted(one.column)) else text[:1].upper() + text[1:]
-    )
 
 
 _MADE_OF = {

@@ -42,7 +42,7 @@ class Blamed:
     function: Function
     z: float  # A less B
     where: tuple[int, str] | None = None  # only where this column has this level
-    copy_of: int | None = None
+    copy_of: tuple[int, float, float] | None = None  # and in what shares of A and of B
     swapped_with: int | None = None
 
 
@@ -150,13 +150,13 @@ def _only_where(rows: RowFunctions, n_a: int, column: int) -> tuple[int, str] | 
     return found
 
 
-def _copies(rows: RowFunctions, n_a: int) -> dict[int, int]:
+def _copies(rows: RowFunctions, n_a: int) -> dict[int, tuple[int, float, float]]:
     """Columns that equal another in one set and not in the other, beyond chance (Cohen's kappa)."""
-    found: dict[int, int] = {}
+    found: dict[int, tuple[int, float, float]] = {}
     read = {one.column: one for one in rows.readings if one.part == ""}
     for function, same in rows.equal():
         sides = slice(None, n_a), slice(n_a, None)
-        shares = [float(same[side].mean()) for side in sides]
+        shares = float(same[:n_a].mean()), float(same[n_a:].mean())
         if max(shares) <= EQUAL:
             continue
         ends = read[function.column], read[function.second]
@@ -166,8 +166,8 @@ def _copies(rows: RowFunctions, n_a: int) -> dict[int, int]:
             chance = _agreement(x, y)
             kappa.append((share - chance) / (1 - chance) if chance < 1 else 0.0)
         if max(kappa) > EQUAL and min(kappa) < UNEQUAL:
-            found.setdefault(function.column, function.second)
-            found.setdefault(function.second, function.column)
+            found.setdefault(function.column, (function.second, *shares))
+            found.setdefault(function.second, (function.column, *shares))
     return found
 
 

@@ -197,7 +197,8 @@ def _finding(
     if one.swapped_with is not None:
         return replace(base, kind="swap", second=names[one.swapped_with])
     if one.copy_of is not None:
-        return replace(base, kind="copy", second=names[one.copy_of])
+        second, a, b = one.copy_of
+        return replace(base, kind="copy", second=names[second], a=a, b=b, effect=cohen(a, b))
     if function.family == OWN:
         rows = sum(len(part[0].values) for part in values)
         return replace(_by_itself(base, function, one.column, values), rows=rows)

@@ -1,6 +1,6 @@
 """Data quality: what is odd about columns besides what changed on average.
 
-Levels that one set alone has, values beyond the other set's range, columns that do not vary.
+Levels that one set alone has, columns that do not vary.
 Each is a record; what is said of a column is more than chance.
 """
 
@@ -21,8 +21,8 @@ EXPECTED_ROWS = 5
 class QualityNote:
     """One thing that is odd.
 
-    `code` is ``"new levels"``, ``"vanished levels"``, ``"constant"`` or ``"range"``; `levels` are
-    those meant; `a` and `b` the number behind it in each set, NaN where there is none; `differs`
+    `code` is ``"new levels"``, ``"vanished levels"`` or ``"constant"``; `levels` are those meant;
+    `a` and `b` the number behind it in each set, NaN where there is none; `differs`
     says whether it is a difference between the sets.
     """
 
