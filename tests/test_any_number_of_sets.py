@@ -78,7 +78,7 @@ def test_sets_that_are_copies_pass_every_gate(rows, tmp_path, K):
     done = run(*paths, "--fail-on", "fisher-rao>0.5", "--json")
     data = json.loads(done.stdout)
     apart = data["separation"] if K == 2 else data
-    assert np.max(apart["fisher_rao"]["value"]) == np.max(apart["fisher_rao"]["low"]) == 0
+    assert np.max(apart["fisher_rao"]) == 0
 
 
 def test_sets_that_differ_fail_the_gate(files):
@@ -162,18 +162,6 @@ def test_the_same_seed_gives_the_same_bits(sets):
     for data in (one, two):
         data.pop("seconds")
     assert one == two
-
-
-def test_intervals_have_the_level_that_is_asked_for(sets, K):
-    wide, narrow = (compare(sets, confidence=level, n_permutations=19) for level in (0.99, 0.5))
-    ends = []
-    for found in (wide, narrow):
-        apart = found.separation.fisher_rao if K == 2 else found.distance("red", "green")
-        ends.append(apart)
-    assert (ends[0].confidence, ends[1].confidence) == (0.99, 0.5)
-    assert ends[0].low < ends[1].low < ends[1].high < ends[0].high
-    with pytest.raises(InputError, match="confidence"):
-        compare(sets, confidence=1.5)
 
 
 # ---- what is said --------------------------------------------------------------------------------
@@ -347,7 +335,7 @@ def test_names_may_be_numbers_and_counts_may_not_be_flags(rows):
     assert set(found.to_frame("pandas")["set"]) == {"1", "2", "3"}
     assert compare_many([A, B], Z, name_z=3, n_permutations=19).name_z == "3"
     for name in ("seed", "n_permutations"):
-        with pytest.raises(InputError, match=f"{name} must be a whole number of at least 0"):
+        with pytest.raises(InputError, match=f"{name} must be a whole number of at least"):
             compare(A, B, **{name: True})
 
 

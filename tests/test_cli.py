@@ -145,8 +145,8 @@ def test_compare_prints_the_summary_on_stdout(pair):
 def test_the_command_is_the_call(pair, tables):
     told = json.loads(run("compare", *pair, "--json").stdout)
     found = compare(*tables)
-    assert told["separation"]["fisher_rao"]["value"] == found.separation.fisher_rao.value
-    assert told["shift_test"]["pvalue"] == found.shift.pvalue
+    assert told["separation"]["fisher_rao"]["value"] == found.separation.fisher_rao
+    assert told["shift_test"]["pvalue"] == found.p
     assert told["frame"]["shrinkage"] == found.frame.shrinkage
 
 
@@ -210,7 +210,7 @@ def test_two_classes_of_one_table(folder, tables):
     options = ("--label", "kind", "--a", "cat", "--b", "dog", "--json")
     told = json.loads(run("compare", folder / "pets.csv", *options).stdout)
     assert (told["a"]["name"], told["b"]["name"]) == ("cat", "dog")
-    assert told["separation"]["auc"]["value"] == compare(*tables).separation.auc.value
+    assert told["separation"]["auc"]["value"] == compare(*tables).size
 
 
 def test_standard_input(pair):

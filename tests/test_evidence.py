@@ -295,6 +295,24 @@ def test_rows_that_meet_by_chance_are_no_copies():
     assert shift_test(A, B).findings == ()
 
 
+def test_categories_that_differ_are_no_copies():
+    draw = rng(3)
+    A, B = (
+        pd.DataFrame({f"c{j}": np.where(draw.random(500) < p, "yes", "no") for j in range(3)})
+        for p in (0.2, 0.6)
+    )
+    found = compare(A, B)
+    assert found.p == 0.001
+    assert {one.kind for one in found.findings} == {"level"}
+
+
+def test_a_set_beside_itself_does_not_differ():
+    A = rng(1).normal(size=(120, 4))
+    found = compare(A, A[::-1])
+    assert found.p > 0.5
+    assert "120 rows of B are also in A." in str(found.verdict)
+
+
 def test_a_relation_that_turns_round_is_found_and_neither_column_by_itself():
     A, B = rng(1).normal(size=(2, 300, 4))
     A[:, 1], B[:, 1] = A[:, 1] + A[:, 0], B[:, 1] - B[:, 0]

@@ -472,8 +472,8 @@ def test_missing_values_that_the_reference_never_had_are_seen(profile, later):
 def test_effect_and_parts_are_those_of_the_comparison(profile, later):
     later["temp"] += 7
     window = monitor(profile, later).windows[0]
-    assert window.effect.low < window.effect.value < window.effect.high
-    assert window.effect.value > 0.75
+    assert window.effect.low < window.effect < window.effect.high
+    assert window.effect > 0.75
     assert abs(window.location + window.scale + window.shape - 1) < 1e-9
     assert window.mostly == "location"
 

@@ -300,8 +300,8 @@ def test_a_comparison_has_its_panel_with_the_angle_first():
     found = cospan.compare(A, B)
     panel = found.panel()
     first = panel.measures[0]
-    assert (first.name, first.value) == ("alignment angle", found.separation.auc.value)
-    assert first.p_value == found.shift.pvalue
+    assert (first.name, first.value) == ("alignment angle", found.size)
+    assert first.p_value == found.p
     assert panel["largest KS"].note.startswith("in column petal")
     alone = measure_panel(A, B)
     for one, two in zip(panel.measures[1:], alone.measures, strict=True):

@@ -160,11 +160,11 @@ def _of_columns(changes: Changes) -> dict[str, Judged]:
     rises = {one.name: one.b.missing - one.a.missing for one in changes.features}
     worst = max(rises, key=lambda name: rises[name], default="")
     rise = max(0.0, rises.get(worst, 0.0))
-    surest = min(changes.findings, key=lambda one: one.p, default=None)
+    of_columns = [one for one in changes.findings if one.column]
+    surest = min(of_columns, key=lambda one: one.p, default=None)
     least = Judged(1.0)
     if surest is not None:
-        where = f" in {printable(surest.column, 40)}" if surest.column else ""
-        least = Judged(surest.p, where)
+        least = Judged(surest.p, f" in {printable(surest.column, 40)}")
     return {
         "column-p": least,
         "features": Judged(len(names), f" ({shown})" if names else ""),

@@ -37,6 +37,8 @@ MOST_TESTED = 5_000  # features over all pairs: more would take long
 MOST_NUMBERS = 600_000  # that tests look at, over all pairs
 FEWEST_ROWS = 200
 FIRST_COLUMNS = 3
+#: Relabellings of the rows of a pair: while there are so few pairs, and of more.
+FEW_PAIRS, RELABELLINGS = 10, (999, 199)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -420,5 +422,6 @@ class PairChanges:
             auc=c.pairs.between(i, j).auc,
             set_names=(c.names[i], c.names[j]),
             keys=both_keys(one, two),
+            permutations=RELABELLINGS[n_pairs > FEW_PAIRS],
         )
         return ComparedPair((np.asarray(a), np.asarray(b)), found)

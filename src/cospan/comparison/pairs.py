@@ -18,7 +18,7 @@ from cospan._warnings import Remark
 from cospan.comparison.fitting import Fitted
 from cospan.comparison.opening import Opened
 from cospan.comparison.reading import Progress, ReadSet, Sets, sample_size
-from cospan.comparison.scorer import pair_angle
+from cospan.comparison.scorer import Scored, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
 from cospan.evidence import (
@@ -66,7 +66,9 @@ def separate_pairs(groups: Sequence[Group], fitted: Fitted) -> Pairs:
     n_fitted = sample_size(fitted.model.n_features)
     found = {
         (i, j): separation(
-            *_pair_angles(groups, i, j, calibrated, n_fitted),
+            *_levelled(
+                _pair_angles(groups, i, j, calibrated, n_fitted), groups[i].kept, groups[j].kept
+            ),
             bins=None if calibrated else RAW_BINS,
         )
         for i, j in itertools.combinations(fitted.order, 2)
@@ -96,6 +98,25 @@ def _pair_angles(
     found = fit_calibration(log_odds, own, np.ones(len(own)))
     theta = np.asarray(angles_of(np.exp(-log_odds[:, 0]), np.exp(-log_odds[:, 1]), found))
     return theta[own == 0], theta[own == 1]
+
+
+def _levelled(angles: tuple[Floats, Floats], one: Scored, other: Scored) -> tuple[Floats, Floats]:
+    """The angles with one for all rows of equal values, whichever set they are in.
+
+    Leaving a row out moves it a little to the other set, so that of two equal rows in different
+    sets each looks more like the other's. Among numbers that is one pair in many; among
+    categories most pairs are equal, and would all be ordered wrongly instead of not at all.
+    """
+    if one.keys is None or other.keys is None:
+        return angles
+    kinds = np.unique(np.concatenate([one.keys, other.keys]), return_inverse=True)[1]
+    theta, first = np.concatenate(angles), len(angles[0])
+    times = np.bincount(kinds)
+    times_a = np.bincount(kinds[:first], minlength=len(times))
+    mean = np.bincount(kinds, weights=theta) / times
+    shared = ((times_a > 0) & (times_a < times))[kinds]
+    theta = np.where(shared, mean[kinds], theta)
+    return theta[:first], theta[first:]
 
 
 def shown_rows(read: Sequence[ReadSet], seed: int) -> list[Chunk]:

@@ -18,7 +18,7 @@ from cospan._types import Floats
 
 from .blame import LEVEL, Blamed, blame
 from .functions import OWN, Function, Reading, RowFunctions
-from .repeats import Repeated, repeated_rows
+from .repeats import IN_BOTH, Repeated, repeated_rows
 from .test import Evidence, Labellings, weigh
 
 #: Rows of a set behind the labellings; differences of single columns are those of all rows.
@@ -139,7 +139,9 @@ def find(
     evidence = weigh(functions, labellings, observed)
     blamed, order = blame(functions, evidence, sizes[0])
     found = [_finding(one, functions, values, sizes) for one in blamed]
-    p = evidence.p if not repeated.findings else min(evidence.p, 3 / (permutations + 1))
+    p = evidence.p
+    if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
+        p = min(p, 3 / (permutations + 1))
     return Found(
         p, evidence.smallest, sizes, (*repeated_findings(repeated, permutations, n), *found),
         tuple(functions.names[k] for k in order), _column_p(functions, evidence), evidence,

@@ -12,9 +12,11 @@ from cospan._types import Floats
 
 from .functions import Reading
 
-#: z from which pairs of equal rows are said to be repeated, beside exceeding every labelling.
-CLEARLY = 4.0
-WHERE = ("within A", "within B", "in both")
+#: z from which pairs of equal rows are said to be repeated, beside exceeding every labelling, and
+#: being so many times as many as independent columns explain: categories meet by chance.
+CLEARLY, EXPLAINED = 4.0, 10.0
+IN_BOTH = "in both"
+WHERE = ("within A", "within B", IN_BOTH)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ def repeated_rows(
     pairs = np.array(_pair_counts(rows, group, size, n_a, n_a + n_b, permutations, seed))
     z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
     beyond = (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
+    beyond &= pairs[0] > EXPLAINED * _by_chance(a, b)
     if not beyond.any():
         return everything
     again_a, again_b = _again(key[:n_a]), _again(key[n_a:])
@@ -56,6 +59,19 @@ def repeated_rows(
     found = tuple((WHERE[k], int(copies[k]), float(z[k])) for k in range(3) if beyond[k])
     drop_b = again_b | across if beyond[2] else again_b
     return Repeated(found, np.flatnonzero(~again_a), np.flatnonzero(~drop_b))
+
+
+def _by_chance(a: Sequence[Reading], b: Sequence[Reading]) -> Floats:
+    """Pairs of equal rows within A, within B and across if columns were independent."""
+    n_a, n_b = len(a[0].values), len(b[0].values)
+    found = np.array([n_a * (n_a - 1) / 2, n_b * (n_b - 1) / 2, float(n_a * n_b)])
+    for x, y in zip(a, b, strict=True):
+        values = np.nan_to_num(np.concatenate([x.values, y.values]), nan=np.inf)
+        code = np.unique(values, return_inverse=True)[1]
+        p, q = np.bincount(code[:n_a], minlength=code.max() + 1), np.bincount(code[n_a:])
+        p, q = p / n_a, np.pad(q, (0, len(p) - len(q))) / n_b
+        found *= [p @ p, q @ q, p @ q]
+    return found
 
 
 def _pair_counts(

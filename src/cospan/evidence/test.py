@@ -250,7 +250,7 @@ def _correlations(
     best = np.argsort(-predicted(scores.correlation), kind="stable")
     i, j = (np.sort(best[:PAIRED])[index] for index in np.tril_indices(min(len(best), PAIRED), -1))
     G = np.clip(scores.values, -CUT, CUT)
-    numbers = np.sort([k for k in best if not scores.level[k]][:BENT])
+    numbers = np.sort(np.array([k for k in best if not scores.level[k]][:BENT], dtype=np.intp))
     bent = G[:, numbers] ** 2  # a parabola has no correlation, but one with the square
     bent = (bent - bent.mean(axis=0)) / np.maximum(bent.std(axis=0), 1e-9)
     k, m = (index.ravel() for index in np.indices((len(numbers), len(numbers))))
