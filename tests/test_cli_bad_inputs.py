@@ -624,9 +624,9 @@ def unknown_kind_of_scores(folder):
     return *outputs(folder), "--scores", folder / "scores.xlsx"
 
 
-@case(1, "p-value")
-def threshold_without_p_value(folder):
-    return *outputs(folder), "--fail-on", "p<0.05", "--permutations", "19"
+@case(2, "19")
+def too_few_permutations(folder):
+    return *outputs(folder), "--permutations", "0"
 
 
 @case(1, "2x2 has 4 values")

@@ -100,9 +100,7 @@ def test_a_comparison_is_the_same_here_and_by_workers(tmp_path):
         assert getattr(there.frame, name) == getattr(here.frame, name)
     for one, other in ((there.group_a, here.group_a), (there.group_b, here.group_b)):
         assert_allclose(one.alignment.theta, other.alignment.theta, rtol=1e-9)
-    assert there.separation.fisher_rao == pytest.approx(
-        here.separation.fisher_rao, rel=1e-9
-    )
+    assert there.separation.fisher_rao == pytest.approx(here.separation.fisher_rao, rel=1e-9)
 
 
 def test_weights_go_with_their_rows():

@@ -325,6 +325,15 @@ def test_a_relation_that_turns_round_is_found_and_neither_column_by_itself():
     assert pair.r_b < -0.6
 
 
+def test_a_number_that_moved_against_another_says_how_far():
+    A, B = rng(5).normal(100, 20, size=(2, 400, 1))
+    A, B = (np.hstack([X, 0.1 * X + rng(k).normal(0, 0.3, X.shape)]) for k, X in enumerate((A, B)))
+    B[:, 1] += 0.4  # a fifth of its spread, and more than what the other column leaves open
+    first = compare(A, B).findings[0]
+    assert (first.kind, {first.column, first.second}) == ("given", {"x0", "x1"})
+    assert abs(first.b - first.a) == pytest.approx(0.4 if first.column == "x1" else 4, rel=0.15)
+
+
 def test_a_total_that_is_no_sum_any_more_is_found():
     A, B = rng(1).normal(10, 2, size=(2, 400, 3))
     A, B = (np.column_stack([X, X.sum(axis=1)]) for X in (A, B))
@@ -484,7 +493,7 @@ SENTENCES = {
     "The share of age that is a whole number rose from 2% to 100%.": Finding(
         "rounding", "age", detail="1", a=0.02, b=1.0
     ),
-    "For the same pay, age is higher in July.": Finding("given", "age", "pay", a=0.0, b=0.4),
+    "For the same pay, age is 4.2 higher in July.": Finding("given", "age", "pay", a=30.1, b=34.3),
     "pay and the other columns say less about age in July.": Finding(
         "scatter", "age", "pay", a=1.0, b=1.4
     ),

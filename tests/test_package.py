@@ -30,19 +30,19 @@ ORDER = """
     distributed
     attribution
     distribution
-    significance
     studies
     procrustes
     estimator
     model_file
     embedding
     sources
+    evidence
     audit
     panel
-    changes
     monitoring
     comparison
     plots
+    wording
     report
     cli
 """
@@ -52,6 +52,7 @@ LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.sp
 # stands inside the method, so that loading the module below never loads the one above.
 HANDED_UP = {
     ("comparison", "report"),
+    ("evidence", "wording"),
     ("monitoring", "report"),
 }
 

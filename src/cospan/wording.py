@@ -121,9 +121,16 @@ def _rounding(one: Finding, sets: tuple[str, str], kind: str) -> str:
 
 
 def _given(one: Finding, sets: tuple[str, str], kind: str) -> str:
-    moved = "higher" if one.b > one.a else "lower"
     given = f"for the same {quoted(one.second)}" if one.second else "given the other columns"
-    return f"{given}, {quoted(one.column)} is {moved} in {sets[1]}"
+    if kind in ("category", "boolean"):
+        return f"{given}, {quoted(one.column)} is distributed differently in {sets[1]}"
+    if kind == "date":
+        moved = "later" if one.b > one.a else "earlier"
+        step = value_text(abs(one.b - one.a), "duration")
+    else:
+        moved = "higher" if one.b > one.a else "lower"
+        step = value_text(abs(one.b - one.a), kind if kind == "duration" else "number")
+    return f"{given}, {quoted(one.column)} is {step} {moved} in {sets[1]}"
 
 
 def _scatter(one: Finding, sets: tuple[str, str], kind: str) -> str:

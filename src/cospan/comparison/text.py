@@ -156,12 +156,11 @@ def _with_letter(name: str, letter: str) -> str:
 
 
 def _numbers(c: Comparison) -> Iterator[str]:
-    size, n = c.size, c.settings["n_permutations"]
+    size, n = c.size, c.verdict.n_permutations
     yield f"  AUC      {size:.3f} (95% interval {size.low:.3f} to {size.high:.3f})"
     if not math.isnan(c.p):
         a, b = c.verdict.rows_tested
-        least = 1 / (1 + int(str(n)))
-        yield f"  p-value  {p_text(c.p, least)} ({n} relabellings of {a:,} and {b:,} rows)"
+        yield f"  p-value  {p_text(c.p, 1 / (1 + n))} ({n} relabellings of {a:,} and {b:,} rows)"
 
 
 def _columns(c: Comparison, width: int) -> Iterator[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from cospan._types import Floats
@@ -26,6 +27,8 @@ CHANCE = 9.0
 #: "Only where": |z| of the difference inside less outside, z² that nothing outside may reach, and
 #: the fewest rows (their harmonic half) on each side.
 CLEARLY, OUTSIDE, FEWEST = 4.0, 12.0, 5
+#: Changes of form say little; how much more of it a shift against the other columns has to be.
+VAGUE, MORE = ("shape", "low end", "high end"), 2.0
 #: A copy: equal, beyond chance, in more than this share of one set, and less than that of the
 #: other.
 EQUAL, UNEQUAL = 0.9, 0.5
@@ -46,9 +49,11 @@ class Blamed:
     swapped_with: int | None = None
 
 
-def blame(rows: RowFunctions, evidence: Evidence, n_a: int) -> tuple[list[Blamed], list[int]]:
+def blamed_columns(
+    rows: RowFunctions, evidence: Evidence, n_a: int
+) -> tuple[list[Blamed], list[int]]:
     """The columns to blame, the clearest first; and all columns, the most suspicious first."""
-    found, order = _blamed_columns(rows, evidence, n_a)
+    found, order = _chosen(rows, evidence, n_a)
     copies = _copies(rows, n_a) if found else {}
     ends = np.array([one[1:3] for one in evidence.functions]).reshape(-1, 2)
     alone = np.array([one.family == OWN for one in evidence.functions])
@@ -57,6 +62,9 @@ def blame(rows: RowFunctions, evidence: Evidence, n_a: int) -> tuple[list[Blamed
         mine = np.flatnonzero((ends == column).any(axis=1) & (alone == by_itself))
         best = mine[np.argmax(np.abs(evidence.z[mine]))]
         function = evidence.functions[best]
+        if by_itself and function.kind in VAGUE:
+            best = _clearer(evidence, ends, column, best)
+            function = evidence.functions[best]
         inside = by_itself or function.kind.endswith("inside")
         where = _only_where(rows, n_a, column) if inside else None
         z = float(evidence.z[best])
@@ -64,7 +72,17 @@ def blame(rows: RowFunctions, evidence: Evidence, n_a: int) -> tuple[list[Blamed
     return _with_swaps(rows, n_a, blamed), order
 
 
-def _blamed_columns(
+def _clearer(evidence: Evidence, ends: NDArray[np.intp], column: int, best: np.intp) -> np.intp:
+    """Of a column whose form changed: that it moved against the others, where that says more."""
+    kinds = [one.kind for one in evidence.functions]
+    given = np.flatnonzero((np.array(kinds) == "given") & (ends[:, 0] == column))
+    if not len(given):
+        return best
+    strongest: np.intp = given[np.argmax(np.abs(evidence.z[given]))]
+    return strongest if abs(evidence.z[strongest]) > MORE * abs(evidence.z[best]) else best
+
+
+def _chosen(
     rows: RowFunctions, evidence: Evidence, n_a: int
 ) -> tuple[list[tuple[int, float, bool]], list[int]]:
     family, first, second = evidence.family, evidence.first, evidence.second

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from cospan._types import Floats
 
-from .blame import LEVEL, Blamed, blame
+from .blame import LEVEL, Blamed, blamed_columns
 from .functions import OWN, Function, Reading, RowFunctions
 from .repeats import IN_BOTH, Repeated, repeated_rows
 from .test import Evidence, Labellings, weigh
 
 #: Rows of a set behind the labellings; differences of single columns are those of all rows.
 SAMPLE = 2_500
+#: Columns that a mean is adjusted for, those that say most about it.
+MOST_GIVEN = 50
 #: With fewer rows in a set, or relabellings, no p-value can be at most 0.05.
 FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
 
@@ -137,7 +139,7 @@ def find(
     if sizes != tuple(map(len, kept)) and groups is None:
         observed = _of_all_rows(functions, *values)
     evidence = weigh(functions, labellings, observed)
-    blamed, order = blame(functions, evidence, sizes[0])
+    blamed, order = blamed_columns(functions, evidence, sizes[0])
     found = [_finding(one, functions, values, sizes) for one in blamed]
     p = evidence.p
     if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
@@ -281,6 +283,7 @@ def _with_others(
     second = function.second if function.column == column else function.column
     other = names[second] if function.second >= 0 else _companion(functions, column)
     base = replace(base, second=other, where=base.where)
+    own = np.flatnonzero(scores.column == column)
     if function.kind == "relation":
         levels = str(function.detail).split("\0")
         places = [
@@ -310,6 +313,9 @@ def _with_others(
             detail=str(function.detail), a=means[0], b=means[1],
             effect=(means[1] - means[0]) / spread,
         )  # fmt: skip
+    if function.kind == "given" and any(not scores.level[k] for k in own):
+        a, b, spread = _adjusted_means(functions, column, n_a)
+        return replace(base, kind="given", a=a, b=b, effect=(b - a) / spread)
     every = np.ones(len(scores.column), dtype=bool)
     source = {"identity": functions.identities, "equal": functions.equal}
     shown = source[function.kind]() if function.kind in source else functions.given(every, column)
@@ -318,6 +324,24 @@ def _with_others(
     kind = "copy" if function.kind == "equal" else function.kind
     spread = float(np.std(values)) or 1.0
     return replace(base, kind=kind, a=means[0], b=means[1], effect=(means[1] - means[0]) / spread)
+
+
+def _adjusted_means(functions: RowFunctions, column: int, n_a: int) -> tuple[float, float, float]:
+    """The means of a number in A and B if the other columns were alike, and what they leave open.
+
+    By least squares on the other columns and the set.
+    """
+    y = _reading(functions.readings, column, "").values
+    known = ~np.isnan(y)
+    others = np.flatnonzero(functions.scores.column != column)
+    strength = np.abs(functions.scores.correlation[functions.scores.column == column][:, others])
+    others = others[np.argsort(-strength.max(axis=0), kind="stable")[:MOST_GIVEN]]
+    in_b = np.arange(len(y)) >= n_a
+    design = np.column_stack([functions.plain()[:, others], in_b, np.ones(len(y))])[known]
+    fit = np.linalg.lstsq(design.astype(np.float64), y[known], rcond=None)[0]
+    step, middle = float(fit[-2]), float(y[known].mean())
+    a = middle - step * float(in_b[known].mean())
+    return a, a + step, float(np.std(y[known] - design @ fit)) or 1.0
 
 
 def correlation(x: NDArray[np.floating], y: NDArray[np.floating]) -> float:

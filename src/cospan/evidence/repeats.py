@@ -68,8 +68,9 @@ def _by_chance(a: Sequence[Reading], b: Sequence[Reading]) -> Floats:
     for x, y in zip(a, b, strict=True):
         values = np.nan_to_num(np.concatenate([x.values, y.values]), nan=np.inf)
         code = np.unique(values, return_inverse=True)[1]
-        p, q = np.bincount(code[:n_a], minlength=code.max() + 1), np.bincount(code[n_a:])
-        p, q = p / n_a, np.pad(q, (0, len(p) - len(q))) / n_b
+        k = int(code.max()) + 1
+        p = np.bincount(code[:n_a], minlength=k) / n_a
+        q = np.bincount(code[n_a:], minlength=k) / n_b
         found *= [p @ p, q @ q, p @ q]
     return found
 

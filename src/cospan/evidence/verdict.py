@@ -71,6 +71,8 @@ class Verdict:
         Of "both sets come from one distribution".
     rows_tested : (int, int)
         Rows of A and of B behind the p-value.
+    n_permutations : int
+        Relabellings behind it.
     size : {"none", "small", "medium", "large", "unknown"}
         By the AUC; unknown without one.
     auc : Size or None
@@ -99,6 +101,7 @@ class Verdict:
     differs: bool
     pvalue: float
     rows_tested: tuple[int, int]
+    n_permutations: int
     size: str
     auc: Size | None
     mostly: str
@@ -129,6 +132,7 @@ class Verdict:
             "differs": self.differs,
             "pvalue": None if math.isnan(self.pvalue) else self.pvalue,
             "rows_tested": list(self.rows_tested),
+            "n_permutations": self.n_permutations,
             "size": self.size,
             "auc": None if self.auc is None else self.auc.to_dict(),
             "mostly": self.mostly,
@@ -223,6 +227,7 @@ def find_changes(
         differs=differs,
         pvalue=p,
         rows_tested=(0, 0) if found is None else found.rows,
+        n_permutations=permutations,
         size="none" if not differs else "unknown" if auc is None else size_word(auc),
         auc=auc,
         mostly=max(shares, key=lambda kind: shares[kind], default=""),

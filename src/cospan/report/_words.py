@@ -107,7 +107,7 @@ def measures(c: Comparison) -> tuple[Measure, ...]:
     interval = f"95%: {size.low:.3f} to {size.high:.3f}"
     found = [Measure("AUC", text, interval, meaning)]
     if not math.isnan(c.p):
-        n = int(str(c.settings["n_permutations"]))
+        n = c.verdict.n_permutations
         meaning = f"of {n:,} relabellings of the rows, how many come out as far apart"
         found.append(Measure("p-value", p_text(c.p, 1 / (n + 1)), "", meaning))
     return tuple(found)
