@@ -20,7 +20,7 @@ from cospan._types import Floats
 from cospan.errors import InputError
 
 from .findings import Finding, cohen
-from .functions import Reading
+from .functions import Reading, deviation
 
 if TYPE_CHECKING:
     from cospan.sources.encoding import ColumnPlan, EncodingPlan, SetProfile
@@ -164,8 +164,8 @@ def held_in(column: Column, rows: Floats, profile: SetProfile | None) -> Held:
     else:
         low, high = float(values.min()), float(values.max())
         mean = round_the_clock(values) if column.kind == "time of day" else float(values.mean())
-        deviation = 0.0 if low == high else float(values.std(axis=0).mean())
-        found = Held(missing, mean, deviation, low, high)
+        spread = float(np.mean([deviation(one) for one in values.T]))
+        found = Held(missing, mean, spread, low, high)
     if profile is None or (column.kind == "vector"):
         return found
     return _counted(column, found, profile)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cospan._types import Floats
 
 from .blame import LEVEL, Blamed, blamed_columns
-from .functions import OWN, Function, Reading, RowFunctions
+from .functions import OWN, Function, Reading, RowFunctions, deviation
 from .repeats import IN_BOTH, Repeated, repeated_rows
 from .test import Evidence, Labellings, weigh
 
@@ -233,7 +233,8 @@ def _by_itself(
         step = float(detail)
         whole = (np.abs(v / step - np.round(v / step)) < 1e-9 for v in (x, y))
         return _shares(base, "rounding", f"{step:g}", *whole)
-    unit = math.sqrt((x.var() + y.var()) / 2)
+    a, b = deviation(x), deviation(y)
+    unit = math.hypot(a, b) / math.sqrt(2)
     if kind == "mean":
         step = float(y.mean() - x.mean())
         effect = step / unit if unit else math.copysign(math.inf, step)
@@ -241,7 +242,6 @@ def _by_itself(
             base, kind="mean", detail=str(part), a=float(x.mean()), b=float(y.mean()), effect=effect
         )
     if kind == "spread":
-        a, b = float(x.std()), float(y.std())
         ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)
         return replace(base, kind="spread", detail=str(part), a=a, b=b, effect=ratio)
     at = _farthest(x, y)

@@ -337,6 +337,17 @@ def column_midranks(values: NDArray[np.floating]) -> Floats:
     return np.asarray((2 * stats.rankdata(values, axis=0) - 1) / len(values) - 1)
 
 
+def deviation(values: Floats) -> float:
+    """The standard deviation, in whatever unit: squares of very small numbers are 0.
+
+    >>> deviation(np.array([1e-200, 3e-200])), deviation(np.full(3, 0.1))
+    (1e-200, 0.0)
+    """
+    low, high = float(values.min()), float(values.max())
+    size = max(abs(low), abs(high))
+    return 0.0 if low == high else size * float((values / size).std())
+
+
 def legendre(u: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Legendre polynomials 1 to 4, of mean 0 and variance 1 for u uniform in [-1, 1]."""
     return (

@@ -95,7 +95,7 @@ def pair_table(found: Found) -> PairTable:
         for ends, q in zip(ends_of, evidence.adjusted[pairs], strict=True)
     }
     rows = []
-    for ends, k in list(best.items())[:LISTED]:
+    for ends, k in sorted(best.items(), key=lambda item: p[item[0]])[:LISTED]:
         one = evidence.functions[k]
         levels = str(one.detail).split("\0")
         places = [
@@ -109,8 +109,14 @@ def pair_table(found: Found) -> PairTable:
         u, v = scores.values[:, x], scores.values[:, y]
         r = [correlation(u[side], v[side]) for side in (slice(None, n_a), slice(n_a, None))]
         names = functions.names[c1], functions.names[c2]
-        first, second = (f"{n}: {lv}" if lv else n for n, lv in zip(names, (l1, l2), strict=True))
+        first, second = (_score_name(n, lv) for n, lv in zip(names, (l1, l2), strict=True))
         z, q = float(evidence.z[k]), p[ends]
         rows.append(PairChange(first, second, *names, r[0], r[1], z, q, q <= LEVEL))
-    changed = sum(q <= LEVEL for q in p.values())
-    return PairTable(tuple(rows), len(p), changed)
+    return PairTable(tuple(rows), len(p), sum(p[ends] <= LEVEL for ends in best))
+
+
+def _score_name(column: str, level: str) -> str:
+    """A column of numbers by itself; a level as the features made of it are called."""
+    if level == "missing":
+        return f"{column} is missing"
+    return f"{column} = {level}" if level else column

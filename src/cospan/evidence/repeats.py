@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,8 @@ def repeated_rows(
 ) -> Repeated:
     """Count pairs of equal rows within A, within B and across, against relabelled rows."""
     n_a, n_b = len(a[0].values), len(b[0].values)
-    key = row_keys([np.concatenate([x.values, y.values]) for x, y in zip(a, b, strict=True)])
+    columns = [np.concatenate([x.values, y.values]) for x, y in zip(a, b, strict=True)]
+    key = row_keys(columns)
     if keys is not None:
         key = _mixed(key, keys)
     everything = Repeated((), np.arange(n_a), np.arange(n_b))
@@ -50,7 +52,7 @@ def repeated_rows(
     pairs = np.array(_pair_counts(rows, group, size, n_a, n_a + n_b, permutations, seed))
     z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
     beyond = (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
-    beyond &= pairs[0] > EXPLAINED * _by_chance(a, b)
+    beyond &= pairs[0] > EXPLAINED * _by_chance(columns if keys is None else [*columns, keys], n_a)
     if not beyond.any():
         return everything
     again_a, again_b = _again(key[:n_a]), _again(key[n_a:])
@@ -61,13 +63,12 @@ def repeated_rows(
     return Repeated(found, np.flatnonzero(~again_a), np.flatnonzero(~drop_b))
 
 
-def _by_chance(a: Sequence[Reading], b: Sequence[Reading]) -> Floats:
+def _by_chance(columns: Sequence[NDArray[Any]], n_a: int) -> Floats:
     """Pairs of equal rows within A, within B and across if columns were independent."""
-    n_a, n_b = len(a[0].values), len(b[0].values)
+    n_b = len(columns[0]) - n_a
     found = np.array([n_a * (n_a - 1) / 2, n_b * (n_b - 1) / 2, float(n_a * n_b)])
-    for x, y in zip(a, b, strict=True):
-        values = np.nan_to_num(np.concatenate([x.values, y.values]), nan=np.inf)
-        code = np.unique(values, return_inverse=True)[1]
+    for values in columns:
+        code = np.unique(values, return_inverse=True)[1]  # one NaN
         k = int(code.max()) + 1
         p = np.bincount(code[:n_a], minlength=k) / n_a
         q = np.bincount(code[n_a:], minlength=k) / n_b

@@ -70,7 +70,10 @@ def relations_of(
     place = {name: i for i, name in enumerate(columns.feature_names)}
     found = []
     for pair in table.changed[:most]:
-        ends = [place.get(name) for name in (pair.first, pair.second)]
+        ends = [
+            place.get(name, place.get(column))
+            for name, column in ((pair.first, pair.first_column), (pair.second, pair.second_column))
+        ]
         points = [_scatter(columns, ends, side, scattered) for side in (0, 1)]
         text = said(pair_sentence(pair), [pair.first, pair.second])
         found.append(
