@@ -28,6 +28,8 @@ class Size(float):
     >>> size = Size(0.85, 0.8, 0.89)
     >>> size > 0.7, size.low, size.high
     (True, 0.8, 0.89)
+    >>> print(size)
+    0.850 (0.800 to 0.890)
     """
 
     low: float
@@ -37,6 +39,9 @@ class Size(float):
         self = super().__new__(cls, value)
         self.low, self.high = low, high
         return self
+
+    def __str__(self) -> str:
+        return f"{float(self):.3f} ({self.low:.3f} to {self.high:.3f})"
 
     def to_dict(self) -> dict[str, float]:
         return {"value": float(self), "low": self.low, "high": self.high}
