@@ -579,15 +579,6 @@ def test_a_curve_of_other_sets_is_refused(curved, tmp_path):
         cospan.load(tmp_path / "broken.cospan")
 
 
-def test_the_verdict_does_not_take_moments_for_all_of_a_curved_difference():
-    A, B = ring_in_a_blob(300)
-    B[:, 2] += 0.4
-    words = "As far as it shows in means and spreads, it is mostly a difference in location"
-    assert words in str(compare(A, B, n_permutations=99, curve="auto").verdict)
-    plain = compare(A, B, n_permutations=99, curve=None)
-    assert "\nIt is mostly a difference in location" in str(plain.verdict)
-
-
 def test_compare_uses_the_curve(ring):
     found = compare(*ring, n_permutations=19, curve="auto")
     assert found.frame.curve is not None

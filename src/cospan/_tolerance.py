@@ -232,9 +232,6 @@ SAME_VALUE = 1e-12
 # their squares in the normal equations. The ridge there, which keeps columns that are combinations
 # of others from failing, is far enough below it to leave no residual of its own.
 LEAST_RESIDUAL, LEAST_RIDGE = 1e-6, 1e-10
-# Directions of a root of correlations below this part of the largest are rounding: correlations are
-# good to eps, their roots to its square root, 1.5e-8, and a factor of 64 is left.
-ROOT_ROUNDING = 64 * 2.0**-26
 
 # Variance of permutation statistics, in units of all of theirs, below which they are equal but for
 # rounding: their distribution has no width to measure.
@@ -287,12 +284,6 @@ TIE_BREAK = 1e-6
 # (m + 1)(1 - rate) that is a whole number but for rounding is that number, not the next one; and a
 # share of rows that is 0 but for rounding is 0.
 COUNT_ROUNDING = 1e-9
-
-# Eigenvalues of a correlation matrix below this are 0 but for rounding (about d eps, d up to 1e6).
-LEAST_EIGENVALUE = 1e-9
-
-# Added to a mean squared cost, of order 1, before its logarithm is taken, for rows at the mean.
-LEAST_COST = 1e-9
 
 # The variance of m ones among n numbers is p(1 - p) with p = m/n, and that of other numbers from 0
 # to 1 is less: sums of a billion rows are good to this, and a single 0.5 in as many is not noticed.

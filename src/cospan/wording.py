@@ -243,6 +243,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
         sentence(one, verdict.sets, kinds.get(one.column, "number"))
         for one in findings[:MOST_FINDINGS]
     ]
+    lines += [note_sentence(note, verdict.sets) for note in verdict.notes]
     more = len({one.column for one in findings[MOST_FINDINGS:]})
     if more:
         lines.append(f"{plural(more, 'more column')} changed.")
@@ -299,6 +300,23 @@ def note_sentence(note: QualityNote, sets: tuple[str, str]) -> str:
             f"{name} has values in {here} that {there} does not have: {listed(note.levels)} "
             f"({share_text(share)} of the rows)."
         )
+    if note.code == "other case":
+        half = len(note.levels) // 2
+        x, y = (listed(part, 3) for part in (note.levels[:half], note.levels[half:]))
+        return f"In {name} the levels are in another case: {x} in {a}, {y} in {b}."
+    if note.code == "writing":
+        x, y = note.written
+        return f"{name} is written as {x} in {a} and as {y} in {b}."
+    if note.code == "text":
+        here, there, text = (a, b, note.written[0]) if note.written[0] else (b, a, note.written[1])
+        return f"{name} holds text such as {text!r} in {here}, and none in {there}."
+    if note.code == "blanks":
+        x, y = shares_text(note.a, note.b)
+        return f"{name} has blanks around {y} of the values of {b} ({x} in {a}); they do not count."
+    if note.code == "times":
+        x, y = (value_text(day, "date") for day in sorted((note.a, note.b)))
+        first, second = (a, b) if note.a <= note.b else (b, a)
+        return f"{name} ends on {x} in {first} and begins on {y} in {second}: it is not compared."
     if not note.differs:
         return f"{name} is {exact_number(note.a)} in every row."
     return f"{name} does not vary in {a if note.a == 0 else b}."

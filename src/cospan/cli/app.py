@@ -200,9 +200,9 @@ def demo(
     ] = False,
 ) -> None:
     """Compare two groups of patients (built-in data) and write a report."""
-    from cospan.cli.demo import demo
+    from cospan.cli.demo import run_demo
 
-    demo(terminal, output, pictures)
+    run_demo(terminal, output, pictures)
 
 
 def main() -> None:

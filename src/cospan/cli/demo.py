@@ -38,7 +38,7 @@ class Story(NamedTuple):
     options: dict[str, Any]
 
 
-def demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
+def run_demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
     """Compare and report what comes with scikit-learn."""
     check_places([output], [])
     format_of(output)

@@ -26,7 +26,7 @@ from .columns import (
 )
 from .findings import FEWEST_ROWS, Finding, Found, find
 from .parts import feature_parts
-from .quality import Quality, check_quality
+from .quality import Quality, QualityNote, check_quality
 from .relations import PairTable, pair_table
 from .size import Size
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 #: From which AUC on a difference is called so: those of two normal distributions 0.2, 0.5 and 0.8
 #: standard deviations apart, Cohen's cuts.
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
+#: Notes on quality that belong into the verdict.
+WRITTEN = ("writing", "blanks", "other case", "text")
 
 
 class RowsToCheck(NamedTuple):
@@ -83,6 +85,8 @@ class Verdict:
         The largest of them.
     findings : tuple of Finding
         What changed, the clearest first.
+    notes : tuple of QualityNote
+        What is the same but written differently.
     rows : RowsToCheck
         How many rows are worth a look.
     sets : (str, str)
@@ -107,6 +111,7 @@ class Verdict:
     mostly: str
     shares: Mapping[str, float] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    notes: tuple[QualityNote, ...] = ()
     rows: RowsToCheck = NO_ROWS
     sets: tuple[str, str] = ("A", "B")
     kinds: Mapping[str, str] = field(default_factory=dict, repr=False)  # of columns, by name
@@ -221,6 +226,7 @@ def find_changes(
             )  # fmt: skip
     shares = _shares(frame, found)
     table = _table(columns, (a, b), profiles, found, _parts(frame, columns, found), pulls)
+    quality = check_quality(table, profiles)
     p, findings = (math.nan, ()) if found is None else (found.p, found.findings)
     differs = found is not None and found.differs
     verdict = Verdict(
@@ -233,12 +239,13 @@ def find_changes(
         mostly=max(shares, key=lambda kind: shares[kind], default=""),
         shares=shares,
         findings=findings,
+        notes=tuple(note for note in quality if note.code in WRITTEN),
         rows=to_check,
         sets=set_names,
         kinds={column.name: column.kind for column in columns},
     )
     pairs = PairTable((), 0, 0) if found is None else pair_table(found)
-    return Changes(p, findings, table, pairs, check_quality(table), verdict)
+    return Changes(p, findings, table, pairs, quality, verdict)
 
 
 def _shares(frame: JointFrame, found: Found | None) -> dict[str, float]:

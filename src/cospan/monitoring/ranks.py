@@ -43,10 +43,6 @@ class Ranks(NamedTuple):
         """The ranks of values; -1 and 1 where all of the reference lies above or below."""
         return np.asarray(np.interp(x, self.values, self.at, left=-1.0, right=1.0))
 
-    def quantiles(self, u: Floats) -> Floats:
-        """The values of ranks: the other way round."""
-        return np.asarray(np.interp(u, self.at, self.values))
-
 
 def ranks_of(x: Floats) -> Ranks:
     """The sketch of some values, one at least."""
