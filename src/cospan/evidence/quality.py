@@ -124,6 +124,8 @@ def in_other_case(a: Mapping[str, int], b: Mapping[str, int]) -> list[tuple[str,
         for x, n in known.items():
             pair = (x, twins[x.casefold()]) if own is a else (twins[x.casefold()], x)
             pairs.setdefault(pair, n)
+    if sum(pairs.values()) < EXPECTED_ROWS:
+        return []
     return sorted(pairs, key=lambda pair: -pairs[pair])
 
 
@@ -153,6 +155,7 @@ def _written(a: ColumnProfile, b: ColumnProfile) -> tuple[str, str] | None:
     typed = [not one.levels for one in (a, b)]
     if typed == [False, False]:
         truth = not a.reading and _is_truth(a.levels) and _is_truth(b.levels)
+        truth = truth and not a.levels.keys() & b.levels.keys()
         if a.reading != b.reading or (truth and in_other_case(a.levels, b.levels)):
             return _example(a), _example(b)
         return None
