@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import JointFrame, gsvd
-from cospan.changes import find_changes
 from cospan.errors import InputError
+from cospan.evidence import find_changes
 
 RNG = np.random.default_rng(5)
 

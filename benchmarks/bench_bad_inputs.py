@@ -254,7 +254,7 @@ def run_one(make, folder):
         else:
             sys.argv = ["cospan", "compare", *arguments]
             if "--permutations" not in arguments:
-                sys.argv += ["--permutations", "0"]
+                sys.argv += ["--permutations", "19"]
         code = 1
         try:
             from cospan.cli import main

@@ -82,7 +82,7 @@ def write_images(folder, n, side):
 def measured(*arguments):
     """Seconds and peak bytes of one command."""
     command = [sys.executable, "-c", RUN, "compare", *map(str, arguments)]
-    command += ["--quiet", "--json", "--permutations", "0"]
+    command += ["--quiet", "--json", "--permutations", "19"]
     found = subprocess.run(command, capture_output=True, text=True)
     code, seconds, peak = json.loads(found.stderr.strip().splitlines()[-1])
     if code:

@@ -65,7 +65,7 @@ def angles_of(found, name):
 
 
 def test_a_mapping_of_any_number_of_sets_is_compared(sets, K):
-    found = compare(sets, n_permutations=0)
+    found = compare(sets, n_permutations=19)
     assert found.names == NAMES[:K]
     assert type(found).__name__ == ("Comparison" if K == 2 else "ManyComparison")
 
@@ -78,7 +78,7 @@ def test_sets_that_are_copies_pass_every_gate(rows, tmp_path, K):
     done = run(*paths, "--fail-on", "fisher-rao>0.5", "--json")
     data = json.loads(done.stdout)
     apart = data["separation"] if K == 2 else data
-    assert np.max(apart["fisher_rao"]["value"]) == np.max(apart["fisher_rao"]["low"]) == 0
+    assert np.max(apart["fisher_rao"]) == 0
 
 
 def test_sets_that_differ_fail_the_gate(files):
@@ -89,20 +89,20 @@ def test_sets_that_differ_fail_the_gate(files):
 def test_a_further_column_of_rows_to_score_is_left_out(tables):
     Z = tables["red"].head(9)
     with pytest.warns(CospanWarning, match="the sets have no 'more'; it is left out"):
-        found = compare(tables, Z=Z.assign(more=1.0), n_permutations=0)
+        found = compare(tables, Z=Z.assign(more=1.0), n_permutations=19)
     assert [one.code for one in found.warnings if "'more'" in one] == ["columns left out"]
-    plain = compare(tables, Z=Z, n_permutations=0)
+    plain = compare(tables, Z=Z, n_permutations=19)
     assert_array_equal(angles_of(found, "Z"), angles_of(plain, "Z"))
 
 
 def test_a_missing_column_is_refused_by_name(tables):
     tables["green"] = tables["green"].drop(columns="x")
     with pytest.raises(InputError, match="different features: only red has 'x'"):
-        compare(tables, n_permutations=0)
+        compare(tables, n_permutations=19)
 
 
 def test_rows_to_score_never_have_the_name_of_a_set(sets):
-    found = compare(sets, Z=sets["red"][:4], name_z="red", n_permutations=0)
+    found = compare(sets, Z=sets["red"][:4], name_z="red", n_permutations=19)
     assert set(scores(found)["set"]) == {*sets, "red (scored)"}
 
 
@@ -112,9 +112,9 @@ def test_the_column_of_the_classes_is_no_feature_of_rows_to_score(tables, K):
         parts = zip(tables.values(), values, strict=False)
         table = pd.concat([part.assign(kind=value) for part, value in parts])
         call = compare if K == 2 else compare_many
-        found = call(table, Z=table.head(9), label="kind", n_permutations=0)
+        found = call(table, Z=table.head(9), label="kind", n_permutations=19)
         assert not any("left out" in text for text in found.warnings)
-        bare = call(table, Z=table.head(9)[COLUMNS], label="kind", n_permutations=0)
+        bare = call(table, Z=table.head(9)[COLUMNS], label="kind", n_permutations=19)
         assert_array_equal(angles_of(found, "Z"), angles_of(bare, "Z"))
 
 
@@ -122,17 +122,17 @@ def test_each_set_is_read_once_and_again_where_every_row_is_scored(sets, monkeyp
     read = []
     chunks = Source.chunks
     monkeypatch.setattr(Source, "chunks", lambda self: (read.append(self.name), chunks(self))[1])
-    compare(sets, n_permutations=0)
+    compare(sets, n_permutations=19)
     assert sorted(read) == sorted(sets)
     monkeypatch.setattr("cospan.summary.reservoir.FEWEST_ROWS", 20)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 20)
     for every, times, codes in ((True, 2, set()), (False, 1, {"sampled"})):
         read.clear()
-        found = compare(sets, n_permutations=0, score_all=every)
+        found = compare(sets, n_permutations=19, score_all=every)
         assert sorted(read) == sorted([*sets] * times)
         assert {one.code for one in found.warnings} - {"few rows", "rows elsewhere"} == codes
     ids = scores(found).groupby("set")["id"].apply(list)
-    again = compare(sets, n_permutations=0, score_all=False)
+    again = compare(sets, n_permutations=19, score_all=False)
     assert_array_equal(ids, scores(again).groupby("set")["id"].apply(list))
 
 
@@ -140,15 +140,15 @@ def test_the_order_of_the_sets_decides_no_sample(sets, monkeypatch):
     monkeypatch.setattr("cospan.summary.reservoir.FEWEST_ROWS", 20)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 20)
     turned = dict(reversed(sets.items()))
-    one, other = (compare(s, n_permutations=0, score_all=False) for s in (sets, turned))
+    one, other = (compare(s, n_permutations=19, score_all=False) for s in (sets, turned))
     ids = [scores(found).groupby("set")["id"].apply(list) for found in (one, other)]
     assert ids[0].to_dict() == ids[1].to_dict()
 
 
 def test_summaries_are_sets(sets):
     """Their rows are scored, and the intervals are those of the rows themselves."""
-    whole = compare(sets, n_permutations=0)
-    parts = compare({name: Summary.of(X) for name, X in sets.items()}, n_permutations=0)
+    whole = compare(sets, n_permutations=19)
+    parts = compare({name: Summary.of(X) for name, X in sets.items()}, n_permutations=19)
     for name in sets:
         assert_allclose(angles_of(parts, name), angles_of(whole, name), atol=1e-9)
     with pytest.raises(InputError, match="sample_size > 0"):
@@ -156,7 +156,7 @@ def test_summaries_are_sets(sets):
 
 
 def test_the_same_seed_gives_the_same_bits(sets):
-    one, two = (compare(sets, seed=5, n_permutations=9) for _ in range(2))
+    one, two = (compare(sets, seed=5, n_permutations=19) for _ in range(2))
     pd.testing.assert_frame_equal(scores(one), scores(two))
     one, two = (found.to_dict() for found in (one, two))
     for data in (one, two):
@@ -164,26 +164,12 @@ def test_the_same_seed_gives_the_same_bits(sets):
     assert one == two
 
 
-def test_intervals_have_the_level_that_is_asked_for(sets, K):
-    wide, narrow = (
-        compare(sets, confidence=level, n_permutations=0, n_bootstrap=200) for level in (0.99, 0.5)
-    )
-    ends = []
-    for found in (wide, narrow):
-        apart = found.separation.fisher_rao if K == 2 else found.distance("red", "green")
-        ends.append(apart)
-    assert (ends[0].confidence, ends[1].confidence) == (0.99, 0.5)
-    assert ends[0].low < ends[1].low < ends[1].high < ends[0].high
-    with pytest.raises(InputError, match="confidence"):
-        compare(sets, confidence=1.5)
-
-
 # ---- what is said --------------------------------------------------------------------------------
 
 
 def test_rows_like_no_set_are_counted_and_listed(rows, sets, K):
     far = [[90, -90, 0, 0, 90.0]] * 3
-    found = compare(sets, Z=np.vstack([rows[0][:5], far]), n_permutations=0)
+    found = compare(sets, Z=np.vstack([rows[0][:5], far]), n_permutations=19)
     assert found.rows_like_neither.ids.tolist() == [5, 6, 7]
     assert set(found.rows_like_neither.sets) == {"Z"}
     assert "(3 rows)" in found.summary()
@@ -199,7 +185,7 @@ def test_rows_like_no_set_are_counted_and_listed(rows, sets, K):
 def test_typicality_is_the_rank_among_the_rows_of_the_set_it_is_named_after(rows, sets, K):
     """(1 + rows of the set that cost as much, each left out) / (1 + rows), set by set."""
     Z = np.vstack([part[:20] for part in rows])
-    found = compare(sets, Z=Z, n_permutations=0)
+    found = compare(sets, Z=Z, n_permutations=19)
     model = found.frame if K == 2 else found.costs
     cost = np.sqrt(model.squared_costs(Z))
     table = scores(found)
@@ -219,10 +205,10 @@ def test_errors_name_the_option_that_mends_them(sets, files):
 def test_a_sampled_set_is_remarked_with_its_remedy(sets, files, monkeypatch):
     monkeypatch.setattr("cospan.summary.reservoir.FEWEST_ROWS", 40)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 40)
-    found = compare(sets, score_all=False, n_permutations=0)
+    found = compare(sets, score_all=False, n_permutations=19)
     remedies = {one.remedy for one in found.warnings if one.code == "sampled"}
     assert remedies == {"score_all=True scores every one."}
-    data = json.loads(run(*files, "--sample", "--permutations", "0", "--json").stdout)
+    data = json.loads(run(*files, "--sample", "--permutations", "19", "--json").stdout)
     remedies = {one["remedy"] for one in data["warnings"] if one["code"] == "sampled"}
     assert remedies == {"score_all=True scores every one."}
 
@@ -243,14 +229,14 @@ def test_names_that_look_like_options_stay_names(sets, tmp_path):
 
 def test_constant_columns_are_named(tables):
     tables = {name: table.assign(w=7.0) for name, table in tables.items()}
-    found = compare(tables, n_permutations=0)
+    found = compare(tables, n_permutations=19)
     assert [one for one in found.warnings if one.code == "constant columns"] == [
         f"Constant in {'both' if len(tables) == 2 else 'all'} sets, and kept out: 'w'."
     ]
 
 
 def test_few_rows_are_remarked(sets):
-    found = compare({name: X[:12] for name, X in sets.items()}, n_permutations=0)
+    found = compare({name: X[:12] for name, X in sets.items()}, n_permutations=19)
     few = [one for one in found.warnings if one.code == "few rows"]
     assert few == [f"{name} has only 12 rows: expect wide intervals." for name in sets]
 
@@ -259,7 +245,7 @@ def test_remarks_survive_a_copy(sets):
     import copy
     import pickle
 
-    remark = compare({name: X[:12] for name, X in sets.items()}, n_permutations=0).warnings[0]
+    remark = compare({name: X[:12] for name, X in sets.items()}, n_permutations=19).warnings[0]
     for again in (copy.deepcopy(remark), pickle.loads(pickle.dumps(remark))):
         assert (again, again.code, again.remedy) == (remark, remark.code, remark.remedy)
 
@@ -269,10 +255,10 @@ def test_remarks_survive_a_copy(sets):
 
 def test_the_scores_in_a_file_are_those_of_the_table(files, tables, tmp_path):
     path = tmp_path / "scores.csv"
-    run(*files, "--score", files[0], "--scores", path, "--permutations", "0")
+    run(*files, "--score", files[0], "--scores", path, "--permutations", "19")
     written = pd.read_csv(path)
     named = {f"{name}.csv": table for name, table in tables.items()}
-    found = compare(named, Z=tables["red"], name_z="red.csv", n_permutations=0)
+    found = compare(named, Z=tables["red"], name_z="red.csv", n_permutations=19)
     table = scores(found)
     assert list(written) == list(table)
     own = [name for name in written if name != "id"]
@@ -285,7 +271,7 @@ def test_the_scores_in_a_file_are_those_of_the_table(files, tables, tmp_path):
 
 def test_saved_models_score_as_the_comparison_does(files, tmp_path):
     model, path = tmp_path / "model.cospan", tmp_path / "scores.csv"
-    run(*files, "--score", files[0], "--scores", path, "--save", model, "--permutations", "0")
+    run(*files, "--score", files[0], "--scores", path, "--save", model, "--permutations", "19")
     done = CliRunner().invoke(
         cli.app, ["score", str(model), str(files[0]), "-o", str(path) + ".csv"]
     )
@@ -302,7 +288,7 @@ def test_saved_models_score_as_the_comparison_does(files, tmp_path):
 def test_the_labels_of_further_rows_are_checked_in_the_file_and_in_the_table(tables, tmp_path):
     two = dict(list(tables.items())[:2])
     labels = np.array(["green", "red"] * 10)
-    options = {"Z": tables["red"].head(20), "labels": labels, "n_permutations": 0}
+    options = {"Z": tables["red"].head(20), "labels": labels, "n_permutations": 19}
     found = compare(two, scores=tmp_path / "s.parquet", **options)
     written, table = pd.read_parquet(tmp_path / "s.parquet"), scores(found)
     assert_allclose(written["suspicion"], table["suspicion"], atol=1e-12)
@@ -314,7 +300,7 @@ def test_the_labels_of_further_rows_are_checked_in_the_file_and_in_the_table(tab
 def test_the_classes_of_a_table_are_as_many_as_there_are(tables, K):
     """`compare` itself counts them: two have a joint frame, more have not."""
     table = pd.concat([part.assign(kind=name) for name, part in tables.items()])
-    found = compare(table, label="kind", n_permutations=0)
+    found = compare(table, label="kind", n_permutations=19)
     assert found.names == tuple(sorted(tables))
     assert type(found).__name__ == ("Comparison" if K == 2 else "ManyComparison")
     if K == 3:
@@ -336,7 +322,7 @@ def test_sets_without_a_joint_frame_can_be_saved_and_score(sets, rows, tmp_path,
 
 def test_both_kinds_of_report_are_written(files, tmp_path):
     for ending in ("html", "md", "json"):
-        run(*files, "-o", tmp_path / f"r.{ending}", "--permutations", "0")
+        run(*files, "-o", tmp_path / f"r.{ending}", "--permutations", "19")
         text = (tmp_path / f"r.{ending}").read_text(encoding="utf-8")
         assert all(file.name in text for file in files)
 
@@ -344,12 +330,12 @@ def test_both_kinds_of_report_are_written(files, tmp_path):
 def test_names_may_be_numbers_and_counts_may_not_be_flags(rows):
     """Groups are often called 1 and 2; `seed=True` is a slip."""
     A, B, Z = rows
-    found = compare(A, B, Z, name_a=1, name_b=2, name_z=3, n_permutations=0)
+    found = compare(A, B, Z, name_a=1, name_b=2, name_z=3, n_permutations=19)
     assert found.names == ("1", "2")
     assert set(found.to_frame("pandas")["set"]) == {"1", "2", "3"}
-    assert compare_many([A, B], Z, name_z=3, n_permutations=0).name_z == "3"
+    assert compare_many([A, B], Z, name_z=3, n_permutations=19).name_z == "3"
     for name in ("seed", "n_permutations"):
-        with pytest.raises(InputError, match=f"{name} must be a whole number of at least 0"):
+        with pytest.raises(InputError, match=f"{name} must be a whole number of at least"):
             compare(A, B, **{name: True})
 
 
@@ -359,7 +345,7 @@ def test_names_may_be_numbers_and_counts_may_not_be_flags(rows):
 def test_what_a_row_looks_like_is_decided_by_one_rule(rows, K):
     """Unusual for every set: like none of them; nearly as probable for a second one: like two."""
     sets = dict(zip(NAMES[:K], rows, strict=False))
-    found = compare(sets, Z=np.array([[60.0, -60, 60, 60, -60]] * 3), n_permutations=0)
+    found = compare(sets, Z=np.array([[60.0, -60, 60, 60, -60]] * 3), n_permutations=19)
     content = content_of(found)
     none, two = ("neither", "both") if K == 2 else ("no set", "two sets")
     words = {row.looks for row in content.rows}
@@ -375,7 +361,7 @@ def test_what_a_row_looks_like_is_decided_by_one_rule(rows, K):
 
 
 def test_the_settings_used_are_listed_alike(rows, K):
-    content = content_of(compare(dict(zip(NAMES[:K], rows, strict=False)), n_permutations=0))
+    content = content_of(compare(dict(zip(NAMES[:K], rows, strict=False)), n_permutations=19))
     names = [name for name, _ in content.settings]
     used = ["shrinkage used (α)", "units used", "pooling used (γ)", "ν used", "directions"]
     assert names[names.index(used[0]) :][:6] == [*used, "features"]

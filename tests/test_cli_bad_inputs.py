@@ -522,7 +522,7 @@ def damaged_model(folder):
 def saved(folder):
     from cospan.model_file import save
 
-    save(folder / "m.cospan", compare(ROWS, ROWS * [1, 2, 3], n_permutations=0).frame)
+    save(folder / "m.cospan", compare(ROWS, ROWS * [1, 2, 3], n_permutations=19).frame)
     return folder / "m.cospan"
 
 
@@ -536,7 +536,7 @@ def a_model_of_other_features(folder):
 def a_model_of_another_column(folder):
     from cospan.model_file import save
 
-    save(folder / "m.cospan", compare(good(folder), good(folder), n_permutations=0).frame)
+    save(folder / "m.cospan", compare(good(folder), good(folder), n_permutations=19).frame)
     return "score", folder / "m.cospan", csv(folder / "b.csv", header="x,y,w")
 
 
@@ -624,9 +624,9 @@ def unknown_kind_of_scores(folder):
     return *outputs(folder), "--scores", folder / "scores.xlsx"
 
 
-@case(1, "p-value")
-def threshold_without_p_value(folder):
-    return *outputs(folder), "--fail-on", "p<0.05", "--permutations", "0"
+@case(2, "19")
+def too_few_permutations(folder):
+    return *outputs(folder), "--permutations", "0"
 
 
 @case(1, "2x2 has 4 values")

@@ -165,7 +165,7 @@ def test_every_source_gives_the_same_angles(kind, pixels, reference, tmp_path):
         folder = tmp_path / letter
         folder.mkdir()
         things.append(FORMATS[kind](rows, folder))
-    found = compare(*things, n_permutations=0)
+    found = compare(*things, n_permutations=19)
     assert found.frame.shrinkage == reference.frame.shrinkage
     for mine, group in zip(found.groups, reference.groups, strict=True):
         np.testing.assert_allclose(mine.alignment.theta, group.alignment.theta, rtol=0, atol=1e-12)
@@ -181,7 +181,7 @@ def test_two_classes_of_one_table_are_two_sets(pixels, reference, tmp_path):
     pa.parquet = importlib.import_module("pyarrow.parquet")
     pa.parquet.write_table(table, tmp_path / "pets.parquet")
     for classes in ({"a": "cat", "b": "dog"}, {}, {"b": "dog"}):
-        found = compare(tmp_path / "pets.parquet", label="kind", n_permutations=0, **classes)
+        found = compare(tmp_path / "pets.parquet", label="kind", n_permutations=19, **classes)
         assert (found.name_a, found.name_b) == ("cat", "dog")
         theta = found.group_a.alignment.theta[np.argsort(order[order < len(pixels[0])])]
         np.testing.assert_allclose(theta, reference.group_a.alignment.theta, atol=1e-11)
@@ -190,7 +190,7 @@ def test_two_classes_of_one_table_are_two_sets(pixels, reference, tmp_path):
 def test_columns_in_another_order_are_matched_by_name(blobs):
     pandas = importlib.import_module("pandas")
     A, B = (pandas.DataFrame(rows, columns=list("vwxyz")) for rows in blobs)
-    straight, mixed = compare(A, B, n_permutations=0), compare(A, B[list("zyxwv")])
+    straight, mixed = compare(A, B, n_permutations=19), compare(A, B[list("zyxwv")])
     np.testing.assert_allclose(
         mixed.group_b.alignment.theta, straight.group_b.alignment.theta, atol=1e-12
     )
@@ -215,7 +215,7 @@ def test_scores_are_leave_one_out_of_the_frame(blobs):
 
 def test_swapping_the_sets_turns_every_angle(blobs):
     A, B = blobs
-    there, back = compare(A, B, n_permutations=0), compare(B, A, n_permutations=0)
+    there, back = compare(A, B, n_permutations=19), compare(B, A, n_permutations=19)
     np.testing.assert_allclose(
         there.group_a.alignment.theta, math.pi / 2 - back.group_b.alignment.theta, atol=1e-10
     )
@@ -244,7 +244,7 @@ def balance_of(frame, rows, weighting):
 def test_attributions_add_up_to_the_balance_of_the_costs(blobs, settings):
     """Rows are explained by the frame as it is, with them in it: not left out."""
     A, B = blobs
-    found = compare(A, B, A[:50] + 1, n_permutations=0, **settings)
+    found = compare(A, B, A[:50] + 1, n_permutations=19, **settings)
     weighting = settings.get("weighting", "cost")
     for group in found.groups:
         expected = balance_of(found.frame, group.rows, weighting)
@@ -271,7 +271,7 @@ def test_planted_features_come_first():
     A, B = rng.normal(size=(500, 30)) * scale_a, rng.normal(size=(500, 30)) * scale_b
     A[:, 15] *= 4
     B[:, 15] *= 4
-    top = compare(A, B, n_permutations=0).top_features(2)
+    top = compare(A, B, n_permutations=19).top_features(2)
     assert set(top.a) == {3, 11}
     assert set(top.b) == {7, 20}
     assert top.shared[0] == 15
@@ -280,8 +280,8 @@ def test_planted_features_come_first():
 @pytest.mark.parametrize("settings", [{}, {"preset": "paper"}])
 def test_chunks_do_not_matter(blobs, settings):
     A, B = blobs
-    whole = compare(A, B, n_permutations=0, **settings)
-    parts = compare(A, B, n_permutations=0, chunk_rows=13, **settings)
+    whole = compare(A, B, n_permutations=19, **settings)
+    parts = compare(A, B, n_permutations=19, chunk_rows=13, **settings)
     np.testing.assert_allclose(
         parts.group_a.alignment.theta, whole.group_a.alignment.theta, atol=1e-9
     )
@@ -290,17 +290,17 @@ def test_chunks_do_not_matter(blobs, settings):
 
 def test_exact_and_fast_agree_under_shrinkage(blobs):
     A, B = blobs
-    exact, fast = (compare(A, B, exact=way, shrinkage=0.01, n_permutations=0) for way in (1, 0))
+    exact, fast = (compare(A, B, exact=way, shrinkage=0.01, n_permutations=19) for way in (1, 0))
     np.testing.assert_allclose(
         exact.group_a.alignment.theta, fast.group_a.alignment.theta, atol=1e-10
     )
 
 
 def test_exact_summaries_where_shrinkage_is_off(blobs):
-    assert compare(*blobs, shrinkage=0, n_permutations=0).settings["exact"] is True
-    assert compare(*blobs, n_permutations=0).settings["exact"] is False
+    assert compare(*blobs, shrinkage=0, n_permutations=19).settings["exact"] is True
+    assert compare(*blobs, n_permutations=19).settings["exact"] is False
     wide = np.random.default_rng(0).normal(size=(2, 10, 50))
-    assert compare(*wide, n_permutations=0).settings["exact"] is True
+    assert compare(*wide, n_permutations=19).settings["exact"] is True
 
 
 # ---- units -------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def test_units_of_columns_do_not_matter(blobs, settings):
     plain = compare(*tables, tables[0][:5], **settings)
     found = compare(*scaled, scaled[0][:5], **settings)
     assert found.frame.shrinkage == plain.frame.shrinkage
-    assert found.shift.pvalue == plain.shift.pvalue
+    assert found.p == plain.p
     for mine, other in zip(found.groups, plain.groups, strict=True):
         np.testing.assert_allclose(mine.alignment.theta, other.alignment.theta, atol=1e-9)
         np.testing.assert_allclose(mine.attribution, other.attribution, atol=1e-9)
@@ -332,7 +332,7 @@ def test_units_of_columns_do_not_matter(blobs, settings):
 def test_units_do_not_matter_to_the_raw_angle_without_shrinkage(blobs):
     """An invertible map of the features leaves the unshrunk cost alone, also below full rank."""
     A, B = (np.column_stack([rows, rows[:, 0] * 2]) for rows in blobs)
-    settings = {"shrinkage": 0.0, "dof": 1, "pooling": 0, "calibrate": False, "n_permutations": 0}
+    settings = {"shrinkage": 0.0, "dof": 1, "pooling": 0, "calibrate": False, "n_permutations": 19}
     common, own = (compare(A, B, units=units, **settings) for units in ("common", "own"))
     assert common.frame.rank == own.frame.rank == 5
     np.testing.assert_allclose(
@@ -366,12 +366,12 @@ def small_limits(monkeypatch):
 
 def test_large_sets_are_read_once_and_sampled(small_limits, blobs):
     a, b = (Watched(rows) for rows in blobs)
-    found = compare(a.source, b.source, n_permutations=0)
+    found = compare(a.source, b.source, n_permutations=19)
     assert (a.passes, b.passes) == (1, 1)
     assert found.group_a.sampled
     assert (found.group_a.n, found.group_a.total) == (150, 400)
     assert found.group_a.counts.sum() == 150
-    full = compare(*blobs, n_permutations=0, score_all=True)
+    full = compare(*blobs, n_permutations=19, score_all=True)
     place = found.group_a.ids
     assert len(set(place)) == 150
     np.testing.assert_allclose(
@@ -382,7 +382,7 @@ def test_large_sets_are_read_once_and_sampled(small_limits, blobs):
 
 def test_score_all_reads_twice_and_scores_every_row(small_limits, blobs):
     a, b = (Watched(rows) for rows in blobs)
-    found = compare(a.source, b.source, n_permutations=0, score_all=True)
+    found = compare(a.source, b.source, n_permutations=19, score_all=True)
     assert (a.passes, b.passes) == (2, 2)
     assert (found.group_a.n, found.group_b.n) == (400, 300)
     assert not found.group_a.sampled
@@ -391,7 +391,7 @@ def test_score_all_reads_twice_and_scores_every_row(small_limits, blobs):
 
 def test_small_sets_are_read_once_and_scored_in_full(blobs):
     a, b = (Watched(rows) for rows in blobs)
-    found = compare(a.source, b.source, n_permutations=0)
+    found = compare(a.source, b.source, n_permutations=19)
     assert (a.passes, b.passes) == (1, 1)
     assert found.group_a.counts.sum() == found.group_a.n == 400
 
@@ -399,7 +399,7 @@ def test_small_sets_are_read_once_and_scored_in_full(blobs):
 def test_a_sink_gets_every_row(small_limits, blobs):
     got = []
     A, B = blobs
-    compare(A, B, A[:9], n_permutations=0, chunk_rows=64, sink=lambda *part: got.append(part))
+    compare(A, B, A[:9], n_permutations=19, chunk_rows=64, sink=lambda *part: got.append(part))
     for name, n in (("A", 400), ("B", 300), ("Z", 9)):
         parts = [part for part in got if part[0] == name]
         np.testing.assert_array_equal(np.concatenate([ids for _, ids, _ in parts]), np.arange(n))
@@ -411,7 +411,7 @@ def test_what_is_kept_stays_small_and_together(monkeypatch):
     monkeypatch.setattr("cospan.comparison.scoring.SHOWN_ROWS", 40)
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(2, 900, 3))
-    found = compare(A, B, chunk_rows=77, n_permutations=0)
+    found = compare(A, B, chunk_rows=77, n_permutations=19)
     group = found.group_a
     assert group.n == group.counts.sum() == 900
     assert len(group.alignment) == len(group.ids) == 300
@@ -462,7 +462,7 @@ def test_the_same_seed_gives_the_same_bits(blobs):
     one, two = (compare(*blobs, seed=5) for _ in range(2))
     np.testing.assert_array_equal(one.group_a.alignment.theta, two.group_a.alignment.theta)
     assert one.separation == two.separation
-    assert one.shift.pvalue == two.shift.pvalue
+    assert one.p == two.p
 
 
 def test_results_are_frozen(reference):
@@ -475,12 +475,12 @@ def test_results_are_frozen(reference):
 def test_one_row_per_sample(blobs):
     pandas = importlib.import_module("pandas")
     A, B = blobs
-    table = compare(A, B, A[:3], name_z="new", n_permutations=0).to_frame("pandas")
+    table = compare(A, B, A[:3], name_z="new", n_permutations=19).to_frame("pandas")
     assert isinstance(table, pandas.DataFrame)
     assert table["set"].tolist() == ["A"] * 400 + ["B"] * 300 + ["new"] * 3
     columns = "set id theta cost_a cost_b share_a share_shared share_b outside relational"
     assert " ".join(table.columns) == f"{columns} typicality_a typicality_b suspicion"
-    frame = compare(A, B, n_permutations=0).frame
+    frame = compare(A, B, n_permutations=19).frame
     log_ratio = np.log(table["cost_a"] ** 2 / table["cost_b"] ** 2)
     odds = np.exp(frame.gain * (log_ratio - frame.zero))  # tan²θ
     np.testing.assert_allclose(table["theta"], np.degrees(np.arctan(np.sqrt(odds))))
@@ -492,11 +492,11 @@ def test_the_summary_says_where_scored_rows_go():
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(400, 3)), rng.normal(size=(400, 3)) + 4
     Z = np.vstack([A[:2], B[:5], np.full((3, 3), 500.0) * [1, -1, 1]])
-    said = compare(A, B, Z, name_z="new", n_permutations=0).summary(200)
+    said = compare(A, B, Z, name_z="new", n_permutations=19).summary(200)
     assert "Of the 10 rows of new, 5 look like B, 2 like A, 3 like neither." in said
     said = compare_many({"a": A, "b": B, "c": B + 4}, A[:4], name_z="new").summary(200)
     assert "The 4 rows of new look like a." in said
-    assert "of new" not in compare(A, B, n_permutations=0).summary(200)
+    assert "of new" not in compare(A, B, n_permutations=19).summary(200)
 
 
 def test_a_dictionary_that_json_takes(blobs):
@@ -506,8 +506,9 @@ def test_a_dictionary_that_json_takes(blobs):
     told = json.loads(text)
     assert told["a"]["rows"] == 400
     assert sum(told["b"]["counts_per_degree"]) == 300
-    assert told["separation"]["fisher_rao"]["value"] == found.separation.fisher_rao.value
-    assert told["shift_test"]["pvalue"] == found.shift.pvalue
+    assert told["separation"]["fisher_rao"] == found.separation.fisher_rao
+    assert told["separation"]["auc"]["value"] == found.size
+    assert told["changes"]["verdict"]["pvalue"] == found.p
     assert told["settings"]["shrinkage"] == "auto"
     assert len(told["features"]["effect_a"]) == 5
 
@@ -520,7 +521,7 @@ def test_the_summary_says_what_matters(blobs):
         "before (A) against after (B)",
         "400 rows against 300 rows, 5 features, 3 rows to score",
         "rank 5: 0 directions only in A, 5 shared, 0 only in B",
-        "Fisher-Rao",
+        "AUC",
         "p-value",
         "most A-like  x2",
         "most B-like  x0",
@@ -536,7 +537,7 @@ def test_hostile_names_stay_text_on_one_line(blobs):
     pandas = importlib.import_module("pandas")
     hostile = ["\x1b[31mred", "new\nline", "<script>", "=1+1", "\u202egnp"]
     A, B = (pandas.DataFrame(rows, columns=hostile) for rows in blobs)
-    found = compare(A, B, name_a="\x1b]0;title\x07", n_permutations=0)
+    found = compare(A, B, name_a="\x1b]0;title\x07", n_permutations=19)
     text = found.summary()
     assert "\x1b" not in text
     assert "\x07" not in text
@@ -560,7 +561,7 @@ def test_saving_a_report(reference, tmp_path):
 def test_labels_of_the_sets_are_audited(blobs):
     A, B = blobs
     A = np.concatenate([A, B[:3] * 3])
-    found = compare(A, B, n_permutations=0)
+    found = compare(A, B, n_permutations=19)
     assert found.audit_of == "sets"
     assert len(found.audit.suspicion) == len(found.audit_ids) == len(A) + len(B)
     worst = np.argsort(-found.audit.suspicion)[:40]
@@ -573,12 +574,12 @@ def test_labels_of_z_are_audited(blobs):
     Z = np.concatenate([A[:20] * 2, B[:20] * 2])
     labels = np.array(["A"] * 20 + ["B"] * 20)
     right, wrong = (
-        compare(A, B, Z, labels=given, n_permutations=0).audit
+        compare(A, B, Z, labels=given, n_permutations=19).audit
         for given in (labels, np.r_[labels[20:], labels[:20]])
     )
     assert right.suspicion.mean() < wrong.suspicion.mean()
     assert np.sum(wrong.flagged) > np.sum(right.flagged)
-    assert compare(A, B, Z, labels=labels, n_permutations=0).audit_of == "z"
+    assert compare(A, B, Z, labels=labels, n_permutations=19).audit_of == "z"
 
 
 @pytest.mark.parametrize(
@@ -592,7 +593,7 @@ def test_labels_may_be_names_or_classes_or_numbers(labels, classes):
 
 def test_an_unknown_label_is_named(blobs):
     with pytest.warns(match="1 row is labelled 'horse', which is no set; its label is not checked"):
-        compare(*blobs, blobs[0][:2], labels=np.array(["A", "horse"]), n_permutations=0)
+        compare(*blobs, blobs[0][:2], labels=np.array(["A", "horse"]), n_permutations=19)
     with pytest.raises(InputError, match="'horse'"):
         compare(*blobs, blobs[0][:2], labels=np.array(["horse", "horse"]))
 
@@ -603,7 +604,7 @@ def test_sets_of_one_name_are_told_apart(tmp_path, blobs):
         (tmp_path / folder).mkdir()
         np.save(tmp_path / folder / "data.npy", rows)
         files.append(tmp_path / folder / "data.npy")
-    found = compare(*files, n_permutations=0)
+    found = compare(*files, n_permutations=19)
     assert (found.name_a, found.name_b) == ("data.npy (A)", "data.npy (B)")
 
 
@@ -612,7 +613,7 @@ def test_columns_left_out_are_warned_of_and_remembered(blobs):
     A, B = (pandas.DataFrame(rows, columns=list("vwxyz")) for rows in blobs)
     A["note"], B["note"] = ([f"note {i}" for i in range(len(rows))] for rows in blobs)
     with pytest.warns(CospanWarning, match="note") as caught:
-        found = compare(A, B, n_permutations=0)
+        found = compare(A, B, n_permutations=19)
     assert all(warning.filename == __file__ for warning in caught)
     assert any("'note'" in text for text in found.warnings)
 
@@ -620,7 +621,7 @@ def test_columns_left_out_are_warned_of_and_remembered(blobs):
 def test_nothing_shared_is_said(blobs):
     A, B = np.zeros((2, 12, 4))
     A[:, :2], B[:, 2:] = np.random.default_rng(0).normal(size=(2, 12, 2))
-    settings = {"span": "linear", "center": "none", "shrinkage": 0.0, "n_permutations": 0}
+    settings = {"span": "linear", "center": "none", "shrinkage": 0.0, "n_permutations": 19}
     with pytest.warns(CospanWarning, match="share no direction"):
         found = compare(A, B, **settings)
     assert any("share no direction" in text for text in found.warnings)
@@ -645,8 +646,8 @@ def test_nothing_shared_is_said(blobs):
         ({"preset": "book"}, "preset is 'book'"),
         ({"units": "metres"}, "units is 'metres'"),
         ({"image_shape": (2, 2)}, "image_shape 2x2 has 4 values where a row has 5"),
-        ({"n_permutations": -1}, "whole number of at least 0, not -1"),
-        ({"n_permutations": 1.5}, "n_permutations must be a whole number"),
+        ({"n_permutations": -1}, "whole number of at least 19, not -1"),
+        ({"n_permutations": 19.5}, "n_permutations must be a whole number"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"A": {"x": [1.0, 2.0], "y": [1.0]}}, "columns of one length"),
         ({"columns": [0, 0]}, "names 0 twice"),
@@ -677,7 +678,7 @@ def test_one_of_more_than_two_classes_needs_another(blobs):
 def test_few_rows_are_compared_without_a_p_value():
     A, B = np.random.default_rng(0).normal(size=(2, 3, 2))
     found = compare(A, B)
-    assert found.shift is None
+    assert math.isnan(found.p)
     assert any("no p-value" in text for text in found.warnings)
 
 
@@ -685,8 +686,8 @@ def test_a_shift_of_the_mean_alone_is_seen():
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((300, 6)), rng.standard_normal((300, 6)) + 1
     found = compare(A, B, n_permutations=99)
-    assert found.shift.pvalue == 0.01
-    assert found.separation.auc.value > 0.9
+    assert found.p == 0.01
+    assert found.size > 0.9
     assert found.frame.parts.location > 0.9 * found.frame.parts.total
 
 
@@ -695,29 +696,27 @@ def test_a_set_compared_with_itself_does_not_differ(d):
     """Left out of A, a row is still in B: that must not count as a difference."""
     A = np.random.default_rng(0).standard_normal((200, d))
     found = compare(A, A.copy(), n_permutations=99)
-    assert found.shift.pvalue > 0.05
+    assert found.p > 0.05
     assert not found.separated
     for group in found.groups:
         np.testing.assert_array_equal(group.alignment.theta, math.pi / 4)
-    assert found.separation.fisher_rao.value == found.separation.fisher_rao.low == 0
-    assert found.separation.auc.value == 0.5
+    assert found.separation.fisher_rao == 0
+    assert found.size == 0.5
     assert not found.audit.flagged.any()
     assert [len(part) for part in found.top_features()] == [0, 5, 0]
 
 
 def test_raw_angles_are_compared_by_histograms_as_in_the_paper(blobs):
-    found = compare(*blobs, preset="paper", n_permutations=0)
+    found = compare(*blobs, preset="paper", n_permutations=19)
     a, b = (np.asarray(group.alignment.theta) for group in found.groups)
     expected = fisher_rao(angle_histogram(a, 30), angle_histogram(b, 30))
-    assert found.separation.bins == 30
-    assert found.separation.fisher_rao.value == pytest.approx(expected, abs=1e-12)
-    assert compare(*blobs, n_permutations=0).separation.bins is None
+    assert found.separation.fisher_rao == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_mapping_names_its_sets(blobs):
     A, B = blobs
-    found = compare({"old": A, "new": B}, Z=A[:4], shrinkage=0.2, n_permutations=0)
-    expected = compare(A, B, A[:4], shrinkage=0.2, n_permutations=0)
+    found = compare({"old": A, "new": B}, Z=A[:4], shrinkage=0.2, n_permutations=19)
+    expected = compare(A, B, A[:4], shrinkage=0.2, n_permutations=19)
     assert (found.name_a, found.name_b) == ("old", "new")
     np.testing.assert_array_equal(found.group_z.alignment.theta, expected.group_z.alignment.theta)
     with pytest.raises(InputError, match="name_a= is for two sets"):
@@ -731,7 +730,7 @@ def test_a_mapping_of_more_sets_keeps_the_settings(blobs):
     expected = compare_many(sets, A[:4], shrinkage=0.2, units="own", seed=3)
     assert found.shrinkage == 0.2
     np.testing.assert_array_equal(found.weights, expected.weights)
-    np.testing.assert_array_equal(found.fisher_rao_low, expected.fisher_rao_low)
+    np.testing.assert_array_equal(found.fisher_rao, expected.fisher_rao)
     with pytest.raises(InputError, match="labels= is for two sets"):
         compare(sets, Z=A[:2], labels=["one", "two"])
 
@@ -743,14 +742,14 @@ def test_rows_to_score_may_hold_more_columns(blobs):
     z = b[:20][list("zyxwv")].assign(more=1.0, text="t")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CospanWarning)
-        found = compare(a, b, z, n_permutations=0)
-    plain = compare(a, b, b[:20], n_permutations=0)
+        found = compare(a, b, z, n_permutations=19)
+    plain = compare(a, b, b[:20], n_permutations=19)
     assert np.array_equal(found.group_z.alignment.theta, plain.group_z.alignment.theta)
 
 
 def test_sets_that_are_alike_have_no_features_of_their_own():
     rng = np.random.default_rng(3)
-    top = compare(rng.normal(size=(400, 5)), rng.normal(size=(400, 5)), n_permutations=0)
+    top = compare(rng.normal(size=(400, 5)), rng.normal(size=(400, 5)), n_permutations=19)
     assert [len(part) for part in top.top_features()] == [0, 5, 0]
 
 
@@ -765,9 +764,8 @@ def test_equal_rows_of_both_sets_are_ordered_neither_way(columns):
     found = compare(A, B)
     if columns == 1:
         a, b = ((one.c0 == "yes").mean() for one in (A, B))
-        assert abs(found.separation.auc.value - (1 + b - a) / 2) < 1e-12
-    assert found.shift.pvalue <= 0.002
-    assert abs(found.separation.auc.value - found.shift.effect.value) < 0.03
+        assert abs(found.size - (1 + b - a) / 2) < 1e-12
+    assert found.p <= 0.002
 
 
 @pytest.mark.parametrize(

@@ -518,16 +518,16 @@ def test_a_curve_is_looked_for_unless_it_is_declined(ring):
     for options, curved in (({}, True), ({"curve": None}, False)):
         found = [
             AlignmentAngleClassifier(**options).fit(X, y).frame_,
-            compare(*ring, n_permutations=0, **options).frame,
+            compare(*ring, n_permutations=19, **options).frame,
         ]
         assert [one.curve is not None for one in found] == [curved] * 2
 
 
 def test_the_page_says_how_to_decline_a_curve(ring):
-    page = to_html(compare(*ring, n_permutations=0, curve=None))
+    page = to_html(compare(*ring, n_permutations=19, curve=None))
     assert "curve=None" in page
     assert (
-        "curve=" not in to_html(compare(*ring, n_permutations=0)).split("cospan.compare(")[1][:60]
+        "curve=" not in to_html(compare(*ring, n_permutations=19)).split("cospan.compare(")[1][:60]
     )
 
 
@@ -585,20 +585,11 @@ def test_a_curve_of_other_sets_is_refused(curved, tmp_path):
         cospan.load(tmp_path / "broken.cospan")
 
 
-def test_the_verdict_does_not_take_moments_for_all_of_a_curved_difference():
-    A, B = ring_in_a_blob(300)
-    B[:, 2] += 0.4
-    words = "As far as it shows in means and spreads, it is mostly a difference in location"
-    assert words in str(compare(A, B, n_permutations=99, curve="auto").verdict)
-    plain = compare(A, B, n_permutations=99, curve=None)
-    assert "\nIt is mostly a difference in location" in str(plain.verdict)
-
-
 def test_compare_uses_the_curve(ring):
     found = compare(*ring, n_permutations=19, curve="auto")
     assert found.frame.curve is not None
     plain = compare(*ring, n_permutations=19, curve=None)
-    assert found.separation.auc.value > plain.separation.auc.value + 0.2
+    assert found.size > plain.size + 0.2
     told = found.to_dict()["frame"]["curve"]
     assert (told["words"], told["features"]) == ("9 cosines of columns", 12)
     assert plain.to_dict()["frame"]["curve"] is None
@@ -619,16 +610,16 @@ def test_the_audit_stays_plain_unless_asked(ring):
 def test_iris_in_three_sets_keeps_its_order():
     X, y = load_iris(return_X_y=True)
     sets = {name: X[y == k] for k, name in enumerate(("setosa", "versicolor", "virginica"))}
-    one = cospan.compare_many(sets, n_permutations=0, curve=8)
-    other = cospan.compare_many(dict(reversed(sets.items())), n_permutations=0, curve=8)
+    one = cospan.compare_many(sets, n_permutations=19, curve=8)
+    other = cospan.compare_many(dict(reversed(sets.items())), n_permutations=19, curve=8)
     np.testing.assert_array_equal(one.model.predict_proba(X), other.model.predict_proba(X))
 
 
 def test_compare_many_chooses_a_curve_and_says_so():
     X, y = three_rings(150, 0)
     sets = {f"ring {k}": X[y == k] for k in range(3)}
-    found = cospan.compare_many(sets, n_permutations=0, curve="auto")
-    plain = cospan.compare_many(sets, n_permutations=0, curve=None)
+    found = cospan.compare_many(sets, n_permutations=19, curve="auto")
+    plain = cospan.compare_many(sets, n_permutations=19, curve=None)
     assert found.costs.curve is not None
     assert plain.costs.curve is None
     assert any("curved" in text for text in found.warnings)

@@ -46,14 +46,14 @@ def test_times_of_day_are_hours_to_the_second(write):
 
 def test_a_clock_that_is_off_is_told_whether_or_not_the_dates_are_compared():
     for start in ("2024-01-01", "2025-01-01"):
-        found = compare(table(0), table(1, start, hour=9.0), n_permutations=0)
+        found = compare(table(0), table(1, start, hour=9.0), n_permutations=19)
         assert CLOCK in changed(found)
         said = next(text for text in found.verdict.sentences if CLOCK in text)
         assert "4.99 hours earlier on average: 13:56 in A, 8:57 in B" in said
 
 
 def test_the_same_clock_is_no_difference():
-    found = compare(table(0), table(1, "2025-01-01"), n_permutations=0)
+    found = compare(table(0), table(1, "2025-01-01"), n_permutations=19)
     assert CLOCK not in changed(found)
 
 
@@ -64,14 +64,14 @@ def test_a_night_is_not_cut_in_two():
     assert 4 <= plan[CLOCK].origin <= 20
     rows = encode_by(open_source(a), plan).read().rows
     assert rows[:, plan.feature_names.index(CLOCK)].std() < 6  # 12 where the night is cut
-    found = compare(a, b, n_permutations=0)
+    found = compare(a, b, n_permutations=19)
     said = next(text for text in found.verdict.sentences if CLOCK in text)
     assert "1.01 hours later on average: 23:56 in A, 0:57 in B" in said
 
 
 def test_times_that_were_lost_are_told():
     a, b = table(0), table(1)
-    found = compare(a, b.assign(t=b["t"].dt.normalize()), n_permutations=0)
+    found = compare(a, b.assign(t=b["t"].dt.normalize()), n_permutations=19)
     assert CLOCK in changed(found)
     assert "always 0:00" in str(found.verdict)
 
@@ -83,7 +83,7 @@ def test_pure_dates_get_nothing_new():
 
 def test_rows_to_score_may_lack_the_times():
     a, b = table(0), table(1, "2025-01-01")
-    found = compare(a, b, b.drop(columns="t")[:50], n_permutations=0)
+    found = compare(a, b, b.drop(columns="t")[:50], n_permutations=19)
     assert found.groups[2].n == 50
     assert any("the sets' mean is put in" in text for text in found.warnings)
 
@@ -122,14 +122,14 @@ def spans(seed, start="2024-01-01", late=0):
 def test_a_date_that_moved_against_another_is_told():
     a, b = spans(0), spans(1, late=365)
     assert plan_of(a, b)["end"].kind == "time"
-    found = compare(a, b, n_permutations=0)
+    found = compare(a, b, n_permutations=19)
     assert changed(found) == {SPAN}
     assert f"'{SPAN}' rose from 4." in str(found.verdict)
     assert "end ends on 2024-04-1" in str(found.verdict)
 
 
 def test_sets_of_different_times_differ_in_no_span():
-    found = compare(spans(0), spans(1, "2025-01-01"), n_permutations=0)
+    found = compare(spans(0), spans(1, "2025-01-01"), n_permutations=19)
     assert SPAN in found.feature_names
     assert changed(found) == set()
 
@@ -153,13 +153,13 @@ def test_a_few_stray_texts_are_missing_however_the_sets_come(how, tmp_path):
     a, b = strayed([]).astype({"y": float}), strayed(["nil"] * 8)
     if how == "label":
         both = pd.concat([a.assign(k="a"), b.assign(k="b")])
-        found = compare(both.astype({"y": str}), label="k", n_permutations=0)
+        found = compare(both.astype({"y": str}), label="k", n_permutations=19)
     elif how == "files":
         for name, one in (("a", a), ("b", b)):
             one.to_csv(tmp_path / f"{name}.csv", index=False)
-        found = compare(tmp_path / "a.csv", tmp_path / "b.csv", n_permutations=0)
+        found = compare(tmp_path / "a.csv", tmp_path / "b.csv", n_permutations=19)
     else:
-        found = compare(a, b, n_permutations=0)
+        found = compare(a, b, n_permutations=19)
     assert found.features["y"].kind == "number"
     assert (found.features["y"].a.missing, found.features["y"].b.missing) == (0, 8 / N)
     assert any("8 values of 'y', such as 'nil'" in text for text in found.warnings)
@@ -186,7 +186,7 @@ def test_text_after_the_first_block_of_a_file_is_a_stray_too(tmp_path, monkeypat
 def test_yes_and_no_may_be_one_and_zero():
     a, b = strayed([]), strayed([])
     b["flag"] = b["flag"].map({0: "no", 1: "yes"})
-    found = compare(a, b, n_permutations=0)
+    found = compare(a, b, n_permutations=19)
     assert found.features["flag"].kind == "boolean"
     assert found.features["flag"].a.mean == found.features["flag"].b.mean == 0.5
     assert "flag is written as no and yes in B and as 0 and 1" in str(found.verdict)
@@ -261,7 +261,7 @@ def test_whole_numbers_beyond_float64_are_told_apart(how, tmp_path):
         for name, one in (("a", a), ("b", b)):
             one.to_csv(tmp_path / f"{name}.csv", index=False)
         a, b = tmp_path / "a.csv", tmp_path / "b.csv"
-    found = compare(a, b, n_permutations=0)
+    found = compare(a, b, n_permutations=19)
     origin = 2**55 - 2**55 % 10**12
     assert changed(found) == {f"k - {origin}"}
     assert not any("Constant" in text for text in found.warnings)
@@ -300,7 +300,7 @@ def test_a_third_class_among_the_labels_is_not_checked_and_the_others_are():
         np.where(np.arange(N) % 50 == 7, np.where(given == "a", "b", "a"), given),
     )
     third = np.where(np.arange(N) % 10 == 3, "c", flipped)
-    options = {"name_a": "a", "name_b": "b", "n_permutations": 0}
+    options = {"name_a": "a", "name_b": "b", "n_permutations": 19}
     with pytest.warns(match="40 rows are labelled 'c', which is no set"):
         few = compare(a, b, z.assign(l=third), labels="l", **options)
     known = third != "c"

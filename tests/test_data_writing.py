@@ -10,6 +10,7 @@ from cospan import compare
 from cospan.data import AMBIGUOUS, EncodingPlan, encode, open_source
 from cospan.data.readings import of_each
 from cospan.errors import CospanWarning
+from cospan.wording import note_sentence
 from opened import encoded
 
 N = 300
@@ -31,10 +32,11 @@ def pair() -> tuple[pd.DataFrame, pd.DataFrame]:
     return table(0), table(1)
 
 
-def remarks(a: pd.DataFrame, b: pd.DataFrame, code: str = "writing") -> list[str]:
-    found = compare(open_source(a, name="A"), open_source(b, name="B"), n_permutations=0)
-    said = [note.text for note in found.changes.quality if note.code == code]
-    assert set(said) <= set(found.verdict.sentences) or code != "writing"
+def remarks(a: pd.DataFrame, b: pd.DataFrame) -> list[str]:
+    found = compare(open_source(a, name="A"), open_source(b, name="B"), n_permutations=19)
+    written = [note for note in found.changes.quality if note.code in ("writing", "blanks")]
+    said = [note_sentence(note, ("A", "B")) for note in written]
+    assert set(said) <= set(found.verdict.sentences)
     return said
 
 
@@ -85,14 +87,14 @@ def test_dates_beside_numbers_are_as_before() -> None:
 def test_decimal_comma_is_said() -> None:
     a, b = pair()
     comma = b.assign(weight=[f"{x:.2f}".replace(".", ",") for x in b["weight"]])
-    text = f"weight is written as {comma['weight'][0]} in B and as plain numbers in A."
+    text = f"weight is written as plain numbers in A and as {comma['weight'][0]} in B."
     assert remarks(a, comma) == [text]
     assert remarks(a, b.assign(weight=[f"{x:.2f}" for x in b["weight"]])) == []
 
 
 def test_blanks_around_values_are_said() -> None:
     a, b = pair()
-    text = "cut has blanks around 0 % of A's values and 100 % of B's; they do not count here."
+    text = "cut has blanks around 100% of the values of B (0% in A); they do not count."
     assert remarks(a, b.assign(cut=b["cut"] + " ")) == [text]
     one = b.assign(cut=np.where(np.arange(N) == 0, b["cut"] + " ", b["cut"]))
     assert remarks(a, one) == []
@@ -110,8 +112,8 @@ def test_case_of_truth_values_is_said() -> None:
 def test_levels_in_another_case() -> None:
     a, b = pair()
     upper = b.assign(cut=b["cut"].str.upper())
-    found = compare(open_source(a, name="A"), open_source(upper, name="B"), n_permutations=0)
-    (text,) = [x for x in found.verdict.sentences if " cut " in x]
+    found = compare(open_source(a, name="A"), open_source(upper, name="B"), n_permutations=19)
+    (text,) = [x for x in found.verdict.sentences if x.startswith("In cut")]
     assert text.startswith("In cut the levels are in another case: ")
     assert "gone" not in text
     assert set(text[39:-1].replace(",", "").split()) == {
@@ -129,19 +131,16 @@ def test_many_levels_in_another_case() -> None:
     )
     b["town"] = b["town"].str.upper()
     a.loc[0, "town"] = "Elsewhere"
-    found = compare(open_source(a, name="A"), open_source(b, name="B"), n_permutations=0)
+    found = compare(open_source(a, name="A"), open_source(b, name="B"), n_permutations=19)
     (text,) = [x for x in found.verdict.sentences if x.startswith("In town")]
     first, second = text.removeprefix("In town the levels are in another case: ").split(" in A, ")
     assert first.endswith("' and 43 more")
     assert second == f"{first.upper().removesuffix(' AND 43 MORE')} and 43 more in B."
-    for code in ("new levels", "vanished levels"):
-        (text,) = remarks(a, b, code)
-        assert "only (100 % of its rows)" in text or "only (more than 99 % of its rows)" in text
-        assert text.endswith(": only the case differs.")
 
 
 def test_some_values_in_another_case() -> None:
     a, b = pair()
     some = b.assign(cut=np.where(np.arange(N) < 90, b["cut"].str.upper(), b["cut"]))
-    (text,) = remarks(a, some, "new levels")
-    assert text.endswith("not in A: only the case differs.")
+    found = compare(open_source(a, name="A"), open_source(some, name="B"), n_permutations=19)
+    (note,) = [note for note in found.changes.quality if note.code == "other case"]
+    assert set(note.levels[3:]) == {"IDEAL", "GOOD", "FAIR"}

@@ -44,7 +44,7 @@ def cluster():
 
 
 def compared(*arguments):
-    options = ("--json", "--quiet", "--permutations", "0")
+    options = ("--json", "--quiet", "--permutations", "19")
     found = CliRunner().invoke(app, ["compare", *map(str, arguments), *options])
     assert found.exit_code == 0, found.output
     return json.loads(found.stdout)

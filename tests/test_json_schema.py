@@ -44,8 +44,8 @@ def test_the_schema_is_a_schema(schema):
 @pytest.mark.parametrize("further", [False, True])
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"n_permutations": 0}, {"preset": "paper"}, {"score_all": False, "seed": 3}],
-    ids=["default", "no p-value", "paper", "sampled"],
+    [{}, {"n_permutations": 19}, {"preset": "paper"}, {"score_all": False, "seed": 3}],
+    ids=["default", "few relabellings", "paper", "sampled"],
 )
 def test_comparisons_keep_to_the_schema(rows, schema, K, further, settings):
     sets = dict(zip(NAMES, rows[:K], strict=False))
@@ -71,7 +71,7 @@ def test_labels_and_remarks_keep_to_the_schema(rows, schema):
 def test_what_breaks_the_promise_is_seen(rows, schema):
     data = json.loads(compare(*rows[:2], n_permutations=19).to_json())
     validator = jsonschema.Draft202012Validator(schema)
-    for path in (("schema",), ("a", "rows"), ("separation", "auc", "low"), ("shift_test", "parts")):
+    for path in (("schema",), ("a", "rows"), ("separation", "auc", "low"), ("changes", "verdict")):
         broken = copy.deepcopy(data)
         part = broken
         for key in path[:-1]:
@@ -115,4 +115,4 @@ def test_other_measures_are_in_the_json_or_refused_before_anything_is_written(
         assert {"alignment angle", "MMD"} <= {one["name"] for one in data["panel"]["measures"]}
         written = checked((tmp_path / "r.json").read_text("utf-8"), schema)
         assert set(written) == set(data)
-        assert "panel" not in json.loads(compare(*rows[:2], n_permutations=0).to_json())
+        assert "panel" not in json.loads(compare(*rows[:2], n_permutations=19).to_json())

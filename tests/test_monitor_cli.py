@@ -157,7 +157,7 @@ def test_gates_of_a_monitoring_are_named_where_another_is_asked_for(profile, fol
         data = folder / "calm.parquet"
         done = run("monitor", profile, data, "-o", page, "--fail-on", gate, code=1)
         message = " ".join(done.stderr.split())
-        known = "A gate can be on: effect, auc, p, features, missing, neither, alarm."
+        known = "A gate can be on: auc, p, features, missing, neither, alarm."
         assert f"there is no {lacking} here. {known}" in message
         assert "more rows" not in message
         assert not page.exists()  # nothing is read or written before
@@ -168,10 +168,10 @@ def test_sizes_of_files_are_written_as_people_write_them():
 
 
 def test_a_gate_is_crossed_where_all_its_conditions_hold():
-    gate = parse_gate(" p < 0.01 and  effect>0.6 ")
-    assert gate.clauses == (Clause("p", 0.01), Clause("effect", 0.6))
-    for p, effect, crossed in ((0.001, 0.7, True), (0.02, 0.7, False), (0.001, 0.6, False)):
-        assert gate.crossed({"p": Judged(p), "effect": Judged(effect)}) == crossed
+    gate = parse_gate(" p < 0.01 and  auc>0.6 ")
+    assert gate.clauses == (Clause("p", 0.01), Clause("auc", 0.6))
+    for p, auc, crossed in ((0.001, 0.7, True), (0.02, 0.7, False), (0.001, 0.6, False)):
+        assert gate.crossed({"p": Judged(p), "auc": Judged(auc)}) == crossed
 
 
 @pytest.mark.parametrize(
@@ -233,10 +233,10 @@ def test_the_readme_recipe_sees_a_broken_relation_of_columns_with_long_tails():
 
 def test_gates_know_columns_and_rows(folder, tmp_path):
     files = folder / "usual.parquet", folder / "shifted.parquet"
-    for condition in ("features>0", "effect>0.8", "auc > 0.8 and p<0.05"):
+    for condition in ("features>0", "auc>0.8", "auc > 0.8 and p<0.05"):
         done = run("compare", *files, "--drop", "time", "--fail-on", condition, "-q", code=3)
         assert "--fail-on" in done.stderr
-    for condition in ("missing>0.01", "neither>0.5", "features>2", "effect>0.6 and missing>0.1"):
+    for condition in ("missing>0.01", "neither>0.5", "features>2", "auc>0.6 and missing>0.1"):
         run("compare", *files, "--drop", "time", "--fail-on", condition, "-q")
     done = run("compare", *files, "--fail-on", "alarm", code=2)
     assert "cospan monitor" in done.stderr

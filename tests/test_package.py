@@ -25,18 +25,18 @@ ORDER = """
     model
     distributed
     distribution
-    significance
     studies
     procrustes
     estimator
     model_file
     data
+    evidence
     audit
     panel
-    changes
     monitoring
     comparison
     plots
+    wording
     report
     cli
 """
@@ -48,6 +48,7 @@ HANDED_UP = {
     ("summary", "distributed"),
     ("model", "distributed"),
     ("comparison", "report"),
+    ("evidence", "wording"),
     ("monitoring", "report"),
 }
 

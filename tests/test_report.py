@@ -14,8 +14,8 @@ from sklearn.datasets import load_wine
 
 from cospan import compare, compare_many, report, sensitivity
 from cospan._warnings import Remark
-from cospan.changes.measuring import Held
 from cospan.errors import CospanError, InputError, MissingDependencyError
+from cospan.evidence import Held, Size
 from cospan.report import content_of, html
 from cospan.report._columns import held_text
 from cospan.report._pictures import PictureShape, png
@@ -52,7 +52,7 @@ def digits():
 def many():
     rng = np.random.default_rng(0)
     sets = {name: rng.normal(k, 1, (60, 4)) for k, name in enumerate(["low", "middle", "high"])}
-    return compare_many(sets, rng.normal(1, 1, (20, 4)), name_z="more", n_bootstrap=40)
+    return compare_many(sets, rng.normal(1, 1, (20, 4)), name_z="more")
 
 
 def payload_of(page):
@@ -180,7 +180,7 @@ def test_every_listed_row_has_its_values_and_its_neighbour():
     """Also of sets that are too large for all values to be kept."""
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(9_000, 3)), rng.normal([2.0, 0, 0], size=(8_000, 3))
-    content = content_of(compare(A, B, n_permutations=0))
+    content = content_of(compare(A, B, n_permutations=19))
     assert len(content.rows) > 150
     assert all(len(row.values) == 3 and row.nearest for row in content.rows)
     for row in rows_by_tab(content)["b-in-a"]:
@@ -230,7 +230,7 @@ def test_labels_of_scored_rows_are_checked():
     Z = np.vstack([A[:20], B[:20]]) + 0.01
     labels = np.repeat(["left", "right"], 20)
     labels[:3] = "right"
-    found = compare(A, B, Z, labels=labels, name_a="left", name_b="right", n_permutations=0)
+    found = compare(A, B, Z, labels=labels, name_a="left", name_b="right", n_permutations=19)
     tabs = rows_by_tab(content_of(found))
     assert {row.id for row in tabs["labels"]} >= {"0", "1", "2"}
     assert tabs["labels"][0].label == "right"
@@ -338,8 +338,8 @@ def test_no_difference_is_called_no_evidence():
 
 
 def test_certainty_is_not_rounded_up(table):
-    auc = replace(table.separation.auc, value=0.9983)
-    content = content_of(replace(table, separation=replace(table.separation, auc=auc)))
+    separation = replace(table.separation, auc=Size(0.9983, 0.99, 1.0))
+    content = content_of(replace(table, separation=separation))
     assert content.tiles[0].value == "over 99 of 100"
 
 
@@ -350,7 +350,7 @@ def test_the_linear_span_has_a_report_too():
     content = content_of(found)
     assert content.verdict[0].startswith("A and B differ")
     assert content.features[0].name == "x0"
-    assert content.tiles[1].note == "not tested in the linear span"
+    assert content.tiles[1].note == "first: x0"
     assert "What changed" in report.to_html(found)
 
 
@@ -389,7 +389,7 @@ def test_long_names_and_those_from_right_to_left_are_cut_and_isolated():
 
 def test_what_was_sampled_is_said():
     rng = np.random.default_rng(0)
-    found = compare(rng.normal(size=(150_000, 2)), rng.normal(size=(150_000, 2)), n_permutations=0)
+    found = compare(rng.normal(size=(150_000, 2)), rng.normal(size=(150_000, 2)), n_permutations=19)
     lines = " ".join(content_of(found).sampling)
     assert "a uniform sample of 20,000 of 150,000 rows" in lines
 
@@ -439,7 +439,7 @@ def wines():
     data = load_wine(as_frame=True)
     sets = {f"cultivar {k}": data.data[data.target == k] for k in range(3)}
     sets["cultivar 1"] = pd.concat([sets["cultivar 1"], sets["cultivar 2"].iloc[:3]])
-    return sets, compare_many(sets, n_bootstrap=40)
+    return sets, compare_many(sets)
 
 
 def test_every_pair_has_the_columns_of_its_own_comparison(wines):
@@ -448,7 +448,7 @@ def test_every_pair_has_the_columns_of_its_own_comparison(wines):
     assert len(content.pairs) == 3
     for pair in content.pairs:
         a, b = (found.names[k] for k in (pair.first, pair.second))
-        alone = compare(sets[a], sets[b], n_permutations=0)
+        alone = compare(sets[a], sets[b])
         assert pair.n_changed == len(alone.features.changed)
         for one in pair.features:
             assert one.numbers["p_adjusted"] == pytest.approx(
@@ -478,7 +478,7 @@ def test_every_surface_tells_the_same_of_a_pair(wines):
 
 def test_rows_of_many_sets_that_are_alike_are_in_the_middle_of_every_pair():
     X = np.random.default_rng(0).normal(size=(60, 3))
-    found = compare_many({"a": X, "b": X[::-1], "c": X}, n_bootstrap=20)
+    found = compare_many({"a": X, "b": X[::-1], "c": X})
     for pair in content_of(found).pairs:
         assert pair.counts_first == pair.counts_second
         assert pair.counts_first[15] == 60  # the bin from 45° on
@@ -501,11 +501,11 @@ def test_every_pair_lists_the_rows_that_the_other_set_explains_best(wines):
 def test_pairs_beyond_those_told_have_a_command():
     rng = np.random.default_rng(0)
     sets = {f"s{k}": rng.normal(k / 4, 1, (25, 2)) for k in range(11)}
-    content = content_of(compare_many(sets, n_bootstrap=20))
+    content = content_of(compare_many(sets))
     assert (len(content.pairs), len(content.more_pairs)) == (45, 10)
     i, j, command = content.more_pairs[0]
     assert f"sets['s{i}'], sets['s{j}']" in command
-    assert "45 of 55" in report.to_markdown(compare_many(sets, n_bootstrap=20))
+    assert "45 of 55" in report.to_markdown(compare_many(sets))
 
 
 def test_terminal_and_report_list_pairs_and_rows_of_many_sets_in_one_order(wines):
@@ -526,7 +526,7 @@ def test_a_scatter_shows_all_parts_of_a_sorted_table():
     rng = np.random.default_rng(0)
     x = np.sort(rng.normal(size=900))
     sets = [pd.DataFrame({"x": x, "y": sign * x + 0.3 * rng.normal(size=900)}) for sign in (1, -1)]
-    (one,) = content_of(compare(*sets, n_permutations=0)).relations
+    (one,) = content_of(compare(*sets, n_permutations=19)).relations
     for points in (one.points_a, one.points_b):
         across = [p[0] for p in points]
         assert min(across) < 10
@@ -685,7 +685,7 @@ def test_hostile_names_of_more_sets_are_text_everywhere():
     rng = np.random.default_rng(0)
     names = (HOSTILE["script"], HOSTILE["long"], HOSTILE["rtl"])
     sets = {name: rng.normal(k, 1, (40, 3)) for k, name in enumerate(names)}
-    found = compare_many(sets, n_bootstrap=20)
+    found = compare_many(sets)
     page = report.to_html(found)
     assert page.count("</script>") == 3
     assert "long" * 40 not in page
@@ -769,8 +769,8 @@ def test_rows_with_few_values_are_drawn_side_by_side():
         pd.DataFrame({"x": x, "y": x if k else rng.random(400) < 0.5, "z": rng.normal(size=400)})
         for k in (0, 1)
     ]
-    found = content_of(compare(*frames, n_permutations=0)).relations
-    one = next(pair for pair in found if {pair.first, pair.second} == {"x", "y"})
+    found = content_of(compare(*frames, n_permutations=99)).relations
+    one = next(pair for pair in found if (pair.first[:1], pair.second[:1]) == ("x", "y"))
     assert len(set(one.points_a)) > 50
     assert all(0 <= place <= 100 for point in (*one.points_a, *one.points_b) for place in point)
     sides = {(a > 50, b > 50) for a, b in one.points_b}

@@ -25,14 +25,14 @@ pytestmark = needs_browser
 def three_sets():
     X, y = load_digits(return_X_y=True)
     sets = {f"digit {k}": X[y == k] for k in (3, 8, 9)}
-    return compare_many(sets, X[y == 5], name_z="digit 5", n_bootstrap=40, image_shape=(8, 8))
+    return compare_many(sets, X[y == 5], name_z="digit 5", image_shape=(8, 8))
 
 
 def three_tables():
     data = load_wine(as_frame=True)
     sets = {f"cultivar {k}": data.data[data.target == k] for k in range(3)}
     sets["cultivar 1"] = pd.concat([sets["cultivar 1"], sets["cultivar 0"].iloc[:3]])
-    return compare_many(sets, n_bootstrap=40)
+    return compare_many(sets)
 
 
 def over_time():

@@ -6,7 +6,6 @@ import pytest
 
 import cospan
 from cospan import AlignmentAngleClassifier, JointFrame, Summary, audit_labels, compare
-from cospan.changes.spreads import deviations, log_spreads
 from cospan.errors import InputError
 from cospan.model import SetCosts
 
@@ -29,12 +28,12 @@ def test_a_comparison_is_the_same_in_every_unit(size, which):
     A, B = (pd.DataFrame(x, columns=["a", "b", "c"]) for x in pair())
     scale = unit(size, which)
     plain, found = (compare(A * x, B * x, n_permutations=50, seed=0) for x in (1.0, scale))
-    assert found.separation.auc.value == pytest.approx(plain.separation.auc.value, abs=1e-12)
+    assert found.size == pytest.approx(plain.size, abs=1e-12)
     assert found.frame.parts.total == pytest.approx(plain.frame.parts.total, rel=1e-9)
     assert [x.change for x in found.features] == [x.change for x in plain.features]
     for x, y in zip(found.features, plain.features, strict=True):
         assert x.difference == pytest.approx(y.difference, rel=1e-9)
-        assert x.p == pytest.approx(y.p, rel=1e-9)
+        assert x.p_adjusted == pytest.approx(y.p_adjusted, rel=1e-6)
 
 
 @pytest.mark.parametrize("which", ["all columns", "one column"])
@@ -74,7 +73,7 @@ def test_estimator_audit_and_many_sets_are_the_same_in_every_unit(size, which):
         found.append(np.column_stack([model.predict_proba(X * x), many, audit]))
     np.testing.assert_allclose(found[1], found[0], atol=1e-7)
     sets = {"A": A * scale, "B": B * scale, "C": A * scale}
-    assert cospan.compare_many(sets, n_permutations=0).names == ("A", "B", "C")
+    assert cospan.compare_many(sets, n_permutations=19).names == ("A", "B", "C")
 
 
 def test_a_column_that_is_small_in_one_set_and_constant_in_the_other():
@@ -110,13 +109,6 @@ def test_a_monitor_takes_no_part_in_columns_too_small_for_it():
     assert len(cospan.monitor(A * scale, B * scale, every=20).windows) == 4
     with pytest.raises(InputError, match="nothing to watch"):
         cospan.monitor(A * 1e-160, B * 1e-160, every=20)
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_spreads_of_columns_in_every_unit(size):
-    A, B = pair()
-    np.testing.assert_allclose(deviations(A * size) / size, A.std(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(log_spreads(A * size, B * size), log_spreads(A, B), rtol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e160, 1e300])

@@ -34,9 +34,9 @@ found = {
 # with other flights: there is nothing to find, and nothing is found.
 
 auc = {number: one.separation.auc for number, one in found.items()}
-values = [one.value for one in auc.values()]
-below = [one.value - one.low for one in auc.values()]
-above = [one.high - one.value for one in auc.values()]
+values = [float(one) for one in auc.values()]
+below = [one - one.low for one in auc.values()]
+above = [one.high - one for one in auc.values()]
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 ax.errorbar(list(auc), values, [below, above], fmt="o", capsize=3)
 ax.axhline(0.5, color="grey", linewidth=1)

@@ -11,9 +11,9 @@ How the data flows, in order:
 4. `JointFrame` decomposes two of them together, by the `gsvd`: directions that only A has, those
    both share, those only B has, and how far the means are apart along each.
 5. `frame.align(Z)` gives every sample its `Alignment`: the angle θ, 0° for A, 90° for B.
-6. `distribution`, `significance` and `sensitivity` say what the angles of two groups amount to;
-   `directions`, `attribution`, `changes` and `procrustes` what they are made of; `audit` whose
-   label looks wrong.
+6. `evidence` says whether two sets differ, how much and in what; `distribution` and `sensitivity`
+   what the angles of two groups amount to; `directions`, `attribution` and `procrustes` what they
+   are made of; `audit` whose label looks wrong.
 7. `compare` runs the whole pipeline in one call, and `compare_many` for more than two sets;
    `AlignmentAngleClassifier` brings it to scikit-learn, `report` and `plots` show it, and `cli`
    is the command line.
@@ -29,10 +29,6 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.audit import LabelAudit as LabelAudit
     from cospan.audit import audit_labels as audit_labels
     from cospan.audit import importance_weights as importance_weights
-    from cospan.changes import Changes as Changes
-    from cospan.changes import FeatureTable as FeatureTable
-    from cospan.changes import PairTable as PairTable
-    from cospan.changes import Verdict as Verdict
     from cospan.comparison import Comparison as Comparison
     from cospan.comparison import LikeNeither as LikeNeither
     from cospan.comparison import ManyComparison as ManyComparison
@@ -55,6 +51,8 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.distribution import hellinger as hellinger
     from cospan.distribution import posterior_ambiguity as posterior_ambiguity
     from cospan.estimator import AlignmentAngleClassifier as AlignmentAngleClassifier
+    from cospan.evidence import separation as separation
+    from cospan.evidence import shift_test as shift_test
     from cospan.model import Alignment as Alignment
     from cospan.model import Attribution as Attribution
     from cospan.model import Directions as Directions
@@ -83,11 +81,6 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.procrustes import SpanView as SpanView
     from cospan.procrustes import relative_procrustes as relative_procrustes
     from cospan.procrustes import span_view as span_view
-    from cospan.significance import Estimate as Estimate
-    from cospan.significance import Separation as Separation
-    from cospan.significance import ShiftTest as ShiftTest
-    from cospan.significance import separation as separation
-    from cospan.significance import shift_test as shift_test
     from cospan.studies import Sensitivity as Sensitivity
     from cospan.studies import SettingChange as SettingChange
     from cospan.studies import sensitivity as sensitivity
@@ -100,19 +93,18 @@ __version__ = VERSION
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
 _NAMES = {
     "audit": "ImportanceWeights LabelAudit audit_labels importance_weights",
-    "changes": "Changes FeatureTable PairTable Verdict",
     "comparison": "Comparison LikeNeither ManyComparison ScoredGroup compare compare_many",
     "decomposition": "Blocks GSVD JuliaForm LapackForm MatlabForm PartialGSVD gsvd gsvds gsvdvals",
     "distribution": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
     "posterior_ambiguity",
     "estimator": "AlignmentAngleClassifier",
+    "evidence": "separation shift_test",
     "model": "Alignment Attribution Directions JointFrame LeaveOneOut ManyFrame Prototypes "
     "attribute extreme_directions neither prototypes shared_directions",
     "model_file": "load save",
     "monitoring": "Episode Monitoring Profile WindowResult monitor",
     "panel": "Fidelity Measure Panel fidelity measure_panel",
     "procrustes": "RelativeProcrustes SpanView relative_procrustes span_view",
-    "significance": "Estimate Separation ShiftTest separation shift_test",
     "studies": "Sensitivity SettingChange sensitivity",
     "summary": "RowSample Summary",
 }

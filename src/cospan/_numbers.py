@@ -69,26 +69,26 @@ def correlations(a: float, b: float) -> tuple[str, str]:
 
 
 def share_text(share: float, places: int = 0) -> str:
-    """A share in per cent, never rounded to 0 % or 100 % when it is neither.
+    """A share in per cent, never rounded to 0% or 100% when it is neither.
 
     >>> share_text(0.123), share_text(0.004), share_text(0.998), share_text(1.0)
-    ('12 %', 'less than 1 %', 'more than 99 %', '100 %')
+    ('12%', 'less than 1%', 'more than 99%', '100%')
     """
     share = max(share, 0.0)  # a difference of sums may be 0 less rounding
     half = 0.005 / 10**places  # of the last digit
     if 0 < share < half:
-        return "less than 1 %" if share >= 0.0005 else "less than 0.1 %"
+        return "less than 1%" if share >= 0.0005 else "less than 0.1%"
     if 1 - half <= share < 1:
-        return "more than {share} %".format(share="99.9" if places else "99")
+        return "more than {share}%".format(share="99.9" if places else "99")
     shown = 0 if share in (0, 1) else places
-    return "{share} %".format(share=f"{100 * share:.{shown}f}")
+    return "{share}%".format(share=f"{100 * share:.{shown}f}")
 
 
 def shares_text(a: float, b: float) -> tuple[str, str]:
     """Two shares, with a decimal where it takes one to tell them apart.
 
     >>> shares_text(0.12, 0.31), shares_text(0.024, 0.019), shares_text(0.02, 0.02)
-    (('12 %', '31 %'), ('2.4 %', '1.9 %'), ('2 %', '2 %'))
+    (('12%', '31%'), ('2.4%', '1.9%'), ('2%', '2%'))
     """
     rough, fine = ((share_text(a, places), share_text(b, places)) for places in (0, 1))
     return fine if rough[0] == rough[1] and fine[0] != fine[1] else rough
@@ -98,7 +98,7 @@ def percent(share: float) -> str:
     """The same with a decimal, for tables.
 
     >>> percent(0.98372), percent(0.99999), percent(0.0), percent(0.0001)
-    ('98.4 %', 'more than 99.9 %', '0 %', 'less than 0.1 %')
+    ('98.4%', 'more than 99.9%', '0%', 'less than 0.1%')
     """
     return share_text(share, 1)
 

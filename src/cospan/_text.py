@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-__all__ = ["first_line", "harmless", "is_number", "json_harmless", "plural", "printable"]
+from collections.abc import Sequence
+
+__all__ = [
+    "first_line", "harmless", "is_number", "json_harmless", "listed", "plural", "printable",
+    "quoted", "set_name",
+]  # fmt: skip
+
+#: Names are cut in the middle where they are longer.
+LONGEST = 40
+#: Names of sets that a sentence would swallow.
+_WORDS = frozenset(
+    ("yes", "no", "true", "false", "none", "null", "nan", "na", "other", "others", "rest", "all",
+     "both", "neither", "either", "and", "or", "not", "on", "off", "in", "out", "of", "is", "it",
+     "one", "two", "some", "any", "same", "more", "less", "")
+)  # fmt: skip
 
 #: What a terminal acts on when it is shown: controls but for tabs and line breaks, and signs that
 #: turn the direction of writing round.
@@ -70,3 +84,28 @@ def plural(n: int, thing: str) -> str:
     ('1 row', '12,345 rows')
     """
     return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def quoted(name: str) -> str:
+    """A name in a sentence: cut in the middle where it is long, quoted where it has spaces."""
+    line = " ".join(name.split())
+    if len(line) > LONGEST:
+        half = LONGEST // 2
+        line = f"{line[: half - 1]}…{line[-half:]}"
+    return f"'{line}'" if " " in line or not line else line
+
+
+def set_name(name: str) -> str:
+    """A set's name in a sentence: quoted where it would be read as a word or a number of it."""
+    plain = name.strip().lower()
+    return f"'{name}'" if plain in _WORDS or is_number(plain) else name
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Names with commas and an "and"; how many more there are."""
+    shown = [quoted(name) for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most:,} more"
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"

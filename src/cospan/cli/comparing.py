@@ -50,8 +50,6 @@ def compare(
         raise typer.BadParameter("--fail-on alarm is for 'cospan monitor'; windows raise alarms.")
     with on_cluster(what.scheduler):
         _refuse_for_more(sets, what, outputs, reading)
-        if settings.get("n_permutations") == 0 and any("p" in gate.quantities for gate in gates):
-            raise InputError("--fail-on p needs a p-value; leave out --permutations 0.")
         options = {**settings, **reading, "image_shape": what.image_shape}
         found = _compared(sets, what, scores=outputs.scores, progress=terminal.progress, **options)
     panel = None

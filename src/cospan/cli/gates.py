@@ -22,12 +22,11 @@ from cospan.errors import InputError
 from cospan.model import neither
 
 if TYPE_CHECKING:
-    from cospan.changes import Changes
+    from cospan.evidence import Changes
     from cospan.monitoring import WindowResult
 
 #: What a condition may be about, and on which side of the bound it is crossed.
 SIDES = {
-    "effect": ">",
     "auc": ">",
     "fisher-rao": ">",
     "p": "<",
@@ -39,7 +38,7 @@ SIDES = {
 }
 #: Those that a window of a monitoring has. Its p-value is one of columns, relations and whole rows
 #: together, so that it has none of columns.
-OF_WINDOWS = ("effect", "auc", "p", "features", "missing", "neither", "alarm")
+OF_WINDOWS = ("auc", "p", "features", "missing", "neither", "alarm")
 #: The largest that each of them can be: a bound beyond would never be crossed, or always.
 LARGEST = {"fisher-rao": math.pi, "features": math.inf}
 
@@ -72,9 +71,9 @@ class Clause(NamedTuple):
 class Gate(NamedTuple):
     """Conditions that must all hold.
 
-    >>> gate = parse_gate("p<0.01 and effect > 0.6")
-    >>> str(gate), gate.crossed({"p": Judged(0.001), "effect": Judged(0.55)})
-    ('p<0.01 and effect>0.6', False)
+    >>> gate = parse_gate("p<0.01 and auc > 0.6")
+    >>> str(gate), gate.crossed({"p": Judged(0.001), "auc": Judged(0.55)})
+    ('p<0.01 and auc>0.6', False)
     """
 
     clauses: tuple[Clause, ...]
@@ -116,7 +115,7 @@ def _clause(part: str, text: str) -> Clause:
     if match is None or math.isnan(bound) or SIDES[match[1]] != match[2]:
         raise typer.BadParameter(
             f"{text!r} is not a threshold; write (quoted) 'auc>0.7', 'fisher-rao>1', 'p<0.01', "
-            "'column-p<0.0001', 'missing>0.1', or 'p<0.01 and effect>0.6'."
+            "'column-p<0.0001', 'missing>0.1', or 'p<0.01 and auc>0.6'."
         )
     most = LARGEST.get(match[1], 1.0)
     if not 0 <= bound <= most or (bound == 0 and match[2] == "<"):
@@ -136,12 +135,10 @@ def values_of(found: Comparison | ManyComparison) -> dict[str, Judged]:
     if isinstance(found, ManyComparison):
         return _farthest_pairs(found)
     apart = found.separation
-    values = {"fisher-rao": Judged(apart.fisher_rao.value), "auc": Judged(apart.auc.value)}
-    if found.shift is not None:
-        values["p"] = Judged(found.shift.pvalue)
-        values["effect"] = Judged(found.shift.effect.value)
-    if found.changes is not None:
-        values |= _of_columns(found.changes)
+    values = {"fisher-rao": Judged(apart.fisher_rao), "auc": Judged(float(apart.auc))}
+    if not math.isnan(found.p):
+        values["p"] = Judged(found.p)
+    values |= _of_columns(found.changes)
     with suppress(InputError):  # raw angles and bare summaries have no typicality
         values["neither"] = Judged(float(neither(found.group_b.alignment).mean()))
     return values
@@ -150,7 +147,7 @@ def values_of(found: Comparison | ManyComparison) -> dict[str, Judged]:
 def _farthest_pairs(found: ManyComparison) -> dict[str, Judged]:
     values = {}
     for quantity in ("fisher-rao", "auc"):
-        matrix = found.pairs.matrix("value", quantity.replace("-", "_"))
+        matrix = found.pairs.matrix(quantity.replace("-", "_"))
         i, j = np.unravel_index(int(np.argmax(matrix)), matrix.shape)
         pair = " and ".join(printable(found.names[k], 40) for k in (i, j))
         values[quantity] = Judged(float(matrix[i, j]), f" between {pair}")
@@ -163,10 +160,11 @@ def _of_columns(changes: Changes) -> dict[str, Judged]:
     rises = {one.name: one.b.missing - one.a.missing for one in changes.features}
     worst = max(rises, key=lambda name: rises[name], default="")
     rise = max(0.0, rises.get(worst, 0.0))
-    surest = min(changes.features, key=lambda one: one.p_adjusted, default=None)
+    of_columns = [one for one in changes.findings if one.column]
+    surest = min(of_columns, key=lambda one: one.p, default=None)
     least = Judged(1.0)
     if surest is not None:
-        least = Judged(surest.p_adjusted, f" in {printable(surest.name, 40)}")
+        least = Judged(surest.p, f" in {printable(surest.column, 40)}")
     return {
         "column-p": least,
         "features": Judged(len(names), f" ({shown})" if names else ""),
@@ -178,18 +176,16 @@ def remedy_for(found: Comparison | ManyComparison) -> str:
     """How to get more numbers out of a comparison that has few; a sentence and a space."""
     if isinstance(found, ManyComparison):
         return "Compare two sets at a time. "
-    return "It takes more rows. " if found.shift is None else ""
+    return "It takes more rows. " if math.isnan(found.p) else ""
 
 
 def values_of_window(window: WindowResult) -> dict[str, Judged]:
     """The numbers of one window of a monitoring."""
     where = f" in {window.label}"
-    auc = Judged(window.effect.value, where)
     rise = max(0.0, window.missing - window.missing_before)
     column = f" more than before in {printable(window.missing_column, 40)}" if rise else ""
     return {
-        "effect": auc,
-        "auc": auc,
+        "auc": Judged(float(window.effect), where),
         "p": Judged(window.p, where),
         "features": Judged(sum(ratio > 1 for ratio in window.columns.values()), where),
         "missing": Judged(rise, f"{column}{where}"),
@@ -212,7 +208,7 @@ def refuse_unknown(gates: Sequence[Gate], known: Sequence[str], remedy: str = ""
     for gate in gates:
         unknown = sorted(gate.quantities - set(known))
         if unknown:
-            what = {"p": "p-value", "effect": "effect held out", "column-p": "p-value of columns"}
+            what = {"p": "p-value", "column-p": "p-value of columns"}
             lacking = what.get(unknown[0], unknown[0])
             raise InputError(
                 f"--fail-on {gate} cannot be judged: there is no {lacking} here. {remedy}A gate "

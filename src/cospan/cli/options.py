@@ -255,7 +255,7 @@ class Outputs:
     )
     json: Json = False
     fail_on: list[Any] | None = _fail_on(
-        "'auc>X', 'effect>X', 'fisher-rao>X', 'p<X', 'column-p<X', 'features>N', 'missing>X' or "
+        "'auc>X', 'fisher-rao>X', 'p<X', 'column-p<X', 'features>N', 'missing>X' or "
         "'neither>X' holds"
     )
 
@@ -305,10 +305,8 @@ class Settings(Given):
     tol: float | None = _how(
         min=0, max=1, help="Relative tolerance of ranks (default: by the data's precision)."
     )
-    n_permutations: int = _how(
-        "--permutations", default=999, min=0, help="For the p-value; 0 leaves it out."
-    )
-    seed: int = _how(default=0, min=0, help="For permutations and intervals.")
+    n_permutations: int = _how("--permutations", default=999, min=19, help="For the p-value.")
+    seed: int = _how(default=0, min=0, help="For permutations.")
     score_all: bool | None = _how(
         "--all-rows/--sample",
         help="Score every row in a second pass, or a sample "

@@ -138,7 +138,7 @@ def _line(window: WindowResult) -> str:
     return (
         f"  {printable(window.label, 40)}  {window.rows:,} rows  "
         f"{window.score / window.level:.2f} of the alarm level  "
-        f"AUC {window.effect.value:.2f}  p {window.p_text}"
+        f"AUC {window.effect:.2f}  p {window.p_text}"
     )
 
 

@@ -88,12 +88,10 @@ def compare(
     weighting : {"cost", "frame"}
         How a sample's angle is made of its coordinates; ``"frame"`` with the linear span.
     seed : int, default 0
-        For permutations and intervals: the same seed gives the same numbers. Samples of rows of
+        For relabellings: the same seed gives the same numbers. Samples of rows of
         large sets do not depend on it.
     n_permutations : int, default 999
-        Permutations of the shift test of two sets; 0 leaves it out.
-    confidence, n_bootstrap
-        As for :func:`cospan.separation`, of every pair.
+        Relabellings of the rows behind the p-value of two sets, at least 19.
     score_all : bool, optional
         Score every row of the sets, which takes a second pass over them, or only a uniform
         sample. Default: every row where all sets together have at most 200,000.
@@ -126,7 +124,7 @@ def compare(
     >>> found = compare(X[y == 4], X[y == 9], name_a="four", name_b="nine")
     >>> found
     <Comparison of 'four' (181 rows) with 'nine' (180 rows): Fisher-Rao 2.853>
-    >>> found.shift.pvalue
+    >>> found.p
     0.001
     >>> [found.feature_names[j] for j in found.top_features(3).b]
     ['x43', 'x44', 'x34']

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from cospan._warnings import warn
 from cospan.audit import LabelAudit, shares_of
-from cospan.changes import RowsToCheck
 from cospan.comparison.reading import as_text
 from cospan.comparison.scoring import Group
 from cospan.data import listing
 from cospan.errors import InputError
+from cospan.evidence import RowsToCheck
 
 LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
 

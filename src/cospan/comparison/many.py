@@ -11,14 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._numbers import chance
-from cospan._text import plural
+from cospan._text import listed, plural, set_name
 from cospan._types import Floats
 from cospan.audit import LabelAudit
-from cospan.changes import Changes, find_changes
-from cospan.changes.grouping import plan_from
-from cospan.changes.wording import listed, set_name
 from cospan.comparison.fitting import as_classifier
-from cospan.comparison.pairs import Pairs
+from cospan.comparison.pairs import Pairs, both_keys
 from cospan.comparison.plain import many_dict
 from cospan.comparison.result import Line, Result, View, shared
 from cospan.comparison.score_files import ambiguity, joined
@@ -26,11 +23,10 @@ from cospan.comparison.scorer import pair_angle
 from cospan.comparison.scoring import Group, KeptRows
 from cospan.comparison.text import many_lines, narrow
 from cospan.errors import InputError
+from cospan.evidence import Changes, Separation, find_changes, plan_from
 from cospan.model import JointFrame, ManyFrame, SetCosts, set_number
-from cospan.significance import Estimate, Separation
 
 if TYPE_CHECKING:
-    from cospan.changes import Changes
     from cospan.estimator import AlignmentAngleClassifier
 
 
@@ -39,6 +35,8 @@ MOST_TESTED = 5_000  # features over all pairs: more would take long
 MOST_NUMBERS = 600_000  # that tests look at, over all pairs
 FEWEST_ROWS = 200
 FIRST_COLUMNS = 3
+#: Relabellings of the rows of a pair: while there are so few pairs, and of more.
+FEW_PAIRS, RELABELLINGS = 10, (999, 199)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,21 +175,7 @@ class ManyComparison(View):
     @cached_property
     def fisher_rao(self) -> Floats:
         """(K, K): distance of the two sets of each pair."""
-        return self.pairs.matrix("value")
-
-    @cached_property
-    def fisher_rao_low(self) -> Floats:
-        """(K, K): the lower end of its interval, of this `confidence`."""
-        return self.pairs.matrix("low")
-
-    @cached_property
-    def fisher_rao_high(self) -> Floats:
-        """(K, K): the upper end."""
-        return self.pairs.matrix("high")
-
-    @property
-    def confidence(self) -> float:
-        return self.pairs.between(0, 1).fisher_rao.confidence
+        return self.pairs.matrix()
 
     # ---- per sample ---------------------------------------------------------------------------
 
@@ -240,15 +224,12 @@ class ManyComparison(View):
         """How often a row's own set explains it best, every set counting alike."""
         return float(np.mean(np.diagonal(self.confusion) / self.confusion.sum(axis=1)))
 
-    def distance(self, a: str | int, b: str | int) -> Estimate:
-        """Fisher-Rao distance of two sets with its interval; 0 for a set and itself."""
-        i, j = set_number(a, self.names), set_number(b, self.names)
-        if i == j:
-            return Estimate(0.0, 0.0, 0.0, self.confidence)
-        return self.pairs.between(i, j).fisher_rao
+    def distance(self, a: str | int, b: str | int) -> float:
+        """Fisher-Rao distance of two sets; 0 for a set and itself."""
+        return float(self.fisher_rao[set_number(a, self.names), set_number(b, self.names)])
 
     def separation(self, a: str | int, b: str | int) -> Separation:
-        """How far apart two sets are: AUC, Fisher-Rao, Hellinger and overlap, with intervals."""
+        """How far apart two sets are: AUC, Fisher-Rao, Hellinger and overlap."""
         return self.pairs.between(set_number(a, self.names), set_number(b, self.names))
 
     def closest(self, n: int = 5) -> list[tuple[str, str]]:
@@ -262,8 +243,8 @@ class ManyComparison(View):
     def changes(self, a: str | int, b: str | int) -> Changes | None:
         """What changed from set `a` to set `b`, as far as the rows in `samples` show it.
 
-        Columns, relations and a verdict, as in :attr:`Comparison.changes`; None in the linear
-        span and where rows are pictures.
+        Columns, relations and a verdict, as in :attr:`Comparison.changes`; None where rows are
+        pictures.
         """
         found = self.pair_changes.between(*(set_number(x, self.names) for x in (a, b)))
         return None if found is None else found.changes
@@ -271,7 +252,7 @@ class ManyComparison(View):
     def _by_distance(self) -> list[tuple[int, int]]:
         """Numbers of the sets of all pairs, closest first; of equal distances the lower AUC."""
         first, second = np.triu_indices(len(self.names), 1)
-        auc = self.pairs.matrix("value", "auc")[first, second]
+        auc = self.pairs.matrix("auc")[first, second]
         order = np.lexsort((auc, self.fisher_rao[first, second]))
         return [(int(first[k]), int(second[k])) for k in order]
 
@@ -291,7 +272,7 @@ class ManyComparison(View):
             "chance {by_chance:.0f}).",
         )
         named = [
-            text.format(a=set_name(a), b=set_name(b), d=self.distance(a, b).value)
+            text.format(a=set_name(a), b=set_name(b), d=self.distance(a, b))
             for text, (a, b) in [(closest, order[0]), (farthest, order[-1])][: len(order)]
         ]
         n, by_chance = 100 * self.accuracy, 100 / len(self.names)
@@ -371,7 +352,7 @@ class PairChanges:
     def between(self, i: int, j: int) -> ComparedPair | None:
         """What changed from set i to set j.
 
-        None in the linear span, of pictures, and of sets in which nothing varies.
+        None of pictures, and of sets in which nothing varies.
         """
         if (i, j) not in self._known:
             self._known[i, j] = self._find(i, j)
@@ -402,7 +383,7 @@ class PairChanges:
         for i, j in self.shown:
             found, apart = self.if_shown(i, j), self._c.pairs.between(i, j)
             row: dict[str, Any] = {"sets": [self._c.names[i], self._c.names[j]]}
-            row |= {"auc": apart.auc, "fisher_rao": apart.fisher_rao}
+            row |= {"auc": apart.auc.to_dict(), "fisher_rao": apart.fisher_rao}
             row |= dict.fromkeys(("verdict", "features", "feature_pairs"))
             if found is not None:
                 changes = found.changes
@@ -418,7 +399,7 @@ class PairChanges:
 
     def _find(self, i: int, j: int) -> ComparedPair | None:
         c, g = self._c, self._c.costs.geometry
-        if not c.samples or not g.affine:
+        if not c.samples:
             return None
         n_pairs = min(len(self.shown), self._tested)
         most = max(FEWEST_ROWS, MOST_NUMBERS // (n_pairs * len(self.names)))
@@ -426,7 +407,9 @@ class PairChanges:
         a, b = (c.samples[k][own] for k, own in zip((i, j), kept, strict=True))
         beside = [c.merged[k] if c.merged else None for k in (i, j)]
         one, two = (x if x is None else x[own] for x, own in zip(beside, kept, strict=True))
-        same: Any = {"units": g.units, "shrinkage": g.shrinkage, "pooling": g.pooling, "dof": g.dof}
+        same: Any = {"span": g.span, "units": g.units, "shrinkage": g.shrinkage}
+        if g.affine:
+            same |= {"pooling": g.pooling, "dof": g.dof}
         try:
             frame = JointFrame.fit(a, b, **same, calibrate=False)
         except InputError:  # nothing varies, or there is one row
@@ -439,6 +422,7 @@ class PairChanges:
             plan=plan_from(g.encoding),
             auc=c.pairs.between(i, j).auc,
             set_names=(c.names[i], c.names[j]),
-            merged=(one, two),
+            keys=both_keys(one, two),
+            permutations=RELABELLINGS[n_pairs > FEW_PAIRS],
         )
         return ComparedPair((np.asarray(a), np.asarray(b)), found)

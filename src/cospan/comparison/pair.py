@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,9 +20,16 @@ from cospan.model import JointFrame
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
-    from cospan.changes import Changes, FeatureTable, PairTable, Verdict
+    from cospan.evidence import (
+        Changes,
+        FeatureTable,
+        Finding,
+        PairTable,
+        Separation,
+        Size,
+        Verdict,
+    )
     from cospan.panel import Panel
-    from cospan.significance import Separation, ShiftTest
 
 NEGLIGIBLE = 0.05  # of the largest effect: features below pull to no side worth naming
 NO_PULL = 0.01  # together and times the gain: all features pull by less than a third of a degree
@@ -50,10 +58,7 @@ class Comparison(View):
     group_z : ScoredGroup or None
         The rows of Z, where some were given.
     separation : Separation
-        How far apart the angles of A and of B are, with confidence intervals.
-    shift : ShiftTest or None
-        Whether A and B may be samples of one distribution; None where it was not asked for or
-        where there are too few rows.
+        How far apart the angles of A and of B are.
     audit : LabelAudit or None
         Rows that look more like the other set. They are the kept rows of `group_z` where labels
         were given for Z (``audit_of == "z"``); otherwise those of `group_a` followed by those of
@@ -74,9 +79,8 @@ class Comparison(View):
         How long it took.
     audit_of : str
         ``"sets"`` or ``"z"``: which rows `audit` is about.
-    changes : Changes or None
-        Which columns and relations changed, data quality, and the verdict; None in the linear
-        span.
+    changes : Changes
+        Which columns and relations changed, data quality, and the verdict.
 
     Examples
     --------
@@ -97,13 +101,12 @@ class Comparison(View):
     group_b: ScoredGroup
     group_z: ScoredGroup | None
     separation: Separation
-    shift: ShiftTest | None
     audit: LabelAudit | None
     effect_a: NDArray[np.float64]
     effect_b: NDArray[np.float64]
     feature_names: tuple[str, ...]
+    changes: Changes
     audit_of: str = "sets"
-    changes: Changes | None = None
 
     @classmethod
     def of(cls, result: Result) -> Comparison:
@@ -146,19 +149,34 @@ class Comparison(View):
         return both if self.group_z is None else (*both, self.group_z)
 
     @property
-    def verdict(self) -> Verdict | None:
+    def p(self) -> float:
+        """The p-value of "both sets come from one distribution"; NaN with too few rows."""
+        return self.changes.p
+
+    @property
+    def size(self) -> Size:
+        """How different the sets are: the AUC of the angle, with ``.low`` and ``.high``."""
+        return self.separation.auc
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What changed, the clearest first."""
+        return self.changes.findings
+
+    @property
+    def verdict(self) -> Verdict:
         """Whether the sets differ, how much, in what and how sure that is; print it."""
-        return None if self.changes is None else self.changes.verdict
+        return self.changes.verdict
 
     @property
-    def features(self) -> FeatureTable | None:
+    def features(self) -> FeatureTable:
         """One row for each column of the data, changed ones first."""
-        return None if self.changes is None else self.changes.features
+        return self.changes.features
 
     @property
-    def feature_pairs(self) -> PairTable | None:
+    def feature_pairs(self) -> PairTable:
         """Relations between columns that changed, the surest first."""
-        return None if self.changes is None else self.changes.feature_pairs
+        return self.changes.feature_pairs
 
     @property
     def separated(self) -> bool:
@@ -167,7 +185,7 @@ class Comparison(View):
         Where they do not, the sets are alike (or share rows): every calibrated angle is 45°, and
         every distance 0.
         """
-        return self.frame.gain > 0 and self.separation.auc.value > 0.5
+        return self.frame.gain > 0 and self.size > 0.5
 
     @property
     def audited(self) -> tuple[ScoredGroup, ...]:
@@ -243,7 +261,7 @@ class Comparison(View):
             units="own" if self.frame.geometry.units == "own" else "raw",
             permutations=permutations,
             random_state=random_state,
-            angle=(self.separation.auc.value, None if self.shift is None else self.shift.pvalue),
+            angle=(float(self.size), None if math.isnan(self.p) else self.p),
             feature_names=self.feature_names,
         )
 
@@ -257,5 +275,5 @@ class Comparison(View):
         z = "" if self.group_z is None else f", {self.group_z.n} scored"
         return (
             f"<Comparison of {self.name_a!r} ({self.group_a.total} rows) with {self.name_b!r} "
-            f"({self.group_b.total} rows){z}: Fisher-Rao {self.separation.fisher_rao.value:.3f}>"
+            f"({self.group_b.total} rows){z}: Fisher-Rao {self.separation.fisher_rao:.3f}>"
         )

@@ -6,6 +6,7 @@ And what only two sets have: a test of "no difference", and which columns and re
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,33 +14,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._arrays import one_blas_thread
 from cospan._types import Floats
 from cospan._warnings import Remark
-from cospan.changes import Changes, RowsToCheck, find_changes
-from cospan.comparison.fitting import Fitted, Model
+from cospan.comparison.fitting import Fitted
 from cospan.comparison.opening import Opened
-from cospan.comparison.reading import SAMPLE_SEED, Progress, ReadSet, Sets, sample_size
+from cospan.comparison.reading import Progress, ReadSet, Sets, sample_size
 from cospan.comparison.scorer import Scored, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
-from cospan.data import Chunk, SetProfile
-from cospan.errors import InputError
-from cospan.model import JointFrame, angles_of, as_fitted, fit_calibration, log_odds_of
-from cospan.significance import (
+from cospan.data import Chunk, SchemaChange, SetProfile
+from cospan.evidence import (
+    FEWEST_ROWS,
+    Changes,
+    Finding,
+    RowsToCheck,
     Separation,
-    ShiftTest,
-    fit_reliabilities,
-    pair_separation,
-    shift_test,
+    find_changes,
+    separation,
 )
-from cospan.summary import Reservoir, random_rows, rows_within
+from cospan.model import JointFrame, angles_of, fit_calibration, log_odds_of
+from cospan.summary import random_rows, rows_within
 
-TESTED_ROWS = 2_500  # rows of each set that repeated fits and permutations take, at most
-TESTED_WORK = 2**25  # and rows times features squared: hundreds of frames are fitted to them
 SHOWN_ROWS, SHOWN_BYTES = 1_000, 2**25  # of each of K sets; of all of them together
-FEWEST_HALVED = 4  # rows of a set, of which the halves are fitted to see how much a fit strays
-APART = 0.9  # the largest gap between the shares of rows up to a date, from which it separates
+RAW_BINS = 30  # of histograms of angles that are no probabilities
+APART = 3.0  # standard deviations between the means of a date, from which it separates the sets
 
 
 class Pairs(NamedTuple):
@@ -51,39 +49,29 @@ class Pairs(NamedTuple):
     def between(self, i: int, j: int) -> Separation:
         return self.found[(i, j) if (i, j) in self.found else (j, i)]
 
-    def matrix(self, end: str, measure: str = "fisher_rao") -> Floats:
-        """(K, K): a measure of every pair (`end` "value"), or an end of its interval.
+    def matrix(self, measure: str = "fisher_rao") -> Floats:
+        """(K, K): a measure of every pair.
 
         On the diagonal, where a set meets itself, no difference: an AUC of ½, else 0.
         """
         matrix = np.full((self.n_sets, self.n_sets), 0.5 if measure == "auc" else 0.0)
         for (i, j), one in self.found.items():
-            matrix[i, j] = matrix[j, i] = getattr(getattr(one, measure), end)
+            matrix[i, j] = matrix[j, i] = getattr(one, measure)
         return matrix
 
 
-def separate_pairs(
-    groups: Sequence[Group], fitted: Fitted, samples: Sequence[Floats], settings: Settings
-) -> Pairs:
-    """How far apart each pair's own rows are; the intervals know that the model was fitted."""
-    geometry, order = fitted.model.geometry, fitted.order
-    calibrated = bool(geometry.calibration.offsets)
-    known = _reliabilities(fitted.model, [samples[k] for k in order], settings.seed)
+def separate_pairs(groups: Sequence[Group], fitted: Fitted) -> Pairs:
+    """How far apart each pair's own rows are."""
+    calibrated = bool(fitted.model.geometry.calibration.offsets)
     n_fitted = sample_size(fitted.model.n_features)
-    back = np.argsort(order)
-    known = known[np.ix_(back, back)]
     found = {
-        (i, j): pair_separation(
+        (i, j): separation(
             *_levelled(
                 _pair_angles(groups, i, j, calibrated, n_fitted), groups[i].kept, groups[j].kept
             ),
-            calibrated=calibrated,
-            confidence=settings.confidence,
-            n_bootstrap=settings.n_bootstrap,
-            reliability=known[i, j],
-            seed=settings.seed,
+            bins=None if calibrated else RAW_BINS,
         )
-        for i, j in itertools.combinations(order, 2)
+        for i, j in itertools.combinations(fitted.order, 2)
     }
     return Pairs(len(groups), found)
 
@@ -119,9 +107,9 @@ def _levelled(angles: tuple[Floats, Floats], one: Scored, other: Scored) -> tupl
     sets each looks more like the other's. Among numbers that is one pair in many; among
     categories most pairs are equal, and would all be ordered wrongly instead of not at all.
     """
-    if one.kinds is None or other.kinds is None:
+    if one.keys is None or other.keys is None:
         return angles
-    kinds = np.unique(np.concatenate([one.kinds, other.kinds]), return_inverse=True)[1]
+    kinds = np.unique(np.concatenate([one.keys, other.keys]), return_inverse=True)[1]
     theta, first = np.concatenate(angles), len(angles[0])
     times = np.bincount(kinds)
     times_a = np.bincount(kinds[:first], minlength=len(times))
@@ -131,40 +119,15 @@ def _levelled(angles: tuple[Floats, Floats], one: Scored, other: Scored) -> tupl
     return theta[:first], theta[first:]
 
 
-def tested_rows(read: Sequence[ReadSet]) -> list[Chunk]:
-    """Rows of each set, as many as repeated fits can take."""
-    width = min(read[0].sample.rows.shape[1], 128)  # the test itself keeps no more directions
-    size = min(TESTED_ROWS, TESTED_WORK // width**2)
+def shown_rows(read: Sequence[ReadSet], seed: int) -> list[Chunk]:
+    """Rows of each set, as many as a result carries along to tell what changed between two."""
+    width = read[0].sample.rows.shape[1]
+    size = rows_within(SHOWN_BYTES // len(read), width, SHOWN_ROWS, fewest=20)
     found = []
     for one in read:
-        sample: Reservoir[Chunk] = Reservoir(size, SAMPLE_SEED)
-        sample.add(one.sample)
-        drawn = sample.result()
-        found.append(drawn._replace(rows=drawn.rows.astype(np.float64)))
-    return found
-
-
-def shown_rows(tested: Sequence[Chunk], seed: int) -> list[Chunk]:
-    """Of these rows, as many as a result carries along to tell what changed between two sets."""
-    width = tested[0].rows.shape[1]
-    size = rows_within(SHOWN_BYTES // len(tested), width, SHOWN_ROWS, fewest=20)
-    rng = np.random.default_rng
-    return [one.take(random_rows(len(one.rows), size, rng(seed))) for one in tested]
-
-
-def _reliabilities(model: Model, samples: Sequence[Floats], seed: int) -> Floats:
-    """How far the angles of each pair are the sets' and not the fit's noise, (K, K).
-
-    0, so the widest intervals, where halves of a set would be too small to say, or nothing
-    keeps a fit to them steady.
-    """
-    found = np.zeros((len(samples), len(samples)))
-    enough = [k for k, rows in enumerate(samples) if len(rows) >= FEWEST_HALVED]
-    if len(enough) > 1 and model.geometry.shrinkage > 0:
-        geometry, sets = as_fitted(model, [samples[k] for k in enough])
-        with one_blas_thread():
-            known = fit_reliabilities(geometry, sets, random_state=seed)
-        found[np.ix_(enough, enough)] = known
+        rows = random_rows(len(one.sample.rows), size, np.random.default_rng(seed))
+        chunk = one.sample.take(rows)
+        found.append(chunk._replace(rows=chunk.rows.astype(np.float64)))
     return found
 
 
@@ -196,8 +159,7 @@ def join_sets(distance: Floats, order: Sequence[int]) -> Linkage:
 class PairFindings(NamedTuple):
     """What two sets have besides what K sets have."""
 
-    shift: ShiftTest | None
-    changes: Changes | None
+    changes: Changes
     effect_a: Floats  # mean attribution of each feature, over rows of A
     effect_b: Floats
 
@@ -227,38 +189,50 @@ class ScoredSets(NamedTuple):
 def study_pair(
     done: ScoredSets,
     frame: JointFrame,
-    separation: Separation,
-    tested: Sequence[Chunk],
+    apart: Separation,
     to_check: RowsToCheck,
     progress: Progress,
 ) -> tuple[PairFindings, tuple[Remark, ...]]:
-    """Test two sets and say which columns and relations changed; and why there is no test.
-
-    In the linear span nothing is said about columns.
-    """
+    """Test two sets and find which columns and relations changed; what to know about it."""
     read, sets = done.read, done.opened.sets
-    shift, remarks = _shift_of(tested, done.settings, progress)
     angles = [group.angles for group in done.groups if group.angles is not None]
     effect_a, effect_b = (np.mean(np.asarray(one.attribution), axis=0) for one in angles)
-    changes = None
-    if frame.geometry.affine:
-        changes = find_changes(
-            frame,
-            *(one.sample.rows for one in read),
-            names=done.feature_names,
-            plan=None if sets.first is None else sets.first.plan,
-            profiles=_profiles(sets),
-            auc=separation.auc,
-            shift=shift,
-            pulls=effect_b - effect_a,
-            set_names=(sets.names[0], sets.names[1]),
-            to_check=to_check,
-            merged=(read[0].sample.merged, read[1].sample.merged),
-        )
-        said = (*map(str, sets.schema_changes), *changes.verdict.sentences)
-        changes = replace(changes, verdict=replace(changes.verdict, sentences=said))
-        remarks += _times_apart(changes)
-    return PairFindings(shift, changes, effect_a, effect_b), remarks
+    progress("testing for a difference", 0, 1)
+    changes = find_changes(
+        frame,
+        *(one.sample.rows for one in read),
+        names=done.feature_names,
+        plan=None if sets.first is None else sets.first.plan,
+        profiles=_profiles(sets),
+        auc=apart.auc,
+        pulls=effect_b - effect_a,
+        set_names=(sets.names[0], sets.names[1]),
+        to_check=to_check,
+        keys=both_keys(*(one.sample.merged for one in read)),
+        permutations=done.settings.n_permutations,
+        seed=done.settings.seed,
+    )
+    progress("testing for a difference", 1, 1)
+    changes = with_schema(changes, sets.schema_changes)
+    remarks = _times_apart(changes)
+    if math.isnan(changes.p):
+        text = f"There is no p-value: a test needs at least {FEWEST_ROWS} rows in each set."
+        remarks = (Remark("no p-value", text), *remarks)
+    return PairFindings(changes, effect_a, effect_b), remarks
+
+
+def with_schema(changes: Changes, schema: Sequence[SchemaChange]) -> Changes:
+    """The same with columns that are not the same in both sets as the first findings."""
+    first = tuple(Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
+    found = (*first, *changes.findings)
+    return replace(changes, findings=found, verdict=replace(changes.verdict, findings=found))
+
+
+def both_keys(
+    a: NDArray[np.uint64] | None, b: NDArray[np.uint64] | None
+) -> NDArray[np.uint64] | None:
+    """What tells rows of two sets apart besides their features; None where that is unknown."""
+    return None if a is None or b is None else np.concatenate([a, b])
 
 
 def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
@@ -270,7 +244,9 @@ def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
 
 def _times_apart(changes: Changes) -> tuple[Remark, ...]:
     """Dates that separate the sets by themselves, as those of training and production do."""
-    found = [one.name for one in changes.features if one.kind == "date" and one.distance >= APART]
+    found = [
+        one.name for one in changes.features if one.kind == "date" and abs(one.difference) >= APART
+    ]
     return tuple(
         Remark(
             "times apart",
@@ -291,42 +267,3 @@ def _profiles(sets: Sets) -> tuple[SetProfile, SetProfile] | None:
     dropping = plan is not None and plan.missing == "drop"
     gaps = any(column.missing for one in (a, b) for column in one.columns)
     return None if dropping and gaps else (a, b)
-
-
-def _shift_of(
-    tested: Sequence[Chunk], settings: Settings, progress: Progress
-) -> tuple[ShiftTest | None, tuple[Remark, ...]]:
-    """Are two sets samples of one distribution? And why there is no answer, if none."""
-    if settings.n_permutations == 0:
-        return None, ()
-    progress("testing for a shift", 0, 1)
-    try:
-        # Thousands of small products: threads would wait for each other longer than they work,
-        # ten times longer where other programs want the same cores.
-        with one_blas_thread():
-            test = shift_test(
-                *(one.rows for one in tested),
-                merged=(tested[0].merged, tested[1].merged),
-                n_permutations=settings.n_permutations,
-                confidence=settings.confidence,
-                random_state=settings.seed,
-            )
-    except InputError as error:  # too few rows for a test are still enough for a comparison
-        said = f"There is no p-value for the sets as a whole: {error}"
-        return None, (Remark("no p-value", said),)
-    progress("testing for a shift", 1, 1)
-    if not test.copies:
-        return test, ()
-    text = (
-        (
-            "{n:,} of the {of:,} rows tested repeat another row of their set: the p-value and the "
-            "held-out AUC count each row once."
-        )
-        if test.copies > 1
-        else (
-            "{n} of the {of:,} rows tested repeats another row of its set: the p-value and the "
-            "held-out AUC count each row once."
-        )
-    )
-    said = text.format(n=test.copies, of=sum(len(one.rows) for one in tested))
-    return test, (Remark("copies", said),)

@@ -28,7 +28,6 @@ from cospan.comparison.pairs import (
     separate_pairs,
     shown_rows,
     study_pair,
-    tested_rows,
 )
 from cospan.comparison.reading import SAMPLE_SEED, OwnRows, Progress, ReadSet, watched
 from cospan.comparison.result import Result
@@ -67,9 +66,7 @@ def compare_sets(
         done = _score_sets(asked, progress, sink)
     _warn_of_notes(done.opened)
     names = done.opened.sets.names
-    tested = tested_rows(done.read)
-    samples = [one.rows for one in tested]
-    pairs = separate_pairs(done.groups, done.fitted, samples, done.settings)
+    pairs = separate_pairs(done.groups, done.fitted)
     labelled = done.further if done.opened.labelled else None
     audited = audit_rows(done.groups, names, labelled, done.opened.classes)
     pair, linkage = None, None
@@ -77,13 +74,13 @@ def compare_sets(
     if isinstance(done.fitted.model, JointFrame):
         to_check = rows_to_check(audited, done.every_group, names)
         pair, why_not = study_pair(
-            done, done.fitted.model, pairs.between(0, 1), tested, to_check, progress or _silent
+            done, done.fitted.model, pairs.between(0, 1), to_check, progress or _silent
         )
         heard += why_not
     else:
-        linkage = join_sets(pairs.matrix("value"), done.fitted.order)
-        shown = [] if done.shape else shown_rows(tested, done.settings.seed)
-    differs = pair is None or pair.changes is None or pair.changes.verdict.differs
+        linkage = join_sets(pairs.matrix(), done.fitted.order)
+        shown = [] if done.shape else shown_rows(done.read, done.settings.seed)
+    differs = pair is None or pair.changes.verdict.differs
     given = {name: value for name, value in asked.options.items() if value is not None}
     return Result(
         names=names,

@@ -55,9 +55,8 @@ def pair_dict(c: Comparison) -> dict[str, object]:
             "parts": _parts(c),
             "angles_degrees": plain(np.degrees(np.asarray(c.frame.angles))),
         },
-        "changes": None if c.changes is None else plain(c.changes.to_dict()),
-        "separation": plain(c.separation),
-        "shift_test": _shift(c),
+        "changes": plain(c.changes.to_dict()),
+        "separation": plain(c.separation.to_dict()),
         "audit": _pair_audit(c),
     }
 
@@ -66,13 +65,7 @@ def many_dict(c: ManyComparison) -> dict[str, object]:
     """Everything in a comparison of K sets but the values of its rows."""
     return {
         **_common(c, "sets", [_one_of_many(c, k) for k in range(len(c.sizes))]),
-        **{
-            measure: {
-                **{end: plain(c.pairs.matrix(end, measure)) for end in ("value", "low", "high")},
-                "confidence": c.confidence,
-            }
-            for measure in ("auc", "fisher_rao")
-        },
+        **{measure: plain(c.pairs.matrix(measure)) for measure in ("auc", "fisher_rao")},
         "pairs": plain(c.pair_changes.to_dict()),
         "order": [c.names[k] for k in c.order],
         "linkage": plain(c.linkage),
@@ -179,19 +172,6 @@ def _counts(size: Size, leave_one_out: bool, neither: NDArray[np.bool_]) -> dict
         "sampled": size.sampled,
         "leave_one_out": leave_one_out,
         "like_neither": int(neither.sum()),
-    }
-
-
-def _shift(c: Comparison) -> dict[str, object] | None:
-    if c.shift is None:
-        return None
-    return {
-        "statistic": plain(float(c.shift.statistic)),
-        "pvalue": float(c.shift.pvalue),
-        "n_permutations": int(c.shift.n_permutations),
-        "held_out_auc": plain(c.shift.effect),
-        "rows": {"a": c.shift.n_a, "b": c.shift.n_b, "copies_left_out": c.shift.copies},
-        "parts": plain(dict(c.shift.parts)),
     }
 
 

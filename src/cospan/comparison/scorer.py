@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cospan._types import Floats
 from cospan.comparison.fitting import Model
 from cospan.data import Chunk
+from cospan.evidence import row_keys
 from cospan.model import (
     Alignment,
     JointFrame,
@@ -19,7 +20,6 @@ from cospan.model import (
     strange_p,
     suspicion_of,
 )
-from cospan.significance.copies import row_hashes
 
 NEITHER_RATE = 0.05  # of the rows called like no set, those that may be so by mistake
 
@@ -32,7 +32,7 @@ class Scored(NamedTuple):
     alignment: Alignment | None  # what a joint frame of two sets says besides
     ids: NDArray[Any]
     labels: NDArray[Any] | None
-    kinds: NDArray[np.uint64] | None = None  # a hash of its values, where it is known
+    keys: NDArray[np.uint64] | None = None  # equal where rows are; of a set's own rows
     strange: Floats | None = None  # (n,): the p-value of belonging to any set
     own: NDArray[np.intp] | None = None  # (n,): the number of its set or label; -1: none
 
@@ -42,7 +42,7 @@ class Scored(NamedTuple):
         alignment: Alignment,
         ids: NDArray[Any],
         labels: NDArray[Any] | None,
-        kinds: NDArray[np.uint64] | None = None,
+        keys: NDArray[np.uint64] | None = None,
         own: NDArray[np.intp] | None = None,
     ) -> Scored:
         """What a joint frame of two sets says."""
@@ -50,7 +50,7 @@ class Scored(NamedTuple):
         a, b = alignment.typicality_a, alignment.typicality_b
         usual = None if a is None or b is None else np.column_stack([a, b])
         strange = strange_p(alignment)
-        return cls(weights, _known(usual, weights), alignment, ids, labels, kinds, strange, own)
+        return cls(weights, _known(usual, weights), alignment, ids, labels, keys, strange, own)
 
     @property
     def theta(self) -> Floats:
@@ -86,11 +86,11 @@ class Scorer(NamedTuple):
 
     def score(self, chunk: Chunk, own: int | None = None, removed: Floats | None = None) -> Scored:
         """Score rows; those of set number `own` as if they had never been part of it."""
-        kinds = None if own is None else row_hashes(chunk.rows)
+        keys = None if own is None else row_keys(list(np.asarray(chunk.rows).T))
         place = None if own is None else np.full(len(chunk.rows), own, dtype=np.intp)
         if isinstance(self.model, JointFrame):
             alignment = self._aligned(self.model, chunk.rows, own, removed)
-            return Scored.of(alignment, chunk.ids, chunk.labels, kinds, place)
+            return Scored.of(alignment, chunk.ids, chunk.labels, keys, place)
         if place is None:
             squared = self.model.squared_costs(chunk.rows)
         else:
@@ -102,7 +102,7 @@ class Scorer(NamedTuple):
         strange = np.full(len(weights), np.nan)
         if usual is not None:
             strange = usual.strange(np.asarray(squared, dtype=np.float64))
-        return Scored(weights, typicality, None, chunk.ids, chunk.labels, kinds, strange, place)
+        return Scored(weights, typicality, None, chunk.ids, chunk.labels, keys, strange, place)
 
     def _aligned(
         self, frame: JointFrame, rows: NDArray[Any], own: int | None, removed: Floats | None

@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from cospan._tolerance import FAST_SHRINKAGE
-from cospan._validate import as_confidence, as_count, as_option, as_shrinkage
+from cospan._validate import as_count, as_option, as_shrinkage
 from cospan.errors import InputError
+from cospan.evidence import FEWEST_LABELLINGS
 from cospan.model import DEFAULTS, Given, settled
 from cospan.model import Settings as SetSettings
 
@@ -20,8 +21,6 @@ class Options(Given, total=False):
     weighting: str
     seed: int
     n_permutations: int
-    confidence: float
-    n_bootstrap: int
     score_all: bool | None
     exact: bool | None
     columns: Sequence[str | int] | None
@@ -48,8 +47,6 @@ class Settings(SetSettings):
     weighting: str = "cost"
     seed: int = 0
     n_permutations: int = 999
-    confidence: float = 0.95
-    n_bootstrap: int = 1000
     score_all: bool | None = None
     exact: bool | None = None
 
@@ -67,9 +64,7 @@ class Settings(SetSettings):
                 'weighting="frame" belongs to the linear span; give span="linear" with it.'
             )
         as_shrinkage(self.shrinkage)
-        as_confidence(self.confidence)
-        as_count(self.n_bootstrap, "n_bootstrap")
-        as_count(self.n_permutations, "n_permutations", least=0)
+        as_count(self.n_permutations, "n_permutations", least=FEWEST_LABELLINGS)
         as_count(self.seed, "seed", least=0)
 
     def as_dict(self) -> dict[str, object]:

@@ -7,6 +7,7 @@ printable first: a column may be called anything, escape sequences included.
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,17 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._numbers import number, p_text
-from cospan._text import plural, printable
-from cospan.changes.wording import quoted, set_name
+from cospan._text import plural, printable, quoted, set_name
 from cospan.comparison.auditing import worst_rows
-from cospan.significance import MEASURES
 
 if TYPE_CHECKING:
     from cospan.audit import LabelAudit
     from cospan.comparison.many import ManyComparison
     from cospan.comparison.pair import Comparison
     from cospan.comparison.result import Line
-    from cospan.significance import Estimate
 
 RAMP = " ▁▂▃▄▅▆▇█"
 PLOT_WIDTHS = (90, 75, 60, 50, 45, 36, 30, 25, 20)  # divisors of the 900 bins of a tenth degree
@@ -76,10 +74,6 @@ def _wrapped(sentences: Sequence[str], width: int) -> Iterator[Line]:
         yield "plain", ""
 
 
-def _level(estimate: Estimate) -> str:
-    return f"with {100 * estimate.confidence:.0f} % intervals"
-
-
 def _settings(c: Comparison | ManyComparison) -> str:
     g, curve = c.fitted.geometry, c.fitted.curve
     how = " (chosen by leave-one-out)" if c.settings.get("shrinkage") == "auto" else ""
@@ -104,7 +98,7 @@ def _neither(c: Comparison | ManyComparison, sets: str) -> Iterator[Line]:
     found = c.rows_like_neither
     rows = list(zip(found.sets, found.ids, found.typicality, strict=True))
     lines = [
-        f"  {_short(name)}  in {_short(group)}: at most {100 * float(usual.max()):.2g} % of the "
+        f"  {_short(name)}  in {_short(group)}: at most {100 * float(usual.max()):.2g}% of the "
         "rows of any set are as unusual"
         for group, name, usual in rows[:TOP_ROWS]
     ]
@@ -136,13 +130,10 @@ def pair_lines(c: Comparison, width: int) -> Iterator[Line]:
     """The summary of two sets, line by line, each with its style."""
     yield "title", f"{_with_letter(c.name_a, 'A')} against {_with_letter(c.name_b, 'B')}"
     yield "plain", ""
-    verdict = map(str, c.schema_changes) if c.verdict is None else c.verdict.sentences
-    yield from _wrapped((*verdict, *scored_beside(c)), width)
-    yield from _section(f"How far apart ({_level(c.separation.auc)})", _numbers(c))
-    if c.features is not None:
-        changed = len(c.features.changed)
-        title = f"What changed: {plural(changed, 'column')} of {len(c.features):,}"
-        yield from _section(title, _columns(c, width))
+    yield from _wrapped((*c.verdict.sentences, *scored_beside(c)), width)
+    yield from _section("How far apart", _numbers(c))
+    title = f"What changed: {plural(len(c.features.changed), 'column')} of {len(c.features):,}"
+    yield from _section(title, _columns(c, width))
     title = "Angles: 0° explained by A, 45° by both alike, 90° by B"
     yield from _section(title, _angles(c, width))
     title = "Features (mean pull on their own rows: minus to A, plus to B)"
@@ -165,23 +156,16 @@ def _with_letter(name: str, letter: str) -> str:
 
 
 def _numbers(c: Comparison) -> Iterator[str]:
-    for key, one in MEASURES.items():
-        if one.line:
-            yield f"  {one.name:<10}  {getattr(c.separation, key)}  {one.line}"
-        if key == "auc" and c.shift is not None:
-            yield f"  held out    {c.shift.effect}  AUC of the test's own score, on rows new to it"
-    if c.shift is None:
-        return
-    p, least = float(c.shift.pvalue), 1 / (c.shift.n_permutations + 1)
-    word = "the two sets differ" if p <= 0.05 else "no evidence that the two sets differ"
-    yield f"  p-value     {p_text(p, least)}  {word} ({c.shift.n_permutations} permutations)"
-    parts = ", ".join(f"{name} {p_text(p, 3 * least)}" for name, p in c.shift.parts.items())
-    yield f"  p-values    {parts}  (adjusted for all three)"
+    size, n = c.size, c.verdict.n_permutations
+    yield f"  AUC      {size:.3f} (95% interval {size.low:.3f} to {size.high:.3f})"
+    if not math.isnan(c.p):
+        a, b = c.verdict.rows_tested
+        yield f"  p-value  {p_text(c.p, 1 / (1 + n))} ({n} relabellings of {a:,} and {b:,} rows)"
 
 
 def _columns(c: Comparison, width: int) -> Iterator[str]:
     """The columns that changed, and how."""
-    changed = c.features.changed if c.features is not None else ()
+    changed = c.features.changed
     label = min(max((len(printable(one.name)) for one in changed[:TOP_COLUMNS]), default=0), 28)
     word = max((len(one.change) for one in changed[:TOP_COLUMNS]), default=0)
     for one in changed[:TOP_COLUMNS]:
@@ -246,8 +230,7 @@ def many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     closest = [(c.names.index(a), c.names.index(b)) for a, b in c.closest(CLOSEST)]
     shown, total = len(closest), len(c.names) * (len(c.names) - 1) // 2
     which = f"Closest {shown} of {total:,} pairs" if shown < total else "All pairs, closest first"
-    title = f"{which} ({_level(c.distance(*closest[0]))})"
-    yield from _section(title, _pairs(c, closest, width))
+    yield from _section(which, _pairs(c, closest, width))
     if np.any(c.fisher_rao):  # else no row is explained better by one set than by another
         title = f"Rows that their own set explains best: {c.accuracy:.1%}"
         yield from _section(f"{title} (leave-one-out, every set counting alike)", _sets(c))
@@ -285,7 +268,7 @@ def _pairs(c: ManyComparison, pairs: Sequence[tuple[int, int]], width: int) -> I
     for text, pair in zip(shown, pairs, strict=True):
         apart = c.separation(*pair)
         label = max(map(len, shown))
-        yield f"  {text:<{label}}  {apart.fisher_rao}  AUC {apart.auc.value:.3f}"
+        yield f"  {text:<{label}}  {apart.fisher_rao:.3f}  AUC {apart.auc:.3f}"
         if told := c.pair_changes.in_short(*pair):
             yield f"      {printable(told, max(width - 6, 40))}"
 

@@ -21,9 +21,12 @@ from numpy.typing import NDArray
 from cospan import _arrays as arrays
 from cospan._tolerance import NOT_ZERO, PERFECT_CORRELATION, constant_variance
 from cospan._types import Floats, Index
-from cospan.changes.correlating import VARIED_ROWS, side_of
 from cospan.monitoring.ranks import Ranks, excess, legendre_means
 from cospan.summary import Summary
+
+#: Rows that must differ from a column's usual value: with fewer a correlation is the matter of a
+#: few rows.
+VARIED_ROWS = 10
 
 
 class Cost(NamedTuple):
@@ -78,7 +81,7 @@ class Related(NamedTuple):
     def noise(self, usual: Floats) -> Floats:
         """The variance of a window's correlations, if they are the `usual` ones but for chance.
 
-        As Fisher's scale has it, or as it is, whichever says less; see :func:`correlating.apart`.
+        As Fisher's scale has it, or as it is, whichever says less.
         A few rows with both of two rare levels make a large correlation, and a large variance.
         """
         free = np.maximum(1 - self.r**2, PERFECT_CORRELATION)
@@ -115,19 +118,33 @@ def related(values: Floats, there: Floats | None) -> Related:
     variance = np.einsum("ij,ij->j", u, u) / n
     u = u / np.sqrt(np.maximum(variance, NOT_ZERO))
     u[:, variance <= constant_variance(1.0)] = 0.0  # ranks and shares are at most 1
-    side = side_of(u, np.arange(u.shape[1]), there)
+    r, influence = _correlations(u, there)
     differ = _off_the_median(values, held)
     if there is None:
         varied = np.where(u.any(axis=0), differ.sum(axis=0), 0.0)
-        rows = np.full(side.r.shape, float(len(u)))
-        return Related(side.r, side.influence, rows, np.minimum.outer(varied, varied))
+        rows = np.full(r.shape, float(len(u)))
+        return Related(r, influence, rows, np.minimum.outer(varied, varied))
     rows = np.maximum(there.T @ there, 1.0)
     mean = u.T @ there / rows
     left = np.maximum((u * u).T @ there / rows - mean**2, 0.0)  # of a column's variance
     varied = (differ.T @ there) * np.minimum(left, 1.0)
     size = np.sqrt(np.maximum(left * left.T, constant_variance(1.0)))
     r = np.clip((u.T @ u / rows - mean * mean.T) / size, -1.0, 1.0)
-    return Related(r, side.influence, rows, np.minimum(varied, varied.T))
+    return Related(r, influence, rows, np.minimum(varied, varied.T))
+
+
+def _correlations(u: Floats, there: Floats | None) -> tuple[Floats, Floats]:
+    """Correlations of columns of mean 0 and variance 1, 0 where `there` is; their influences."""
+    n: Floats | float = float(len(u)) if there is None else np.maximum(1.0, there.T @ there)
+    r = np.clip(u.T @ u / n, -1.0, 1.0)
+    squares = u * u
+    both = squares.T @ squares / n
+    cross = (squares * u).T @ u
+    own = len(u) if there is None else np.maximum(1.0, there.sum(axis=0))
+    fourth = np.einsum("ij,ij->j", squares, squares) / own
+    mixed = (cross + cross.T) / n
+    influence = both - r * mixed + r**2 / 4 * (fourth[:, None] + 2 * both + fourth[None, :])
+    return r, np.maximum(influence, 0.0)
 
 
 def _off_the_median(values: Floats, there: Floats) -> Floats:

@@ -19,6 +19,7 @@ from cospan._files import check_output, whole_file
 from cospan._types import Floats, Index
 from cospan.data import EncodingPlan
 from cospan.errors import InputError, ModelFileError
+from cospan.evidence import Size
 from cospan.model_file.container import file_bytes, is_file_of, packed, unpacked
 from cospan.model_file.reader import Parts, Reader
 from cospan.monitoring.channels import Channel, Channels, Cost
@@ -28,11 +29,10 @@ from cospan.monitoring.ranks import Ranks
 from cospan.monitoring.records import Effect, Record
 from cospan.monitoring.result import Monitoring
 from cospan.monitoring.timing import as_every
-from cospan.significance import Estimate
 from cospan.summary import Summary
 
 #: A length, or the name of one: one that is known, or else what the first array of it has.
-Size = int | str
+Length = int | str
 
 
 class Kept(NamedTuple):
@@ -42,8 +42,8 @@ class Kept(NamedTuple):
     """
 
     dtype: type[np.generic]
-    shape: tuple[Size, ...]
-    within: tuple[int, Size] = (0, 2**31)
+    shape: tuple[Length, ...]
+    within: tuple[int, Length] = (0, 2**31)
     exact: bool = True
 
 
@@ -221,7 +221,7 @@ def _effect_row(effect: Effect) -> list[float]:
     auc, error, *parts, neither = effect
     # A direction that one set lacks is infinitely far off; files hold finite numbers.
     finite = np.nan_to_num(parts, posinf=sys.float_info.max).tolist()
-    return [auc.value, auc.low, auc.high, error, *finite, neither]
+    return [float(auc), auc.low, auc.high, error, *finite, neither]
 
 
 def _sketch_tensors(sketches: Sequence[Ranks]) -> Tensors:
@@ -360,7 +360,7 @@ def _records(read: Entries, sizes: dict[str, int]) -> tuple[Record, ...]:
 
 def _effect(row: Floats) -> Effect:
     value, low, high, *rest = row.tolist()
-    return Effect(Estimate(value, low, high, 0.95), *rest)
+    return Effect(Size(value, low, high), *rest)
 
 
 PROFILE, MONITORING = "cospan profile", "cospan monitoring"

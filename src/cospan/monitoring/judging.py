@@ -12,14 +12,17 @@ import numpy as np
 from scipy import stats
 
 from cospan._numbers import p_text
+from cospan._tolerance import NOT_ZERO
 from cospan._types import Floats
-from cospan.changes.twosample import log_fisher
+from cospan.evidence import Size
 from cospan.monitoring.channels import Channel
 from cospan.monitoring.levels import Levels
 from cospan.monitoring.profile import Profile
 from cospan.monitoring.reasons import ALARM, Reason, reasons_of
 from cospan.monitoring.records import FEWEST_ROWS, Record, noise_of
-from cospan.significance import Estimate
+
+#: Expected counts from which a share is close to normal.
+_MANY = 25
 
 _SMALLEST = 1e-300
 _PART_OF = {
@@ -45,7 +48,7 @@ class WindowResult:
     code : int
         Its number in time.
     rows : int
-    effect : Estimate
+    effect : Size
         AUC of the leave-one-out angle against the reference, with its interval.
     p : float
         The chance of so large a deviation by sampling alone, adjusted for all that is watched.
@@ -85,7 +88,7 @@ class WindowResult:
     label: str
     code: int
     rows: int
-    effect: Estimate
+    effect: Size
     p: float
     score: float
     level: float
@@ -123,7 +126,7 @@ class WindowResult:
         )  # fmt: skip
         found: dict[str, Any] = {key: getattr(self, key) for key in plain}
         found["effect"] = {
-            "auc": self.effect.value,
+            "auc": float(self.effect),
             "low": self.effect.low,
             "high": self.effect.high,
         }
@@ -136,7 +139,7 @@ def judge(records: Sequence[Record], profile: Profile, levels: Levels) -> list[W
     """Judge windows by the reference's levels."""
     if not records:
         return []
-    values = np.array([np.append(one.values, one.effect.auc.value) for one in records])
+    values = np.array([np.append(one.values, one.effect.auc) for one in records])
     noise = noise_of(records, profile.channels)
     z = levels.standardised(values, noise)
     # Rows that are separated worse than the reference's own are no alarm.
@@ -218,10 +221,27 @@ def _p_value(record: Record, values: Floats, noise: Floats, profile: Profile) ->
     here = np.round(channels.share_values(record.means) * record.rows)
     there = np.round(channels.share_values(np.asarray(profile.summary.mean)) * n)
     start = channels.ranked
-    log_p[start : start + channels.shared] = log_fisher(here, record.rows, there, n)
+    log_p[start : start + channels.shared] = _log_fisher(here, record.rows, there, round(n))
     columns = () if profile.plan is None else profile.plan.used
     chosen = [column.features[-1] for column in columns if column.other]
     log_p[start + np.flatnonzero(np.isin(np.array(channels.names)[channels.shares], chosen))] = 0.0
     log_p = log_p[: channels.odd.start]
     smallest = float(log_p.min()) + math.log(len(log_p))
     return math.exp(min(0.0, max(smallest, math.log(sys.float_info.min))))
+
+
+def _log_fisher(hits: Floats, n: int, others: Floats, m: int) -> Floats:
+    """Fisher's exact test that shares of n and of m rows are one: log of twice the smaller tail.
+
+    Where many are expected either way: the normal approximation, less half a count.
+    """
+    total, both = n + m, hits + others
+    expected = both * n / total
+    variance = expected * (total - both) * m / (total * max(1, total - 1))
+    away = np.maximum(0.0, np.abs(hits - expected) - 0.5)
+    found = math.log(2) + stats.norm.logsf(away / np.sqrt(np.maximum(variance, NOT_ZERO)))
+    spare = np.minimum(both, total - both) * min(n, m) / total
+    for i in np.flatnonzero((spare < _MANY) & (variance > 0)):
+        law = stats.hypergeom(total, int(both[i]), n)
+        found[i] = math.log(2) + min(law.logcdf(hits[i]), law.logsf(hits[i] - 1))
+    return np.where(variance > 0, np.minimum(0.0, found), 0.0)

@@ -143,7 +143,7 @@ class Profile:
 
     def levels(self, rate: float) -> Levels:
         """When to raise an alarm, with this chance of a false one in a window."""
-        values = np.array([np.append(one.values, one.effect.auc.value) for one in self.windows])
+        values = np.array([np.append(one.values, one.effect.auc) for one in self.windows])
         sizes = np.array([float(one.rows) for one in self.windows]) if len(values) else np.zeros(0)
         if len(values) < 4:
             sizes = np.array([self.summary.n])

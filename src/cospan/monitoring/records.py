@@ -12,14 +12,13 @@ import numpy as np
 from cospan._tails import tail_p_values
 from cospan._types import Floats, Index
 from cospan.distribution import twice_below
+from cospan.evidence import Size
 from cospan.model import JointFrame, below_rate
 from cospan.monitoring.channels import OF_NUMBERS, Channels, Cost
 from cospan.monitoring.moments import each_left_out, restricted
 from cospan.monitoring.ranks import excess
-from cospan.significance import Estimate
 from cospan.summary import RowSample, Summary
 
-_CONFIDENCE = 0.95
 _TWO_SIDED = 1.959963984540054
 #: The share of false alarms among rows that are called like neither set.
 NEITHER_RATE = 0.05
@@ -35,7 +34,7 @@ class Effect(NamedTuple):
     share of the window's rows that neither set explains.
     """
 
-    auc: Estimate
+    auc: Size
     error: float
     location: float
     scale: float
@@ -76,12 +75,7 @@ def effect_of(
     value, error = _auc(*ratios)
     parts = frame.parts
     return Effect(
-        Estimate(
-            value,
-            max(0.0, value - _TWO_SIDED * error),
-            min(1.0, value + _TWO_SIDED * error),
-            _CONFIDENCE,
-        ),
+        Size(value, max(0.0, value - _TWO_SIDED * error), min(1.0, value + _TWO_SIDED * error)),
         error,
         float(parts.location),
         float(parts.scale),
@@ -91,7 +85,7 @@ def effect_of(
 
 
 def _nothing() -> Effect:
-    return Effect(Estimate(0.5, 0.0, 1.0, _CONFIDENCE), 0.5, 0.0, 0.0, 0.0, 0.0)
+    return Effect(Size(0.5, 0.0, 1.0), 0.5, 0.0, 0.0, 0.0, 0.0)
 
 
 def _auc(a: Floats, b: Floats) -> tuple[float, float]:

@@ -166,9 +166,9 @@ class Monitoring:
             "neither", "missing", "missing_before", "missing_column", "mostly",
         )  # fmt: skip
         columns: dict[str, Any] = {"window": [w.label for w in windows]}
-        for key in ("value", "low", "high"):
-            name = "auc" if key == "value" else f"auc_{key}"
-            columns[name] = [getattr(w.effect, key) for w in windows]
+        columns["auc"] = [float(w.effect) for w in windows]
+        columns["auc_low"] = [w.effect.low for w in windows]
+        columns["auc_high"] = [w.effect.high for w in windows]
         columns |= {key: [getattr(w, key) for w in windows] for key in plain}
         columns["reasons"] = [" ".join(r.text for r in w.reasons) for w in windows]
         return columns

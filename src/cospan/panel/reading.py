@@ -13,7 +13,7 @@ from cospan._validate import as_count, as_option, as_seed
 from cospan._warnings import warn_of
 from cospan.data import Source, encode, open_source
 from cospan.errors import InputError
-from cospan.significance.copies import both_merged, row_kinds
+from cospan.evidence import row_keys
 from cospan.summary import random_rows
 
 FEWEST_ROWS = 10  # of each set: below, half of them train no classifier
@@ -69,11 +69,13 @@ def read_pair(
     rng = np.random.default_rng(seed)
     kept = [random_rows(len(one), most, rng) for one in sets]
     a, b = (one[index] for one, index in zip(sets, kept, strict=True))
-    merged = (
-        None if one.merged is None else one.merged[index]
-        for one, index in zip(found, kept, strict=True)
-    )
-    kinds = row_kinds(np.vstack([a, b]), both_merged(*merged))
+    merged = [
+        one.merged[index] for one, index in zip(found, kept, strict=True) if one.merged is not None
+    ]
+    keys = row_keys(list(np.vstack([a, b]).T))
+    if len(merged) == 2:  # rare levels that share a feature
+        keys = keys + np.concatenate(merged)
+    kinds = np.unique(keys, return_inverse=True)[1]
     if units == "own":
         pooled = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
         spread = np.where(a.std(axis=0) > 0, a.std(axis=0), pooled) if first_alone else pooled

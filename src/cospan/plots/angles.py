@@ -211,7 +211,7 @@ def plot_map(comparison: Any, *, most: int = 2_000, ax: Axes | None = None) -> A
     >>> from cospan import compare, plots
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(60, 3)) + [3, 0, 0]
-    >>> ax = plots.plot_map(compare(A, B, n_permutations=0))
+    >>> ax = plots.plot_map(compare(A, B, n_permutations=19))
     >>> len(ax.lines)
     2
     """

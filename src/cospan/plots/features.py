@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._numbers import share_text
-from cospan.changes.grouping import Column, columns_of, having, plan_from
 from cospan.errors import InputError
+from cospan.evidence import Column, columns_of, having, plan_from
 
 from ._style import BLUE, DARK, GREY, ORANGE, PART_COLOURS, axes, label, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cospan.changes import FeatureChange
     from cospan.comparison import Comparison
+    from cospan.evidence import FeatureChange
 
 BINS = 24
 TAILS = 0.005  # beyond these quantiles values are counted in the first and the last bin

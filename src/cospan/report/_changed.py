@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan.changes import feature_sentence, pair_sentence
+from cospan.wording import pair_sentence, sentence
 
 from ._columns import Columns, held_text
 from ._text import clean
@@ -15,8 +15,7 @@ from ._words import said
 from .pieces import Bare, Feature, Relation
 
 if TYPE_CHECKING:
-    from cospan.changes import FeatureChange, FeatureTable, PairTable
-    from cospan.comparison import Comparison
+    from cospan.evidence import FeatureChange, FeatureTable, PairTable
 
 MOST_FEATURES = 5_000
 DRAWN_FEATURES = 300  # with a histogram each
@@ -33,7 +32,7 @@ def features_of(
     found = [
         Feature(
             clean(one.name), one.kind, one.change, bool(one.changed),
-            said(feature_sentence(one, names), [one.name]) if one.changed else "",
+            said(sentence(one.finding, names, one.kind), [one.name]) if one.finding else "",
             held_text(one.kind, one.a), held_text(one.kind, one.b), _short_numbers(one.to_dict()),
             columns.histogram(columns.place[one.name], (one.a, one.b)),
         )
@@ -45,7 +44,7 @@ def features_of(
 def _short_numbers(row: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a column, in few digits; levels are in its histogram."""
     sides = [f"{k}_{side}" for k in ("missing", "mean", "sd", "low", "high") for side in "ab"]
-    kept = ("p", "p_adjusted", "difference", "distance", "share", "part", "pull", *sides)
+    kept = ("p_adjusted", "difference", "share", "part", "pull", *sides)
     return {k: _rounded(row[k]) for k in kept}
 
 
@@ -61,27 +60,8 @@ def _bare(one: FeatureChange) -> Bare:
     )  # fmt: skip
 
 
-def untested(c: Comparison, columns: Columns) -> tuple[Feature, ...]:
-    """The linear span has no tests of columns: those that pull most come first."""
-    effect = columns.pulls(np.stack([c.effect_a, c.effect_b]))
-    order = np.argsort(-np.abs(effect[1] - effect[0]), kind="stable")[:DRAWN_FEATURES]
-    found = []
-    for i in order.tolist():
-        a, b = (_mean_text(rows[:, columns.columns[i].features[0]]) for rows in columns.samples)
-        pull = float(f"{effect[1, i] - effect[0, i]:.3g}")
-        name, kind = columns.named[i]
-        drawn = columns.histogram(i)
-        found.append(Feature(name, kind, "", False, "", a, b, {"pull": pull}, drawn))
-    return tuple(found)
-
-
-def _mean_text(values: Any) -> str:
-    return f"{values.mean():.3g} ± {values.std():.2g}" if len(values) else "no values"
-
-
 def relations_of(
     table: PairTable,
-    names: tuple[str, str],
     columns: Columns,
     most: int = MOST_RELATIONS,
     scattered: int = SCATTERED,
@@ -90,12 +70,15 @@ def relations_of(
     place = {name: i for i, name in enumerate(columns.feature_names)}
     found = []
     for pair in table.changed[:most]:
-        ends = [place.get(name) for name in (pair.first, pair.second)]
+        ends = [
+            place.get(name, place.get(column))
+            for name, column in ((pair.first, pair.first_column), (pair.second, pair.second_column))
+        ]
         points = [_scatter(columns, ends, side, scattered) for side in (0, 1)]
-        sentence = said(pair_sentence(pair, names), [pair.first, pair.second])
+        text = said(pair_sentence(pair), [pair.first, pair.second])
         found.append(
             Relation(
-                clean(pair.first), clean(pair.second), sentence, round(pair.r_a, 3),
+                clean(pair.first), clean(pair.second), text, round(pair.r_a, 3),
                 round(pair.r_b, 3), float(f"{pair.p_adjusted:.3g}"), points[0], points[1],
             )
         )  # fmt: skip

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from cospan._numbers import number, share_text
 from cospan._types import Floats
-from cospan.changes.grouping import Column, columns_of, having, plan_from, present
-from cospan.changes.wording import value_text
+from cospan.evidence import Column, columns_of, having, plan_from, present
+from cospan.wording import value_text
 
 from ._text import clean
 from .pieces import Histogram
@@ -21,7 +21,7 @@ from .pieces import Histogram
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cospan.changes.measuring import Held
+    from cospan.evidence import Held
 
 BINS = 24
 EXACT = 2.0**50  # whole numbers above have no fractions beside them

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cospan._numbers import number
-from cospan.changes.wording import auc_interval
+from cospan.wording import size_interval, size_sentence
 
 from . import _words
 from ._changed import features_of, relations_of
@@ -56,9 +56,9 @@ class Pairing:
         return Pair(
             first=i,
             second=j,
-            auc=round(float(auc.value), 4),
-            interval=auc_interval(auc),
-            distance=str(c.distance(i, j)),
+            auc=round(float(auc), 4),
+            interval=size_interval(auc),
+            distance=f"{c.distance(i, j):.3f}",
             counts_first=first,
             counts_second=second,
             rows=rows,
@@ -77,7 +77,7 @@ class Pairing:
         names = called(self.c.names[i], 40), called(self.c.names[j], 40)
         relations: tuple[Relation, ...] = ()
         if self.n <= DRAWN_PAIRS:
-            relations = relations_of(changes.feature_pairs, names, columns, 3, SCATTERED)
+            relations = relations_of(changes.feature_pairs, columns, 3, SCATTERED)
         spoken = [self.c.names[i], self.c.names[j]]
         return {
             "sentences": _words.spoken(changes.verdict.sentences[:5], spoken),
@@ -120,10 +120,8 @@ class Pairing:
                 )
                 for k in np.argsort(-np.abs(step), kind="stable")[: self.features].tolist()
             )  # fmt: skip
-        ordered = _words.of_hundred(float(c.pairs.between(i, j).auc.value))
-        interval = auc_interval(c.pairs.between(i, j).auc)
         return {
-            "sentences": (f"{ordered} pairs of rows are ordered correctly ({interval}).",),
+            "sentences": (size_sentence(c.pairs.between(i, j).auc),),
             "features": features,
             "n_columns": len(self.names),
             "n_changed": None,

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import datetime
-import re
+import math
 import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from cospan._numbers import chance, count, p_text
-from cospan.changes import size_of, wording
-from cospan.changes.wording import auc_interval
-from cospan.significance import MEASURES
+from cospan import wording
+from cospan._numbers import count, p_text
 
 from ._text import clean
 from .pieces import Measure, SetInfo
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
-    from cospan.significance import Estimate
 
 LONGEST_IN_SENTENCE = 60
 BADGES = {
@@ -32,9 +29,6 @@ GLOSSARY = (
     "A, B, Z: The two sets that are compared, and rows to score, which belong to neither.",
     ("AUC: Of 100 pairs of rows, one from each set, how many the angle orders correctly, as a "
           "share: 0.5 is chance, 1 always. Each row is scored as if it had not been in its set."),
-    ("held-out AUC: The same of the shift test's own score, which learns from one half of the "
-          "rows and orders the other half. It may be smaller than the AUC, as it learns from fewer "
-          "rows, or larger, where the sets differ in what the angle does not see."),
     ("angle: Where a row is between the sets: 0° looks like A, 90° like B, 45° like both. The "
           "square of its sine is the probability of B, both sets counting alike."),
     ("cost: How far a row is from a set, in the set's own spread: small if the set has many "
@@ -54,8 +48,6 @@ GLOSSARY = (
     "sd: Standard deviation.",
     ("p-value: How often chance alone would show a difference as large. Adjusted: over all "
           "columns tested, so that few of those called changed are not."),
-    ("Fisher-Rao, Hellinger, overlap: How far the two distributions of angles are apart: 0 to "
-          "3.14, 0 to 1, and what they have in common, 1 to 0."),
 )  # fmt: skip
 
 
@@ -97,11 +89,6 @@ def badge_of(differs: bool, size: str) -> tuple[str, str]:
     return size, BADGES[size]
 
 
-def change_text(change: str) -> str:
-    """In which ways a column changed, word by word."""
-    return re.sub(r"\w+", lambda word: word[0], change)
-
-
 def both(first: str, second: str) -> str:
     """Two names beside each other."""
     return f"{first} and {second}"
@@ -112,52 +99,18 @@ def of_hundred(auc: float) -> str:
     return f"{wording.of_hundred(auc)} of 100"
 
 
-def fallback_verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
-    """For the linear span, which has no table of changes: differs, size, two sentences."""
-    auc = c.separation.auc
-    p = None if c.shift is None else float(c.shift.pvalue)
-    differs = auc.low > 0.5 if p is None else p <= 0.05
-    sure = "" if p is None else f" ({chance(p)})"
-    no = "There is no evidence that {a} and {b} differ{sure}."
-    first = "{a} and {b} differ{sure}." if differs else no
-    first = first.format(a=c.name_a, b=c.name_b, sure=sure)
-    second = (
-        f"Of 100 pairs of rows, one from each set, {wording.of_hundred(auc.value)} are ordered "
-        f"correctly ({auc_interval(auc)})."
-    )
-    return differs, size_of(auc.value), (first, second)
-
-
 def measures(c: Comparison) -> tuple[Measure, ...]:
-    """All measures of the separation, and the p-values."""
-    listed = [(getattr(c.separation, key), one.name, one.meaning) for key, one in MEASURES.items()]
-    effect = getattr(c.shift, "effect", None)
-    if effect is not None:
-        meaning = ("the same for the score of the shift test, which learns from one half of "
-                        "the rows and orders the other")  # fmt: skip
-        listed.append((effect, "Held-out AUC", meaning))
-    found = [Measure(name, _value(e), _interval(e), words) for e, name, words in listed]
-    if c.shift is None:
-        return tuple(found)
-    n = c.shift.n_permutations
-    meaning = f"of {n:,} random regroupings of the rows, how many come out as far apart"
-    found.append(Measure("p-value", p_text(float(c.shift.pvalue), 1 / (n + 1)), "", meaning))
-    for part, p in dict(getattr(c.shift, "parts", {})).items():
-        label = f"p-value, {part}"
-        meaning = f"of a change in {part} alone"
-        found.append(Measure(label, p_text(float(p), 3 / (n + 1)), "", meaning))
+    """The size with its interval, and the p-value."""
+    size = c.size
+    text = "0.999+" if 0.9995 <= size < 1 else f"{size:.3f}"  # not rounded up to certainty
+    meaning = "share of pairs of rows that the angle orders correctly; 0.5 is chance"
+    interval = f"95%: {size.low:.3f} to {size.high:.3f}"
+    found = [Measure("AUC", text, interval, meaning)]
+    if not math.isnan(c.p):
+        n = c.verdict.n_permutations
+        meaning = f"of {n:,} relabellings of the rows, how many come out as far apart"
+        found.append(Measure("p-value", p_text(c.p, 1 / (n + 1)), "", meaning))
     return tuple(found)
-
-
-def _value(estimate: Estimate) -> str:
-    if 0.9995 <= estimate.value < 1:  # not rounded up to certainty
-        return "0.999+"
-    return f"{estimate.value:.3f}"
-
-
-def _interval(e: Estimate) -> str:
-    level = 100 * e.confidence
-    return f"{level:.0f} %: {e.low:.3f} to {e.high:.3f}"
 
 
 def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tuple[str, ...]]:

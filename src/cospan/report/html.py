@@ -21,7 +21,7 @@ from cospan._packages import needed
 from cospan._text import harmless
 
 from . import svg, svg_many
-from ._words import change_text, of_hundred
+from ._words import of_hundred
 from .content import ReportContent
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _environment() -> Environment:
     made.globals.update(map_place=svg.map_place, heat=_heat)
     made.globals.update(short_names=_short_names)
     made.filters.update(count=count, percent=percent, p=p_text, hundred=of_hundred, signed=_signed)
-    made.filters.update(unbroken=_unbroken, change=change_text)
+    made.filters.update(unbroken=_unbroken)
     return made
 
 

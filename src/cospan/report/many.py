@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._numbers import count, percent
-from cospan._text import plural
-from cospan.changes import size_of
-from cospan.changes.wording import set_name
+from cospan._text import plural, set_name
 from cospan.comparison.many import MOST_PAIRS
 from cospan.comparison.text import scored_beside
+from cospan.evidence import size_word
 
 from . import _words
 from ._made import Origin, made_of
@@ -39,7 +38,7 @@ BADGES = {
 
 def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
     """Reduce a comparison of K sets to what its report says."""
-    auc = c.pairs.matrix("value", "auc")
+    auc = c.pairs.matrix("auc")
     order = c._by_distance()
     shown = c.pair_changes.shown
     listed = ManyRows(c, shown)
@@ -78,9 +77,9 @@ def many_content(c: ManyComparison, origin: Origin) -> ReportContent:
 
 
 def _badge(auc: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> tuple[str, str]:
-    sizes = [size_of(float(auc[pair])) for pair in pairs]
+    sizes = [size_word(float(auc[pair])) for pair in pairs]
     large = sum(size == "large" for size in sizes)
-    level = size_of(max(float(auc[pair]) for pair in pairs))
+    level = size_word(max(float(auc[pair]) for pair in pairs))
     if large == len(pairs):
         return level, "all pairs differ clearly"
     if large:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cospan._numbers import count, p_text, percent
 
-from ._words import both, change_text
+from ._words import both
 from .content import ReportContent
 from .pieces import Feature, Pair, Row, Tab
 
@@ -95,7 +95,7 @@ def _changed(content: ReportContent) -> Iterator[str]:
 
 def _feature(one: Feature) -> tuple[str, ...]:
     p, difference = (one.numbers.get(key) for key in ("p_adjusted", "difference"))
-    return (one.name, change_text(one.change), one.a, one.b, _two(difference), _p(p))
+    return (one.name, one.change, one.a, one.b, _two(difference), _p(p))
 
 
 def _two(value: float | None) -> str:

@@ -124,10 +124,10 @@ def _scores(windows: Sequence[WindowResult]) -> str:
 def _effects(found: Monitoring) -> str:
     """AUC of every window with its interval, over the band of the reference's own windows."""
     windows = found.windows
-    values = [window.effect.value for window in windows]
+    values = [float(window.effect) for window in windows]
     low = min(0.4, *(w.effect.low for w in windows))
     at = _Frame(len(values), low, 1.0)
-    own = sorted(record.effect.auc.value for record in found.profile.windows)
+    own = sorted(float(record.effect.auc) for record in found.profile.windows)
     body = [
         at.band(own[-1], own[0]) if own else "",
         at.rule(0.5, "rule"),

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan._numbers import count, percent
-from cospan.changes import Changes
-from cospan.changes.wording import auc_interval
 from cospan.comparison.text import scored_beside
+from cospan.wording import note_sentence, size_interval
 
 from . import _words
-from ._changed import DRAWN_PIXELS, MOST_RELATIONS, features_of, relations_of, untested
+from ._changed import DRAWN_PIXELS, MOST_RELATIONS, features_of, relations_of
 from ._columns import Columns
 from ._made import Origin, made_of
 from ._patterns import patterns_of, pictures_of
@@ -31,7 +30,6 @@ LEAST_PART = 0.0005  # of the difference: less would read as 0 %
 PART_WORDS = {
     "location": "where values are centred", "scale": "how widely all of them spread",
     "shape": "spreads of single columns, relations between them",
-    "levels": "shares of levels", "missing": "missing values",
 }  # fmt: skip
 DIRECTION_WORDS = (
     "A direction is a weighted sum of columns. To the left are directions in which A varies more, "
@@ -48,13 +46,12 @@ def pair_content(c: Comparison, origin: Origin) -> ReportContent:
     listing = list_rows(c, columns, shape)
     notes = [f"{s.scored:,} scored" if s.sampled else "" for s in c.sizes]
     sets = _words.sets_of(c, "ABZ", notes)
-    differs, size, sentences = _verdict(c)
-    badge = _words.badge_of(differs, size)
-    lead, findings = _lead(c, sentences, listing)
+    differs = c.verdict.differs
+    badge = _words.badge_of(differs, c.verdict.size)
+    lead, findings = _lead(c)
     features, more_features = _features(c, columns)
     relations = _relations(c, columns)
-    n_changed = 0 if c.features is None else len(c.features.changed)
-    n_relations = 0 if c.feature_pairs is None else c.feature_pairs.n_changed
+    n_changed, n_relations = len(c.features.changed), c.feature_pairs.n_changed
     return ReportContent(
         title=_words.both(*(_words.isolated(clean(name, 80)) for name in names[:2])),
         **_words.common_of(c, badge, lead, findings, sets, _directions(c)),
@@ -92,8 +89,6 @@ def _columns(c: Comparison) -> Columns:
 
 
 def _features(c: Comparison, columns: Columns) -> tuple[tuple[Feature, ...], tuple[Bare, ...]]:
-    if c.features is None:
-        return untested(c, columns), ()
     names = called(c.name_a, 40), called(c.name_b, 40)
     if c.image_shape is None:
         return features_of(c.features, names, columns)
@@ -101,28 +96,15 @@ def _features(c: Comparison, columns: Columns) -> tuple[tuple[Feature, ...], tup
 
 
 def _relations(c: Comparison, columns: Columns) -> tuple[Relation, ...]:
-    if c.feature_pairs is None:
-        return ()
     most = MOST_RELATIONS if c.image_shape is None else MOST_RELATIONS // 3
-    return relations_of(
-        c.feature_pairs, (called(c.name_a, 40), called(c.name_b, 40)), columns, most
-    )
+    return relations_of(c.feature_pairs, columns, most)
 
 
-def _verdict(c: Comparison) -> tuple[bool, str, tuple[str, ...]]:
-    if c.verdict is None:
-        return _words.fallback_verdict(c)
-    return c.verdict.differs, c.verdict.size, c.verdict.sentences
-
-
-def _lead(
-    c: Comparison, sentences: tuple[str, ...], listing: Listing
-) -> tuple[list[str], list[str]]:
+def _lead(c: Comparison) -> tuple[list[str], list[str]]:
     """The first sentences (what was scored, differ, how much, in what), then single changes."""
-    n = 2 + bool(c.verdict is not None and c.verdict.mostly)
-    changed = 0 if c.verdict is None else len(c.schema_changes)  # columns, said first
-    sentences, schema = sentences[changed:], sentences[:changed]
-    lead, rest = list(sentences[:n]), [*schema, *sentences[n:]]
+    sentences = c.verdict.sentences
+    n = 2 + bool(c.verdict.mostly)
+    lead, rest = list(sentences[:n]), list(sentences[n:])
     if c.group_z is not None:
         lead[:0] = scored_beside(c)
     if len(lead) > 3:  # what the sets differ in stays, and goes down to the changes
@@ -138,11 +120,9 @@ def _tiles(
     relations: tuple[Relation, ...],
     n_relations: int,
 ) -> tuple[Tile, ...]:
-    auc = c.separation.auc
-    note = "pairs of rows, one from each set, are ordered correctly ({interval})"
-    note = note.format(interval=auc_interval(auc))
-    changed = f"{n_changed:,} of {len(c.features or ()):,}"
-    first = "none" if c.features is not None else "not tested in the linear span"
+    note = f"pairs of rows, one from each set, are ordered correctly ({size_interval(c.size)})"
+    changed = f"{n_changed:,} of {len(c.features):,}"
+    first = "none"
     if n_changed and features:
         first = f"first: {clean(features[0].name, 40)}"
     pair = "none between columns"
@@ -155,7 +135,7 @@ def _tiles(
         if tab.total and tab.key in ("labels", "a-in-b", "b-in-a", "neither")
     ]
     return (
-        Tile("How different", _words.of_hundred(auc.value), note, "where"),
+        Tile("How different", _words.of_hundred(c.size), note, "where"),
         Tile("Columns changed", changed, first, "changed"),
         Tile("Relations changed", count(n_relations), pair, "relations"),
         Tile("Rows to check", count(listing.n_check),
@@ -176,24 +156,19 @@ def _in_short(tab: str, n: int, c: Comparison) -> str:
 
 def _parts(c: Comparison) -> tuple[Part, ...]:
     """What the difference consists of, largest first; nothing where there is no evidence of one."""
-    if c.verdict is None or not c.verdict.shares:
-        return ()
-    p = dict(getattr(c.shift, "parts", {})) if c.shift is not None else {}
     found = sorted(c.verdict.shares.items(), key=lambda item: -item[1])
     return tuple(
-        Part(name, PART_WORDS.get(name, ""), round(float(share), 4), p.get(name))
+        Part(name, PART_WORDS.get(name, ""), round(float(share), 4))
         for name, share in found
         if share >= LEAST_PART
     )
 
 
 def _quality(c: Comparison, names: tuple[str, ...]) -> tuple[Note, ...]:
-    changes: Changes | None = c.changes
-    if changes is None:
-        return ()
+    sets = called(c.name_a, 40), called(c.name_b, 40)
     return tuple(
-        Note(n.code, clean(n.column) if n.column else "", _words.said(n.text, names), n.differs)
-        for n in changes.quality.notes[:MOST_NOTES]
+        Note(n.code, clean(n.column), _words.said(note_sentence(n, sets), names), n.differs)
+        for n in c.changes.quality[:MOST_NOTES]
     )
 
 

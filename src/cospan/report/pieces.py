@@ -35,7 +35,6 @@ class Part:
     name: str
     words: str
     share: float
-    pvalue: float | None
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def feature_parts(frame: JointFrame) -> FeatureParts:
     """Distribute the difference of a frame's two sets over its features.
 
     >>> from cospan import JointFrame
-    >>> from cospan.changes import feature_parts
+    >>> from cospan.evidence import feature_parts
     >>> rng = np.random.default_rng(0)
     >>> common = rng.normal(size=(4000, 1))
     >>> A, B = np.split(common + 0.5 * rng.normal(size=(4000, 3)), 2)

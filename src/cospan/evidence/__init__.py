@@ -1,0 +1,69 @@
+"""What differs between two sets, and how sure that is: means of functions of a row.
+
+- `functions`: functions of a row, learned from pooled rows without their labels
+- `test`: one p-value, and adjusted ones for columns and relations, from one set of relabellings
+- `repeats`: rows that are repeated beyond chance
+- `blame`: as few columns as explain all of the evidence
+- `findings`: what changed, as data
+- `columns`, `relations`, `quality`: the tables
+- `parts`: the difference of two sets, distributed over the features
+- `size`: one number for how different two sets are, with an interval
+- `verdict`: all of it together
+"""
+
+from .columns import (
+    Column,
+    FeatureChange,
+    FeatureTable,
+    Held,
+    columns_of,
+    having,
+    plan_from,
+    present,
+)
+from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, Found, find
+from .functions import Reading, RowFunctions
+from .parts import FeatureParts, feature_parts
+from .quality import Quality, QualityNote
+from .relations import PairChange, PairTable
+from .repeats import row_keys
+from .shift import Separation, ShiftTest, separation, shift_test
+from .size import Fold, Size, size_of
+from .verdict import Changes, RowsToCheck, Verdict, find_changes, size_word
+
+__all__ = [
+    "FEWEST_LABELLINGS",
+    "FEWEST_ROWS",
+    "Changes",
+    "Column",
+    "FeatureChange",
+    "FeatureParts",
+    "FeatureTable",
+    "Finding",
+    "Fold",
+    "Found",
+    "Held",
+    "PairChange",
+    "PairTable",
+    "Quality",
+    "QualityNote",
+    "Reading",
+    "RowFunctions",
+    "RowsToCheck",
+    "Separation",
+    "ShiftTest",
+    "Size",
+    "Verdict",
+    "columns_of",
+    "feature_parts",
+    "find",
+    "find_changes",
+    "having",
+    "plan_from",
+    "present",
+    "row_keys",
+    "separation",
+    "shift_test",
+    "size_of",
+    "size_word",
+]  # fmt: skip

@@ -1,0 +1,368 @@
+"""What changed, as data: one finding for each column to blame, with its values in the user's units.
+
+A finding says what kind of change it is, in which column, with which other column or level, what
+the value was in A and is in B, how large that is, and how sure. Sentences are made elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._types import Floats
+
+from .blame import LEVEL, Blamed, blamed_columns
+from .functions import OWN, Function, Reading, RowFunctions, deviation
+from .repeats import IN_BOTH, Repeated, repeated_rows
+from .test import Evidence, Labellings, weigh
+
+#: Rows of a set behind the labellings; differences of single columns are those of all rows.
+SAMPLE = 2_500
+#: Columns that a mean is adjusted for, those that say most about it.
+MOST_GIVEN = 50
+#: With fewer rows in a set, or relabellings, no p-value can be at most 0.05.
+FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that changed.
+
+    Attributes
+    ----------
+    kind : str
+        ``"mean"``, ``"spread"``, ``"shape"``, ``"level"``, ``"value"``, ``"missing"``,
+        ``"rounding"``, ``"text"``; ``"given"`` (moved against the other columns), ``"scatter"``
+        (they predict it less, or better), ``"identity"`` (a rule that held is broken),
+        ``"relation"``, ``"inside"`` (a number in the rows of one level), ``"copy"``, ``"swap"``,
+        ``"repeated rows"``, and what the data room finds: ``"added"``, ``"gone"``, ``"renamed"``,
+        ``"retyped"``, ``"absurd"``.
+    column, second : str
+        The user's column, and the other one where there are two.
+    detail : str
+        A level, a value, a step, a part of a date or text.
+    a, b : float
+        The value in A and in B, in the user's units or as a share; NaN where there is none.
+    effect : float
+        Its size: of means in standard deviations, of shares Cohen's h, of correlations Fisher's
+        z, of spreads the logarithm of their ratio.
+    z, p : float
+        How sure it is: z of the function behind it, and the p-value adjusted over all columns.
+    rows : int
+        The rows behind it.
+    where : (str, str) or None
+        The column and level that it is confined to.
+    """
+
+    kind: str
+    column: str = ""
+    second: str = ""
+    detail: str = ""
+    a: float = math.nan
+    b: float = math.nan
+    effect: float = math.nan
+    z: float = math.nan
+    p: float = math.nan
+    rows: int = 0
+    where: tuple[str, str] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only; what does not apply is None."""
+        found: dict[str, Any] = dict(vars(self))
+        for name, value in found.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                found[name] = None
+        found["where"] = None if self.where is None else list(self.where)
+        return found
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a comparison of two sets has as evidence."""
+
+    p: float  # of "both sets come from one distribution"
+    smallest: float  # p-value there can be
+    rows: tuple[int, int]  # behind the p-value
+    findings: tuple[Finding, ...]  # repeated rows first, then columns to blame, the clearest first
+    order: tuple[str, ...]  # all columns, the most suspicious first
+    column_p: dict[str, float]  # each column's own p-value, adjusted
+    evidence: Evidence
+    functions: RowFunctions
+
+    @property
+    def differs(self) -> bool:
+        return self.p <= LEVEL
+
+
+def find(
+    names: Sequence[str],
+    a: Sequence[Reading],
+    b: Sequence[Reading],
+    *,
+    permutations: int = 999,
+    seed: int = 0,
+    groups: NDArray[Any] | None = None,
+    keys: NDArray[np.uint64] | None = None,
+) -> Found:
+    """Find what differs between two sets of rows, read in the same way.
+
+    `groups` are labels of rows that belong together (A's rows, then B's); `keys` tell rows apart
+    that the readings do not, such as texts.
+    """
+    n = len(a[0].values), len(b[0].values)
+    repeated = repeated_rows(a, b, keys, permutations, seed)
+    kept = repeated.kept_a, repeated.kept_b
+    if min(map(len, kept)) < FEWEST_ROWS:  # hardly anything but copies
+        kept = np.arange(n[0]), np.arange(n[1])
+    rng = np.random.default_rng(seed)
+    drawn = [
+        rows if len(rows) <= SAMPLE else np.sort(rng.choice(rows, SAMPLE, replace=False))
+        for rows in kept
+    ]
+    pooled = [
+        one._replace(values=np.concatenate([one.values[drawn[0]], other.values[drawn[1]]]))
+        for one, other in zip(a, b, strict=True)
+    ]
+    functions = RowFunctions.learn(names, pooled)
+    if groups is not None:
+        groups = np.unique(groups, return_inverse=True)[1]
+        groups = np.concatenate([groups[: n[0]][drawn[0]], groups[n[0] :][drawn[1]]])
+    sizes = len(drawn[0]), len(drawn[1])
+    labellings = Labellings.draw(*sizes, permutations, seed, groups)
+    values = _taken(a, kept[0]), _taken(b, kept[1])
+    observed = None
+    if sizes != tuple(map(len, kept)) and groups is None:
+        observed = _of_all_rows(functions, *values)
+    evidence = weigh(functions, labellings, observed)
+    blamed, order = blamed_columns(functions, evidence, sizes[0])
+    found = [_finding(one, functions, values, sizes) for one in blamed]
+    p = evidence.p
+    if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
+        p = min(p, 3 / (permutations + 1))
+    return Found(
+        p, evidence.smallest, sizes, (*repeated_findings(repeated, permutations, n), *found),
+        tuple(functions.names[k] for k in order), _column_p(functions, evidence), evidence,
+        functions,
+    )  # fmt: skip
+
+
+def _taken(readings: Sequence[Reading], rows: NDArray[np.intp]) -> list[Reading]:
+    return [one._replace(values=one.values[rows]) for one in readings]
+
+
+def _of_all_rows(
+    functions: RowFunctions, a: Sequence[Reading], b: Sequence[Reading]
+) -> dict[Function, float]:
+    """z of the columns' own functions over all rows."""
+    names, (n_a, sum_a, square_a) = functions.own_sums(a)
+    _, (n_b, sum_b, square_b) = functions.own_sums(b)
+    n = np.maximum(n_a + n_b, 1)
+    variance = np.maximum((square_a + square_b) / n - ((sum_a + sum_b) / n) ** 2, 1e-12)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (sum_a / n_a - sum_b / n_b) * np.sqrt(n_a * n_b / n / variance)
+    return dict(zip(names, np.nan_to_num(z, posinf=0.0, neginf=0.0).tolist(), strict=True))
+
+
+def _column_p(functions: RowFunctions, evidence: Evidence) -> dict[str, float]:
+    """The adjusted p-value of each column by itself; 1 where it says nothing."""
+    found = dict.fromkeys(functions.names, 1.0)
+    for k in np.flatnonzero(evidence.family == OWN):
+        found[functions.names[evidence.first[k]]] = float(evidence.adjusted[k])
+    return found
+
+
+def repeated_findings(
+    repeated: Repeated, permutations: int, rows: tuple[int, int]
+) -> tuple[Finding, ...]:
+    """Rows repeated beyond chance: within A, within B, and in both."""
+    return tuple(
+        Finding(
+            "repeated rows", detail=where, a=float(count), b=math.nan, z=z,
+            p=3 / (permutations + 1), rows=sum(rows),
+        )
+        for where, count, z in repeated.findings
+    )  # fmt: skip
+
+
+def _finding(
+    one: Blamed,
+    functions: RowFunctions,
+    values: tuple[list[Reading], list[Reading]],
+    sizes: tuple[int, int],
+) -> Finding:
+    names, function = functions.names, one.function
+    where = None if one.where is None else (names[one.where[0]], one.where[1])
+    base = Finding("", names[one.column], z=one.z, p=one.p, rows=sum(sizes), where=where)
+    if one.swapped_with is not None:
+        return replace(base, kind="swap", second=names[one.swapped_with])
+    if one.copy_of is not None:
+        second, a, b = one.copy_of
+        return replace(base, kind="copy", second=names[second], a=a, b=b, effect=cohen(a, b))
+    if function.family == OWN:
+        rows = sum(len(part[0].values) for part in values)
+        return replace(_by_itself(base, function, one.column, values), rows=rows)
+    return _with_others(base, function, one.column, functions, sizes[0])
+
+
+def _by_itself(
+    base: Finding,
+    function: Function,
+    column: int,
+    values: tuple[list[Reading], list[Reading]],
+) -> Finding:
+    part = function.detail if function.kind in _NUMERIC else ""
+    x, y = (_reading(side, column, str(part)).values for side in values)
+    kind, detail = function.kind, function.detail
+    if kind == "missing":
+        return _shares(base, "missing", "", np.isnan(x), np.isnan(y))
+    x, y = x[~np.isnan(x)], y[~np.isnan(y)]
+    if kind == "level":
+        levels = _reading(values[0], column, "").levels or ()
+        if detail == "other":
+            return replace(base, kind="level", detail="other")
+        code = levels.index(str(detail))
+        return _shares(base, "level", str(detail), x == code, y == code)
+    if kind == "value":
+        return _shares(base, "value", f"{detail!r}", x == detail, y == detail)
+    if kind == "rounding":
+        step = float(detail)
+        whole = (np.abs(v / step - np.round(v / step)) < 1e-9 for v in (x, y))
+        return _shares(base, "rounding", f"{step:g}", *whole)
+    a, b = deviation(x), deviation(y)
+    unit = math.hypot(a, b) / math.sqrt(2)
+    if kind == "mean":
+        step = float(y.mean() - x.mean())
+        effect = step / unit if unit else math.copysign(math.inf, step)
+        return replace(
+            base, kind="mean", detail=str(part), a=float(x.mean()), b=float(y.mean()), effect=effect
+        )
+    if kind == "spread":
+        ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)
+        return replace(base, kind="spread", detail=str(part), a=a, b=b, effect=ratio)
+    at = _farthest(x, y)
+    return _shares(base, "shape", f"{at!r}", x <= at, y <= at)
+
+
+_NUMERIC = ("mean", "spread", "shape", "low end", "high end")
+
+
+def _reading(readings: Sequence[Reading], column: int, part: str) -> Reading:
+    mine = [one for one in readings if one.column == column]
+    return next((one for one in mine if one.part == part), mine[0])
+
+
+def _shares(base: Finding, kind: str, detail: str, a: Any, b: Any) -> Finding:
+    p, q = float(np.mean(a)) if len(a) else math.nan, float(np.mean(b)) if len(b) else math.nan
+    return replace(base, kind=kind, detail=detail, a=p, b=q, effect=cohen(p, q))
+
+
+def cohen(p: float, q: float) -> float:
+    """Cohen's h: the difference of two shares on a scale where it has the same noise anywhere."""
+    if math.isnan(p) or math.isnan(q):
+        return math.nan
+    p, q = (min(1.0, max(0.0, x)) for x in (p, q))
+    return 2 * math.asin(math.sqrt(q)) - 2 * math.asin(math.sqrt(p))
+
+
+def _farthest(x: Floats, y: Floats) -> float:
+    """The value at which the two distributions differ most."""
+    values = np.union1d(x, y)
+    below = [np.searchsorted(np.sort(v), values, "right") / max(1, len(v)) for v in (x, y)]
+    return float(values[np.argmax(np.abs(below[0] - below[1]))])
+
+
+def _with_others(
+    base: Finding, function: Function, column: int, functions: RowFunctions, n_a: int
+) -> Finding:
+    names, scores = functions.names, functions.scores
+    second = function.second if function.column == column else function.column
+    other = names[second] if function.second >= 0 else _companion(functions, column)
+    base = replace(base, second=other, where=base.where)
+    own = np.flatnonzero(scores.column == column)
+    if function.kind == "relation":
+        levels = str(function.detail).split("\0")
+        places = [
+            k
+            for c, level in zip((function.column, function.second), levels, strict=True)
+            for k in np.flatnonzero(scores.column == c)
+            if scores.level[k] == level.replace("²", "")
+        ]
+        x, y = (
+            scores.values[:, k] ** (2 if "²" in lv else 1)
+            for k, lv in zip(places, levels, strict=True)
+        )
+        r = [correlation(x[side], y[side]) for side in _sides(n_a)]
+        return replace(
+            base, kind="relation", detail=" and ".join(filter(None, levels)), a=r[0], b=r[1],
+            effect=_fisher(r[1]) - _fisher(r[0]),
+        )  # fmt: skip
+    if function.kind.endswith("inside"):
+        number = _reading(functions.readings, function.column, "").values
+        rows = next(
+            r for c, level, r in functions.levels() if (c, level) == function[2:4]
+        ) & ~np.isnan(number)
+        means = [float(number[side][rows[side]].mean()) for side in _sides(n_a)]
+        spread = float(number[rows].std()) or 1.0
+        return replace(
+            base, kind="inside", column=names[function.column], second=names[function.second],
+            detail=str(function.detail), a=means[0], b=means[1],
+            effect=(means[1] - means[0]) / spread,
+        )  # fmt: skip
+    if function.kind == "given" and any(not scores.level[k] for k in own):
+        a, b, spread = _adjusted_means(functions, column, n_a)
+        return replace(base, kind="given", a=a, b=b, effect=(b - a) / spread)
+    every = np.ones(len(scores.column), dtype=bool)
+    source = {"identity": functions.identities, "equal": functions.equal}
+    shown = source[function.kind]() if function.kind in source else functions.given(every, column)
+    values = next(values for one, values in shown if one == function)
+    means = [float(np.mean(values[side])) for side in _sides(n_a)]
+    kind = "copy" if function.kind == "equal" else function.kind
+    spread = float(np.std(values)) or 1.0
+    return replace(base, kind=kind, a=means[0], b=means[1], effect=(means[1] - means[0]) / spread)
+
+
+def _adjusted_means(functions: RowFunctions, column: int, n_a: int) -> tuple[float, float, float]:
+    """The means of a number in A and B if the other columns were alike, and what they leave open.
+
+    By least squares on the other columns and the set.
+    """
+    y = _reading(functions.readings, column, "").values
+    known = ~np.isnan(y)
+    others = np.flatnonzero(functions.scores.column != column)
+    strength = np.abs(functions.scores.correlation[functions.scores.column == column][:, others])
+    others = others[np.argsort(-strength.max(axis=0), kind="stable")[:MOST_GIVEN]]
+    in_b = np.arange(len(y)) >= n_a
+    design = np.column_stack([functions.plain()[:, others], in_b, np.ones(len(y))])[known]
+    fit = np.linalg.lstsq(design.astype(np.float64), y[known], rcond=None)[0]
+    step, middle = float(fit[-2]), float(y[known].mean())
+    a = middle - step * float(in_b[known].mean())
+    return a, a + step, float(np.std(y[known] - design @ fit)) or 1.0
+
+
+def correlation(x: NDArray[np.floating], y: NDArray[np.floating]) -> float:
+    """Of two columns; 0 where one does not vary."""
+    x, y = x - x.mean(), y - y.mean()
+    size = math.sqrt(float(x @ x) * float(y @ y))
+    return float(x @ y) / size if size else 0.0
+
+
+def _fisher(r: float) -> float:
+    return math.atanh(min(max(r, -0.999), 0.999))
+
+
+def _sides(n_a: int) -> tuple[slice, slice]:
+    return slice(None, n_a), slice(n_a, None)
+
+
+def _companion(functions: RowFunctions, column: int) -> str:
+    """The column that says most about this one."""
+    own = functions.scores.column == column
+    if own.all() or not own.any():
+        return ""
+    strength = np.abs(functions.scores.correlation[own][:, ~own]).max(axis=0)
+    return functions.names[int(functions.scores.column[~own][np.argmax(strength)])]

@@ -1,0 +1,443 @@
+"""Functions of a row, learned from rows without their labels.
+
+Two sets are alike when the mean of every function of a row is alike. A :class:`Reading` is one way
+to look at a column: its numbers, its levels, the length of its texts, the time of day of its dates.
+:class:`RowFunctions` learns from the pooled rows what is worth watching in each reading (ranks,
+levels, single values, rounding, gaps), what the other columns leave open of a column, and numbers
+inside the rows of one level, and gives the values of all these functions as blocks of a matrix F.
+What is learned never sees which set a row belongs to, so labels may be exchanged under it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from cospan._types import Floats
+
+#: Levels of a category that are watched; the rest is "other". Fewer occurrences say nothing.
+LEVELS, FEWEST = 30, 5
+#: A level or a gap takes part in relations where this share of the rows has it, and has it not.
+SHARE = 0.03
+#: Values of a number are watched by themselves where it has more values than these, and at least
+#: this share of the rows has one.
+FEW_VALUES, OFTEN = 10, 0.005
+#: The outer share of the rows at each end of a column.
+END = 0.01
+#: Steps whose multiples are counted: whole numbers, tens.
+STEPS = (1.0, 10.0)
+#: Added to the correlations of scores, so that near copies of a column leave something open.
+RIDGE = 0.02
+#: Scores that take part in "given the others": the time grows with the cube of their number.
+MOST_SCORES = 1_000
+#: Numbers inside one level: at most so many functions, and at least so many rows in the level.
+MOST_INSIDE, FEWEST_INSIDE = 2_000, 20
+#: Columns with equal values are looked for among numbers whose scores are correlated this far, in
+#: at most so many pairs.
+NEAR_EQUAL, MOST_EQUAL = 0.2, 1_000
+#: Identities are looked for in so many columns, those that the others predict best and this well,
+#: where there are at most so many; a row breaks one where it is so many times further off than
+#: three quarters of the rows are.
+MOST_IDENTITIES, PREDICTED, MOST_TERMS, BREAKS = 10, 0.7, 100, 20.0
+#: Middle half of a normal distribution in its standard deviations, and where columns are cut.
+IQR, FAR = 1.35, 5.0
+#: Values of functions are made in blocks of about this size.
+BLOCK_BYTES = 32_000_000
+
+#: The families that evidence is shared between: a column by itself, given the others, with another.
+OWN, GIVEN, PAIR = 0, 1, 2
+
+
+class Reading(NamedTuple):
+    """One way to read a column: numbers, or codes of levels, with NaN for what is missing."""
+
+    column: int  # its place among the user's columns
+    part: str  # "" for the column itself; "date", "time of day", "weekday", "length", "digits", ...
+    values: Floats
+    levels: tuple[str, ...] | None = None  # what the codes stand for; None for numbers
+    related: bool = True  # whether it takes part in relations: texts and identifiers do not
+
+
+class Function(NamedTuple):
+    """What one column of F is."""
+
+    kind: str
+    column: int
+    second: int = -1  # the other column of a pair
+    detail: str | float = ""  # the level, the value, the step, or the part of the column
+
+    @property
+    def family(self) -> int:
+        if self.second >= 0:
+            return PAIR
+        return GIVEN if self.kind in ("given", "scatter", "identity") else OWN
+
+
+class Block(NamedTuple):
+    """Values of some functions for all rows, standardised over them, NaN as 0."""
+
+    functions: list[Function]
+    values: NDArray[np.float32]
+
+
+class Scores(NamedTuple):
+    """Normal scores of numbers and indicators of levels and gaps, standardised: (n, k)."""
+
+    values: NDArray[np.float32]
+    column: NDArray[np.intp]  # whose score it is
+    level: tuple[str, ...]  # which level; "" for numbers
+    correlation: Floats  # (k, k)
+
+
+@dataclass(frozen=True)
+class RowFunctions:
+    """A table of functions of a row, and their values for the rows that they were learned from."""
+
+    names: tuple[str, ...]
+    readings: tuple[Reading, ...]
+    margins: tuple[Margin, ...]
+    scores: Scores
+
+    @classmethod
+    def learn(cls, names: Sequence[str], readings: Sequence[Reading]) -> RowFunctions:
+        """Learn from pooled rows; `names` are those of the user's columns."""
+        kept = tuple(one for one in readings if np.isfinite(one.values).any())
+        margins = tuple(Margin.learn(one) for one in kept)
+        return cls(tuple(names), kept, margins, _scores(kept, margins))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.readings[0].values) if self.readings else 0
+
+    def blocks(self) -> Iterator[Block]:
+        """All functions of the rows that were learned from, each column's own ones first."""
+        width = max(1, BLOCK_BYTES // (4 * max(1, self.n_rows)))
+        waiting: list[tuple[Function, Floats]] = []
+        for one in self.every():
+            waiting.append(one)
+            if len(waiting) >= width:
+                yield _standardised(waiting)
+                waiting = []
+        if waiting:
+            yield _standardised(waiting)
+
+    def every(self) -> Iterator[tuple[Function, Floats]]:
+        for reading, margin in zip(self.readings, self.margins, strict=True):
+            yield from margin.values(reading.values)
+        yield from self.given(np.ones(len(self.scores.column), dtype=bool))
+        yield from self.identities()
+        yield from self._inside()
+        yield from self.equal()
+
+    def own_sums(self, readings: Sequence[Reading]) -> tuple[list[Function], Floats]:
+        """Number, sum and sum of squares of each column's own functions over any rows, (3, m)."""
+        functions, sums = [], []
+        known = {(one.column, one.part): one for one in readings}
+        for learned, margin in zip(self.readings, self.margins, strict=True):
+            for function, values in margin.values(known[learned.column, learned.part].values):
+                there = values[~np.isnan(values)]
+                functions.append(function)
+                sums.append((len(there), there.sum(), there @ there))
+        return functions, np.array(sums, dtype=np.float64).T
+
+    def given(
+        self, use: NDArray[np.bool_], of: int | None = None
+    ) -> Iterator[tuple[Function, Floats]]:
+        """What the other columns in use leave open of a column: on which side, and how far.
+
+        Of all of them, or of one.
+        """
+        scores, used = self.scores, np.flatnonzero(use)
+        own = scores.column[used]
+        if len(set(own.tolist())) < 2:
+            return
+        P = _precision(scores.correlation[np.ix_(used, used)])
+        same = own[:, None] == own
+        if same.sum() == len(used):
+            solve = P / np.diag(P)
+        else:  # the scores of one column are left open together
+            solve = P @ np.linalg.inv(np.where(same, P, 0.0))
+        if of is not None:
+            solve, own = solve[:, own == of], own[own == of]
+        left = scores.values[:, used] @ solve.astype(np.float32)
+        sides = column_midranks(left)
+        far = -np.log((1 - column_midranks(np.round(np.abs(left), 6))) / 2)
+        for column, side, away in zip(own.tolist(), sides.T, far.T, strict=True):
+            yield Function("given", column), side
+            yield Function("scatter", column), away
+
+    def identities(self) -> Iterator[tuple[Function, Floats]]:
+        """Rows that break what holds (nearly) exactly in most rows: a total that is no sum."""
+        if not len(self.scores.column):
+            return
+        share = predicted(self.scores.correlation)
+        well = {
+            int(c): float(s)
+            for c, s, level in zip(self.scores.column, share, self.scores.level, strict=True)
+            if not level
+        }
+        numbers = [one for one in self.readings if one.levels is None and one.related]
+        whole = [one for one in numbers if not np.isnan(one.values).any()]
+        likely = [j for j, one in enumerate(whole) if well.get(one.column, 0.0) > PREDICTED]
+        if not likely or not 2 <= len(whole) <= MOST_TERMS:
+            return
+        X = np.column_stack([one.values for one in whole])
+        X = X - np.median(X, axis=0)
+        X /= np.maximum(np.abs(X).mean(axis=0), 1e-300)
+        likely.sort(key=lambda j: -well[whole[j].column])
+        for j in likely[:MOST_IDENTITIES]:
+            off = _broken(X[:, j], np.delete(X, j, axis=1))
+            if off is not None:
+                yield Function("identity", whole[j].column), off.astype(np.float64)
+
+    def plain(self) -> NDArray[np.float32]:
+        """The columns of `scores` with numbers as they are: in units of their middle half, cut.
+
+        Ranks hide how far out a row is; these do not, and one cell cannot make a difference.
+        """
+        found = self.scores.values.copy()
+        number = {(one.column): one for one in reversed(self.readings) if one.levels is None}
+        for k, level in enumerate(self.scores.level):
+            if not level:
+                values = number[int(self.scores.column[k])].values
+                least, low, middle, high, most = np.nanquantile(
+                    values, (0.01, 0.25, 0.5, 0.75, 0.99)
+                )
+                unit = max((high - low) / IQR, np.nanstd(np.clip(values, least, most)) / 2) or 1.0
+                found[:, k] = np.nan_to_num(np.clip((values - middle) / unit, -FAR, FAR))
+        return found
+
+    def _inside(self) -> Iterator[tuple[Function, Floats]]:
+        """Mean and spread of a number inside the rows of one level, ranked inside it."""
+        numbers = [one for one in self.readings if one.levels is None and one.related]
+        levels = list(self.levels())
+        most = MOST_INSIDE // (2 * max(1, len(numbers)))
+        levels.sort(key=lambda one: -float(one[2].sum()))
+        for reading in numbers:
+            values, codes = np.unique(reading.values, return_inverse=True)
+            known = ~np.isnan(reading.values)
+            for column, level, rows in levels[:most]:
+                inside = rows & known
+                if column == reading.column or inside.sum() < FEWEST_INSIDE:
+                    continue
+                count = np.bincount(codes[inside], minlength=len(values))
+                rank = (2 * np.cumsum(count) - count) / count.sum() - 1
+                for kind, polynomial in zip(("mean", "spread"), legendre(rank), strict=False):
+                    out = np.zeros(len(known))
+                    held = polynomial[codes[inside]]
+                    out[inside] = held - held.mean()
+                    yield Function(f"{kind} inside", reading.column, column, level), out
+
+    def equal(self) -> Iterator[tuple[Function, Floats]]:
+        """Equal values in two columns."""
+        for first, second in self._alike():
+            same = in_common(first, second)
+            if OFTEN < same.mean() < 1 - OFTEN:
+                yield Function("equal", second.column, first.column), same.astype(np.float64)
+
+    def _alike(self) -> Iterator[tuple[Reading, Reading]]:
+        """Two categories, or two numbers that are correlated: the most correlated ones first."""
+        related = [one for one in self.readings if one.related and one.part == ""]
+        categories = [one for one in related if one.levels is not None]
+        yield from itertools.islice(itertools.combinations(categories, 2), MOST_EQUAL)
+        of = {one.column: one for one in related if one.levels is None}
+        scores = self.scores
+        place = [
+            k
+            for k, (c, level) in enumerate(zip(scores.column.tolist(), scores.level, strict=True))
+            if c in of and not level
+        ]
+        r = np.abs(scores.correlation[np.ix_(place, place)])
+        i, j = np.triu_indices(len(place), 1)
+        order = np.argsort(-r[i, j], kind="stable")[:MOST_EQUAL]
+        for k in order[r[i, j][order] >= NEAR_EQUAL]:
+            yield of[int(scores.column[place[i[k]]])], of[int(scores.column[place[j[k]]])]
+
+    def levels(self) -> Iterator[tuple[int, str, NDArray[np.bool_]]]:
+        """The levels that take part in relations: column, level, and the rows that have it."""
+        for reading, margin in zip(self.readings, self.margins, strict=True):
+            if reading.levels is not None and reading.related:
+                for code, level in margin.levels:
+                    rows = reading.values == code
+                    if SHARE < rows.mean() < 1 - SHARE:
+                        yield reading.column, level, rows
+
+
+@dataclass(frozen=True)
+class Margin:
+    """What is watched in one reading by itself."""
+
+    reading: Reading  # without its values
+    order: Floats  # a number's known values, sorted
+    levels: tuple[tuple[float, str], ...] = ()  # codes and names of the levels that are watched
+    single: tuple[float, ...] = ()  # values of a number that stand out
+
+    @classmethod
+    def learn(cls, reading: Reading) -> Margin:
+        known = reading.values[~np.isnan(reading.values)]
+        values, counts = np.unique(known, return_counts=True)
+        first = np.argsort(-counts, kind="stable")
+        bare = reading._replace(values=np.zeros(0))
+        if reading.levels is not None:
+            chosen = [k for k in first[:LEVELS] if counts[k] >= FEWEST]
+            levels = tuple((float(values[k]), reading.levels[int(values[k])]) for k in chosen)
+            return cls(bare, np.zeros(0), levels)
+        single: tuple[float, ...] = ()
+        if len(values) > FEW_VALUES:
+            often = counts >= max(FEWEST, OFTEN * len(reading.values))
+            ends = dict.fromkeys([*first[:2].tolist(), 0, len(values) - 1])
+            single = tuple(float(values[k]) for k in ends if often[k])
+        return cls(bare, np.sort(known), (), single)
+
+    def values(self, values: Floats) -> Iterator[tuple[Function, Floats]]:
+        """Every function of this reading, for any rows; NaN where it says nothing of a row."""
+        column, part = self.reading.column, self.reading.part
+        missing = np.isnan(values)
+        if part in ("", "date", "length"):
+            yield Function("missing", column), missing.astype(np.float64)
+        if self.reading.levels is not None:
+            other = ~missing
+            for code, level in self.levels:
+                there = values == code
+                other &= ~there
+                yield Function("level", column, -1, level), there.astype(np.float64)
+            yield Function("level", column, -1, "other"), other.astype(np.float64)
+            return
+        rank = np.full(len(values), np.nan)
+        rank[~missing] = midranks(values[~missing], self.order)
+        for kind, polynomial in zip(
+            ("mean", "spread", "shape", "shape"), legendre(rank), strict=True
+        ):
+            yield Function(kind, column, -1, part), polynomial
+        for kind, sign in (("low end", -1), ("high end", 1)):
+            yield Function(kind, column, -1, part), (sign * rank > 1 - 2 * END).astype(np.float64)
+        for value in self.single:
+            yield Function("value", column, -1, value), (values == value).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            for step in STEPS:
+                off = np.abs(values / step - np.round(values / step))
+                yield Function("rounding", column, -1, step), (off < 1e-9).astype(np.float64)
+
+
+def midranks(values: Floats, order: Floats | None = None) -> Floats:
+    """Ranks among ordered values from -1 to 1, in the middle of equal ones."""
+    order = np.sort(values) if order is None else order
+    below, up_to = np.searchsorted(order, values), np.searchsorted(order, values, "right")
+    return np.asarray((below + up_to) / len(order) - 1)
+
+
+def column_midranks(values: NDArray[np.floating]) -> Floats:
+    """The same for every column by itself."""
+    return np.asarray((2 * stats.rankdata(values, axis=0) - 1) / len(values) - 1)
+
+
+def deviation(values: Floats) -> float:
+    """The standard deviation, in whatever unit: squares of very small numbers are 0.
+
+    >>> round(1e200 * deviation(np.array([1e-200, 3e-200])), 9), deviation(np.full(3, 0.1))
+    (1.0, 0.0)
+    """
+    low, high = float(values.min()), float(values.max())
+    size = max(abs(low), abs(high))
+    return 0.0 if low == high else size * float((values / size).std())
+
+
+def legendre(u: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Legendre polynomials 1 to 4, of mean 0 and variance 1 for u uniform in [-1, 1]."""
+    return (
+        3**0.5 * u,
+        5**0.5 * (3 * u**2 - 1) / 2,
+        7**0.5 * u * (5 * u**2 - 3) / 2,
+        3 * (u**2 * (35 * u**2 - 30) + 3) / 8,
+    )
+
+
+def _standardised(waiting: list[tuple[Function, Floats]]) -> Block:
+    functions, columns = [], []
+    for function, values in waiting:
+        unknown = np.isnan(values)
+        if unknown.all():
+            continue
+        centred = np.where(unknown, 0.0, values - np.mean(values[~unknown]))
+        spread = centred.std()
+        if spread > 1e-9:
+            functions.append(function)
+            columns.append((centred / spread).astype(np.float32))
+    n = len(waiting[0][1])
+    return Block(functions, np.column_stack(columns) if columns else np.zeros((n, 0), np.float32))
+
+
+def _scores(readings: Sequence[Reading], margins: Sequence[Margin]) -> Scores:
+    columns, of, levels = [], [], []
+    for reading, margin in zip(readings, margins, strict=True):
+        if not reading.related:
+            continue
+        known = ~np.isnan(reading.values)
+        if reading.levels is None:
+            score = np.zeros(len(known))
+            rank = midranks(reading.values[known], margin.order)
+            score[known] = special.ndtri((0.998 * rank + 1) / 2)
+            columns.append(score)
+            of.append(reading.column)
+            levels.append("")
+        for code, level in margin.levels:
+            there = reading.values == code
+            if SHARE < there.mean() < 1 - SHARE:
+                columns.append(there.astype(np.float64))
+                of.append(reading.column)
+                levels.append(level)
+        if SHARE < known.mean() < 1 - SHARE and reading.part in ("", "date"):
+            columns.append((~known).astype(np.float64))
+            of.append(reading.column)
+            levels.append("missing")
+    n = len(readings[0].values) if readings else 0
+    if not columns:
+        return Scores(np.zeros((n, 0), np.float32), np.zeros(0, np.intp), (), np.zeros((0, 0)))
+    kept = slice(None) if len(columns) <= MOST_SCORES else slice(MOST_SCORES)
+    G = np.column_stack(columns[kept])
+    G = (G - G.mean(axis=0)) / np.maximum(G.std(axis=0), 1e-9)
+    return Scores(G.astype(np.float32), np.array(of[kept]), tuple(levels[kept]), G.T @ G / n)
+
+
+def _precision(correlation: Floats) -> Floats:
+    return np.asarray(np.linalg.inv(correlation + RIDGE * np.eye(len(correlation))))
+
+
+def predicted(correlation: Floats) -> Floats:
+    """The share of each score that the others predict."""
+    return np.asarray(1 - 1 / np.maximum(np.diag(_precision(correlation)), 1.0))
+
+
+def _broken(y: Floats, X: Floats) -> NDArray[np.bool_] | None:
+    """Rows where y is not the combination of X that holds in most rows; None where none does.
+
+    Least squares, then again and again on the rows with the smaller residuals: rows that break the
+    identity do not pull it along.
+    """
+    design = np.column_stack([X, np.ones(len(X))])
+    rows = np.ones(len(y), dtype=bool)
+    residual = y
+    for _ in range(4):
+        coefficients = np.linalg.lstsq(design[rows], y[rows], rcond=None)[0]
+        residual = np.abs(y - design @ coefficients)
+        rows = residual <= np.quantile(residual, 0.75)
+    error = float(np.quantile(residual, 0.75))
+    if error > 1e-3:  # of the mean deviation of y: no identity
+        return None
+    off = residual > BREAKS * max(error, 1e-12)
+    return off if off.any() else None
+
+
+def in_common(first: Reading, second: Reading) -> NDArray[np.bool_]:
+    if first.levels is None or second.levels is None:
+        return np.asarray(first.values == second.values)
+    place = {level: code for code, level in enumerate(second.levels)}
+    there = np.array([place.get(level, -1) for level in first.levels] + [-1], dtype=np.float64)
+    codes = np.where(np.isnan(first.values), -1, first.values).astype(np.intp)
+    return np.asarray((there[codes] == second.values) & (codes >= 0))

@@ -1,0 +1,189 @@
+"""Data quality: what is odd about columns besides what changed on average.
+
+Levels that one set alone has, columns that do not vary, dates of different times, and values that
+are the same but written differently: they are read alike here, but whatever reads the data next may
+not be so patient. Each is a record; sentences are made elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from scipy import stats
+
+from .columns import OTHER, FeatureChange, FeatureTable
+
+if TYPE_CHECKING:
+    from cospan.data import ColumnProfile, SetProfile
+
+#: A level counts as new or vanished if at least so many rows would be expected to have it.
+EXPECTED_ROWS = 5
+#: Blanks around values are noted where chance would give so many more in one set less often.
+BY_CHANCE = 0.001
+#: The share of rows from which on levels are the same but for their case, and levels looked at.
+NEARLY_ALL, MOST_LEVELS = 0.9, 30
+#: Readings of text as it is written for a column of numbers or dates.
+PLAIN = ("point", "iso date")
+
+
+@dataclass(frozen=True)
+class QualityNote:
+    """One thing that is odd.
+
+    `code` is ``"new levels"``, ``"vanished levels"``, ``"other case"`` (of `levels`, those of A and
+    then of B), ``"constant"``, ``"writing"`` (`written` has an example of A's and of B's),
+    ``"blanks"`` (around values), ``"text"`` (in one set only) or ``"times"`` (dates that do not
+    overlap: the last of one set and the first of the other). `a` and `b` are the number behind it
+    in each set, NaN where there is none; `differs` says whether it is a difference between the
+    sets.
+    """
+
+    code: str
+    column: str
+    differs: bool
+    a: float = math.nan
+    b: float = math.nan
+    levels: tuple[str, ...] = ()
+    written: tuple[str, str] = ("", "")
+
+
+class Quality(tuple[QualityNote, ...]):
+    """All notes; differences between the sets first."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Plain types only."""
+        rows = [asdict(note) for note in self]
+        for row in rows:
+            row |= {k: float(row[k]) if math.isfinite(row[k]) else None for k in "ab"}
+            row |= {k: list(row[k]) for k in ("levels", "written")}
+        return rows
+
+
+def check_quality(
+    features: FeatureTable, profiles: tuple[SetProfile, SetProfile] | None
+) -> Quality:
+    """Look through the columns."""
+    notes = [note for one in features for note in _notes(one)]
+    if profiles is not None:
+        known = {one.name: one for one in profiles[1].columns}
+        for a in profiles[0].columns:
+            if a.name in known:
+                notes += _of_profiles(a, known[a.name])
+    return Quality(sorted(notes, key=lambda note: not note.differs))
+
+
+def _notes(one: FeatureChange) -> Iterator[QualityNote]:
+    if one.kind == "category":
+        counts = one.a.counts, one.b.counts
+        if not counts[0] or not counts[1]:
+            return
+        if same := in_other_case(*counts):
+            levels = (*(x for x, _ in same), *(y for _, y in same))
+            yield QualityNote("other case", one.name, True, levels=levels)
+            return
+        for code, side in (("vanished levels", 0), ("new levels", 1)):
+            here, there = counts[side], counts[1 - side]
+            total = sum(here.values())
+            enough = EXPECTED_ROWS * total / max(1, sum(there.values()))
+            only = [x for x, n in here.items() if x != OTHER and n >= enough and not there.get(x)]
+            if only:
+                only.sort(key=lambda level: -here[level])
+                share = sum(here[level] for level in only) / total
+                ends = (0.0, share) if side else (share, 0.0)
+                yield QualityNote(code, one.name, True, *ends, levels=tuple(only))
+    elif one.kind != "vector" and math.isfinite(one.a.low) and math.isfinite(one.b.low):
+        still = one.a.constant, one.b.constant
+        if all(still) and one.a.low == one.b.low:
+            yield QualityNote("constant", one.name, False, one.a.low, one.b.low)
+        elif any(still):
+            yield QualityNote("constant", one.name, True, one.a.deviation, one.b.deviation)
+
+
+def in_other_case(a: Mapping[str, int], b: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Levels that A has and B has in upper or lower case only, the most frequent first.
+
+    None unless that goes for nearly all rows with a level that the other set does not have.
+
+    >>> in_other_case({"Ideal": 5, "Good": 9, "so": 9}, {"IDEAL": 6, "GOOD": 8, "so": 7})
+    [('Good', 'GOOD'), ('Ideal', 'IDEAL')]
+    >>> in_other_case({"Ideal": 5, "Good": 9}, {"IDEAL": 6, "Fair": 8})
+    []
+    """
+    upper, lower = ({x.casefold(): x for x in own if own[x] > 0} for own in (a, b))
+    pairs: dict[tuple[str, str], int] = {}
+    for own, other, twins in ((a, b, lower), (b, a, upper)):
+        alone = {x: n for x, n in own.items() if n > 0 and not other.get(x)}
+        known = {x: n for x, n in alone.items() if x.casefold() in twins}
+        if sum(known.values()) < NEARLY_ALL * sum(alone.values()):
+            return []
+        for x, n in known.items():
+            pair = (x, twins[x.casefold()]) if own is a else (twins[x.casefold()], x)
+            pairs.setdefault(pair, n)
+    if sum(pairs.values()) < EXPECTED_ROWS:
+        return []
+    return sorted(pairs, key=lambda pair: -pairs[pair])
+
+
+# ---- how values are written ----------------------------------------------------------------------
+
+
+def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[QualityNote]:
+    sizes = [one.rows - one.missing for one in (a, b)]
+    if a.kind == "time":
+        ends = (a.high, b.low) if a.low <= b.low else (a.low, b.high)
+        yield QualityNote("times", a.name, True, *ends)
+    if min(sizes) == 0:
+        return
+    written = _written(a, b)
+    if written is not None:
+        code = "text" if a.kind == "left out" else "writing"
+        yield QualityNote(code, a.name, True, written=written)
+    padded = a.padded, b.padded
+    if any(padded):
+        table = [[n, size - n] for n, size in zip(padded, sizes, strict=True)]
+        if float(stats.fisher_exact(table).pvalue) < BY_CHANCE:
+            yield QualityNote("blanks", a.name, True, a.padded / sizes[0], b.padded / sizes[1])
+
+
+def _written(a: ColumnProfile, b: ColumnProfile) -> tuple[str, str] | None:
+    """Dates in two orders, numbers with a decimal comma, truth values in other words."""
+    typed = [not one.levels for one in (a, b)]
+    if typed == [False, False]:
+        truth = not a.reading and _is_truth(a.levels) and _is_truth(b.levels)
+        truth = truth and not a.levels.keys() & b.levels.keys()
+        if a.reading != b.reading or (truth and in_other_case(a.levels, b.levels)):
+            return _example(a), _example(b)
+        return None
+    if typed[0] == typed[1]:
+        return None
+    text = b if typed[0] else a
+    if a.kind == "left out":
+        found = next(iter(text.levels))[:40]
+        return ("", found) if typed[0] else (found, "")
+    if text.reading in PLAIN or not (text.reading or _is_truth(text.levels)):
+        return None
+    from cospan.data import READINGS
+
+    plain = "0 and 1 or plain truth values"
+    if text.reading:
+        plain = "plain dates" if READINGS[text.reading].kind == "date" else "plain numbers"
+    return (plain, _example(b)) if typed[0] else (_example(a), plain)
+
+
+def _is_truth(levels: Mapping[str, int]) -> bool:
+    from cospan.data import boolean_pair
+
+    return 0 < len(levels) <= MOST_LEVELS and boolean_pair(levels) is not None
+
+
+def _example(one: ColumnProfile) -> str:
+    """A text that shows the reading; of truth values both words."""
+    if not one.reading:
+        return " and ".join(sorted(one.levels)[:3])
+    read = [text for text in one.levels if set(text) & set("0123456789")]  # no stray words
+    return next((text for text in read if "," in text), read[0])

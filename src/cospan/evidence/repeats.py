@@ -1,0 +1,122 @@
+"""Rows that are repeated more often than exchanging labels explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan._types import Floats
+
+from .functions import Reading
+
+#: z from which pairs of equal rows are said to be repeated, beside exceeding every labelling, and
+#: being so many times as many as independent columns explain: categories meet by chance.
+CLEARLY, EXPLAINED = 4.0, 10.0
+IN_BOTH = "in both"
+WHERE = ("within A", "within B", IN_BOTH)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Where rows are repeated beyond chance, and the rows that are left without the copies."""
+
+    findings: tuple[tuple[str, int, float], ...]  # where, how many rows repeat another, z
+    kept_a: NDArray[np.intp]
+    kept_b: NDArray[np.intp]
+
+
+def repeated_rows(
+    a: Sequence[Reading],
+    b: Sequence[Reading],
+    keys: NDArray[np.uint64] | None,
+    permutations: int,
+    seed: int,
+) -> Repeated:
+    """Count pairs of equal rows within A, within B and across, against relabelled rows."""
+    n_a, n_b = len(a[0].values), len(b[0].values)
+    columns = [np.concatenate([x.values, y.values]) for x, y in zip(a, b, strict=True)]
+    key = row_keys(columns)
+    if keys is not None:
+        key = _mixed(key, keys)
+    everything = Repeated((), np.arange(n_a), np.arange(n_b))
+    _, group, count = np.unique(key, return_inverse=True, return_counts=True)
+    rows = np.flatnonzero(count[group] > 1)
+    if len(rows) < 4:
+        return everything
+    group = np.unique(group[rows], return_inverse=True)[1]
+    size = np.bincount(group)
+    pairs = np.array(_pair_counts(rows, group, size, n_a, n_a + n_b, permutations, seed))
+    z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
+    beyond = (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
+    beyond &= pairs[0] > EXPLAINED * _by_chance(columns if keys is None else [*columns, keys], n_a)
+    if not beyond.any():
+        return everything
+    again_a, again_b = _again(key[:n_a]), _again(key[n_a:])
+    across = np.isin(key[n_a:], key[:n_a])
+    copies = again_a.sum(), again_b.sum(), across.sum()
+    found = tuple((WHERE[k], int(copies[k]), float(z[k])) for k in range(3) if beyond[k])
+    drop_b = again_b | across if beyond[2] else again_b
+    return Repeated(found, np.flatnonzero(~again_a), np.flatnonzero(~drop_b))
+
+
+def _by_chance(columns: Sequence[NDArray[Any]], n_a: int) -> Floats:
+    """Pairs of equal rows within A, within B and across if columns were independent."""
+    n_b = len(columns[0]) - n_a
+    found = np.array([n_a * (n_a - 1) / 2, n_b * (n_b - 1) / 2, float(n_a * n_b)])
+    for values in columns:
+        code = np.unique(values, return_inverse=True)[1]  # one NaN
+        k = int(code.max()) + 1
+        p = np.bincount(code[:n_a], minlength=k) / n_a
+        q = np.bincount(code[n_a:], minlength=k) / n_b
+        found *= [p @ p, q @ q, p @ q]
+    return found
+
+
+def _pair_counts(
+    rows: NDArray[np.intp],
+    group: NDArray[np.intp],
+    size: NDArray[np.intp],
+    n_a: int,
+    n: int,
+    permutations: int,
+    seed: int,
+) -> list[tuple[float, float, float]]:
+    """Pairs within A, within B and across: for the true labels, then for random ones."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for k in range(permutations + 1):
+        place = rows if k == 0 else rng.choice(n, len(rows), replace=False, shuffle=True)
+        in_a = np.bincount(group, place < n_a, minlength=len(size))
+        in_b = size - in_a
+        within = (in_a * (in_a - 1)).sum() / 2, (in_b * (in_b - 1)).sum() / 2
+        found.append((*within, float((in_a * in_b).sum())))
+    return found
+
+
+def row_keys(columns: Sequence[Floats]) -> NDArray[np.uint64]:
+    """A number for each row, equal for equal rows: one NaN, and -0 is 0."""
+    key = np.zeros(len(columns[0]), dtype=np.uint64)
+    for values in columns:
+        plain = np.where(np.isnan(values), np.nan, values) + 0.0
+        key = _mixed(key, plain.astype(np.float64).view(np.uint64))
+    return key
+
+
+def _mixed(key: NDArray[np.uint64], more: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Splitmix64 of both: a change of one bit changes about half of the bits."""
+    with np.errstate(over="ignore"):
+        x = key * np.uint64(0x9E3779B97F4A7C15) + more
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def _again(key: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Rows that equal an earlier one."""
+    again = np.ones(len(key), dtype=bool)
+    again[np.unique(key, return_index=True)[1]] = False
+    return again

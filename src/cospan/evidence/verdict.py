@@ -1,0 +1,332 @@
+"""From a model and sampled rows of two sets to what changed: one table, one list, one verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cospan import _arrays as arrays
+from cospan._types import Floats
+from cospan._validate import as_rows
+from cospan.errors import InputError
+
+from .columns import (
+    Column,
+    FeatureChange,
+    FeatureTable,
+    columns_of,
+    held_in,
+    read_columns,
+    standardised,
+)
+from .findings import FEWEST_ROWS, Finding, Found, find
+from .parts import feature_parts
+from .quality import Quality, QualityNote, check_quality
+from .relations import PairTable, pair_table
+from .size import Size
+
+if TYPE_CHECKING:
+    from cospan.data import EncodingPlan, SetProfile
+    from cospan.model import JointFrame
+
+#: From which AUC on a difference is called so: those of two normal distributions 0.2, 0.5 and 0.8
+#: standard deviations apart, Cohen's cuts.
+SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
+#: Notes on quality that belong into the verdict.
+WRITTEN = ("writing", "blanks", "other case", "text")
+
+
+class RowsToCheck(NamedTuple):
+    """How many rows are worth a look: of A like B, of B like A, of any set like neither."""
+
+    a_like_b: int = 0
+    b_like_a: int = 0
+    neither: int = 0
+
+
+NO_ROWS = RowsToCheck()
+
+
+def size_word(auc: float) -> str:
+    """How large a difference with such an AUC is.
+
+    >>> [size_word(auc) for auc in (0.5, 0.6, 0.7, 0.9)]
+    ['none', 'small', 'medium', 'large']
+    """
+    return next((word for cut, word in SIZES if auc >= cut), "none")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a comparison of two sets found. Print it.
+
+    Attributes
+    ----------
+    differs : bool
+        Whether `pvalue` is at most 0.05.
+    pvalue : float
+        Of "both sets come from one distribution".
+    rows_tested : (int, int)
+        Rows of A and of B behind the p-value.
+    n_permutations : int
+        Relabellings behind it.
+    size : {"none", "small", "medium", "large", "unknown"}
+        By the AUC; unknown without one.
+    auc : Size or None
+        How well the angle separates rows that had no part in its fit.
+    shares : mapping
+        What share of the difference is location, scale and shape; empty where nothing differs.
+    mostly : str
+        The largest of them.
+    findings : tuple of Finding
+        What changed, the clearest first.
+    notes : tuple of QualityNote
+        What is the same but written differently.
+    rows : RowsToCheck
+        How many rows are worth a look.
+    sets : (str, str)
+        What the sets are called.
+
+    Examples
+    --------
+    >>> from cospan import compare
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [0, 0, 2]
+    >>> verdict = compare(A, B, n_permutations=99).verdict
+    >>> verdict.size, verdict.mostly, verdict.features
+    ('large', 'location', ('x2',))
+    """
+
+    differs: bool
+    pvalue: float
+    rows_tested: tuple[int, int]
+    n_permutations: int
+    size: str
+    auc: Size | None
+    mostly: str
+    shares: Mapping[str, float] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[QualityNote, ...] = ()
+    rows: RowsToCheck = NO_ROWS
+    sets: tuple[str, str] = ("A", "B")
+    kinds: Mapping[str, str] = field(default_factory=dict, repr=False)  # of columns, by name
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Columns with a finding, the clearest first."""
+        return tuple(dict.fromkeys(one.column for one in self.findings if one.column))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The verdict in words, most important first."""
+        from cospan.wording import verdict_sentences
+
+        return verdict_sentences(self)
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only."""
+        return {
+            "differs": self.differs,
+            "pvalue": None if math.isnan(self.pvalue) else self.pvalue,
+            "rows_tested": list(self.rows_tested),
+            "n_permutations": self.n_permutations,
+            "size": self.size,
+            "auc": None if self.auc is None else self.auc.to_dict(),
+            "mostly": self.mostly,
+            "shares": dict(self.shares),
+            "findings": [one.to_dict() for one in self.findings],
+            "features": list(self.features),
+            "sentences": list(self.sentences),
+            "rows": self.rows._asdict(),
+        }
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What changed between two sets.
+
+    >>> from cospan import compare
+    >>> x = np.arange(60.0)[:, None]
+    >>> changes = compare(x, x + 90, n_permutations=99).changes
+    >>> changes.features[0].change, changes.verdict.mostly
+    ('mean', 'location')
+    """
+
+    p: float
+    findings: tuple[Finding, ...]
+    features: FeatureTable  # one row for each of the user's columns, changed ones first
+    feature_pairs: PairTable  # relations that were compared, the surest first
+    quality: Quality
+    verdict: Verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only, for JSON."""
+        return {
+            "verdict": self.verdict.to_dict(),
+            "features": self.features.to_dict(),
+            "feature_pairs": self.feature_pairs.to_dict(),
+            "quality": self.quality.to_dict(),
+        }
+
+
+def find_changes(
+    frame: JointFrame,
+    rows_a: Any,
+    rows_b: Any,
+    *,
+    names: Sequence[str] | None = None,
+    plan: EncodingPlan | None = None,
+    profiles: tuple[SetProfile, SetProfile] | None = None,
+    auc: Size | None = None,
+    pulls: ArrayLike | None = None,
+    set_names: tuple[str, str] = ("A", "B"),
+    to_check: RowsToCheck = NO_ROWS,
+    keys: NDArray[np.uint64] | None = None,
+    groups: NDArray[Any] | None = None,
+    permutations: int = 999,
+    seed: int = 0,
+) -> Changes:
+    """Find what changed between the two sets of a frame.
+
+    `rows_a` and `rows_b` are encoded rows of both, all of them or random samples. `names` are the
+    features' (by default the plan's, the frame's, or x0, x1, …); `plan` says how the user's columns
+    became features, else every feature is a column of numbers. `profiles` say what the columns
+    hold over all rows. `pulls` (d,) are the features' mean pulls on the angle. `keys` tell rows
+    apart that are equal only as they are encoded; `groups` are rows that belong together.
+
+    >>> from cospan import JointFrame
+    >>> from cospan.evidence import find_changes
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(30, 5, size=(300, 4)), rng.normal(30, 5, size=(300, 4))
+    >>> B[:, 2] += 3
+    >>> found = find_changes(JointFrame.fit(A, B), A, B, names=["age", "pay", "tenure", "rank"])
+    >>> [(one.name, one.change) for one in found.features.changed]
+    [('tenure', 'mean')]
+    """
+    a, b = (
+        np.asarray(arrays.to_numpy(as_rows(rows, name, d=frame.n_features)), dtype=np.float64)
+        for rows, name in ((rows_a, "A"), (rows_b, "B"))
+    )
+    columns = columns_of(plan, _names(frame, names, plan))
+    found = None
+    if min(len(a), len(b)) >= FEWEST_ROWS:
+        with arrays.one_blas_thread():  # many small products: threads would wait for each other
+            found = find(
+                [column.name for column in columns], read_columns(columns, a),
+                read_columns(columns, b), permutations=permutations, seed=seed, groups=groups,
+                keys=keys,
+            )  # fmt: skip
+    shares = _shares(frame, found)
+    table = _table(columns, (a, b), profiles, found, _parts(frame, columns, found), pulls)
+    quality = check_quality(table, profiles)
+    p, findings = (math.nan, ()) if found is None else (found.p, found.findings)
+    differs = found is not None and found.differs
+    verdict = Verdict(
+        differs=differs,
+        pvalue=p,
+        rows_tested=(0, 0) if found is None else found.rows,
+        n_permutations=permutations,
+        size="none" if not differs else "unknown" if auc is None else size_word(auc),
+        auc=auc,
+        mostly=max(shares, key=lambda kind: shares[kind], default=""),
+        shares=shares,
+        findings=findings,
+        notes=tuple(note for note in quality if note.code in WRITTEN),
+        rows=to_check,
+        sets=set_names,
+        kinds={column.name: column.kind for column in columns},
+    )
+    pairs = PairTable((), 0, 0) if found is None else pair_table(found)
+    return Changes(p, findings, table, pairs, quality, verdict)
+
+
+def _shares(frame: JointFrame, found: Found | None) -> dict[str, float]:
+    """What share of the difference is location, scale and shape; the linear span has no parts."""
+    if found is None or not found.differs or not frame.geometry.affine:
+        return {}
+    whole = frame.parts
+    if not 0 < whole.total < math.inf:
+        return {}
+    return {kind: getattr(whole, kind) / whole.total for kind in ("location", "scale", "shape")}
+
+
+def _parts(frame: JointFrame, columns: Sequence[Column], found: Found | None) -> Floats:
+    """Each column's part of the difference; NaN where there is none to divide."""
+    if found is None or not frame.geometry.affine:
+        return np.full(len(columns), math.nan)
+    return _by_column(columns, feature_parts(frame).total)
+
+
+def _table(
+    columns: Sequence[Column],
+    rows: tuple[Floats, Floats],
+    profiles: tuple[SetProfile, SetProfile] | None,
+    found: Found | None,
+    parts: Floats,
+    pulls: ArrayLike | None,
+) -> FeatureTable:
+    findings = () if found is None else found.findings
+    first = {one.column: one for one in reversed(findings) if one.column}
+    place = {column.name: k for k, column in enumerate(columns)}
+    pull = np.full(len(columns), math.nan)
+    if pulls is not None:
+        pull = _by_column(columns, np.asarray(pulls, dtype=np.float64))
+    total = float(parts.sum()) if found is not None and found.differs else math.nan
+    table = []
+    for name in place if found is None else found.order:
+        k = place[name]
+        column, finding = columns[k], first.get(name)
+        a, b = (
+            held_in(column, part, None if profiles is None else profiles[side])
+            for side, part in enumerate(rows)
+        )
+        p = math.nan if found is None else found.column_p[name]
+        table.append(
+            FeatureChange(
+                name=name,
+                kind=column.kind,
+                changed=finding is not None,
+                change="none" if finding is None else finding.kind,
+                p_adjusted=p if finding is None else finding.p,
+                difference=standardised(column, a, b),
+                a=a,
+                b=b,
+                part=float(parts[k]),
+                share=float(parts[k] / total) if 0 < total < math.inf else math.nan,
+                pull=float(pull[k]),
+                finding=finding,
+            )
+        )
+    return FeatureTable(tuple(table))
+
+
+def _names(
+    frame: JointFrame, names: Sequence[str] | None, plan: EncodingPlan | None
+) -> tuple[str, ...]:
+    if names is None:
+        names = plan.feature_names if plan is not None else frame.feature_names
+    if names is None:
+        return tuple(f"x{i}" for i in range(frame.n_features))
+    if len(names) != frame.n_features:
+        raise InputError(
+            f"There are {len(names)} names for {frame.n_features} features; give one for each."
+        )
+    return tuple(names)
+
+
+def _by_column(columns: Sequence[Column], values: Floats) -> Floats:
+    """Sums over the features made of each column, its indicator too."""
+    found = [
+        float(values[list(column.features)].sum())
+        + (0.0 if column.indicator is None else float(values[column.indicator]))
+        for column in columns
+    ]
+    return np.array(found)

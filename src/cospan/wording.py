@@ -1,0 +1,328 @@
+"""Findings become sentences here, and nowhere else: one short sentence a finding.
+
+A sentence is in the user's units and has the one number that matters, or what it was and what it
+is. Sets are called by their names. No code looks into a sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+from cospan._numbers import (
+    chance,
+    correlations,
+    exact_number,
+    number,
+    pair_of,
+    share_text,
+    shares_text,
+)
+from cospan._text import listed, plural, quoted, set_name
+from cospan.evidence import Finding, PairChange, QualityNote, Size, Verdict
+
+#: Findings that a verdict has a sentence for.
+MOST_FINDINGS = 8
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def sentence(one: Finding, sets: tuple[str, str], kind: str = "number") -> str:
+    """One sentence on a finding; `kind` is that of its column.
+
+    >>> one = Finding("mean", "tenure", a=32.4, b=45.1, effect=0.5)
+    >>> sentence(one, ("January", "July"))
+    'tenure rose from 32.4 to 45.1.'
+    """
+    text = _WRITERS[one.kind](one, (set_name(sets[0]), set_name(sets[1])), kind)
+    if one.where is not None and one.kind != "inside":
+        return f"Only where {quoted(one.where[0])} = {quoted(one.where[1])}: {text}."
+    named = text.startswith(tuple(quoted(name) for name in (one.column, one.second) if name))
+    return f"{text if named else text[:1].upper() + text[1:]}."
+
+
+def _name(one: Finding) -> str:
+    """The column; one number of a vector by its place."""
+    return quoted(f"{one.column}[{one.detail}]" if one.detail.isdigit() else one.column)
+
+
+def _moved(one: Finding) -> str:
+    return "rose" if one.b > one.a else "fell"
+
+
+def _mean(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    name = _name(one)
+    if kind == "date":
+        when = "later" if one.b > one.a else "earlier"
+        x, y = (value_text(v, kind) for v in (one.a, one.b))
+        return f"{name} is {when} in {sets[1]}: {y} on average, {x} in {sets[0]}"
+    if kind == "time of day":
+        step = (one.b - one.a + 12) % 24 - 12
+        when = "later" if step > 0 else "earlier"
+        return f"{name} is {value_text(abs(step) / 24, 'duration')} {when} in {sets[1]}"
+    x, y = pair_of(one.a, one.b)
+    if kind == "duration":
+        x, y = (value_text(v, kind) for v in (one.a, one.b))
+    if one.detail and not one.detail.isdigit():
+        return f"the {one.detail} of {quoted(one.column)} {_moved(one)} from {x} to {y} on average"
+    return f"{name} {_moved(one)} from {x} to {y}"
+
+
+def _spread(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    name = _name(one)
+    if one.a == 0 or one.b == 0:
+        return f"{name} does not vary in {sets[0] if one.a == 0 else sets[1]}"
+    ratio = one.b / one.a
+    if ratio >= 2:
+        return f"{name} varies {number(ratio, 2)} times as much in {sets[1]}"
+    change = share_text(abs(ratio - 1))
+    return f"{name} varies {change} {'more' if ratio > 1 else 'less'} in {sets[1]}"
+
+
+def _shape(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    at = float(one.detail)
+    x, y = shares_text(one.a, one.b)
+    value = value_text(at, kind) if kind in ("date", "time of day", "duration") else number(at)
+    return f"the share of {quoted(one.column)} up to {value} {_moved(one)} from {x} to {y}"
+
+
+def _level(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    name, level = quoted(one.column), quoted(one.detail)
+    if math.isnan(one.a):
+        return f"rare values of {name} changed their share"
+    x, y = shares_text(one.a, one.b)
+    if one.a == 0 or one.b == 0:
+        here, there, share = (sets[1], sets[0], y) if one.a == 0 else (*sets, x)
+        return f"{name} is {level} in {share} of {here}, and never in {there}"
+    return f"{name} = {level} {_moved(one)} from {x} to {y}"
+
+
+def _value(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    value = float(one.detail)
+    named = value_text(value, kind) if kind != "number" else exact_number(value)
+    x, y = shares_text(one.a, one.b)
+    return (
+        f"the share of {quoted(one.column)} that is exactly {named} {_moved(one)} from {x} to {y}"
+    )
+
+
+def _missing(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    name, (x, y) = quoted(one.column), shares_text(one.a, one.b)
+    if one.a == 0 or one.b == 0:
+        here, there, share = (sets[1], sets[0], y) if one.a == 0 else (*sets, x)
+        return f"{name} is missing in {share} of {here}, and never in {there}"
+    return f"{name} is missing in {y} of {sets[1]} ({x} of {sets[0]})"
+
+
+def _rounding(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    x, y = shares_text(one.a, one.b)
+    what = "a whole number" if one.detail == "1" else f"a multiple of {one.detail}"
+    return f"the share of {quoted(one.column)} that is {what} {_moved(one)} from {x} to {y}"
+
+
+def _given(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    given = f"for the same {quoted(one.second)}" if one.second else "given the other columns"
+    if kind in ("category", "boolean"):
+        return f"{given}, {quoted(one.column)} is distributed differently in {sets[1]}"
+    if kind == "date":
+        moved = "later" if one.b > one.a else "earlier"
+        step = value_text(abs(one.b - one.a), "duration")
+    else:
+        moved = "higher" if one.b > one.a else "lower"
+        step = value_text(abs(one.b - one.a), kind if kind == "duration" else "number")
+    return f"{given}, {quoted(one.column)} is {step} {moved} in {sets[1]}"
+
+
+def _scatter(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    moved = "less" if one.b > one.a else "more"
+    others = f"{quoted(one.second)} and the other columns" if one.second else "the other columns"
+    return f"{others} say {moved} about {quoted(one.column)} in {sets[1]}"
+
+
+def _identity(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    x, y = shares_text(one.a, one.b)
+    more, share = (sets[1], y) if one.b > one.a else (sets[0], x)
+    return f"{quoted(one.column)} follows from the other columns, but not in {share} of {more}"
+
+
+def _relation(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    x, y = correlations(one.a, one.b)
+    pair = f"{quoted(one.column)} and {quoted(one.second)}"
+    return f"the correlation of {pair} {_moved(one)} from {x} to {y}"
+
+
+def pair_sentence(pair: PairChange) -> str:
+    """One sentence on a relation of two columns, or of levels of them."""
+    one = Finding("relation", pair.first, pair.second, a=pair.r_a, b=pair.r_b)
+    return sentence(one, ("", ""))
+
+
+def _inside(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    x, y = pair_of(one.a, one.b)
+    where = f"where {quoted(one.second)} = {quoted(one.detail)}"
+    return f"{where}, {quoted(one.column)} {_moved(one)} from {x} to {y}"
+
+
+def _copy(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    where = sets[1] if one.b > one.a else sets[0]
+    return f"{quoted(one.column)} is a copy of {quoted(one.second)} in {where}"
+
+
+def _swap(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    first, second = sorted((quoted(one.column), quoted(one.second)))
+    return f"{first} and {second} look swapped in {sets[1]}"
+
+
+def _repeated(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    where = {"within A": sets[0], "within B": sets[1]}.get(one.detail)
+    rows = f"{one.a:,.0f} rows"
+    if where is None:
+        return f"{rows} of {sets[1]} are also in {sets[0]}"
+    return f"{rows} of {where} repeat another row of it"
+
+
+def _schema(one: Finding, sets: tuple[str, str], kind: str) -> str:
+    """Of a column that is not the same in both sets the data room says how."""
+    return one.detail
+
+
+_WRITERS = {
+    **dict.fromkeys(("only in", "renamed", "retyped", "lacking"), _schema),
+    "mean": _mean,
+    "spread": _spread,
+    "shape": _shape,
+    "level": _level,
+    "value": _value,
+    "missing": _missing,
+    "rounding": _rounding,
+    "given": _given,
+    "scatter": _scatter,
+    "identity": _identity,
+    "relation": _relation,
+    "inside": _inside,
+    "copy": _copy,
+    "swap": _swap,
+    "repeated rows": _repeated,
+}
+
+
+def value_text(value: float, kind: str) -> str:
+    """A value of a column: days as dates, hours as times of day, numbers in few digits.
+
+    >>> value_text(19723.0, "date"), value_text(13.5, "time of day"), value_text(0.25, "duration")
+    ('2024-01-01', '13:30', '6 h')
+    """
+    if not math.isfinite(value):
+        return number(value)
+    if kind == "date":
+        try:
+            moment = _EPOCH + timedelta(days=value)
+        except OverflowError:
+            return number(value)
+        return f"{moment:%Y-%m-%d}" if abs(value) >= 1 else f"{moment:%Y-%m-%d %H:%M}"
+    if kind == "time of day":
+        minutes = round(60 * value) % 1440
+        return f"{minutes // 60:02d}:{minutes % 60:02d}"
+    if kind == "duration":
+        for unit, days in (("d", 1.0), ("h", 1 / 24), ("min", 1 / 1440)):
+            if abs(value) >= days:
+                return f"{number(value / days, 2)} {unit}"
+        return f"{number(86400 * value, 2)} s"
+    return number(value)
+
+
+def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
+    """Do they differ, how much, in what: most important first."""
+    a, b = (set_name(name) for name in verdict.sets)
+    if math.isnan(verdict.pvalue):
+        lines = [f"There are too few rows to test whether {a} and {b} differ."]
+    elif not verdict.differs:
+        lines = [f"There is no evidence that {a} and {b} differ ({chance(verdict.pvalue)})."]
+    else:
+        lines = [f"{a} and {b} differ ({chance(verdict.pvalue)})."]
+    if verdict.auc is not None:
+        lines.append(size_sentence(verdict.auc))
+    if verdict.mostly:
+        lines.append(_MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}"))
+    kinds, findings = verdict.kinds, verdict.findings
+    lines += [
+        sentence(one, verdict.sets, kinds.get(one.column, "number"))
+        for one in findings[:MOST_FINDINGS]
+    ]
+    lines += [note_sentence(note, verdict.sets) for note in verdict.notes]
+    more = len({one.column for one in findings[MOST_FINDINGS:]})
+    if more:
+        lines.append(f"{plural(more, 'more column')} changed.")
+    return tuple(dict.fromkeys(lines))
+
+
+_MADE_OF = {
+    "location": "Most of the change ({share}) is in averages.",
+    "scale": "Most of the change ({share}) is in the overall spread.",
+    "shape": "Most of the change ({share}) is in how columns vary and relate, "
+    "not in their averages.",
+}
+
+
+def size_sentence(size: Size) -> str:
+    """How well single rows can be told apart.
+
+    >>> size_sentence(Size(0.853))
+    'Shown one row from each set, you could tell which is which 85 times in 100 (guessing: 50).'
+    """
+    return (
+        "Shown one row from each set, you could tell which is which "
+        f"{of_hundred(size)} times in 100 (guessing: 50)."
+    )
+
+
+def of_hundred(auc: float) -> str:
+    """An AUC as a count of 100, never rounded to certainty.
+
+    >>> of_hundred(0.812), of_hundred(0.998), of_hundred(1.0)
+    ('81', 'over 99', '100')
+    """
+    if 0 < auc < 0.005:
+        return "under 1"
+    return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
+
+
+def size_interval(size: Size) -> str:
+    """The interval of a size in the same words."""
+    return f"95% interval {of_hundred(size.low)} to {of_hundred(size.high)}; guessing: 50"
+
+
+def note_sentence(note: QualityNote, sets: tuple[str, str]) -> str:
+    """One sentence on an oddity of the data.
+
+    >>> note_sentence(QualityNote("new levels", "city", True, 0.0, 0.05, ("Ulm",)), ("A", "B"))
+    'city has values in B that A does not have: Ulm (5% of the rows).'
+    """
+    a, b = (set_name(name) for name in sets)
+    name = quoted(note.column)
+    if note.code in ("new levels", "vanished levels"):
+        here, there, share = (b, a, note.b) if note.code == "new levels" else (a, b, note.a)
+        return (
+            f"{name} has values in {here} that {there} does not have: {listed(note.levels)} "
+            f"({share_text(share)} of the rows)."
+        )
+    if note.code == "other case":
+        half = len(note.levels) // 2
+        x, y = (listed(part, 3) for part in (note.levels[:half], note.levels[half:]))
+        return f"In {name} the levels are in another case: {x} in {a}, {y} in {b}."
+    if note.code == "writing":
+        x, y = note.written
+        return f"{name} is written as {x} in {a} and as {y} in {b}."
+    if note.code == "text":
+        here, there, text = (a, b, note.written[0]) if note.written[0] else (b, a, note.written[1])
+        return f"{name} holds text such as {text!r} in {here}, and none in {there}."
+    if note.code == "blanks":
+        x, y = shares_text(note.a, note.b)
+        return f"{name} has blanks around {y} of the values of {b} ({x} in {a}); they do not count."
+    if note.code == "times":
+        x, y = (value_text(day, "date") for day in sorted((note.a, note.b)))
+        first, second = (a, b) if note.a <= note.b else (b, a)
+        return f"{name} ends on {x} in {first} and begins on {y} in {second}: it is not compared."
+    if not note.differs:
+        return f"{name} is {exact_number(note.a)} in every row."
+    return f"{name} does not vary in {a if note.a == 0 else b}."

@@ -1,0 +1,546 @@
+"""One engine of evidence: a valid p-value, the columns to blame, and one size with an interval."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.datasets import load_diabetes
+
+from cospan import angle_histogram, compare, fisher_rao, hellinger, separation, shift_test, wording
+from cospan.distribution import angle_auc, overlap
+from cospan.errors import InputError
+from cospan.evidence import Finding, Fold, QualityNote, Reading, Size, find, size_of
+from cospan.evidence.size import delong
+from cospan.evidence.test import _rare_z
+from cospan.wording import note_sentence, of_hundred, sentence, size_sentence
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def mixed(n, seed=0):
+    """A table with every kind of column."""
+    draw = rng(seed)
+    age = draw.normal(40, 10, n)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "pay": 100 * age + draw.normal(0, 300, n),
+            "hours": draw.exponential(8, n),
+            "town": draw.choice(["Rome", "Oslo", "Bonn"], n, p=[0.5, 0.3, 0.2]),
+            "open": draw.random(n) < 0.3,
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(draw.integers(0, 900, n), "D"),
+        }
+    )
+
+
+def read(rows):
+    return [Reading(j, "", values) for j, values in enumerate(np.asarray(rows, dtype=float).T)]
+
+
+def found_in(A, B, **options):
+    return find([f"x{j}" for j in range(A.shape[1])], read(A), read(B), **options)
+
+
+# ---- the p-value --------------------------------------------------------------------------------
+
+NULLS = {
+    "normal": lambda draw, n: draw.normal(size=(n, 4)),
+    "heavy tails": lambda draw, n: draw.standard_t(2, size=(n, 3)),
+    "rare levels": lambda draw, n: (draw.random((n, 5)) < [0.5, 0.1, 0.05, 0.02, 0.01]).astype(
+        float
+    ),
+    "correlated": lambda draw, n: draw.normal(size=(n, 1)) + 0.1 * draw.normal(size=(n, 6)),
+    "fewer rows than columns": lambda draw, n: draw.normal(size=(n, 40)),
+}
+
+
+@pytest.mark.parametrize("draw", NULLS.values(), ids=NULLS)
+def test_p_values_are_uniform_where_labels_mean_nothing(draw):
+    p = [
+        shift_test(draw(rng([seed, 1]), 16), draw(rng([seed, 2]), 24), n_permutations=39).pvalue
+        for seed in range(100)
+    ]
+    # 100 draws at 10 %: more than 18 are a chance of 1 in 200, 27 of the 250 at most .25 likewise
+    assert np.sum(np.array(p) <= 0.1) <= 18
+    assert np.sum(np.array(p) <= 0.5) <= 64
+
+
+@pytest.mark.parametrize("count", [19, 24, 99])
+def test_p_is_never_zero_even_for_disjoint_sets(count):
+    A, B = rng(7).normal(size=(40, 3)), rng(8).normal(size=(40, 3)) + 50
+    assert shift_test(A, B, n_permutations=count).pvalue == 1 / (1 + count)
+
+
+def test_exchanging_the_sets_flips_the_signs_and_keeps_the_rest():
+    A, B = mixed(300, 1), mixed(300, 2)
+    B["age"] += 5
+    B["pay"] = B["pay"].sample(frac=1, random_state=0).to_numpy()
+    one, other = compare(A, B), compare(B, A)
+    assert one.p == other.p == 0.001
+    assert one.size == pytest.approx(other.size, abs=1e-9)
+    assert [f.column for f in one.findings] == [f.column for f in other.findings]
+    for first, second in zip(one.findings, other.findings, strict=True):
+        assert first.kind == second.kind
+        assert (first.a, first.b) == pytest.approx((second.b, second.a), nan_ok=True, abs=1e-6)
+        assert first.z == pytest.approx(-second.z, rel=1e-3)
+        assert first.effect == pytest.approx(-second.effect, rel=1e-3, abs=1e-6)
+
+
+def test_the_order_of_rows_and_columns_does_not_matter():
+    A, B = rng(1).normal(size=(150, 5)), rng(2).normal(size=(170, 5))
+    B[:, 3] += 1
+    plain, order = found_in(A, B), rng(3).permutation(5)
+    mixed_up = found_in(rng(4).permutation(A), rng(5).permutation(B))
+    other = found_in(A[:, order], B[:, order])
+    own = [k for k, one in enumerate(plain.evidence.functions) if one.family < 2]
+    np.testing.assert_allclose(mixed_up.evidence.z[own], plain.evidence.z[own], atol=1e-4)
+    assert plain.p == mixed_up.p == other.p
+    assert [f.column for f in plain.findings] == [f.column for f in mixed_up.findings] == ["x3"]
+    assert [order[int(f.column[1:])] for f in other.findings] == [3]
+
+
+def test_units_do_not_matter():
+    A, B = rng(17).normal(size=(60, 4)), rng(18).normal(size=(50, 4)) * [1, 1.5, 1, 1]
+    plain = found_in(A, B, permutations=99)
+    units = np.array([1e-6, 3.0, 1e3, 1e9])
+    moved = found_in(A * units + 0.5 * units, B * units + 0.5 * units, permutations=99)
+    assert moved.p == plain.p
+    np.testing.assert_allclose(moved.evidence.z, plain.evidence.z, atol=1e-3)
+
+
+def test_the_same_seed_gives_the_same_bits():
+    A, B = rng(8).normal(size=(25, 3)), rng(9).normal(size=(31, 3))
+    same = [shift_test(A, B, random_state=3) for _ in range(2)]
+    assert same[0] == same[1]
+
+
+def test_no_column_is_named_where_the_whole_is_not():
+    for seed in range(30):
+        A, B = rng([seed, 1]).normal(size=(40, 5)), rng([seed, 2]).normal(size=(40, 5)) + 0.15
+        found = found_in(A, B, permutations=99)
+        assert found.differs or not found.findings
+        if found.p > 1.5 * found.smallest:
+            assert (found.evidence.adjusted >= found.p).all()
+
+
+def test_adjusted_p_values_rise_with_what_is_less_sure():
+    A, B = rng(1).normal(size=(100, 6)), rng(2).normal(size=(100, 6)) + np.linspace(0, 1, 6)
+    evidence = found_in(A, B).evidence
+    p = evidence.adjusted[np.argsort(evidence.log_p, kind="stable")]
+    assert (np.diff(p) >= 0).all()
+    assert 0 < p[0] <= p[-1] <= 1
+
+
+def test_rare_counts_have_their_hypergeometric_mid_p():
+    n, k, n_a = 60, 7, 25
+    law = stats.hypergeom(n, k, n_a)
+    x = np.arange(k + 1)
+    up, down = law.sf(x - 1) - law.pmf(x) / 2, law.cdf(x) - law.pmf(x) / 2
+    z = np.where(up < 0.5, -stats.norm.ppf(up), stats.norm.ppf(down))
+    np.testing.assert_allclose(_rare_z(n, k, n_a), z, rtol=1e-9)
+
+
+def test_large_sets_count_all_their_rows():
+    A, B = rng(1).normal(size=(2, 40_000, 3))
+    B[:, 1] += 0.05  # 1.8 standard errors in the rows that are relabelled, 7 in all
+    found = shift_test(A, B)
+    assert found.pvalue == 0.001
+    assert [one.column for one in found.findings] == ["x1"]
+    assert found.findings[0].rows == 80_000
+
+
+def test_groups_of_rows_are_relabelled_together():
+    """Rows of a patient resemble each other: forty patients are no 400 rows."""
+    alone, together = 0, 0
+    for seed in range(20):
+        draw = rng(seed)
+        patient = np.repeat(np.arange(40), 10)
+        X = draw.normal(size=(40, 2))[patient] + 0.5 * draw.normal(size=(400, 2))
+        A, B = X[:200], X[200:]
+        alone += shift_test(A, B, n_permutations=39).pvalue <= 0.05
+        together += shift_test(A, B, n_permutations=39, groups=patient).pvalue <= 0.05
+    assert alone >= 15
+    assert together <= 4
+    with pytest.raises(InputError, match="one label for each of the 400 rows"):
+        shift_test(A, B, groups=patient[:7])
+
+
+@pytest.mark.parametrize(
+    ("A", "B", "options", "message"),
+    [
+        (np.ones((5, 2)), np.ones((6, 2)), {}, "constant rows"),
+        (np.zeros((0, 2)), np.ones((6, 2)), {}, "A"),
+        (np.eye(3), np.eye(6)[:, :3], {}, "A has 3 rows"),
+        (np.eye(6), np.eye(5), {}, "6 features and B has 5"),
+        (np.full((6, 2), np.nan), np.eye(6)[:, :2], {}, "A contains NaN"),
+        (np.eye(6), np.eye(6) * 2, {"n_permutations": 18}, "n_permutations"),
+        (np.eye(6), np.eye(6) * 2, {"n_permutations": 99.5}, "n_permutations"),
+        (np.eye(6), np.eye(6) * 2, {"random_state": 1.5}, "random_state"),
+    ],
+)
+def test_shift_test_says_what_is_wrong(A, B, options, message):
+    with pytest.raises(InputError, match=message):
+        shift_test(A, B, **options)
+
+
+def test_tables_with_columns_in_another_order_are_refused():
+    A = pd.DataFrame(rng().normal(size=(20, 3)), columns=["x", "y", "z"])
+    with pytest.raises(InputError, match="B has A's columns in another order"):
+        shift_test(A, A[["z", "y", "x"]])
+
+
+# ---- what is to blame ---------------------------------------------------------------------------
+
+
+def patients():
+    table = load_diabetes(as_frame=True, scaled=False).data
+    return table.assign(sex=table["sex"].map({1.0: "f", 2.0: "m"}))
+
+
+TABLES = {
+    "made": (lambda: (mixed(700, 1), mixed(700, 2)), "age", "pay", "town", "Oslo"),
+    "patients": (
+        lambda: (patients().iloc[::2], patients().iloc[1::2].reset_index(drop=True)),
+        "bmi", "s4", "sex", "f",
+    ),
+}  # fmt: skip
+
+
+def shifted(b, x, y, g, level):
+    return b.assign(**{x: (b[x] + 0.8 * b[x].std()).round(1)}), "mean", x
+
+
+def widened(b, x, y, g, level):
+    return b.assign(**{x: b[x].mean() + 2 * (b[x] - b[x].mean())}), "spread", x
+
+
+def collapsed(b, x, y, g, level):
+    return b.assign(**{g: level}), "level", g
+
+
+def missing(b, x, y, g, level):
+    return b.assign(**{x: b[x].where(rng(8).random(len(b)) > 0.2)}), "missing", x
+
+
+def sentinel(b, x, y, g, level):
+    return b.assign(**{x: b[x].where(rng(8).random(len(b)) > 0.2, -999.0)}), "value", x
+
+
+def rounded(b, x, y, g, level):
+    return b.assign(**{x: b[x].round(-1)}), "rounding", x
+
+
+def permuted(b, x, y, g, level):
+    return b.assign(**{y: rng(9).permutation(b[y].to_numpy())}), None, y
+
+
+def copied(b, x, y, g, level):
+    return b.assign(**{x: b[y]}), "copy", x
+
+
+def swapped(b, x, y, g, level):
+    return b.assign(**{x: b[y], y: b[x]}), "swap", x
+
+
+def subgroup(b, x, y, g, level):
+    inside = b[g] == level
+    return b.assign(**{x: b[x].where(~inside, b[x] + 1.5 * b[x].std())}), "where", x
+
+
+FAULTS = [
+    shifted, widened, collapsed, missing, sentinel, rounded, permuted, copied, swapped, subgroup,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_fault_is_named_first(fault, table):
+    halves, *columns = TABLES[table]
+    a, b = halves()
+    b, kind, column = fault(b, *columns)
+    found = compare(a, b, curve="none")
+    first = found.findings[0]
+    assert found.p <= 0.002
+    if kind == "swap":
+        assert {first.column, first.second} == set(columns[:2])
+    elif kind is None:  # a broken relation may be blamed on either of the two
+        assert column in (first.column, first.second)
+    else:
+        assert first.column == column
+    if kind == "where":
+        assert first.where == (columns[2], columns[3]) or first.second == columns[2]
+    elif kind in ("copy", "swap", "missing", "level", "value", "mean"):
+        assert first.kind == kind
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_rows_that_repeat_are_said_first_and_do_not_bend_the_rest(table):
+    a, b = TABLES[table][0]()
+    n = len(b) // 3
+    b = pd.concat([b, b.iloc[:n]], ignore_index=True)
+    found = compare(a, b, curve="none")
+    assert (found.findings[0].kind, found.findings[0].detail) == ("repeated rows", "within B")
+    assert found.findings[0].a == n
+    assert len(found.findings) == 1
+    assert f"{n} rows of B repeat another row of it." in str(found.verdict)
+
+
+def test_rows_that_meet_by_chance_are_no_copies():
+    A, B = rng(1).integers(0, 3, (2, 300, 2)).astype(float)
+    assert shift_test(A, B).findings == ()
+
+
+def test_categories_that_differ_are_no_copies():
+    draw = rng(3)
+    A, B = (
+        pd.DataFrame({f"c{j}": np.where(draw.random(500) < p, "yes", "no") for j in range(3)})
+        for p in (0.2, 0.6)
+    )
+    found = compare(A, B)
+    assert found.p == 0.001
+    assert {one.kind for one in found.findings} == {"level"}
+
+
+def test_a_set_beside_itself_does_not_differ():
+    A = rng(1).normal(size=(120, 4))
+    found = compare(A, A[::-1])
+    assert found.p > 0.5
+    assert "120 rows of B are also in A." in str(found.verdict)
+
+
+def test_a_relation_that_turns_round_is_found_and_neither_column_by_itself():
+    A, B = rng(1).normal(size=(2, 300, 4))
+    A[:, 1], B[:, 1] = A[:, 1] + A[:, 0], B[:, 1] - B[:, 0]
+    found = compare(A, B)
+    first = found.findings[0]
+    assert {first.column, first.second} == {"x0", "x1"}
+    (pair,) = found.feature_pairs.changed
+    assert (pair.first, pair.second) == ("x0", "x1")
+    assert pair.r_a > 0.6
+    assert pair.r_b < -0.6
+
+
+def test_a_number_that_moved_against_another_says_how_far():
+    A = rng(5).normal(100, 20, size=(400, 1))
+    B = A[::-1]
+    A, B = (np.hstack([X, 0.1 * X + rng(k).normal(0, 0.3, X.shape)]) for k, X in enumerate((A, B)))
+    B[:, 1] += 0.25  # an eighth of its spread, and most of what the other column leaves open
+    first = compare(A, B).findings[0]
+    assert (first.kind, {first.column, first.second}) == ("given", {"x0", "x1"})
+    assert abs(first.b - first.a) == pytest.approx(0.25 if first.column == "x1" else 2.5, rel=0.15)
+
+
+def test_a_total_that_is_no_sum_any_more_is_found():
+    A, B = rng(1).normal(10, 2, size=(2, 400, 3))
+    A, B = (np.column_stack([X, X.sum(axis=1)]) for X in (A, B))
+    B[:24, 3] += rng(2).normal(0, 3, 24)
+    found = shift_test(A, B)
+    assert found.pvalue <= 0.01
+
+
+# ---- the size -----------------------------------------------------------------------------------
+
+
+def angles(a, b, n, seed):
+    return rng(seed).beta(a, b, n) * math.pi / 2
+
+
+def test_distances_are_those_of_the_histograms():
+    a, b = angles(3, 6, 150, 0), angles(6, 3, 90, 1)
+    result = separation(a, b, bins=20)
+    P, Q = angle_histogram(a, 20), angle_histogram(b, 20)
+    assert (result.fisher_rao, result.hellinger) == (fisher_rao(P, Q), hellinger(P, Q))
+    assert result.overlap == overlap(P, Q)
+    assert result.auc == pytest.approx(angle_auc(a, b), abs=1e-12)
+    assert (result.n_a, result.n_b) == (150, 90)
+
+
+@pytest.mark.parametrize("n", [5, 60, 3000])
+def test_the_interval_holds_its_value_and_stays_in_range(n):
+    size = separation(angles(2, 5, n, 2), angles(5, 2, n, 3)).auc
+    assert 0 <= size.low < size <= size.high <= 1
+    assert size > 0.7
+    turned = separation(math.pi / 2 - angles(5, 2, n, 3), math.pi / 2 - angles(2, 5, n, 2)).auc
+    assert (turned, turned.low, turned.high) == pytest.approx((size, size.low, size.high))
+
+
+def test_the_interval_covers_the_truth():
+    truth, n, missed = stats.norm.cdf(0.5 / math.sqrt(2)), 60, 0
+    for seed in range(300):
+        draw = rng(seed)
+        folds = [Fold(draw.normal(size=n), draw.normal(0.5, size=n))]
+        size = size_of(folds)
+        missed += not size.low <= truth <= size.high
+    assert missed <= 26  # 5 % of 300 are 15, and three standard errors
+
+
+def test_a_perfect_separation_of_few_rows_is_not_certain():
+    size = size_of([Fold(np.arange(6.0), np.arange(10.0, 16.0))])
+    assert size == size.high == 1
+    assert 0.5 < size.low < 0.9
+
+
+def test_the_variance_is_delongs():
+    a, b = rng(1).normal(size=40), rng(2).normal(0.5, size=50)
+    above = [(b > x).mean() for x in a]
+    below = [(a < y).mean() for y in b]
+    variance = np.var(above, ddof=1) / 40 + np.var(below, ddof=1) / 50
+    assert delong(Fold(a, b)) == pytest.approx((np.mean(above), variance))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "options", "message"),
+    [
+        ([], [0.1], {}, "theta_a is empty"),
+        ([0.1], [], {}, "theta_b is empty"),
+        ([0.1, math.nan], [0.2], {}, "theta_a holds 1 NaN"),
+        ([12.0], [80.0], {}, "radians"),
+        ([0.1], [0.2], {"bins": -1}, "bins"),
+    ],
+)
+def test_separation_refuses_what_it_cannot_measure(a, b, options, message):
+    with pytest.raises(InputError, match=message):
+        separation(a, b, **options)
+
+
+# ---- a comparison -------------------------------------------------------------------------------
+
+
+def test_a_comparison_has_one_p_value_one_size_and_findings():
+    A, B = mixed(300, 1), mixed(300, 2)
+    B["age"] += 6
+    found = compare(A, B)
+    assert found.p == found.verdict.pvalue == found.changes.p == 0.001
+    assert found.size == found.separation.auc == found.verdict.auc
+    assert 0.5 < found.size.low < found.size < found.size.high < 1
+    assert found.findings == found.verdict.findings
+    assert found.verdict.rows_tested == (300, 300)
+    assert found.verdict.features[0] == found.features[0].name == "age"
+
+
+def test_the_linear_span_has_findings_and_no_parts():
+    A, B = rng(1).normal(size=(2, 200, 4))
+    B[:, 2] *= 3
+    found = compare(A, B, preset="paper")
+    assert (found.p, found.findings[0].column) == (0.001, "x2")
+    assert found.verdict.shares == {}
+    assert math.isnan(found.features["x2"].part)
+    json.loads(found.to_json())
+
+
+def test_too_few_rows_have_no_p_value_and_say_so():
+    found = compare(rng(1).normal(size=(3, 2)), rng(2).normal(size=(30, 2)))
+    assert math.isnan(found.p)
+    assert found.findings == ()
+    assert "There is no p-value: a test needs at least 4 rows in each set." in found.warnings
+    assert found.verdict.sentences[0] == "There are too few rows to test whether A and B differ."
+    assert json.loads(found.to_json())["changes"]["verdict"]["pvalue"] is None
+
+
+def test_so_few_relabellings_are_refused():
+    A, B = rng(1).normal(size=(2, 20, 2))
+    with pytest.raises(InputError, match="n_permutations must be a whole number of at least 19"):
+        compare(A, B, n_permutations=0)
+
+
+def test_many_sets_have_findings_for_every_pair():
+    tables = {name: mixed(200, seed) for seed, name in enumerate("abc")}
+    tables["c"]["hours"] += 6
+    found = compare(tables)
+    assert not found.changes("a", "b").verdict.differs
+    assert found.changes("a", "c").verdict.features == ("hours",)
+    assert found.distance("a", "c") > found.distance("a", "b")
+
+
+# ---- as data, and in words ----------------------------------------------------------------------
+
+
+def test_findings_are_plain_data():
+    A, B = mixed(300, 1), mixed(300, 2)
+    B["age"] += 6
+    B.loc[::7, "hours"] = np.nan
+    rows = [one.to_dict() for one in compare(A, B).findings]
+    again = json.loads(json.dumps(rows, allow_nan=False))
+    assert [row["kind"] for row in again] == ["mean", "missing"]
+    assert set(again[0]) == set(Finding.__dataclass_fields__)
+
+
+SENTENCES = {
+    "age rose from 32.4 to 45.1.": Finding("mean", "age", a=32.4, b=45.1),
+    "v[3] fell from 2 to 1.": Finding("mean", "v", detail="3", a=2.0, b=1.0),
+    "The length of note fell from 40 to 20 on average.": Finding(
+        "mean", "note", detail="length", a=40.0, b=20.0
+    ),
+    "age varies 20% less in July.": Finding("spread", "age", a=1.0, b=0.8),
+    "age varies 3 times as much in July.": Finding("spread", "age", a=1.0, b=3.0),
+    "age does not vary in July.": Finding("spread", "age", a=1.0, b=0.0),
+    "The share of age up to 40 rose from 35% to 46%.": Finding(
+        "shape", "age", detail="40.0", a=0.35, b=0.46
+    ),
+    "town = Oslo fell from 30% to 20%.": Finding("level", "town", detail="Oslo", a=0.3, b=0.2),
+    "town is Rome in 5% of July, and never in June.": Finding(
+        "level", "town", detail="Rome", a=0.0, b=0.05
+    ),
+    "The share of age that is exactly -999 rose from 0% to 8%.": Finding(
+        "value", "age", detail="-999.0", a=0.0, b=0.08
+    ),
+    "age is missing in 11% of July, and never in June.": Finding("missing", "age", a=0.0, b=0.11),
+    "age is missing in 11% of July (4% of June).": Finding("missing", "age", a=0.04, b=0.11),
+    "The share of age that is a whole number rose from 2% to 100%.": Finding(
+        "rounding", "age", detail="1", a=0.02, b=1.0
+    ),
+    "For the same pay, age is 4.2 higher in July.": Finding("given", "age", "pay", a=30.1, b=34.3),
+    "pay and the other columns say less about age in July.": Finding(
+        "scatter", "age", "pay", a=1.0, b=1.4
+    ),
+    "sum follows from the other columns, but not in 5% of July.": Finding(
+        "identity", "sum", a=0.0, b=0.05
+    ),
+    "The correlation of age and pay rose from 0.16 to 0.37.": Finding(
+        "relation", "age", "pay", a=0.16, b=0.37
+    ),
+    "Where town = Oslo, age rose from 40 to 45.": Finding(
+        "inside", "age", "town", detail="Oslo", a=40.0, b=45.0
+    ),
+    "age is a copy of pay in July.": Finding("copy", "age", "pay", a=0.0, b=1.0),
+    "age and pay look swapped in July.": Finding("swap", "age", "pay"),
+    "60 rows of July repeat another row of it.": Finding(
+        "repeated rows", detail="within B", a=60.0
+    ),
+    "60 rows of July are also in June.": Finding("repeated rows", detail="in both", a=60.0),
+    "Only where town = Oslo: age rose from 40 to 45.": Finding(
+        "mean", "age", a=40.0, b=45.0, where=("town", "Oslo")
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_every_kind_of_finding_has_its_sentence(text):
+    assert sentence(SENTENCES[text], ("June", "July")) == text
+
+
+def test_no_kind_is_without_a_sentence():
+    assert {one.kind for one in SENTENCES.values()} == set(wording._WRITERS)
+
+
+def test_dates_and_times_are_in_their_own_units():
+    later = Finding("mean", "day", a=19723.0, b=19733.0)
+    assert sentence(later, ("A", "B"), "date") == (
+        "day is later in B: 2024-01-11 on average, 2024-01-01 in A."
+    )
+    clock = Finding("mean", "at", a=23.5, b=0.5)
+    assert sentence(clock, ("A", "B"), "time of day") == "at is 1 h later in B."
+
+
+def test_sizes_and_notes_in_words():
+    assert size_sentence(Size(0.85)).endswith("which is which 85 times in 100 (guessing: 50).")
+    assert [of_hundred(x) for x in (0.5, 0.996, 1.0)] == ["50", "over 99", "100"]
+    constant = QualityNote("constant", "age", True, 3.0, 0.0)
+    assert note_sentence(constant, ("A", "B")) == "age does not vary in B."
+    both = QualityNote("constant", "age", False, 7.0, 7.0)
+    assert note_sentence(both, ("A", "B")) == "age is 7 in every row."
