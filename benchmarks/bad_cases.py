@@ -44,23 +44,31 @@ OPTIONS = {
     "--score": ("/nonexistent.csv", "."),
     "--nothing": ("", "1"),
 }
-NAMES = ("", ".", "..", "/", "/dev/null", "/dev/zero", "*", "[", "~", "a\nb", "-", "::x", "x.csv::y",
-         "http://localhost:1/x.csv", "s3://nowhere/x.parquet", "\udcff.csv", "a" * 5000)  # fmt: skip
+NAMES = ("", ".", "..", "/", "/dev/null", "/dev/zero", "*", "[", "~", "a\nb", "-", "::x", "x::y",
+         "http://localhost:1/x.csv", "s3://nowhere/x.csv", "\udcff.csv", "a" * 5000)  # fmt: skip
 
 
-# ---- tables whose columns differ ------------------------------------------------------------------
+# ---- tables whose columns differ ----------------------------------------------------------------
 
 _rng = np.random.default_rng(1)
-_NUMBERS = {name: [f"{x:.4f}" for x in _rng.normal(size=60)] for name in ("alpha", "bravo", "charlie")}
+COLUMNS = ("alpha", "bravo", "charlie", "kind", "delta")
+_NUMBERS = {name: [f"{x:.4f}" for x in _rng.normal(size=60)] for name in COLUMNS[:3]}
 _TABLE = {**_NUMBERS, "kind": ["cat", "dog", "emu"] * 20}
+
+
+def _renamed(table, name):
+    return {name if key == "charlie" else key: values for key, values in table.items()}
+
+
+_DAYS = [f"2020-01-{1 + i % 28:02}" for i in range(60)]
 _CHANGES = {
     "dropped": ("charlie", lambda t: {k: v for k, v in t.items() if k != "charlie"}),
     "added": ("delta", lambda t: {**t, "delta": t["alpha"][::-1]}),
-    "renamed": ("charlie", lambda t: {{"charlie": "delta"}.get(k, k): v for k, v in t.items()}),
-    "other case": ("charlie", lambda t: {{"charlie": "Charlie"}.get(k, k): v for k, v in t.items()}),
+    "renamed": ("charlie", lambda t: _renamed(t, "delta")),
+    "other case": ("charlie", lambda t: _renamed(t, "Charlie")),
     "number to text": ("charlie", lambda t: {**t, "charlie": [f"c{x[:2]}" for x in t["charlie"]]}),
     "text to number": ("kind", lambda t: {**t, "kind": t["alpha"]}),
-    "number to date": ("charlie", lambda t: {**t, "charlie": [f"2020-01-{1 + i % 28:02}" for i in range(60)]}),
+    "number to date": ("charlie", lambda t: {**t, "charlie": _DAYS}),
     "all infinite": ("charlie", lambda t: {**t, "charlie": ["inf"] * 60}),
     "all missing": ("charlie", lambda t: {**t, "charlie": [""] * 60}),
     "one absurd cell": ("charlie", lambda t: {**t, "charlie": ["1e300", *t["charlie"][1:]]}),
@@ -173,8 +181,10 @@ SPECIAL = {
     "a link to nowhere": lambda path: path.symlink_to("nowhere"),
     "a link to itself": lambda path: path.symlink_to(path.name),
 }
-ROLES = (("data", "csv"), ("data", "csv.gz"), ("data", "parquet"), ("data", "arrow"), ("data", "npy"),
-         ("data", "npz"), ("profile", "cospan"), ("output", "html"), ("scores", "csv"))  # fmt: skip
+ROLES = (
+    *(("data", ending) for ending in ("csv", "csv.gz", "parquet", "arrow", "npy", "npz")),
+    *(("profile", "cospan"), ("output", "html"), ("scores", "csv")),
+)
 
 
 def remove(path):
@@ -228,12 +238,12 @@ def wide_table(path, columns, rows):
 TEXTS = {
     "one long text.parquet": lambda path: packed_texts(path, ["a" * 200_000_000]),
     "two texts.parquet": lambda path: packed_texts(path, ["a" * 20_000_000, "b" * 20_000_000]),
-    "many texts.parquet": lambda path: packed_texts(path, ["a" * 10**6 + str(i) for i in range(200)]),
+    "many texts.parquet": lambda path: packed_texts(path, [f"{i:0>999999}" for i in range(200)]),
     "words.parquet": lambda path: packed_texts(path, ["a " * 25_000_000, *["b"] * 99]),
     "shared text.parquet": lambda path: packed_texts(path, ["a" * 20_000_000], [0] * 200),
     "shared short text.parquet": lambda path: packed_texts(path, ["a" * 900_000], [0] * 20_000),
     "latin.csv": lambda path: path.write_bytes(b"a,b,c\n" + b"1,2,caf\xe9\n" * 20),
-    "open quote.csv": lambda path: path.write_text("a,b\n" + "1,2\n" * 9 + '1,"2\n' + "1,2\n" * 10**6),
+    "open quote.csv": lambda path: path.write_text('a,b\n1,2\n1,"2\n' + "1,2\n" * 10**6),
     "long line.csv.gz": lambda path: gzipped(path, b"a,b\n1,", b"7", 1000, b"\n"),
     "long name.csv.gz": lambda path: gzipped(path, b"", b"a", 1000, b",b\n1,2\n"),
     "wide.csv": lambda path: wide_table(path, 6000, 2),

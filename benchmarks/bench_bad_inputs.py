@@ -17,14 +17,14 @@ import itertools
 import json
 import sys
 import tempfile
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 import bad_cases
 import good_files
-from commands import (MEMORY, SECONDS, command, first_finding, forked, import_everything,
-                      mishandled)  # fmt: skip
+from commands import MEMORY, SECONDS, command, first_finding, forked, mishandled, warm_up
 
 
 class Case(NamedTuple):
@@ -86,8 +86,6 @@ def cells():
 
 
 def arrays():
-    import zipfile
-
     for (name, data), packed in itertools.product(bad_cases.arrays().items(), (False, True)):
 
         def make(folder, data=data, packed=packed):
@@ -208,7 +206,7 @@ def judged(case, ended):
     if wrong is None and case.column is not None:
         if ended.code:
             wrong = f"refused: {' '.join(ended.errors.split())[:150]}"
-        elif case.column not in first_finding(json.loads(ended.printed), good_files.NAMES):
+        elif case.column not in first_finding(json.loads(ended.printed), bad_cases.COLUMNS):
             wrong = f"column {case.column} is not in the first finding"
     return wrong
 
@@ -219,7 +217,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS))
     asked = parser.parse_args()
-    import_everything()
+    warm_up()
     cases = [case for group in asked.only for case in GROUPS[group]()]
     cases = cases[:: max(1, len(cases) // (asked.most or len(cases)))]
     if asked.list:

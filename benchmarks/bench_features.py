@@ -285,7 +285,7 @@ def long(block: int = 250_000) -> None:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    from bench_encoding import flights
+    from bench_data import flights
 
     blocks = [flights(block, seed) for seed in range(2)]
     place = blocks[0].schema.get_field_index("delay0")

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import good_files
-from commands import MEMORY, SECONDS, bounded, import_everything, peak_memory
+from commands import MEMORY, SECONDS, bounded, peak_memory, warm_up
 
 # Numbers that programs forget: the ends of the ranges, and what wraps around.
 EXTREMES = (0, 1, 2**7, 2**8 - 1, 2**15, 2**16 - 1, 2**24, 2**31 - 1, 2**31, 2**32 - 1)
@@ -142,7 +142,7 @@ def main():
     parser.add_argument("kinds", nargs="*", metavar="kind", help=", ".join(good_files.KINDS))
     options = parser.parse_args()
     kinds = options.kinds or list(good_files.KINDS)
-    import_everything()
+    warm_up()
     counts, odd, largest, longest = Counter(), [], 0, 0.0
     for place, kind in enumerate(kinds):
         cases = options.cases * (place + 1) // len(kinds) - options.cases * place // len(kinds)

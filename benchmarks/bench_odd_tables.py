@@ -11,10 +11,10 @@ JSON, an audit, fidelity, monitoring. Allowed are a result and an error of cospa
 
 import argparse
 import datetime
-import decimal
 import sys
 import tempfile
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +23,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from commands import command, forked, import_everything, mishandled
+from commands import command, forked, mishandled, warm_up
 
-DAY = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
+DAY = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
 
 
 def some(rng, n, values, gaps=0.0):
@@ -61,7 +61,7 @@ ODD = {
     "whole_numbers_beyond_53_bits": lambda rng, n: list(2**62 + rng.integers(0, 999, n)),
     "unsigned": lambda rng, n: pa.array(rng.integers(0, 2**63, n).astype(np.uint64) * 2),
     "half": lambda rng, n: pa.array(rng.normal(size=n).astype(np.float16)),
-    "decimals": lambda rng, n: some(rng, n, [decimal.Decimal("1.10"), decimal.Decimal("9.99")], 0.1),
+    "decimals": lambda rng, n: some(rng, n, [*map(Decimal, ("1.10", "9.99"))], 0.1),
     "all_missing": lambda rng, n: pa.array([None] * n, pa.float64()),
     "no_type": lambda rng, n: pa.nulls(n),
     "missing_texts": lambda rng, n: pa.array([None] * n, pa.string()),
@@ -70,7 +70,7 @@ ODD = {
     "empty_texts": lambda rng, n: [""] * n,
     "blank_texts": lambda rng, n: some(rng, n, ["", " ", "\t", "a"]),
     "one_long_text": lambda rng, n: ["x" * 10**6, *["y"] * (n - 1)],
-    "odd_texts": lambda rng, n: some(rng, n, ["<b>", "\x1b[1m", "=1+1", "a\nb", "😀", "\u202e"], 0.1),
+    "odd_texts": lambda rng, n: some(rng, n, ["<b>", "\x1b[1m", "=1+1", "a\nb", "\u202e"], 0.1),
     "numbers_as_texts": lambda rng, n: [f"{x:.3f}" for x in rng.normal(size=n)],
     "numbers_and_texts": lambda rng, n: some(rng, n, ["1", "2.5", "x", "NA", ""]),
     "identifiers": lambda rng, n: [f"id-{x:012}" for x in rng.integers(0, 10**12, n)],
@@ -80,13 +80,13 @@ ODD = {
     "dates": lambda rng, n: dates(rng, n),
     "dates_with_a_zone": lambda rng, n: dates(rng, n, "America/New_York"),
     "one_date": lambda rng, n: [datetime.date(2024, 2, 29)] * n,
-    "dates_far_away": lambda rng, n: some(rng, n, [datetime.date(1, 1, 1), datetime.date(9999, 12, 31)]),
+    "dates_far_away": lambda rng, n: some(rng, n, [datetime.date.min, datetime.date.max]),
     "times": lambda rng, n: some(rng, n, [datetime.time(23, 59, 59), datetime.time(0)], 0.2),
     "spans": lambda rng, n: pa.array(rng.integers(-(10**9), 10**9, n), pa.duration("ms")),
     "nanoseconds": lambda rng, n: pa.array(rng.integers(0, 2**62, n), pa.timestamp("ns")),
     "lists": lambda rng, n: some(rng, n, [[1.0, 2.0], [3.0, 4.0]]),
     "lists_with_nulls": lambda rng, n: some(rng, n, [[1.0, None], [], None, [3.0]]),
-    "structs_with_nulls": lambda rng, n: some(rng, n, [{"a": 1, "b": None}, {"a": None, "b": "x"}], 0.2),
+    "structs_with_nulls": lambda rng, n: some(rng, n, [{"a": 1}, {"a": None, "b": "x"}], 0.2),
     "binary": lambda rng, n: some(rng, n, [b"\xff\x00", b""], 0.1),
     "coded_with_nulls": lambda rng, n: pa.array(some(rng, n, ["a", None, "b"])).dictionary_encode(),
 }  # fmt: skip
@@ -183,7 +183,7 @@ def main():
     parser.add_argument("calls", nargs="?", type=int, default=300)
     parser.add_argument("--first", type=int, default=0, help="number of the first call")
     options = parser.parse_args()
-    import_everything()
+    warm_up()
     ends, longest = Counter(), 0.0
     for number in range(options.first, options.first + options.calls):
         with tempfile.TemporaryDirectory() as folder:

@@ -31,7 +31,7 @@ class Ended(NamedTuple):
     seconds: float
 
 
-def import_everything():
+def warm_up():
     """What the commands need, once, before the first fork."""
     import pyarrow.csv
     import pyarrow.parquet  # noqa: F401
@@ -124,8 +124,9 @@ def mishandled(ended, memory=MEMORY):
 
 
 def first_finding(result, columns):
-    """The first thing said about a column, in the JSON of a comparison: a finding, else a sentence."""
+    """The first finding in the JSON of a comparison, or its first sentence about a column."""
     if result.get("findings"):
         return json.dumps(result["findings"][0])
     sentences = result["changes"]["verdict"]["sentences"]
-    return next((s for s in sentences if any(name in s for name in columns)), "")
+    named = re.compile(r"\b(" + "|".join(map(re.escape, columns)) + r")\b")
+    return next(filter(named.search, sentences), "")

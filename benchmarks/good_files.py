@@ -13,7 +13,8 @@ CLASSES = np.where(LABELS, "cat", "dog")
 
 
 def as_text(separator):
-    lines = [separator.join([*map(repr, map(float, r)), k]) for r, k in zip(ROWS, CLASSES)]
+    rows = zip(*ROWS.T.tolist(), CLASSES, strict=True)
+    lines = [separator.join(map(str, row)) for row in rows]
     return "\n".join([separator.join(NAMES), *lines]).encode()
 
 
