@@ -95,7 +95,12 @@ PLAIN = {
     "skewed": lambda rng, n: list(rng.gamma(2, 20, n)),
     "colour": lambda rng, n: some(rng, n, ["red", "green", "blue"], 0.05),
 }
-SIZES = (1, 2, 3, 8, 60, 60, 300, 300, 1000)
+# Columns with few values, to be classes.
+CLASSES = (
+    *("blank_texts", "odd_texts", "booleans", "coded_with_nulls", "lists_with_nulls", "lists"),
+    *("structs_with_nulls", "numbers_and_texts", "binary", "nan_and_null", "times", "minus_zero"),
+)
+SIZES = (1, 2, 20, 60, 60, 60, 300, 300, 300, 1000)
 FORMS = ("arrow", "pandas", "polars", "parquet", "csv")
 ACTIONS = (
     *("compare", "page", "classes", "compare many", "audit", "audit command", "fidelity"),
@@ -141,8 +146,14 @@ def draw(number):
     sizes = [int(n) for n in rng.choice(SIZES, 3)]
     if number % 60 == 0:
         names, sizes = ["levels_of_one_row", "normal"], [100_000, 100_000, 60]
-    action = ACTIONS[number % len(ACTIONS)]
-    return action, str(rng.choice(FORMS)), [str(name) for name in names], sizes, rng
+    names.append(next(name for name in rng.permutation(CLASSES) if name not in names))
+    return (
+        ACTIONS[number % len(ACTIONS)],
+        str(rng.choice(FORMS)),
+        [str(name) for name in names],
+        sizes,
+        rng,
+    )
 
 
 def do(action, form, names, sizes, rng):
@@ -151,7 +162,7 @@ def do(action, form, names, sizes, rng):
     from cospan.errors import CospanError
 
     tables = [table_of(names, rng, n) for n in sizes]
-    label = str(rng.choice(names))
+    label = names[-1]
     if action in ("page", "audit command"):
         paths = [as_form(table, "parquet", Path(f"set-{i}")) for i, table in enumerate(tables)]
         outputs = ("-o", "r.html", "-o", "r.md", "-o", "r.json")
@@ -165,7 +176,7 @@ def do(action, form, names, sizes, rng):
         "compare": lambda: cospan.compare(A, B),
         "compare many": lambda: cospan.compare({"a": A, "b": B, "c": C}),
         "classes": lambda: cospan.compare(A, label=label),
-        "audit": lambda: cospan.audit_labels(A, tables[0][label].to_pylist()),
+        "audit": lambda: cospan.audit_labels(tables[0].to_pandas(), tables[0][label].to_pylist()),
         "fidelity": lambda: cospan.fidelity(A, B),
         "monitor": lambda: cospan.monitor(A, B, every="10-rows"),
     }
