@@ -95,8 +95,7 @@ def header(descr="'<f8'", order="False", shape="(4, 3)"):
 
 
 def saved(array):
-    stream = io.BytesIO()
-    np.save(stream, array, allow_pickle=True)
+    np.save(stream := io.BytesIO(), array, allow_pickle=True)
     return stream.getvalue()
 
 
@@ -231,8 +230,8 @@ def gzipped(path, front, letter, millions, end):
 
 
 def wide_table(path, columns, rows):
-    line = ",".join(["1.5"] * columns)
-    path.write_text("\n".join([",".join(f"c{j}" for j in range(columns)), *[line] * rows]))
+    lines = [[f"c{j}" for j in range(columns)], *[["1.5"] * columns] * rows]
+    path.write_text("\n".join(map(",".join, lines)))
 
 
 TEXTS = {
