@@ -1,192 +1,51 @@
-"""Damaged files, thousands of them: one target for each source, for model files and profiles.
+"""Damaged files, thousands of them: every one is read, or refused in one sentence.
 
-Each target takes a good file, damages it (bytes changed, words set to extreme numbers, pieces cut,
-doubled or moved) and reads what is left. Allowed are two outcomes: rows, or an error of cospan in
-one sentence. The cases run in a process of their own for each target, so that a crash is seen as
-one, with its peak memory (below 1 GB, or it counts as a finding); so does a case that has not ended
-after 60 seconds. Everything is seeded: a failing case can be made again.
+    python benchmarks/bench_fuzz.py                   5,000 files of all kinds, some ten minutes
+    python benchmarks/bench_fuzz.py 1000 parquet npz  as many of these kinds
 
-    python benchmarks/bench_fuzz.py [CASES] [TARGET ...]
+A good file is damaged (bytes changed, words set to extreme numbers, pieces cut, doubled or moved)
+and compared; the two good ends are a result and an error of cospan in one line. Anything else is
+mishandled: another exception, an end by a signal, more than 1 GB of memory (4 GB for Arrow and
+Parquet, whose own metadata say how much to read), no end within 60 s. The cases of a kind share
+one process until it dies of one. Everything is seeded: a case can be made again.
 """
 
-from __future__ import annotations
-
+import argparse
+import bz2
 import gzip
 import json
-import re
+import os
 import shutil
 import signal
-import struct
-import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
-ROWS = np.random.default_rng(0).normal(size=(40, 3))
-LABELS = np.arange(40) % 2
-#: Every case ends within this time, and takes less than this memory.
-SECONDS, MEMORY = 60, 10**9
-#: Numbers that programs forget: the ends of the ranges, and what wraps around.
+import good_files
+from commands import MEMORY, SECONDS, bounded, peak_memory, warm_up
+
+# Numbers that programs forget: the ends of the ranges, and what wraps around.
 EXTREMES = (0, 1, 2**7, 2**8 - 1, 2**15, 2**16 - 1, 2**24, 2**31 - 1, 2**31, 2**32 - 1)
+# Half of the packed files are damaged before they are packed.
+PACKERS = {".gz": gzip, ".bz2": bz2}
 
 
-# ---- good files --------------------------------------------------------------------------------
-
-
-def _arrow_table():
-    import pyarrow as pa
-
-    lists = pa.array([[float(i), 2.0] for i in range(40)])
-    text = ["cat" if label else "dog" for label in LABELS]
-    columns = {"a": ROWS[:, 0], "b": ROWS[:, 1], "l": lists, "y": text}
-    return pa.table({**columns, "c": pa.array(text).dictionary_encode()})
-
-
-def csv(folder):
-    lines = [",".join(map(repr, map(float, row))) for row in ROWS]
-    (folder / "x.csv").write_text("a,b,c\n" + "\n".join(lines))
-    return folder / "x.csv", {}
-
-
-def packed_csv(folder):
-    path, options = csv(folder)
-    (folder / "x.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
-    path.unlink()
-    return folder / "x.csv.gz", options
-
-
-def parquet(folder):
-    import pyarrow.parquet as pq
-
-    pq.write_table(_arrow_table(), folder / "x.parquet")
-    return folder / "x.parquet", {"label": "y"}
-
-
-def arrow(folder):
-    from pyarrow import feather
-
-    feather.write_feather(_arrow_table(), str(folder / "x.arrow"), compression="uncompressed")
-    return folder / "x.arrow", {"label": "y"}
-
-
-def arrow_stream(folder):
-    import pyarrow as pa
-
-    table = _arrow_table()
-    with pa.ipc.new_stream(str(folder / "x.arrow"), table.schema) as writer:
-        writer.write_table(table)
-    return folder / "x.arrow", {"label": "c"}
-
-
-def npy(folder):
-    np.save(folder / "x.npy", ROWS)
-    return folder / "x.npy", {}
-
-
-def npz(folder):
-    np.savez_compressed(folder / "x.npz", x=ROWS, y=LABELS)
-    return folder / "x.npz", {"label": "y"}
-
-
-def safetensors(folder):
-    from safetensors.numpy import save_file
-
-    save_file({"x": ROWS, "y": LABELS}, folder / "x.safetensors")
-    return folder / "x.safetensors", {"label": "y"}
-
-
-def hdf5(folder):
-    import h5py
-
-    with h5py.File(folder / "x.h5", "w") as file:
-        file.create_dataset("x", data=ROWS, chunks=(10, 3), compression="gzip")
-        file["y"] = LABELS
-    return folder / "x.h5", {"label": "y"}
-
-
-def zarr(folder):
-    import zarr as library
-
-    group = library.create_group(folder / "x.zarr", zarr_format=3)
-    group.create_array("x", data=ROWS, chunks=(10, 3))
-    group.create_array("y", data=LABELS)
-    return folder / "x.zarr", {"label": "y"}
-
-
-def zarr_2(folder):
-    import zarr as library
-
-    library.create_array(folder / "x.zarr", data=ROWS, chunks=(10, 3), zarr_format=2)
-    return folder / "x.zarr", {}
-
-
-def idx(folder):
-    content = struct.pack(">BBBBIII", 0, 0, 8, 3, 40, 3, 3) + bytes(range(256))[:180] * 2
-    (folder / "x-idx3-ubyte.gz").write_bytes(gzip.compress(content))
-    return folder / "x-idx3-ubyte.gz", {}
-
-
-def images(folder):
-    from PIL import Image
-
-    (folder / "images").mkdir()
-    rng = np.random.default_rng(0)
-    for number, ending in enumerate(("png", "jpg", "gif", "bmp", "tiff", "webp", "ppm")):
-        pixels = rng.integers(0, 255, (8, 8, 3), dtype=np.uint8)
-        Image.fromarray(pixels).save(folder / "images" / f"{number}.{ending}")
-    return folder / "images", {"image_size": 8}
-
-
-def saved_dataset(folder):
-    path, _ = arrow_stream(folder)
-    (folder / "x").mkdir()
-    path.rename(folder / "x" / "data.arrow")
-    state = {"_data_files": [{"filename": "data.arrow"}], "_indices_data_files": None}
-    (folder / "x" / "state.json").write_text(json.dumps(state))
-    (folder / "x" / "dataset_info.json").write_text("{}")
-    return folder / "x", {"label": "y"}
-
-
-def model(folder):
-    from cospan import JointFrame, save
-
-    save(folder / "x.cospan", JointFrame.fit(ROWS, ROWS[::-1] * 2 + 1))
-    return folder / "x.cospan", {}
-
-
-def profile(folder):
-    from cospan import Profile
-    from cospan.monitoring.files import save_profile
-
-    save_profile(folder / "x.cospan", Profile.of(ROWS, every="10-rows"))
-    return folder / "x.cospan", {}
-
-
-TARGETS = {
-    target.__name__: target
-    for target in (
-        *(csv, packed_csv, parquet, arrow, arrow_stream, npy, npz, safetensors, hdf5, zarr),
-        *(zarr_2, idx, images, saved_dataset, model, profile),
-    )
-}
-
-
-# ---- damage ------------------------------------------------------------------------------------
-
-
-def damaged(data: bytes, rng: np.random.Generator) -> bytes:
+def damaged(data, rng):
     """The same bytes with one to six injuries."""
     found = bytearray(data)
     for _ in range(rng.integers(1, 7)):
         if not found:
             break
         place, kind = int(rng.integers(len(found))), int(rng.integers(6))
-        if kind < 2:
+        if kind == 0:
             found[place] = int(rng.integers(256))
+        elif kind == 1:
+            found[place] = found[int(rng.integers(len(found)))]
         elif kind == 2:
             width = int(rng.choice((1, 2, 4, 8)))
             word = int(rng.choice(EXTREMES)) % 2 ** (8 * width)
@@ -194,109 +53,120 @@ def damaged(data: bytes, rng: np.random.Generator) -> bytes:
         elif kind == 3:
             del found[place : place + int(rng.integers(1, 40))]
         elif kind == 4:
-            piece = found[place : place + int(rng.integers(1, 40))]
-            found[place:place] = piece
+            found[place:place] = found[place : place + int(rng.integers(1, 40))]
         elif rng.random() < 0.3:
             del found[place:]
     return bytes(found)
 
 
-def injure(path: Path, rng: np.random.Generator) -> None:
-    """Damage a file, or one of the files in a folder."""
-    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+def damaged_copy(good, folder, rng):
+    """A copy of a file or folder with one file damaged."""
+    bad = folder / good.name
+    (shutil.copytree if good.is_dir() else shutil.copyfile)(good, bad)
+    files = sorted(file for file in bad.rglob("*") if file.is_file()) if bad.is_dir() else [bad]
     file = files[int(rng.integers(len(files)))]
-    file.write_bytes(damaged(file.read_bytes(), rng))
+    data, packer = file.read_bytes(), PACKERS.get(file.suffix)
+    if packer and rng.random() < 0.5:
+        data = packer.compress(damaged(packer.decompress(data), rng))
+    else:
+        data = damaged(data, rng)
+    file.write_bytes(data)
+    return bad
 
 
-def outcome(path: Path, options: dict[str, object], target: str) -> str:
-    """What came of reading: "read", "refused", or what should not have come."""
-    from cospan import Profile, load
-    from cospan.data import open_source
+def use(kind, bad, good):
+    """Read the damaged file as a user would."""
+    import cospan
+
+    label = good_files.KINDS[kind][2]
+    if kind in ("model", "profile"):
+        (cospan.load if kind == "model" else cospan.Profile.load)(bad)
+    elif label:
+        cospan.compare(bad, label=label)
+    else:
+        cospan.compare(bad, good, **({"image_size": 8} if kind == "images" else {}))
+
+
+def outcome(kind, bad, good):
     from cospan.errors import CospanError
 
+    ignored = []  # exceptions that Python cannot raise are printed, which a user sees
+    sys.unraisablehook = ignored.append
     try:
-        if target in ("model", "profile"):
-            (load if target == "model" else Profile.load)(path)
-        else:
-            part = "::x" if path.suffix == ".zarr" and "label" in options else ""
-            for _ in open_source(f"{path}{part}", **options).chunks():
-                pass
+        use(kind, bad, good)
     except CospanError as error:
-        return "refused" if "\n" not in str(error) else f"several lines: {error}"
+        if "\n" in str(error) or ignored:
+            return f"more than a sentence: {ignored[0].exc_value if ignored else error}"
+        return "refused"
     except Exception as error:
         return f"{type(error).__name__}: {error}"[:200]
     return "read"
 
 
-def run_cases(target: str, first: int, cases: int) -> Counter[str]:
-    """The outcomes of some cases, in this process."""
-    found: Counter[str] = Counter()
+def run_cases(kind, first, cases, folder, journal):
+    """Cases of a kind in this process; a line of the journal for each: outcome, peak, seconds."""
     warnings.simplefilter("ignore")
-    with tempfile.TemporaryDirectory() as place:
-        root = Path(place)
-        (root / "good").mkdir()
-        good, options = TARGETS[target](root / "good")
-        for number in range(first, first + cases):
-            bad = root / "bad" / good.name
-            shutil.copytree(root / "good", root / "bad")
-            injure(bad, np.random.default_rng([number, len(target)]))
-            print(f"case {number}", file=sys.stderr, flush=True)  # the last one, after a crash
-            signal.alarm(SECONDS)  # a hang ends the process, and is seen as a crash by a signal
-            found[outcome(bad, options, target)] += 1
-            signal.alarm(0)
-            shutil.rmtree(root / "bad")
-    return found
+    good = good_files.write(kind, folder / "good")
+    with journal.open("a") as lines:
+        for number in range(first, cases):
+            shutil.rmtree(folder / "bad", ignore_errors=True)
+            (folder / "bad").mkdir()
+            bad = damaged_copy(good, folder / "bad", np.random.default_rng([number, len(kind)]))
+            bounded()
+            start = time.process_time()
+            found = outcome(kind, bad, good)
+            lines.write(json.dumps([found, peak_memory(), time.process_time() - start]) + "\n")
+            lines.flush()
 
 
-def run_target(target: str, cases: int, first: int = 0, seconds: float = 600) -> dict[str, object]:
-    """The same in a process of its own: outcomes, peak memory in bytes, and how it ended."""
-    run = [sys.executable, __file__, "--child", target, str(first), str(cases)]
-    found = subprocess.run(run, capture_output=True, text=True, timeout=seconds)
-    if found.returncode != 0:
-        return {"crashed": found.returncode, "said": found.stderr[-300:]}
-    result: dict[str, object] = json.loads(found.stdout)
-    return result
+def run_kind(kind, cases, folder):
+    """What came of each case of a kind, over as many processes as it takes."""
+    journal = folder / f"{kind}.journal"
+    journal.touch()
+    while (done := len(journal.read_text().splitlines())) < cases:
+        pid = os.fork()
+        if pid == 0:
+            run_cases(kind, done, cases, folder, journal)
+            os._exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        lines = len(journal.read_text().splitlines())
+        if lines < cases:
+            late = code in (-signal.SIGPROF, -signal.SIGALRM)
+            ended = f"no end within {SECONDS} s" if late else f"ended by {code}"
+            with journal.open("a") as more:
+                more.write(json.dumps([ended, 0, 0.0]) + "\n")
+    return [json.loads(line) for line in journal.read_text().splitlines()]
 
 
-def child(target: str, first: int, cases: int) -> None:
-    result: dict[str, object] = {"outcomes": dict(run_cases(target, first, cases))}
-    status = Path("/proc/self/status")
-    if status.exists():
-        result["peak"] = 1024 * int(re.search(r"VmHWM:\s*(\d+)", status.read_text())[1])
-    print(json.dumps(result))
-
-
-def main() -> None:
-    cases = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    chosen = sys.argv[2:] or list(TARGETS)
-    total, odd = 0, []
-    print(f"{'target':<14} {'cases':>6} {'read':>6} {'refused':>8} {'else':>5} {'peak':>8}")
-    for target in chosen:
-        found = run_target(target, cases)
-        if "crashed" in found:
-            odd.append(f"{target}: {found}")
-            print(f"{target:<14} {cases:>6} crashed ({found['crashed']})")
-            continue
-        outcomes = dict(found["outcomes"])
-        read, refused = outcomes.pop("read", 0), outcomes.pop("refused", 0)
-        total += read + refused
-        odd += [f"{target}: {text} ({n} times)" for text, n in outcomes.items()]
-        if int(found.get("peak", 0)) > MEMORY:
-            odd.append(f"{target}: {int(found['peak']) / 1e6:,.0f} MB of memory")
-        peak = f"{found.get('peak', 0) / 2**20:.0f} MB"
-        print(
-            f"{target:<14} {cases:>6} {read:>6} {refused:>8} {sum(outcomes.values()):>5} {peak:>8}"
-        )
-    print(f"{total:,} damaged files were read or refused in one sentence; {len(odd)} findings.")
-    print("\n".join(odd))
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("cases", nargs="?", type=int, default=5000, help="of all kinds together")
+    parser.add_argument("kinds", nargs="*", metavar="kind", help=", ".join(good_files.KINDS))
+    options = parser.parse_args()
+    kinds = options.kinds or list(good_files.KINDS)
+    warm_up()
+    counts, odd, largest, longest = Counter(), [], 0, 0.0
+    for place, kind in enumerate(kinds):
+        cases = options.cases * (place + 1) // len(kinds) - options.cases * place // len(kinds)
+        limit = 4 * MEMORY if kind in good_files.CLAIMS else MEMORY
+        own = Counter()
+        with tempfile.TemporaryDirectory() as folder:
+            for number, (found, peak, seconds) in enumerate(run_kind(kind, cases, Path(folder))):
+                wrong = found not in ("read", "refused") or peak > limit
+                own["mishandled" if wrong else found] += 1
+                largest, longest = max(largest, peak), max(longest, seconds)
+                if wrong:
+                    odd.append(f"{kind}, case {number}: {found}, {peak / 1e6:,.0f} MB")
+                    print(odd[-1], flush=True)
+        print(f"{kind:<14} {dict(own)}", flush=True)
+        counts += own
+    print(
+        f"{sum(counts.values()):,} damaged files: {counts['read']:,} read, "
+        f"{counts['refused']:,} refused in one sentence, {len(odd)} mishandled (wanted: 0); "
+        f"peak {largest / 1e6:,.0f} MB, longest {longest:.1f} s"
+    )
     sys.exit(bool(odd))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--short"]:  # all targets in one process, for the tests
-        short = {target: dict(run_cases(target, 0, int(sys.argv[2]))) for target in TARGETS}
-        print(json.dumps(short))
-    elif sys.argv[1:2] == ["--child"]:
-        child(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
-    else:
-        main()
+    main()

