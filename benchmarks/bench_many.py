@@ -46,7 +46,7 @@ def digits() -> None:
     print(f"shrinkage: {found.shrinkage:g}")
     for a, b in found.closest(8):
         mark = "confused by people" if frozenset((a, b)) in CONFUSED else ""
-        print(f"{a}-{b}: Fisher-Rao {found.distance(a, b)} {mark}")
+        print(f"{a}-{b}: Fisher-Rao {found.distance(a, b):.3f} {mark}")
     right = found.weights[found.group == 10].argmax(axis=1) == data.test_y
     print(f"accuracy on {len(right)} test images: {right.mean():.4f}")
     model = AlignmentAngleClassifier().fit(data.train_x, data.train_y)

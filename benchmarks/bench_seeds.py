@@ -4,14 +4,12 @@
     python benchmarks/bench_seeds.py --rows 100000 --seeds 4
 
 Of sets of so many rows a sample is scored, tried and tested. Which rows these are depends on their
-places in the files; the seed decides about halves, relabellings and replicates. What must hold:
+places in the files; the seed decides about relabellings. What must hold:
 
-- The effect, AUC and Fisher-Rao distance of every seed lie within the 95 % intervals of all others.
+- The AUC of every seed lies within the 95 % intervals of all others.
 - The intervals know that rows were sampled: with the rows in another order, so other samples, no
   two intervals are apart. (Each has rows of its own, so that a value is outside another one's
-  interval once in six pairs though all intervals are right. The effect more often: it is that of
-  scores learned from the rows at hand, and its interval is about these; other rows teach other
-  scores. bench_shift_test.py counts how often it holds what it is about.)
+  interval once in six pairs though all intervals are right.)
 - With the same seed, files read here and files read by the workers of a Dask scheduler give the
   same numbers to 1e-9.
 """
@@ -31,7 +29,7 @@ import pyarrow.parquet as pq
 
 import cospan
 
-FIGURES = ("effect", "auc", "fisher_rao")
+FIGURES = ("auc",)
 
 
 def write(folder, n, d, order=None):
@@ -59,11 +57,7 @@ def figures(paths, seed, permutations):
     found = cospan.compare(*paths, seed=seed, n_permutations=permutations)
     frame = found.frame
     choices = (frame.units, frame.shrinkage, frame.dof, frame.pooling)
-    separation = found.separation
-    estimates = (found.shift.effect, separation.auc, separation.fisher_rao)
-    return choices, {
-        name: (one.value, one.low, one.high) for name, one in zip(FIGURES, estimates, strict=True)
-    }
+    return choices, {"auc": (float(found.size), found.size.low, found.size.high)}
 
 
 def seeds_agree(paths, seeds, permutations):
@@ -92,7 +86,7 @@ def judge(runs, what, most_outside):
         values = [run[name][0] for run in runs]
         outside = sum(not x[name][1] <= y[name][0] <= x[name][2] for x, y in pairs)
         apart = sum(x[name][1] > y[name][2] for x, y in pairs)
-        most = len(pairs) if what == "orders" and name == "effect" else len(pairs) * most_outside
+        most = len(pairs) * most_outside
         word = "pass" if not apart and outside <= most else "SHORT"
         print(
             f"{name}: {min(values):.4f} to {max(values):.4f}; of {len(pairs)} pairs of {what} "

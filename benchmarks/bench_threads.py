@@ -47,7 +47,7 @@ def result(seed):
     A, B = rng.normal(size=(300, 8)), rng.normal(0.2, 1.1, size=(250, 8))
     found = compare(A, B, n_permutations=49)
     theta = np.concatenate([found.group_a.alignment.theta, found.group_b.alignment.theta])
-    return theta.tobytes(), str(found.separation), str(found.shift)
+    return theta.tobytes(), str(found.separation), str(found.findings)
 
 
 def main():

@@ -154,6 +154,15 @@ def test_large_sets_count_all_their_rows():
     assert found.findings[0].rows == 80_000
 
 
+def test_a_comparison_of_very_many_rows_counts_all_of_them():
+    """20,000 rows of a set are kept, of which 0.03 standard deviations are no evidence."""
+    A, B = rng(3).normal(size=(2, 400_000, 3))
+    B[:, 1] += 0.03
+    found = compare(A, B, curve="none")
+    assert found.p == 0.001
+    assert [one.column for one in found.findings] == ["x1"]
+
+
 def test_groups_of_rows_are_relabelled_together():
     """Rows of a patient resemble each other: forty patients are no 400 rows."""
     alone, together = 0, 0

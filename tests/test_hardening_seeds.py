@@ -19,31 +19,25 @@ def large(rng, n=3000):
 
 
 @pytest.mark.parametrize("score_all", [False, True])
-def test_figures_of_all_seeds_are_within_each_others_intervals(small_samples, score_all):
+def test_no_figure_hangs_on_the_seed(small_samples, score_all):
     pair = large(np.random.default_rng(0))
     found = [
         cospan.compare(*pair, seed=seed, n_permutations=19, score_all=score_all)
         for seed in range(5)
     ]
     for name in ("auc", "fisher_rao", "overlap"):
-        estimates = [getattr(one.separation, name) for one in found]
-        assert len({one.value for one in estimates}) == 1
-    effects = [one.shift.effect for one in found]
-    assert len({one.value for one in effects}) == len(effects)  # by other halves
-    assert all(one.low <= other.value <= one.high for one in effects for other in effects)
-    assert len({one.shift.null[0] for one in found}) == len(found)  # and other relabellings
+        assert len({getattr(one.separation, name) for one in found}) == 1
+    assert {one.p for one in found} == {0.05}
 
 
 def test_all_scored_rows_say_what_the_angle_is_worth(small_samples):
     """The gain is fitted to 300 rows, the distance is that of 3,000."""
     rng = np.random.default_rng(1)
     A, B = large(rng)
-    values, widths = [], []
+    values = []
     for _ in range(6):
         orders = [rng.permutation(3000) for _ in "AB"]
         pair = (A[orders[0]], B[orders[1]])
         one = cospan.compare(*pair, n_permutations=19, shrinkage=0.01, dof=1.0, pooling=0.0)
-        found = one.separation.fisher_rao
-        values.append(found.value)
-        widths.append(found.high - found.low)
-    assert np.ptp(values) < 0.02 * min(widths)
+        values.append(one.separation.fisher_rao)
+    assert np.ptp(values) < 0.002

@@ -29,6 +29,7 @@ from cospan.evidence import (
     Finding,
     RowsToCheck,
     Separation,
+    Totals,
     find_changes,
     separation,
 )
@@ -209,6 +210,7 @@ def study_pair(
         set_names=(sets.names[0], sets.names[1]),
         to_check=to_check,
         keys=both_keys(*(one.sample.merged for one in read)),
+        totals=_totals(read),
         permutations=done.settings.n_permutations,
         seed=done.settings.seed,
     )
@@ -226,6 +228,21 @@ def with_schema(changes: Changes, schema: Sequence[SchemaChange]) -> Changes:
     first = tuple(Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
     found = (*first, *changes.findings)
     return replace(changes, findings=found, verdict=replace(changes.verdict, findings=found))
+
+
+def _totals(read: Sequence[ReadSet]) -> tuple[Totals, Totals] | None:
+    """Means and variances of all rows, where only a sample of them is at hand."""
+    if all(one.complete for one in read) or any(one.weights is not None for one in read):
+        return None
+    a, b = (
+        Totals(
+            float(one.summary.n),
+            np.asarray(one.summary.mean, dtype=np.float64),
+            np.diagonal(np.asarray(one.summary.scatter_about(), dtype=np.float64)) / one.summary.n,
+        )
+        for one in read
+    )
+    return a, b
 
 
 def both_keys(

@@ -29,7 +29,7 @@ from .relations import PairChange, PairTable
 from .repeats import row_keys
 from .shift import Separation, ShiftTest, separation, shift_test
 from .size import Fold, Size, size_of
-from .verdict import Changes, RowsToCheck, Verdict, find_changes, size_word
+from .verdict import Changes, RowsToCheck, Totals, Verdict, find_changes, size_word
 
 __all__ = [
     "FEWEST_LABELLINGS",
@@ -53,6 +53,7 @@ __all__ = [
     "Separation",
     "ShiftTest",
     "Size",
+    "Totals",
     "Verdict",
     "columns_of",
     "feature_parts",

@@ -7,7 +7,7 @@ the value was in A and is in B, how large that is, and how sure. Sentences are m
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -108,11 +108,13 @@ def find(
     seed: int = 0,
     groups: NDArray[Any] | None = None,
     keys: NDArray[np.uint64] | None = None,
+    known: Mapping[Function, float] | None = None,
 ) -> Found:
     """Find what differs between two sets of rows, read in the same way.
 
     `groups` are labels of rows that belong together (A's rows, then B's); `keys` tell rows apart
-    that the readings do not, such as texts.
+    that the readings do not, such as texts. `known` has z of some functions over more rows than
+    those at hand.
     """
     n = len(a[0].values), len(b[0].values)
     repeated = repeated_rows(a, b, keys, permutations, seed)
@@ -138,6 +140,8 @@ def find(
     observed = None
     if sizes != tuple(map(len, kept)) and groups is None:
         observed = _of_all_rows(functions, *values)
+    if known and not repeated.findings and groups is None:
+        observed = {**(observed or {}), **known}
     evidence = weigh(functions, labellings, observed)
     blamed, order = blamed_columns(functions, evidence, sizes[0])
     found = [_finding(one, functions, values, sizes) for one in blamed]

@@ -25,6 +25,7 @@ from .columns import (
     standardised,
 )
 from .findings import FEWEST_ROWS, Finding, Found, find
+from .functions import Function
 from .parts import feature_parts
 from .quality import Quality, QualityNote, check_quality
 from .relations import PairTable, pair_table
@@ -39,6 +40,14 @@ if TYPE_CHECKING:
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
 #: Notes on quality that belong into the verdict.
 WRITTEN = ("writing", "blanks", "other case", "text")
+
+
+class Totals(NamedTuple):
+    """Of a set of which only a sample of rows is at hand: its rows, means and variances, (d,)."""
+
+    rows: float
+    mean: Floats
+    variance: Floats
 
 
 class RowsToCheck(NamedTuple):
@@ -191,6 +200,7 @@ def find_changes(
     to_check: RowsToCheck = NO_ROWS,
     keys: NDArray[np.uint64] | None = None,
     groups: NDArray[Any] | None = None,
+    totals: tuple[Totals, Totals] | None = None,
     permutations: int = 999,
     seed: int = 0,
 ) -> Changes:
@@ -200,7 +210,8 @@ def find_changes(
     features' (by default the plan's, the frame's, or x0, x1, …); `plan` says how the user's columns
     became features, else every feature is a column of numbers. `profiles` say what the columns
     hold over all rows. `pulls` (d,) are the features' mean pulls on the angle. `keys` tell rows
-    apart that are equal only as they are encoded; `groups` are rows that belong together.
+    apart that are equal only as they are encoded; `groups` are rows that belong together; `totals`
+    are the features' means and variances over all rows, where the rows are samples.
 
     >>> from cospan import JointFrame
     >>> from cospan.evidence import find_changes
@@ -222,7 +233,7 @@ def find_changes(
             found = find(
                 [column.name for column in columns], read_columns(columns, a),
                 read_columns(columns, b), permutations=permutations, seed=seed, groups=groups,
-                keys=keys,
+                keys=keys, known=None if totals is None else _over_all_rows(columns, *totals),
             )  # fmt: skip
     shares = _shares(frame, found)
     table = _table(columns, (a, b), profiles, found, _parts(frame, columns, found), pulls)
@@ -246,6 +257,27 @@ def find_changes(
     )
     pairs = PairTable((), 0, 0) if found is None else pair_table(found)
     return Changes(p, findings, table, pairs, quality, verdict)
+
+
+def _over_all_rows(columns: Sequence[Column], a: Totals, b: Totals) -> dict[Function, float]:
+    """z of means, levels and gaps from the means of all rows."""
+    error = np.sqrt(a.variance / a.rows + b.variance / b.rows)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.nan_to_num((a.mean - b.mean) / error, posinf=0.0, neginf=0.0).tolist()
+    found = {}
+    for k, column in enumerate(columns):
+        own = [z[j] for j in column.features]
+        if column.kind == "boolean":
+            own = [-own[0], own[0]]
+        if column.levels is not None:
+            for level, value in zip(column.levels, own, strict=True):
+                found[Function("level", k, -1, level)] = value
+        elif column.kind != "time of day":
+            for place, value in enumerate(own):
+                found[Function("mean", k, -1, str(place) if len(own) > 1 else "")] = value
+        if column.indicator is not None:
+            found[Function("missing", k)] = z[column.indicator]
+    return found
 
 
 def _shares(frame: JointFrame, found: Found | None) -> dict[str, float]:
