@@ -166,8 +166,6 @@ def test_more_dimensions_than_numpy_has_are_refused(tmp_path):
 # ---- names -------------------------------------------------------------------------------------
 
 
-
-
 def test_formulas_in_tables_are_text(tmp_path):
     columns = {
         "id": np.array(["=cmd|'/c calc'!A0", "+1-1", "-2.5", "@SUM(A1)", "plain", "\tx"]),

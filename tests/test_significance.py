@@ -519,9 +519,9 @@ def test_rows_left_out_as_copies_are_told():
     found = compare(A, B)
     assert found.shift.copies == 20
     text = "20 of the 120 rows tested repeat another row of their set"
-    assert any(remark.startswith(text) for remark in found.warnings)
+    assert any(note.text.startswith(text) for note in found.warnings)
     assert found.to_dict()["shift_test"]["rows"] == {"a": 40, "b": 60, "copies_left_out": 20}
-    assert not any("repeat another" in remark for remark in compare(A[:40], B).warnings)
+    assert not any("repeat another" in note.text for note in compare(A[:40], B).warnings)
 
 
 @pytest.mark.parametrize(("a", "b"), [(5, 5), (5, 300), (20, 300), (30, 30)])

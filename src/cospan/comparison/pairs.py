@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._arrays import one_blas_thread
+from cospan._notes import Note
 from cospan._types import Floats
-from cospan._warnings import Remark
 from cospan.changes import Changes, RowsToCheck, find_changes
 from cospan.comparison.fitting import Fitted, Model
 from cospan.comparison.opening import Opened
@@ -231,7 +231,7 @@ def study_pair(
     tested: Sequence[Chunk],
     to_check: RowsToCheck,
     progress: Progress,
-) -> tuple[PairFindings, tuple[Remark, ...]]:
+) -> tuple[PairFindings, tuple[Note, ...]]:
     """Test two sets and say which columns and relations changed; and why there is no test.
 
     In the linear span nothing is said about columns.
@@ -268,11 +268,11 @@ def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
     return tuple(f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape))
 
 
-def _times_apart(changes: Changes) -> tuple[Remark, ...]:
+def _times_apart(changes: Changes) -> tuple[Note, ...]:
     """Dates that separate the sets by themselves, as those of training and production do."""
     found = [one.name for one in changes.features if one.kind == "date" and one.distance >= APART]
     return tuple(
-        Remark(
+        Note(
             "times apart",
             f"The sets are of different times: {name} alone separates them, whatever else changed.",
             f'drop="{name}" compares the rest.',
@@ -295,7 +295,7 @@ def _profiles(sets: Sets) -> tuple[SetProfile, SetProfile] | None:
 
 def _shift_of(
     tested: Sequence[Chunk], settings: Settings, progress: Progress
-) -> tuple[ShiftTest | None, tuple[Remark, ...]]:
+) -> tuple[ShiftTest | None, tuple[Note, ...]]:
     """Are two sets samples of one distribution? And why there is no answer, if none."""
     if settings.n_permutations == 0:
         return None, ()
@@ -313,7 +313,7 @@ def _shift_of(
             )
     except InputError as error:  # too few rows for a test are still enough for a comparison
         said = f"There is no p-value for the sets as a whole: {error}"
-        return None, (Remark("no p-value", said),)
+        return None, (Note("no p-value", said),)
     progress("testing for a shift", 1, 1)
     if not test.copies:
         return test, ()
@@ -329,4 +329,4 @@ def _shift_of(
         )
     )
     said = text.format(n=test.copies, of=sum(len(one.rows) for one in tested))
-    return test, (Remark("copies", said),)
+    return test, (Note("copies", said),)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from cospan._notes import Note
 from cospan.errors import InputError
 
-from .base import Chunk, Note, Options, Reader
+from .base import Chunk, Options, Reader
 from .cleaning import Cleaning, classes_in, even, joined
 
 if TYPE_CHECKING:
@@ -115,6 +116,15 @@ class Source:
     def __repr__(self) -> str:
         rows = "?" if self.n_rows is None else f"{self.n_rows:,}"
         return f"Source({self.name!r}, {rows} rows × {self.n_features:,} features)"
+
+
+def notes_of(sources: Sequence[Source]) -> list[Note]:
+    """What is worth a warning: columns that not all sets have, and what was found in the rows."""
+    changes = (change for source in sources for change in source.changes)
+    found = [Note("schema", str(change), loud=True) for change in changes]
+    found += [note for source in sources for note in source.notes if note.loud]
+    found += [note for source in sources for note in source.met]
+    return list(dict.fromkeys(found))
 
 
 def read_ahead(blocks: Iterator[Item]) -> Iterator[Item]:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cospan._notes import Note
 from cospan._types import Floats
-from cospan._warnings import Remark, warn, warn_of
 from cospan.data import (
     AMBIGUOUS,
     LEARN_ROWS,
@@ -35,6 +35,7 @@ from cospan.data import (
     encode_by,
     family,
     listing,
+    notes_of,
     numbers,
     open_source,
     parsed,
@@ -129,22 +130,23 @@ def refuse_wide(sources: Sequence[Source | Table], plan: EncodingPlan | None, na
         )
 
 
-def full_plan(sources: Sequence[Source | Table]) -> EncodingPlan | None:
+def full_plan(sources: Sequence[Source | Table], notes: list[Note]) -> EncodingPlan | None:
     """How tables become numbers so that no gap goes unseen: every column has its indicator.
 
     Dates are left out: they move whatever the data does. None where the sources are no tables.
+    What a reader should know is added to `notes`.
     """
     if not all(isinstance(source, Table) for source in sources):
         return None
     encoded = encode(sources)
-    warn_of(encoded)
+    notes += notes_of(encoded)
     plan = encoded[0].plan
     if plan is None:
         return None
     moving = [c.name for c in plan.used if c.kind == "date"]
     if moving:
-        reason = _MOVING
-        warn(f"Column {listing(moving)} is left out: {reason}.")
+        text = f"Column {listing(moving)} is left out: {_MOVING}."
+        notes.append(Note("columns left out", text, loud=True))
     columns = [
         replace(c, kind="left out", reason=_MOVING, fill=(), indicator=False)
         if c.name in moving
@@ -161,7 +163,7 @@ def full_plan(sources: Sequence[Source | Table]) -> EncodingPlan | None:
 def _filled(plan: EncodingPlan, source: Source | Table) -> EncodingPlan:
     """Something to put in for missing values of columns that had none: the first rows' mean."""
     bare = _with_fill(plan, np.zeros(plan.n_features))
-    first = next(timed_rows([source], bare, None), None)
+    first = next(timed_rows([source], bare, None, []), None)
     if first is None:
         raise InputError(f"{source.name} has no rows; check the file and its filters.")
     return _with_fill(plan, first.rows.mean(axis=0))
@@ -180,16 +182,23 @@ def _with_fill(plan: EncodingPlan, means: Floats) -> EncodingPlan:
 
 
 def timed_rows(
-    sources: Sequence[Source | Table], plan: EncodingPlan | None, time: Any, *, bare: bool = False
+    sources: Sequence[Source | Table],
+    plan: EncodingPlan | None,
+    time: Any,
+    notes: list[Note],
+    *,
+    bare: bool = False,
 ) -> Iterator[Timed]:
     """All rows of the sources, one after the other, with their times.
 
-    With `bare`, blocks in which nothing is missing come without indicators of that.
+    What a reader should know is added to `notes` as the rows come. With `bare`, blocks in which
+    nothing is missing come without indicators of that.
     """
     given = None if time is None or isinstance(time, str) else _as_days(time)
     start = 0
     for source in sources:
-        for block in _blocks(source, plan, time if isinstance(time, str) else None, bare):
+        column = time if isinstance(time, str) else None
+        for block in _blocks(source, plan, column, notes, bare):
             if given is not None:
                 stop = start + len(block.rows)
                 if stop > len(given):
@@ -202,13 +211,17 @@ def timed_rows(
 
 
 def _blocks(
-    source: Source | Table, plan: EncodingPlan | None, time: str | None, bare: bool
+    source: Source | Table,
+    plan: EncodingPlan | None,
+    time: str | None,
+    notes: list[Note],
+    bare: bool,
 ) -> Iterator[Timed]:
     if plan is None:
         for chunk in encode([source])[0].chunks():
             yield Timed(np.asarray(chunk.rows, dtype=np.float64), None)
         return
-    table = check_columns(source, plan)
+    table = check_columns(source, plan, notes)
     encoder = Encoder(plan, np.dtype(np.float64), source.name)
     own = encoder.wanted(table.all_columns)
     wanted = list(dict.fromkeys([*own, *([] if time is None else [time])]))
@@ -219,17 +232,16 @@ def _blocks(
             None if time is None else _days(batch.column(time), (source.name, time), zones, order)
         )
         yield Timed(encoder.rows(batch, bare=bare), days)
-    _tell_zone(zones, time, source.name)
-    for note in encoder.notes():  # levels that the reference does not have, with an example
-        warn(Remark.of_note(note))
+    notes += _on_zones(zones, time, source.name)
+    notes += encoder.notes()  # levels that the reference does not have, with an example
 
 
-def check_columns(source: Source | Table, plan: EncodingPlan) -> Table:
-    """Has a table what the reference has? Columns that it lacks or has besides are reported."""
+def check_columns(source: Source | Table, plan: EncodingPlan, notes: list[Note]) -> Table:
+    """Has a table what the reference has? Columns that it lacks or has besides are in `notes`."""
     if not isinstance(source, Table):
         raise InputError(f"{source.name} is not a table, but the reference is one.")
-    for change in encode_by(source, plan).changes:
-        warn(str(change), code="schema")
+    changes = encode_by(source, plan).changes
+    notes += [Note("schema", str(change), loud=True) for change in changes]
     return source
 
 
@@ -300,15 +312,16 @@ def _zones_of(texts: pa.Array) -> set[str]:
     return {zone for zone, n in count.items() if n}
 
 
-def _tell_zone(zones: set[str], column: str | None, name: str) -> None:
+def _on_zones(zones: set[str], column: str | None, name: str) -> list[Note]:
     # Of times that are written in UTC everybody knows.
     text = "{name}: the times of {column!r} have a time zone; windows begin and end in UTC."
     mixed = "none" in zones and len(zones) > 1
     if mixed:
         text = ("{name}: some times of {column!r} have a time zone and others have none; the "
                      "latter are taken to be in UTC, in which windows begin and end.")  # fmt: skip
-    if mixed or "other" in zones:
-        warn(text.format(name=name, column=column))
+    if not mixed and "other" not in zones:
+        return []
+    return [Note("time zones", text.format(name=name, column=column), loud=True)]
 
 
 def _as_days(time: Any) -> Floats:
