@@ -280,9 +280,8 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     """A column of a batch, or as many gaps where it has none."""
     import pyarrow as pa
 
-    if name in batch.schema.names:
-        return batch.column(name)
-    return pa.nulls(batch.num_rows)
+    place = batch.schema.get_field_index(name)
+    return pa.nulls(batch.num_rows) if place < 0 else batch.column(place)
 
 
 def _put(

@@ -302,5 +302,6 @@ def _dtype(table: Table, plan: EncodingPlan) -> np.dtype[Any]:
     """float32 only where every column is a float32 number."""
     if any(c.kind not in ("number", "vector") or c.reading or c.of for c in plan.used):
         return np.dtype(np.float64)
-    there = [column.name for column in plan.used if column.name in table.schema.names]
+    known = set(table.schema.names)
+    there = [column.name for column in plan.used if column.name in known]
     return common_float([table.schema.field(column).type for column in there])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -133,8 +134,13 @@ def read_ahead(blocks: Iterator[Item]) -> Iterator[Item]:
     >>> list(read_ahead(iter("abc")))
     ['a', 'b', 'c']
     """
+    context = copy_context()  # so that warnings reach whoever listens in this thread
     with ThreadPoolExecutor(1, thread_name_prefix="cospan-reading") as reader:
-        coming = reader.submit(next, blocks, None)
+        coming = reader.submit(context.run, _next, blocks)
         while (block := coming.result()) is not None:
-            coming = reader.submit(next, blocks, None)
+            coming = reader.submit(context.run, _next, blocks)
             yield block
+
+
+def _next(blocks: Iterator[Item]) -> Item | None:
+    return next(blocks, None)

@@ -173,7 +173,7 @@ class TextFiles(TableStream):
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self._delimiter,
                 newlines_in_values=self._marks[file] > 0,
-                invalid_row_handler=note,
+                invalid_row_handler=note if raw else None,
             ),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=list(known),
