@@ -35,7 +35,7 @@ from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
 from cospan.comparison.settings import Settings
 from cospan.data import Chunk, listing
-from cospan.errors import CospanError, InputError
+from cospan.errors import InputError
 from cospan.model import JointFrame
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
@@ -65,9 +65,8 @@ def compare_sets(
     settings, opened, joint = asked.prepare()
     try:
         done = _score_sets(settings, opened, joint, asked.image_shape, progress, sink)
-    except CospanError:
-        warn(note for note in _source_notes(opened) if note.loud)  # one may be the reason
-        raise
+    finally:  # after an error too: a column left out may be the reason
+        warn(note for note in _source_notes(opened) if note.loud)
     names = done.opened.sets.names
     tested = tested_rows(done.read)
     samples = [one.rows for one in tested]
@@ -87,8 +86,7 @@ def compare_sets(
         shown = [] if done.shape else shown_rows(tested, done.settings.seed)
     differs = pair is None or pair.changes is None or pair.changes.verdict.differs
     given = {name: value for name, value in asked.options.items() if value is not None}
-    notes = _notes(done, audited, on_pair, differs)
-    warn(note for note in notes if note.loud)
+    warn((*done.fitted.model.notes, *audited.notes))
     return Result(
         names=names,
         model=done.fitted.model,
@@ -102,7 +100,7 @@ def compare_sets(
         feature_names=done.feature_names,
         image_shape=done.shape,
         settings={**done.settings.as_dict(), **given},
-        warnings=notes,
+        warnings=_notes(done, audited, on_pair, differs),
         schema_changes=done.opened.sets.schema_changes,
         version=VERSION,
         seconds=time.perf_counter() - started,

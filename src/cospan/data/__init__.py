@@ -25,7 +25,7 @@ from .opening import open_source
 from .paths import folders_below, split_part
 from .plan import ColumnPlan, EncodingPlan
 from .profiles import ColumnProfile, SetProfile
-from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen, coded, parsed
+from .readings import AMBIGUOUS, READINGS, ZONE, boolean_pair, chosen, coded, parsed
 from .source import Source, notes_of, read_ahead
 from .tables import LEARN_ROWS, Table
 from .values import family, numbers
@@ -34,6 +34,7 @@ __all__ = [
     "AMBIGUOUS",
     "LEARN_ROWS",
     "READINGS",
+    "ZONE",
     "Chunk",
     "ColumnPlan",
     "ColumnProfile",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -134,11 +133,10 @@ def read_ahead(blocks: Iterator[Item]) -> Iterator[Item]:
     >>> list(read_ahead(iter("abc")))
     ['a', 'b', 'c']
     """
-    context = copy_context()  # so that warnings reach whoever listens in this thread
     with ThreadPoolExecutor(1, thread_name_prefix="cospan-reading") as reader:
-        coming = reader.submit(context.run, _next, blocks)
+        coming = reader.submit(_next, blocks)
         while (block := coming.result()) is not None:
-            coming = reader.submit(context.run, _next, blocks)
+            coming = reader.submit(_next, blocks)
             yield block
 
 

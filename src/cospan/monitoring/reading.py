@@ -23,6 +23,7 @@ from cospan.data import (
     AMBIGUOUS,
     LEARN_ROWS,
     READINGS,
+    ZONE,
     Encoder,
     EncodingPlan,
     Options,
@@ -53,11 +54,6 @@ MOST_FEATURES = 3_000
 _BLOCK_VALUES = 2**21
 #: Ways of writing a date that leave no doubt, whatever a block of rows happens to hold.
 _UNAMBIGUOUS = ("iso date", "year/month/day", "day.month.year")
-#: The end of a text with a time and its zone, by what that is.
-_ZONES = {
-    "UTC": r":\d\d(?:\.\d+)?(?:Z|[+-]00:?(?:00)?)$",
-    "other": r":\d\d(?:\.\d+)?[+-](?:[1-9]\d:?(?:\d\d)?|0[1-9]:?(?:\d\d)?|00:?(?:[1-9]\d|0[1-9]))$",
-}
 _MOVING = "dates and times move from window to window by themselves"
 
 
@@ -225,14 +221,14 @@ def _blocks(
     encoder = Encoder(plan, np.dtype(np.float64), source.name)
     own = encoder.wanted(table.all_columns)
     wanted = list(dict.fromkeys([*own, *([] if time is None else [time])]))
-    zones: set[str] = set()
+    zoned: set[bool] = set()
     order = cache(lambda: _order(table, str(time)))  # looked for where a block leaves it open
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
         days = (
-            None if time is None else _days(batch.column(time), (source.name, time), zones, order)
+            None if time is None else _days(batch.column(time), (source.name, time), zoned, order)
         )
         yield Timed(encoder.rows(batch, bare=bare), days)
-    notes += _on_zones(zones, time, source.name)
+    notes += _on_zones(zoned, time, source.name)
     notes += encoder.notes()  # levels that the reference does not have, with an example
 
 
@@ -246,18 +242,17 @@ def check_columns(source: Source | Table, plan: EncodingPlan, notes: list[Note])
 
 
 def _days(
-    array: pa.Array, where: tuple[str, str], zones: set[str], order: Callable[[], str]
+    array: pa.Array, where: tuple[str, str], zoned: set[bool], order: Callable[[], str]
 ) -> Floats:
     """Days since 1970 of a column of dates, times or texts; NaN where missing.
 
-    What time zones there are is added to `zones`: "UTC", "other" and "none". `order` is how all
+    Whether times have a zone is added to `zoned`: some may, and others not. `order` is how all
     texts of the column are read, for those that may begin with the day or with the month.
     """
     name, column = where
     kind = family(array.type)
     if kind == "date":
-        # Of a file's times with an offset Arrow says that they are in UTC: as they are now.
-        zones.add("none" if getattr(array.type, "tz", None) is None else "other")
+        zoned.add(getattr(array.type, "tz", None) is not None)
         return numbers(array)
     if kind in ("text", "dictionary"):
         found = coded(array)
@@ -265,7 +260,7 @@ def _days(
         if np.isnan(values).any() and order() in READINGS:
             values = np.asarray(parsed(found.texts, order()).to_numpy(zero_copy_only=False))
         if not np.isnan(values).any():
-            zones |= _zones_of(found.texts)
+            zoned |= _zoned(found.texts)
             return np.asarray(np.append(values, np.nan)[found.codes])
         odd = found.texts[int(np.flatnonzero(np.isnan(values))[0])].as_py()
         if order() == AMBIGUOUS:
@@ -301,27 +296,23 @@ def _read_days(texts: pa.Array) -> Floats:
     return next((days for days in tried if not np.isnan(days).any()), tried[0])
 
 
-def _zones_of(texts: pa.Array) -> set[str]:
+def _zoned(texts: pa.Array) -> set[bool]:
+    """Whether the times have a zone: some may, and others not."""
     import pyarrow.compute as pc
 
-    count = {
-        zone: pc.sum(pc.match_substring_regex(texts, pattern=end)).as_py() or 0
-        for zone, end in _ZONES.items()
-    }
-    count["none"] = len(texts) - sum(count.values())
-    return {zone for zone, n in count.items() if n}
+    return set(pc.unique(pc.match_substring_regex(texts, pattern=ZONE)).to_pylist())
 
 
-def _on_zones(zones: set[str], column: str | None, name: str) -> list[Note]:
-    # Of times that are written in UTC everybody knows.
-    text = "{name}: the times of {column!r} have a time zone; windows begin and end in UTC."
-    mixed = "none" in zones and len(zones) > 1
-    if mixed:
-        text = ("{name}: some times of {column!r} have a time zone and others have none; the "
-                     "latter are taken to be in UTC, in which windows begin and end.")  # fmt: skip
-    if not mixed and "other" not in zones:
+def _on_zones(zoned: set[bool], column: str | None, name: str) -> list[Note]:
+    if True not in zoned:
         return []
-    return [Note("time zones", text.format(name=name, column=column), loud=True)]
+    text = f"{name}: the times of {column!r} have a time zone; windows begin and end in UTC."
+    if False in zoned:
+        text = (
+            f"{name}: some times of {column!r} have a time zone and others have none; the latter "
+            "are taken to be in UTC, in which windows begin and end."
+        )
+    return [Note("time zones", text, loud=True)]
 
 
 def _as_days(time: Any) -> Floats:
